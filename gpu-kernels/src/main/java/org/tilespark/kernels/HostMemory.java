@@ -1,0 +1,121 @@
+package org.tilespark.kernels;
+
+import java.lang.reflect.Field;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Objects;
+import sun.misc.Unsafe;
+
+/**
+ * A range of host memory, on the Java heap or off it, addressed the way Spark and Arrow address
+ * theirs, so that neither has to be copied to be read.
+ *
+ * <p>A range does not own its bytes: whoever made the array or buffer keeps it alive while the
+ * range is used. Values are in the machine's byte order (little-endian on every supported machine).
+ *
+ * @param base the array that holds the bytes, or null for memory outside the heap
+ * @param offset if {@code base} is null the address, else the offset in {@link #unsafe()}'s terms
+ * @param bytes length of the range
+ */
+public record HostMemory(Object base, long offset, long bytes) {
+  private static final Unsafe UNSAFE = findUnsafe();
+
+  static {
+    if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
+      throw new ExceptionInInitializerError("tilespark needs a little-endian machine");
+    }
+  }
+
+  /** Checks that the length is not negative. */
+  public HostMemory {
+    if (bytes < 0) {
+      throw new IllegalArgumentException("Host memory of " + bytes + " bytes; expected 0 or more");
+    }
+  }
+
+  /** Memory outside the heap: {@code bytes} bytes from {@code address}. */
+  public static HostMemory ofAddress(long address, long bytes) {
+    return new HostMemory(null, address, bytes);
+  }
+
+  /**
+   * All of a primitive array.
+   *
+   * @throws IllegalArgumentException if {@code array} is no array of numbers
+   */
+  public static HostMemory ofArray(Object array) {
+    Class<?> type = array.getClass().getComponentType();
+    if (type == null || !type.isPrimitive() || type == boolean.class) {
+      throw new IllegalArgumentException(
+          "Expected an array of numbers, found " + array.getClass().getTypeName());
+    }
+    long scale = UNSAFE.arrayIndexScale(array.getClass());
+    return new HostMemory(
+        array,
+        UNSAFE.arrayBaseOffset(array.getClass()),
+        java.lang.reflect.Array.getLength(array) * scale);
+  }
+
+  /** All of a direct buffer, whatever its position. The buffer must stay reachable. */
+  public static HostMemory ofDirectBuffer(ByteBuffer buffer) {
+    if (!buffer.isDirect()) {
+      throw new IllegalArgumentException("Expected a direct buffer, found " + buffer);
+    }
+    return ofAddress(directAddress(buffer), buffer.capacity());
+  }
+
+  /** The range of {@code length} bytes that starts {@code start} bytes into this one. */
+  public HostMemory slice(long start, long length) {
+    Objects.checkFromIndexSize(start, length, bytes);
+    return new HostMemory(base, offset + start, length);
+  }
+
+  /** True if the range lies outside the heap, so that {@link #offset()} is its address. */
+  public boolean isOffHeap() {
+    return base == null;
+  }
+
+  /**
+   * Copies this whole range to the start of {@code target}; the ranges may overlap.
+   *
+   * @throws IndexOutOfBoundsException if {@code target} is shorter than this range
+   */
+  public void copyTo(HostMemory target) {
+    Objects.checkFromIndexSize(0, bytes, target.bytes);
+    UNSAFE.copyMemory(base, offset, target.base, target.offset, bytes);
+  }
+
+  /** Sets every byte to {@code value}. */
+  public void fill(byte value) {
+    UNSAFE.setMemory(base, offset, bytes, value);
+  }
+
+  /**
+   * The accessor behind all of this project's raw memory access. It checks nothing: callers check
+   * ranges once, before their loops.
+   */
+  public static Unsafe unsafe() {
+    return UNSAFE;
+  }
+
+  private static long directAddress(ByteBuffer buffer) {
+    try {
+      Field address = java.nio.Buffer.class.getDeclaredField("address");
+      @SuppressWarnings("deprecation") // as every off-heap library does; no other way on JDK 17
+      long where = UNSAFE.objectFieldOffset(address);
+      return UNSAFE.getLong(buffer, where);
+    } catch (NoSuchFieldException e) {
+      throw new IllegalStateException("java.nio.Buffer has no field 'address' on this JDK", e);
+    }
+  }
+
+  private static Unsafe findUnsafe() {
+    try {
+      Field field = Unsafe.class.getDeclaredField("theUnsafe");
+      field.setAccessible(true);
+      return (Unsafe) field.get(null);
+    } catch (ReflectiveOperationException e) {
+      throw new ExceptionInInitializerError(e);
+    }
+  }
+}

@@ -1,0 +1,88 @@
+package org.tilespark.layout;
+
+import java.util.Arrays;
+import java.util.stream.Collectors;
+
+/**
+ * The extents of a dense array, outermost axis first; values are row-major, so the last axis is
+ * contiguous.
+ *
+ * <p>Extents are at least 0 and their product fits a {@code long}. Immutable.
+ */
+public final class Shape {
+  private final long[] extents;
+  private final long elements;
+
+  private Shape(long[] extents) {
+    long product = 1;
+    boolean empty = false;
+    for (long extent : extents) {
+      if (extent < 0) {
+        throw new IllegalArgumentException(
+            "Shape " + format(extents) + " has the extent " + extent + "; expected 0 or more");
+      }
+      empty |= extent == 0;
+    }
+    try {
+      for (long extent : extents) {
+        product = empty ? 0 : Math.multiplyExact(product, extent);
+      }
+    } catch (ArithmeticException e) {
+      throw new IllegalArgumentException(
+          "Shape " + format(extents) + " has more than 2^63 - 1 elements", e);
+    }
+    this.extents = extents;
+    this.elements = product;
+  }
+
+  /**
+   * A shape of the given extents, outermost first.
+   *
+   * @throws IllegalArgumentException if an extent is negative or the product exceeds 2^63 - 1
+   */
+  public static Shape of(long... extents) {
+    return new Shape(extents.clone());
+  }
+
+  /** Count of axes. */
+  public int rank() {
+    return extents.length;
+  }
+
+  /** Length of axis {@code axis}, in elements. */
+  public long extent(int axis) {
+    return extents[axis];
+  }
+
+  /** Product of all extents; 1 for rank 0. */
+  public long elements() {
+    return elements;
+  }
+
+  /** Extents, outermost first; a copy. */
+  public long[] toArray() {
+    return extents.clone();
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof Shape other && Arrays.equals(extents, other.extents);
+  }
+
+  @Override
+  public int hashCode() {
+    return Arrays.hashCode(extents);
+  }
+
+  /** As numpy prints it: {@code (4096, 64)}. */
+  @Override
+  public String toString() {
+    return format(extents);
+  }
+
+  private static String format(long[] extents) {
+    return Arrays.stream(extents)
+        .mapToObj(Long::toString)
+        .collect(Collectors.joining(", ", "(", ")"));
+  }
+}
