@@ -1,0 +1,10 @@
+package org.tilespark.arrow;
+
+/** Host memory ran out: a lack of resources, so the same work may succeed elsewhere or later. */
+public final class OutOfHostMemoryException extends RuntimeException {
+  private static final long serialVersionUID = 1;
+
+  OutOfHostMemoryException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

@@ -1,0 +1,163 @@
+package org.tilespark.spark;
+
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+
+/**
+ * What is known of the whole array, riding as column metadata on {@code values}. Sources set it,
+ * operators of ours keep it. It is a hint: unions and filters leave it stale.
+ *
+ * <p>Immutable; the base metadata may hold other people's keys, which are kept.
+ */
+public final class ArrayMetadata {
+  /** Extents of the whole array, {@code "10000,784"}. */
+  public static final String EXTENTS = "tilespark.extents";
+
+  /** Elements per axis of a full block, {@code "2048,784"}. */
+  public static final String BLOCK_SHAPE = "tilespark.blockShape";
+
+  /** Which original axis each axis is: {@code "xy"}, {@code "yx"}, {@code "yzx"}. */
+  public static final String AXES = "tilespark.axes";
+
+  /** The file's own element type as numpy writes it: {@code "|u1"}, {@code "<c8"}. */
+  public static final String FILE_TYPE = "tilespark.fileType";
+
+  private final Metadata metadata;
+
+  private ArrayMetadata(Metadata metadata) {
+    this.metadata = metadata;
+  }
+
+  /** The view of a column's metadata. */
+  public static ArrayMetadata of(Metadata metadata) {
+    return new ArrayMetadata(metadata);
+  }
+
+  /** Metadata that says nothing. */
+  public static ArrayMetadata empty() {
+    return new ArrayMetadata(Metadata.empty());
+  }
+
+  /** The Spark metadata behind this view. */
+  public Metadata toMetadata() {
+    return metadata;
+  }
+
+  /**
+   * Extents of the whole array, if stated.
+   *
+   * @param rank count of axes expected
+   * @throws IllegalArgumentException if the stated text is no such shape; names the key
+   */
+  public Optional<Shape> extents(int rank) {
+    return shape(EXTENTS, rank);
+  }
+
+  /** Elements per axis of a full block, if stated; errors as {@link #extents}. */
+  public Optional<Shape> blockShape(int rank) {
+    return shape(BLOCK_SHAPE, rank);
+  }
+
+  /** Which original axis each axis is, as letters, if stated. */
+  public Optional<String> axes() {
+    return text(AXES);
+  }
+
+  /** The file's own element type in numpy's spelling, if stated. */
+  public Optional<String> fileType() {
+    return text(FILE_TYPE);
+  }
+
+  /** This metadata with other extents. */
+  public ArrayMetadata withExtents(Shape extents) {
+    return with(EXTENTS, join(extents.toArray()));
+  }
+
+  /** This metadata without extents. */
+  public ArrayMetadata withoutExtents() {
+    return new ArrayMetadata(
+        new MetadataBuilder().withMetadata(metadata).remove(EXTENTS).build());
+  }
+
+  /** This metadata with another full block shape. */
+  public ArrayMetadata withBlockShape(Shape blockShape) {
+    return with(BLOCK_SHAPE, join(blockShape.toArray()));
+  }
+
+  /** This metadata with other axis letters. */
+  public ArrayMetadata withAxes(String letters) {
+    return with(AXES, letters);
+  }
+
+  /** This metadata with another file type. */
+  public ArrayMetadata withFileType(String descr) {
+    return with(FILE_TYPE, descr);
+  }
+
+  /** What is known after the axes were reordered by {@code permutation}. */
+  public ArrayMetadata permuted(Permutation permutation) {
+    int rank = permutation.rank();
+    ArrayMetadata out = this;
+    Optional<Shape> extents = extents(rank);
+    if (extents.isPresent()) {
+      out = out.withExtents(permutation.apply(extents.get()));
+    }
+    Optional<Shape> blockShape = blockShape(rank);
+    if (blockShape.isPresent()) {
+      out = out.withBlockShape(permutation.apply(blockShape.get()));
+    }
+    Optional<String> axes = axes();
+    if (axes.isPresent() && axes.get().length() == rank) {
+      StringBuilder letters = new StringBuilder();
+      for (int axis : permutation.toArray()) {
+        letters.append(axes.get().charAt(axis));
+      }
+      out = out.withAxes(letters.toString());
+    }
+    return out;
+  }
+
+  /**
+   * Reads numbers separated by commas, {@code "2048,2048"}.
+   *
+   * @param what who stated it, for the message
+   * @throws IllegalArgumentException if there are not {@code rank} numbers of 0 or more
+   */
+  public static Shape parseShape(String what, String text, int rank) {
+    long[] extents;
+    try {
+      extents =
+          Arrays.stream(text.split(",", -1)).map(String::trim).mapToLong(Long::parseLong).toArray();
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          what + " is '" + text + "'; expected " + rank + " whole numbers separated by commas", e);
+    }
+    if (extents.length != rank || Arrays.stream(extents).anyMatch(extent -> extent < 0)) {
+      throw new IllegalArgumentException(
+          what + " is '" + text + "'; expected " + rank + " whole numbers of 0 or more");
+    }
+    return Shape.of(extents);
+  }
+
+  private Optional<Shape> shape(String key, int rank) {
+    return text(key).map(text -> parseShape("Column metadata " + key, text, rank));
+  }
+
+  private Optional<String> text(String key) {
+    return metadata.contains(key) ? Optional.of(metadata.getString(key)) : Optional.empty();
+  }
+
+  private ArrayMetadata with(String key, String value) {
+    return new ArrayMetadata(
+        new MetadataBuilder().withMetadata(metadata).putString(key, value).build());
+  }
+
+  private static String join(long[] numbers) {
+    return Arrays.stream(numbers).mapToObj(Long::toString).collect(Collectors.joining(","));
+  }
+}

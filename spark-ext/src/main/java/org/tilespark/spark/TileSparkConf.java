@@ -1,0 +1,109 @@
+package org.tilespark.spark;
+
+import java.util.List;
+import java.util.function.UnaryOperator;
+import org.apache.spark.SparkConf;
+import org.apache.spark.sql.internal.SQLConf;
+import org.tilespark.spark.ConfigKey.Reach;
+import org.tilespark.spark.planner.Backend;
+
+/**
+ * Every configuration key of tilespark. {@code main} prints the table of docs/configuration.md.
+ *
+ * <p>Keys begin with {@code spark.tilespark.}, so they may stand in spark-defaults.conf, behind
+ * {@code --conf}, and (those of reach session) in {@code SET}.
+ */
+public final class TileSparkConf {
+  private static final String PREFIX = "spark.tilespark.";
+
+  public static final ConfigKey<Backend> BACKEND =
+      ConfigKey.ofEnum(
+          PREFIX + "backend",
+          Backend.class,
+          Backend.AUTO,
+          Reach.SESSION,
+          "Who computes: gpu fails where there is none, cpu never touches one, auto takes the GPU"
+              + " where an executor has one and else says once in the log why it took the CPU.");
+
+  public static final ConfigKey<Long> BATCH_SIZE =
+      ConfigKey.ofBytes(
+          PREFIX + "memory.batchSize",
+          "64m",
+          1,
+          Reach.SESSION,
+          "Bytes of values that one batch of blocks holds; a block that is larger makes a batch of"
+              + " its own. A task on the GPU holds about four batches of host memory and as much"
+              + " device memory.");
+
+  public static final ConfigKey<Long> PINNED_POOL_SIZE =
+      ConfigKey.ofBytes(
+          PREFIX + "memory.pinnedPoolSize",
+          "4g",
+          0,
+          Reach.EXECUTOR,
+          "Bytes of pinned host memory that an executor with a GPU keeps for reuse; what is needed"
+              + " beyond is pinned and released as it goes. It is memory outside the Java heap:"
+              + " count it in spark.executor.memoryOverhead.");
+
+  public static final ConfigKey<Integer> CONCURRENT_TASKS =
+      ConfigKey.ofInt(
+          PREFIX + "gpu.concurrentTasks",
+          4,
+          1,
+          Reach.EXECUTOR,
+          "Tasks of one executor that may use the GPU at the same time; more wait before their"
+              + " first upload.");
+
+  private TileSparkConf() {}
+
+  /** All keys, in the order of the documentation. */
+  public static List<ConfigKey<?>> all() {
+    return List.of(BACKEND, BATCH_SIZE, PINNED_POOL_SIZE, CONCURRENT_TASKS);
+  }
+
+  /** Looks keys up in the active session's configuration. */
+  public static UnaryOperator<String> session() {
+    SQLConf conf = SQLConf.get();
+    return name -> conf.getConfString(name, null);
+  }
+
+  /** Looks keys up in an application's configuration. */
+  public static UnaryOperator<String> application(SparkConf conf) {
+    return name -> conf.get(name, null);
+  }
+
+  /** The documentation page, in Markdown. */
+  public static String markdown() {
+    StringBuilder page =
+        new StringBuilder(
+            """
+            # Configuration
+
+            Generated from `TileSparkConf` by `dev/generate-docs`. Keys of reach *session* may be
+            changed with `SET` or `spark.conf.set` and hold for the queries planned after; keys of
+            reach *executor* are read once per executor, from the application's configuration.
+
+            | key | type | default | reach | meaning |
+            |---|---|---|---|---|
+            """);
+    for (ConfigKey<?> key : all()) {
+      page.append("| `")
+          .append(key.name())
+          .append("` | ")
+          .append(key.type().replace("|", "\\|"))
+          .append(" | `")
+          .append(key.defaultText())
+          .append("` | ")
+          .append(key.reach() == Reach.SESSION ? "session" : "executor")
+          .append(" | ")
+          .append(key.doc())
+          .append(" |\n");
+    }
+    return page.toString();
+  }
+
+  /** Prints {@link #markdown()}. */
+  public static void main(String[] args) {
+    System.out.print(markdown());
+  }
+}

@@ -1,0 +1,2 @@
+/** SQL functions, from name to plan. */
+package org.tilespark.spark.functions;

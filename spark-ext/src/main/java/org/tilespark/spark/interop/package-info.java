@@ -1,0 +1,2 @@
+/** Every conversion between Java's and Scala's collections and functions; nowhere else. */
+package org.tilespark.spark.interop;

@@ -1,0 +1,2 @@
+/** What will run where, and why. */
+package org.tilespark.spark.planner;

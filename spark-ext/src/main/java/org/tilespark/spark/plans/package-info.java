@@ -1,0 +1,2 @@
+/** The logical node of block permutations. */
+package org.tilespark.spark.plans;

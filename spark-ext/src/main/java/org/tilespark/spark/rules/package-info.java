@@ -1,0 +1,2 @@
+/** Optimizer and columnar rules. */
+package org.tilespark.spark.rules;
