@@ -72,7 +72,9 @@ public final class Permutation implements java.io.Serializable {
     boolean valid = axes.length == 3 && Arrays.stream(axes).distinct().count() == 3;
     if (!valid || Arrays.stream(axes).anyMatch(axis -> axis < 0)) {
       throw new IllegalArgumentException(
-          "Axes '" + letters + "' are no order of x, y and z; expected one of"
+          "Axes '"
+              + letters
+              + "' are no order of x, y and z; expected one of"
               + " xyz, xzy, yxz, yzx, zxy, zyx");
     }
     return new Permutation(axes);
