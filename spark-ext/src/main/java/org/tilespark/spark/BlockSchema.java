@@ -3,6 +3,7 @@ package org.tilespark.spark;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.IntUnaryOperator;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -77,6 +78,17 @@ public record BlockSchema(
       all.add(imag);
     }
     return all;
+  }
+
+  /** The same columns at other ordinals. */
+  public BlockSchema mapped(IntUnaryOperator ordinal) {
+    return new BlockSchema(
+        kind,
+        offsets.stream().map(ordinal::applyAsInt).toList(),
+        sizes.stream().map(ordinal::applyAsInt).toList(),
+        ordinal.applyAsInt(values),
+        isComplex() ? ordinal.applyAsInt(imag) : -1,
+        elementType);
   }
 
   /** Ordinals of the value columns: values, and imag if present. */
