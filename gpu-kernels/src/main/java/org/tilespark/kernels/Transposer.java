@@ -3,8 +3,8 @@ package org.tilespark.kernels;
 import org.tilespark.kernels.plan.TransposeProblem;
 
 /**
- * Reorders the axes of a dense array held in host memory; the one interface of the host twin
- * (plain Java: the oracle, the fallback) and the device twin.
+ * Reorders the axes of a dense array held in host memory; the one interface of the host twin (plain
+ * Java: the oracle, the fallback) and the device twin.
  *
  * <p>Implementations are safe for use by several threads at once.
  */

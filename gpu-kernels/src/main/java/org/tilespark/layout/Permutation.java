@@ -10,7 +10,9 @@ import java.util.Locale;
  * 1]} becomes {@code (5, 2, 3)}, and {@code out[k][i][j] = in[i][j][k]}. In letters that is {@code
  * "zxy"}; {@code "yzx"} is {@code [1, 2, 0]}, the reorder of a 3-D FFT. Immutable.
  */
-public final class Permutation {
+public final class Permutation implements java.io.Serializable {
+  private static final long serialVersionUID = 1;
+
   private static final String LETTERS = "xyz";
 
   private final int[] axes;
@@ -70,7 +72,9 @@ public final class Permutation {
     boolean valid = axes.length == 3 && Arrays.stream(axes).distinct().count() == 3;
     if (!valid || Arrays.stream(axes).anyMatch(axis -> axis < 0)) {
       throw new IllegalArgumentException(
-          "Axes '" + letters + "' are no order of x, y and z; expected one of"
+          "Axes '"
+              + letters
+              + "' are no order of x, y and z; expected one of"
               + " xyz, xzy, yxz, yzx, zxy, zyx");
     }
     return new Permutation(axes);

@@ -29,7 +29,8 @@ public record BlockSchema(
     List<Integer> sizes,
     int values,
     int imag,
-    ElementType elementType) {
+    ElementType elementType)
+    implements java.io.Serializable {
 
   /**
    * Finds a block's columns in a schema.

@@ -38,6 +38,16 @@ public final class ExecutorRuntime implements AutoCloseable {
     return memory.root();
   }
 
+  /** A pipeline for one task. */
+  public org.tilespark.arrow.PermutePipeline openPermutePipeline(
+      org.tilespark.spark.planner.Backend backend,
+      org.apache.spark.TaskContext task,
+      BufferAllocator taskAllocator,
+      org.tilespark.arrow.PipelineListener onHost,
+      org.tilespark.arrow.PipelineListener onDevice) {
+    throw new UnsupportedOperationException();
+  }
+
   @Override
   public void close() {
     memory.close();

@@ -25,7 +25,13 @@ public record TransposeProblem(Shape shape, Permutation permutation, int element
     Objects.requireNonNull(permutation, "permutation");
     if (shape.rank() != permutation.rank()) {
       throw new IllegalArgumentException(
-          "Shape " + shape + " has " + shape.rank() + " axes, permutation " + permutation + " has "
+          "Shape "
+              + shape
+              + " has "
+              + shape.rank()
+              + " axes, permutation "
+              + permutation
+              + " has "
               + permutation.rank());
     }
     if (elementBytes < 1 || elementBytes > 16 || Integer.bitCount(elementBytes) != 1) {
@@ -46,5 +52,23 @@ public record TransposeProblem(Shape shape, Permutation permutation, int element
   /** Extents of the output, outermost first. */
   public Shape outputShape() {
     return permutation.apply(shape);
+  }
+
+  /**
+   * Checks that input and output have the length this problem needs.
+   *
+   * @throws IllegalArgumentException if one has not; the message names both lengths
+   */
+  public void requireBytes(long inBytes, long outBytes) {
+    if (inBytes != bytes() || outBytes != bytes()) {
+      throw new IllegalArgumentException(
+          (inBytes != bytes() ? "Input holds " + inBytes : "Output holds " + outBytes)
+              + " bytes, shape "
+              + shape
+              + " of "
+              + elementBytes
+              + "-byte elements needs "
+              + bytes());
+    }
   }
 }

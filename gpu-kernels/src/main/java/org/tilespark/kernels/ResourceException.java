@@ -1,0 +1,19 @@
+package org.tilespark.kernels;
+
+/**
+ * A resource of this machine is missing or used up: memory, a device, a driver. The request itself
+ * was right, and may succeed later or elsewhere.
+ */
+public class ResourceException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  /** A failure with a message that says what was asked, what was found and what helps. */
+  public ResourceException(String message) {
+    super(message);
+  }
+
+  /** The same, with its cause. */
+  public ResourceException(String message, Throwable cause) {
+    super(message, cause);
+  }
+}

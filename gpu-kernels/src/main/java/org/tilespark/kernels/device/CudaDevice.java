@@ -1,0 +1,431 @@
+package org.tilespark.kernels.device;
+
+import com.sun.jna.ptr.PointerByReference;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import jcuda.driver.CUcontext;
+import jcuda.driver.CUdevice;
+import jcuda.driver.CUdevice_attribute;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.plan.DeviceLimits;
+import org.tilespark.kernels.plan.KernelIndex;
+
+/**
+ * One CUDA device, opened by this process: the owner of its streams, its memory and its kernels.
+ *
+ * <p>It uses the device's primary context, as CUDA's runtime and libraries do. Every operation
+ * makes that context current for the calling thread, so any thread may call; several threads may
+ * call at once. Whoever opens it closes it, after closing what it gave out.
+ *
+ * <p>Failed calls throw {@link CudaFailure}; allocations that do not fit throw {@link
+ * DeviceOutOfMemoryException}; use after {@link #close} throws {@link IllegalStateException}.
+ */
+public final class CudaDevice implements AutoCloseable {
+  /** Set to true, each buffer remembers where it was allocated, and the leak report says so. */
+  public static final String TRACE_PROPERTY = "org.tilespark.kernels.traceAllocations";
+
+  private static final Logger LOG = LoggerFactory.getLogger(CudaDevice.class);
+
+  private final int ordinal;
+  private final CUdevice device;
+  private final CUcontext context;
+  private final String name;
+  private final String description;
+  private final DeviceLimits limits;
+  private final boolean poolsMemory;
+  private final com.sun.jna.Pointer memoryPool; // null unless poolsMemory
+  private final KernelModule kernels;
+  private final AtomicLong liveDeviceBytes = new AtomicLong();
+  private final AtomicLong livePinnedBytes = new AtomicLong();
+  // What was given out and not closed.
+  private final Set<Owned> live = Collections.synchronizedSet(new HashSet<>());
+  private boolean closing;
+  private volatile boolean closed;
+
+  private CudaDevice(int ordinal, CUdevice device, CUcontext context) {
+    this.ordinal = ordinal;
+    this.device = device;
+    this.context = context;
+    this.name = DeviceProbe.name(device);
+    this.limits = readLimits();
+    int[] version = new int[1];
+    check(JCudaDriver.cuDriverGetVersion(version), "cuDriverGetVersion", "");
+    this.description =
+        DeviceProbe.describe(name, limits.computeMajor(), limits.computeMinor(), version[0]);
+    this.poolsMemory =
+        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
+    this.memoryPool = poolsMemory ? openPool() : null;
+    this.kernels = new KernelModule(this, KernelIndex.ofThisJar());
+  }
+
+  /**
+   * Opens device {@code ordinal}, in the driver's numbering (which {@code CUDA_VISIBLE_DEVICES}
+   * restricts).
+   *
+   * @throws CudaUnavailableException if this process has no CUDA device, with the reason
+   * @throws IllegalArgumentException if there is no device of that number
+   */
+  public static CudaDevice open(int ordinal) {
+    DeviceProbe probe = DeviceProbe.run();
+    if (!probe.available()) {
+      throw new CudaUnavailableException("No CUDA device: " + probe.reason());
+    }
+    if (ordinal < 0 || ordinal >= probe.deviceCount()) {
+      throw new IllegalArgumentException(
+          "Device "
+              + ordinal
+              + " asked for; the driver shows devices 0.."
+              + (probe.deviceCount() - 1));
+    }
+    CUdevice device = new CUdevice();
+    CUcontext context = new CUcontext();
+    requireSuccess(JCudaDriver.cuDeviceGet(device, ordinal), "cuDeviceGet", ordinal);
+    int code = JCudaDriver.cuDevicePrimaryCtxRetain(context, device);
+    if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY
+        || code == CUresult.CUDA_ERROR_DEVICE_UNAVAILABLE) {
+      throw new CudaUnavailableException(
+          "No context on device "
+              + ordinal
+              + " ("
+              + DeviceProbe.name(device)
+              + "): "
+              + CUresult.stringFor(code)
+              + "; other processes may fill it or hold it in exclusive mode");
+    }
+    requireSuccess(code, "cuDevicePrimaryCtxRetain", ordinal);
+    try {
+      requireSuccess(JCudaDriver.cuCtxSetCurrent(context), "cuCtxSetCurrent", ordinal);
+      return new CudaDevice(ordinal, device, context);
+    } catch (RuntimeException | Error e) {
+      JCudaDriver.cuDevicePrimaryCtxRelease(device);
+      throw e;
+    }
+  }
+
+  private static void requireSuccess(int code, String call, int ordinal) {
+    if (code != CUresult.CUDA_SUCCESS) {
+      throw CudaFailure.of(call, code, "", "device " + ordinal);
+    }
+  }
+
+  /** Number of the device, as given to {@link #open}. */
+  public int ordinal() {
+    return ordinal;
+  }
+
+  /** Name as the driver gives it, such as {@code NVIDIA H200}. */
+  public String name() {
+    return name;
+  }
+
+  /** Name, architecture and driver. */
+  public String description() {
+    return description;
+  }
+
+  /** What planners need to know. */
+  public DeviceLimits limits() {
+    return limits;
+  }
+
+  /** The kernels of this jar on this device; fatbins are loaded at first use. */
+  public KernelModule kernels() {
+    return kernels;
+  }
+
+  /** A new stream, which the caller closes. It does not wait for the legacy default stream. */
+  public CudaStream newStream() {
+    enter();
+    return new CudaStream(this);
+  }
+
+  /**
+   * Device memory for work on {@code stream}, which the caller closes. Its content is undefined.
+   *
+   * <p>Where the device supports it, memory comes from the driver's stream-ordered pool: it may be
+   * used on {@code stream} at once, on another stream after that one waited for an event recorded
+   * on {@code stream}, and closing it waits for nothing. Freed memory stays with the pool for the
+   * next allocation; {@link #trim} gives it back.
+   *
+   * @param bytes 0 or more
+   * @throws DeviceOutOfMemoryException if it does not fit, even after the pool gave back what it
+   *     holds unused
+   */
+  public DeviceBuffer allocate(long bytes, CudaStream stream) {
+    if (bytes < 0) {
+      throw new IllegalArgumentException(
+          "Device buffer of " + bytes + " bytes; expected 0 or more");
+    }
+    stream.requireDevice(this);
+    enter();
+    DevicePointer pointer = new DevicePointer();
+    if (bytes > 0) {
+      int code = tryAllocate(pointer, bytes, stream);
+      if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY && poolsMemory) {
+        // Buffers freed on other streams count only once their streams have come that far.
+        check(JCudaDriver.cuCtxSynchronize(), "cuCtxSynchronize", "");
+        check(LibCuda.cuMemPoolTrimTo(memoryPool, 0), "cuMemPoolTrimTo", "");
+        pointer = new DevicePointer();
+        code = tryAllocate(pointer, bytes, stream);
+      }
+      if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY) {
+        MemoryInfo memory = memoryInfo();
+        throw new DeviceOutOfMemoryException(
+            "Device memory: "
+                + bytes
+                + " bytes requested, "
+                + memory.freeBytes()
+                + " of "
+                + memory.totalBytes()
+                + " bytes free, "
+                + liveDeviceBytes()
+                + " bytes held by this process's buffers, on "
+                + where(),
+            bytes,
+            memory.freeBytes());
+      }
+      check(code, poolsMemory ? "cuMemAllocAsync" : "cuMemAlloc", bytes + " bytes");
+    }
+    liveDeviceBytes.addAndGet(bytes);
+    return new DeviceBuffer(this, stream, pointer.address(), bytes);
+  }
+
+  private int tryAllocate(DevicePointer pointer, long bytes, CudaStream stream) {
+    return poolsMemory
+        ? stream.call(handle -> JCudaDriver.cuMemAllocAsync(pointer, bytes, handle))
+        : JCudaDriver.cuMemAlloc(pointer, bytes);
+  }
+
+  /**
+   * Page-locked host memory, which the caller closes. Its content is undefined. Pinning is slow;
+   * {@link PinnedPool} keeps buffers for reuse.
+   *
+   * @param bytes 0 or more
+   * @throws DeviceOutOfMemoryException if the machine cannot pin that much
+   */
+  public PinnedBuffer allocatePinned(long bytes) {
+    return new PinnedBuffer(this, null, pin(bytes), bytes);
+  }
+
+  /**
+   * A pool of page-locked host memory, which the caller closes.
+   *
+   * @param maxBytes most bytes it keeps unused for the next request; 0 keeps none
+   */
+  public PinnedPool newPinnedPool(long maxBytes) {
+    enter();
+    return new PinnedPool(this, maxBytes);
+  }
+
+  /** Bytes of device buffers that are not closed. */
+  public long liveDeviceBytes() {
+    return liveDeviceBytes.get();
+  }
+
+  /** Bytes of pinned host memory that are not freed, those that pools keep included. */
+  public long livePinnedBytes() {
+    return livePinnedBytes.get();
+  }
+
+  /** Free and total memory of the device now. */
+  public MemoryInfo memoryInfo() {
+    enter();
+    long[] free = new long[1];
+    long[] total = new long[1];
+    check(JCudaDriver.cuMemGetInfo(free, total), "cuMemGetInfo", "");
+    return new MemoryInfo(free[0], total[0]);
+  }
+
+  /** Gives the memory that the driver's pool keeps unused back to the device. */
+  public void trim() {
+    if (poolsMemory) {
+      enter();
+      check(LibCuda.cuMemPoolTrimTo(memoryPool, 0), "cuMemPoolTrimTo", "");
+    }
+  }
+
+  /**
+   * Lets go of the context; may be called twice. What was not closed before is named in the log and
+   * closed.
+   */
+  @Override
+  public void close() {
+    synchronized (this) {
+      if (closing) {
+        return;
+      }
+      closing = true;
+    }
+    closeLeaks();
+    try {
+      kernels.unload();
+      trim();
+    } catch (RuntimeException e) {
+      // After a sticky fault nothing works any more; letting go still must.
+      LOG.warn("Closing {}: {}", where(), e.getMessage());
+    }
+    closed = true;
+    int code = JCudaDriver.cuDevicePrimaryCtxRelease(device);
+    if (code != CUresult.CUDA_SUCCESS) {
+      LOG.warn(
+          "Closing {}: cuDevicePrimaryCtxRelease failed with {}",
+          where(),
+          CUresult.stringFor(code));
+    }
+  }
+
+  private void closeLeaks() {
+    List<Owned> leaks;
+    synchronized (live) {
+      leaks = new ArrayList<>(live);
+    }
+    if (leaks.isEmpty()) {
+      return;
+    }
+    LOG.warn(
+        "{} is closed with {} device bytes and {} pinned bytes alive in {} objects{}",
+        where(),
+        liveDeviceBytes(),
+        livePinnedBytes(),
+        leaks.size(),
+        Owned.TRACE ? "" : " (-D" + TRACE_PROPERTY + "=true says where they were made)");
+    // Streams first, so that no copy is under way when its memory goes.
+    leaks.sort(Comparator.comparingInt(Owned::closingOrder));
+    for (Owned leak : leaks) {
+      LOG.warn("Not closed: {}", leak, leak.madeAt());
+      try {
+        leak.close();
+      } catch (RuntimeException e) {
+        LOG.warn("Closing it failed: {}", e.getMessage());
+      }
+    }
+  }
+
+  /** Called by each object that this device owns when it is made, and by {@link #forget}. */
+  void register(Owned owned) {
+    live.add(owned);
+  }
+
+  /** The object is closed. */
+  void forget(Owned owned) {
+    live.remove(owned);
+  }
+
+  /** Pins host memory and counts it. */
+  long pin(long bytes) {
+    if (bytes < 0) {
+      throw new IllegalArgumentException(
+          "Pinned buffer of " + bytes + " bytes; expected 0 or more");
+    }
+    enter();
+    if (bytes == 0) {
+      return 0;
+    }
+    PointerByReference address = new PointerByReference();
+    int code = LibCuda.cuMemHostAlloc(address, bytes, LibCuda.CU_MEMHOSTALLOC_PORTABLE);
+    if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY) {
+      throw new DeviceOutOfMemoryException(
+          "Pinned host memory: "
+              + bytes
+              + " bytes requested, the machine cannot pin as much, "
+              + livePinnedBytes()
+              + " bytes pinned by this process before, on "
+              + where(),
+          bytes,
+          -1);
+    }
+    check(code, "cuMemHostAlloc", bytes + " bytes");
+    livePinnedBytes.addAndGet(bytes);
+    return com.sun.jna.Pointer.nativeValue(address.getValue());
+  }
+
+  /** Frees what {@link #pin} returned. */
+  void unpin(long address, long bytes) {
+    if (bytes == 0) {
+      return;
+    }
+    enter();
+    livePinnedBytes.addAndGet(-bytes);
+    check(
+        LibCuda.cuMemFreeHost(new com.sun.jna.Pointer(address)), "cuMemFreeHost", bytes + " bytes");
+  }
+
+  /** Frees device memory: in the order of its stream, or at once if that is closed. */
+  void free(long address, long bytes, CudaStream stream) {
+    if (bytes == 0) {
+      return;
+    }
+    enter();
+    liveDeviceBytes.addAndGet(-bytes);
+    DevicePointer pointer = new DevicePointer(address);
+    if (poolsMemory) {
+      int code = stream.callIfOpen(handle -> JCudaDriver.cuMemFreeAsync(pointer, handle));
+      if (code != CudaStream.CLOSED) {
+        check(code, "cuMemFreeAsync", bytes + " bytes");
+        return;
+      }
+    }
+    // Waits for all work on the device, so nothing still uses it.
+    check(JCudaDriver.cuMemFree(pointer), "cuMemFree", bytes + " bytes");
+  }
+
+  /** The device's own pool, told to keep freed memory rather than give it back at each wait. */
+  private com.sun.jna.Pointer openPool() {
+    PointerByReference pool = new PointerByReference();
+    check(LibCuda.cuDeviceGetDefaultMemPool(pool, ordinal), "cuDeviceGetDefaultMemPool", "");
+    check(
+        LibCuda.cuMemPoolSetAttribute(
+            pool.getValue(), LibCuda.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, new long[] {-1L}),
+        "cuMemPoolSetAttribute",
+        "");
+    return pool.getValue();
+  }
+
+  private DeviceLimits readLimits() {
+    long[] free = new long[1];
+    long[] total = new long[1];
+    check(JCudaDriver.cuMemGetInfo(free, total), "cuMemGetInfo", "");
+    return new DeviceLimits(
+        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
+        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
+        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
+        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
+        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
+        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z),
+        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+        total[0]);
+  }
+
+  private int attribute(int which) {
+    return DeviceProbe.attribute(device, which);
+  }
+
+  /** Makes the context current for this thread. */
+  void enter() {
+    if (closed) {
+      throw new IllegalStateException("The device is closed: " + where());
+    }
+    check(JCudaDriver.cuCtxSetCurrent(context), "cuCtxSetCurrent", "");
+  }
+
+  /** Throws the failure of {@code call} unless {@code code} is success. */
+  void check(int code, String call, String launch) {
+    if (code != CUresult.CUDA_SUCCESS) {
+      throw CudaFailure.of(call, code, launch, where());
+    }
+  }
+
+  /** The device, for messages. */
+  String where() {
+    return "device " + ordinal + " (" + name + ")";
+  }
+}

@@ -1,0 +1,77 @@
+package org.tilespark.kernels.device;
+
+import jcuda.driver.CUevent;
+import jcuda.driver.CUevent_flags;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * A mark in a stream's queue, made by {@link CudaStream#record}. Safe for several threads. Closing
+ * it while streams wait for it is allowed.
+ */
+public final class CudaEvent extends Owned {
+  private final CUevent handle = new CUevent();
+
+  CudaEvent(CudaDevice device) {
+    super(device);
+    device.check(
+        JCudaDriver.cuEventCreate(handle, CUevent_flags.CU_EVENT_BLOCKING_SYNC),
+        "cuEventCreate",
+        "");
+    device.register(this);
+  }
+
+  /** Waits until the work before the mark is done; the thread sleeps rather than spins. */
+  public void synchronize() {
+    requireOpen();
+    device.enter();
+    device.check(JCudaDriver.cuEventSynchronize(handle), "cuEventSynchronize", "");
+  }
+
+  /** True if the work before the mark is done. */
+  public boolean isDone() {
+    requireOpen();
+    device.enter();
+    int code = JCudaDriver.cuEventQuery(handle);
+    if (code == CUresult.CUDA_ERROR_NOT_READY) {
+      return false;
+    }
+    device.check(code, "cuEventQuery", "");
+    return true;
+  }
+
+  /**
+   * Milliseconds of device time from {@code earlier} to this mark, to about half a microsecond.
+   * Both must be done.
+   */
+  public float millisSince(CudaEvent earlier) {
+    requireOpen();
+    earlier.requireDevice(device);
+    device.enter();
+    float[] millis = new float[1];
+    device.check(
+        JCudaDriver.cuEventElapsedTime(millis, earlier.handle, handle), "cuEventElapsedTime", "");
+    return millis[0];
+  }
+
+  CUevent handle() {
+    requireOpen();
+    return handle;
+  }
+
+  @Override
+  void release() {
+    device.enter();
+    device.check(JCudaDriver.cuEventDestroy(handle), "cuEventDestroy", "");
+  }
+
+  @Override
+  int closingOrder() {
+    return 1;
+  }
+
+  @Override
+  public String toString() {
+    return "event of " + device.where();
+  }
+}

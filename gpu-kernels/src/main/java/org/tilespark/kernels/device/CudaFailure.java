@@ -1,0 +1,95 @@
+package org.tilespark.kernels.device;
+
+import jcuda.driver.CUresult;
+
+/**
+ * A CUDA call failed: a defect of ours or a fault of the device, never lack of memory (that is
+ * {@link DeviceOutOfMemoryException}) and never wrong input.
+ */
+public final class CudaFailure extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final String call;
+  private final int code;
+  private final boolean sticky;
+
+  private CudaFailure(String message, String call, int code, boolean sticky) {
+    super(message);
+    this.call = call;
+    this.code = code;
+    this.sticky = sticky;
+  }
+
+  /**
+   * The failure of {@code call} on {@code device}.
+   *
+   * @param call the driver call
+   * @param code its result
+   * @param launch kernel and launch, or empty
+   * @param device what it ran on
+   */
+  static CudaFailure of(String call, int code, String launch, String device) {
+    boolean sticky = isSticky(code);
+    StringBuilder message = new StringBuilder(call);
+    message.append(" failed with ").append(codeName(code)).append(" (").append(code).append(')');
+    if (!launch.isEmpty()) {
+      message.append(" for ").append(launch);
+    }
+    message.append(" on ").append(device);
+    if (sticky) {
+      message.append(
+          "; the fault may be from earlier asynchronous work, and every later call in this process"
+              + " will fail on this device");
+    }
+    return new CudaFailure(message.toString(), call, code, sticky);
+  }
+
+  /** The driver call that reported it, such as {@code cuLaunchKernel}. */
+  public String call() {
+    return call;
+  }
+
+  /** CUDA's number for it. */
+  public int code() {
+    return code;
+  }
+
+  /** CUDA's name for it, such as {@code CUDA_ERROR_ILLEGAL_ADDRESS}. */
+  public String codeName() {
+    return codeName(code);
+  }
+
+  /**
+   * True if the context is lost: later calls of this process on the device fail too, and the fault
+   * may be from work that was queued before this call.
+   */
+  public boolean isSticky() {
+    return sticky;
+  }
+
+  private static String codeName(int code) {
+    return CUresult.stringFor(code);
+  }
+
+  private static boolean isSticky(int code) {
+    return switch (code) {
+      case CUresult.CUDA_ERROR_DEINITIALIZED,
+          CUresult.CUDA_ERROR_ECC_UNCORRECTABLE,
+          CUresult.CUDA_ERROR_NVLINK_UNCORRECTABLE,
+          CUresult.CUDA_ERROR_ILLEGAL_ADDRESS,
+          CUresult.CUDA_ERROR_LAUNCH_TIMEOUT,
+          CUresult.CUDA_ERROR_CONTEXT_IS_DESTROYED,
+          CUresult.CUDA_ERROR_ASSERT,
+          CUresult.CUDA_ERROR_HARDWARE_STACK_ERROR,
+          CUresult.CUDA_ERROR_ILLEGAL_INSTRUCTION,
+          CUresult.CUDA_ERROR_MISALIGNED_ADDRESS,
+          CUresult.CUDA_ERROR_INVALID_ADDRESS_SPACE,
+          CUresult.CUDA_ERROR_INVALID_PC,
+          CUresult.CUDA_ERROR_LAUNCH_FAILED,
+          CUresult.CUDA_ERROR_EXTERNAL_DEVICE,
+          CUresult.CUDA_ERROR_UNKNOWN ->
+          true;
+      default -> false;
+    };
+  }
+}

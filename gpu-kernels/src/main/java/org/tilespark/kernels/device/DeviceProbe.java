@@ -1,0 +1,163 @@
+package org.tilespark.kernels.device;
+
+import java.io.IOException;
+import java.util.Locale;
+import jcuda.driver.CUdevice;
+import jcuda.driver.CUdevice_attribute;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+import org.tilespark.kernels.plan.KernelIndex;
+
+/**
+ * Whether this process can use a CUDA device, and if not why. Plain facts: no context is created
+ * and no device is held.
+ *
+ * @param available true if {@link CudaDevice#open} may be called
+ * @param reason why not, and what helps; empty if available
+ * @param deviceCount devices the driver shows; 0 if not available
+ * @param description the first device and the driver, such as {@code NVIDIA H200, sm_90, driver 580
+ *     (CUDA 13.0)}; the reason if not available
+ */
+public record DeviceProbe(boolean available, String reason, int deviceCount, String description) {
+  /** The CUDA version of driver R580, the oldest that loads what nvcc 13 makes. */
+  private static final int OLDEST_DRIVER = 13000;
+
+  /**
+   * Looks, once per process; later calls return the same answer. Never throws, and is cheap where
+   * there is no driver.
+   */
+  public static DeviceProbe run() {
+    return Once.RESULT;
+  }
+
+  private static final class Once {
+    static final DeviceProbe RESULT = look(KernelIndex::ofThisJar);
+  }
+
+  /** Where the index of kernels comes from; a test gives another. */
+  interface IndexSource {
+    KernelIndex read();
+  }
+
+  static DeviceProbe look(IndexSource index) {
+    try {
+      return lookUnguarded(index.read());
+    } catch (IOException e) {
+      return unavailable(
+          "cannot unpack JCuda's native library into '"
+              + System.getProperty("java.io.tmpdir")
+              + "' ("
+              + e
+              + "); set -Djava.io.tmpdir to a directory that can be written");
+    } catch (LinkageError e) {
+      return unavailable(whyNotLoaded(e));
+    } catch (RuntimeException e) {
+      return unavailable("looking for a CUDA device failed: " + e);
+    }
+  }
+
+  private static DeviceProbe lookUnguarded(KernelIndex index) throws IOException {
+    String os = System.getProperty("os.name", "").toLowerCase(Locale.ROOT);
+    String arch = System.getProperty("os.arch", "").toLowerCase(Locale.ROOT);
+    if (!os.contains("linux") || !(arch.equals("amd64") || arch.equals("x86_64"))) {
+      return unavailable("CUDA is supported on linux x86_64 only, this is " + os + " " + arch);
+    }
+    if (index.isEmpty()) {
+      return unavailable(
+          "this jar has no device kernels, since it was built without nvcc; build it where the CUDA"
+              + " 13 toolkit is installed");
+    }
+    NativeLibraries.load();
+    int code = JCudaDriver.cuInit(0);
+    if (code == CUresult.CUDA_ERROR_NO_DEVICE) {
+      return unavailable(
+          "the NVIDIA driver is installed but shows no device (check nvidia-smi and"
+              + " CUDA_VISIBLE_DEVICES)");
+    }
+    if (code != CUresult.CUDA_SUCCESS) {
+      return unavailable("cuInit failed with " + CUresult.stringFor(code));
+    }
+    int[] version = new int[1];
+    code = JCudaDriver.cuDriverGetVersion(version);
+    if (code != CUresult.CUDA_SUCCESS) {
+      return unavailable("cuDriverGetVersion failed with " + CUresult.stringFor(code));
+    }
+    if (version[0] < OLDEST_DRIVER) {
+      return unavailable(
+          "the NVIDIA driver is too old: it speaks CUDA "
+              + cudaVersion(version[0])
+              + ", device kernels need driver R580 or newer (CUDA 13.0)");
+    }
+    int[] count = new int[1];
+    code = JCudaDriver.cuDeviceGetCount(count);
+    if (code != CUresult.CUDA_SUCCESS || count[0] == 0) {
+      return unavailable(
+          code == CUresult.CUDA_SUCCESS
+              ? "the NVIDIA driver shows no device (check CUDA_VISIBLE_DEVICES)"
+              : "cuDeviceGetCount failed with " + CUresult.stringFor(code));
+    }
+    CUdevice device = new CUdevice();
+    code = JCudaDriver.cuDeviceGet(device, 0);
+    if (code != CUresult.CUDA_SUCCESS) {
+      return unavailable("cuDeviceGet failed with " + CUresult.stringFor(code));
+    }
+    int major = attribute(device, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+    int minor = attribute(device, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+    String description = describe(name(device), major, minor, version[0]);
+    if (index.kernels().stream().noneMatch(kernel -> kernel.runsOn(major, minor))) {
+      return unavailable("no kernel of this jar (" + index + ") runs on " + description);
+    }
+    return new DeviceProbe(true, "", count[0], description);
+  }
+
+  private static DeviceProbe unavailable(String reason) {
+    return new DeviceProbe(false, reason, 0, reason);
+  }
+
+  private static String whyNotLoaded(LinkageError e) {
+    String message = String.valueOf(e.getMessage());
+    if (message.contains("libcuda.so.1") && message.contains("No such file")) {
+      return "no NVIDIA driver on this machine (libcuda.so.1 not found)";
+    }
+    return "a native library failed to load: " + message.lines().findFirst().orElse(e.toString());
+  }
+
+  static String describe(String name, int major, int minor, int driverVersion) {
+    String release = DriverRelease.read();
+    return name
+        + ", sm_"
+        + major
+        + minor
+        + ", driver "
+        + (release.isEmpty() ? "" : release + " ")
+        + "(CUDA "
+        + cudaVersion(driverVersion)
+        + ")";
+  }
+
+  static String name(CUdevice device) {
+    byte[] text = new byte[256];
+    int code = JCudaDriver.cuDeviceGetName(text, text.length, device);
+    if (code != CUresult.CUDA_SUCCESS) {
+      return "unnamed device";
+    }
+    int length = 0;
+    while (length < text.length && text[length] != 0) {
+      length++;
+    }
+    return new String(text, 0, length, java.nio.charset.StandardCharsets.UTF_8);
+  }
+
+  static int attribute(CUdevice device, int which) {
+    int[] value = new int[1];
+    int code = JCudaDriver.cuDeviceGetAttribute(value, which, device);
+    if (code != CUresult.CUDA_SUCCESS) {
+      throw CudaFailure.of("cuDeviceGetAttribute(" + which + ")", code, "", name(device));
+    }
+    return value[0];
+  }
+
+  private static String cudaVersion(int version) {
+    return version / 1000 + "." + version % 1000 / 10;
+  }
+}

@@ -1,0 +1,221 @@
+package org.tilespark.kernels.device;
+
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.Transposer;
+import org.tilespark.kernels.plan.PlanCache;
+import org.tilespark.kernels.plan.PlanDecision;
+import org.tilespark.kernels.plan.TransposePlan;
+import org.tilespark.kernels.plan.TransposePlanner;
+import org.tilespark.kernels.plan.TransposeProblem;
+
+/**
+ * The device twin of {@link org.tilespark.kernels.HostTransposer}: runs plans on a {@link
+ * CudaDevice}, which it borrows. Safe for several threads.
+ */
+public final class DeviceTransposer implements Transposer {
+  private static final int PLANS = 1024;
+
+  /** Heap arrays go through two pinned buffers of this size, one filling while one is copied. */
+  private static final long STAGING_BYTES = 8L << 20;
+
+  private record Key(TransposeProblem problem, int alignmentBytes) {}
+
+  private final CudaDevice device;
+  private final PlanCache<Key, PlanDecision> plans = new PlanCache<>(PLANS);
+
+  /** A transposer on {@code device}, which is borrowed. */
+  public DeviceTransposer(CudaDevice device) {
+    this.device = device;
+  }
+
+  /**
+   * How a problem would run, or why it will not, for buffers at offset 0.
+   *
+   * @param problem what is asked
+   */
+  public PlanDecision plan(TransposeProblem problem) {
+    return plan(problem, TransposePlanner.MAX_ALIGNMENT);
+  }
+
+  private PlanDecision plan(TransposeProblem problem, int alignmentBytes) {
+    return plans.get(
+        new Key(problem, alignmentBytes),
+        key ->
+            TransposePlanner.plan(
+                key.problem(), key.alignmentBytes(), device.limits(), device.kernels().index()));
+  }
+
+  /**
+   * Queues the transpose of memory on the device; returns before it is done.
+   *
+   * @param problem what is asked
+   * @param in borrowed until the work is done
+   * @param inOffset first byte of the input, a multiple of the element's width
+   * @param out borrowed until the work is done; the ranges must not overlap
+   * @param outOffset first byte of the output, a multiple of the element's width
+   * @param stream where to queue it
+   * @throws IllegalArgumentException if an offset is no multiple of the width, or the ranges
+   *     overlap
+   * @throws IndexOutOfBoundsException if a range does not fit its buffer
+   * @throws UnsupportedOperationException if the planner has no kernel for the problem
+   */
+  public void enqueue(
+      TransposeProblem problem,
+      DeviceBuffer in,
+      long inOffset,
+      DeviceBuffer out,
+      long outOffset,
+      CudaStream stream) {
+    long bytes = problem.bytes();
+    long source = in.address(device, inOffset, bytes);
+    long target = out.address(device, outOffset, bytes);
+    if ((inOffset | outOffset) % problem.elementBytes() != 0) {
+      throw new IllegalArgumentException(
+          "Offsets "
+              + inOffset
+              + " and "
+              + outOffset
+              + "; expected multiples of the width "
+              + problem.elementBytes());
+    }
+    if (source < target + bytes && target < source + bytes) {
+      throw new IllegalArgumentException(
+          "Input and output overlap: "
+              + bytes
+              + " bytes at offsets "
+              + inOffset
+              + " and "
+              + outOffset
+              + " of one buffer");
+    }
+    if (bytes == 0) {
+      return;
+    }
+    // Buffers begin at multiples of 256, so only the offsets limit the width of an access.
+    long common = Long.lowestOneBit(inOffset | outOffset | TransposePlanner.MAX_ALIGNMENT);
+    TransposePlan plan = plan(problem, (int) common).orElseThrow();
+    device.enter();
+    if (plan.launch().isPresent()) {
+      device.kernels().launch(plan.launch().get(), source, target, stream);
+    } else {
+      stream.copy(in, inOffset, out, outOffset, bytes);
+    }
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Memory outside the heap is copied as it is (pin it for full speed); heap arrays go through
+   * small pinned buffers. Device memory of twice the array is used for the length of the call.
+   *
+   * @throws DeviceOutOfMemoryException if that is not free
+   */
+  @Override
+  public void transpose(TransposeProblem problem, HostMemory in, HostMemory out) {
+    long bytes = problem.bytes();
+    problem.requireBytes(in.bytes(), out.bytes());
+    if (bytes == 0) {
+      return;
+    }
+    boolean staged = !in.isOffHeap() || !out.isOffHeap();
+    long stagingBytes = staged ? Math.min(STAGING_BYTES, bytes) : 0;
+    // The stream is closed, and so waited for, before the host memory it copies from is freed.
+    try (PinnedBuffer first = device.allocatePinned(stagingBytes);
+        PinnedBuffer second = device.allocatePinned(stagingBytes);
+        CudaStream stream = device.newStream();
+        DeviceBuffer source = device.allocate(bytes, stream);
+        DeviceBuffer target = device.allocate(bytes, stream)) {
+      PinnedBuffer[] staging = {first, second};
+      if (in.isOffHeap()) {
+        stream.upload(in, source, 0);
+      } else {
+        uploadStaged(in, source, stream, staging);
+      }
+      enqueue(problem, source, 0, target, 0, stream);
+      if (out.isOffHeap()) {
+        stream.download(target, 0, out);
+        stream.synchronize();
+      } else {
+        downloadStaged(target, out, stream, staging);
+      }
+    }
+  }
+
+  private static void uploadStaged(
+      HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] staging) {
+    CudaEvent[] sent = new CudaEvent[staging.length];
+    try {
+      long chunkBytes = staging[0].bytes();
+      int turn = 0;
+      for (long start = 0; start < in.bytes(); start += chunkBytes) {
+        HostMemory chunk = in.slice(start, Math.min(chunkBytes, in.bytes() - start));
+        HostMemory buffer = staging[turn].memory().slice(0, chunk.bytes());
+        awaitAndClose(sent, turn);
+        chunk.copyTo(buffer);
+        stream.upload(buffer, to, start);
+        sent[turn] = stream.record();
+        turn = 1 - turn;
+      }
+      awaitAndClose(sent, 0);
+      awaitAndClose(sent, 1);
+    } finally {
+      closeAll(sent);
+    }
+  }
+
+  private static void downloadStaged(
+      DeviceBuffer from, HostMemory out, CudaStream stream, PinnedBuffer[] staging) {
+    CudaEvent[] arrived = new CudaEvent[staging.length];
+    HostMemory[] targets = new HostMemory[staging.length];
+    try {
+      long chunkBytes = staging[0].bytes();
+      int turn = 0;
+      for (long start = 0; start < out.bytes(); start += chunkBytes) {
+        drain(arrived, targets, staging, turn);
+        HostMemory chunk = out.slice(start, Math.min(chunkBytes, out.bytes() - start));
+        stream.download(from, start, staging[turn].memory().slice(0, chunk.bytes()));
+        arrived[turn] = stream.record();
+        targets[turn] = chunk;
+        turn = 1 - turn;
+      }
+      drain(arrived, targets, staging, turn);
+      drain(arrived, targets, staging, 1 - turn);
+    } finally {
+      closeAll(arrived);
+    }
+  }
+
+  /** Waits for the download into buffer {@code turn}, if there is one, and copies it out. */
+  private static void drain(
+      CudaEvent[] arrived, HostMemory[] targets, PinnedBuffer[] staging, int turn) {
+    if (arrived[turn] != null) {
+      awaitAndClose(arrived, turn);
+      staging[turn].memory().slice(0, targets[turn].bytes()).copyTo(targets[turn]);
+    }
+  }
+
+  private static void awaitAndClose(CudaEvent[] events, int which) {
+    if (events[which] != null) {
+      events[which].synchronize();
+      events[which].close();
+      events[which] = null;
+    }
+  }
+
+  private static void closeAll(CudaEvent[] events) {
+    for (CudaEvent event : events) {
+      if (event != null) {
+        event.close();
+      }
+    }
+  }
+
+  /** Does nothing: the device belongs to whoever opened it. */
+  @Override
+  public void close() {}
+
+  @Override
+  public String toString() {
+    return "device transposer on " + device.description();
+  }
+}

@@ -1,0 +1,139 @@
+package org.tilespark.kernels.device;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.HashMap;
+import java.util.Map;
+import jcuda.driver.CUfunction;
+import jcuda.driver.CUmodule;
+import jcuda.driver.CUresult;
+import jcuda.driver.CUstream;
+import jcuda.driver.JCudaDriver;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.plan.KernelIndex;
+import org.tilespark.kernels.plan.KernelLaunch;
+import org.tilespark.kernels.plan.LaunchConfig;
+import sun.misc.Unsafe;
+
+/**
+ * The kernels of this jar on one device. Each source file is one fatbin, loaded when one of its
+ * kernels is first launched. Safe for several threads.
+ */
+public final class KernelModule {
+  /** Address of the struct, the two pointers, and the longest struct of any kernel. */
+  static final int LAUNCH_AREA_BYTES = 512;
+
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
+
+  private final CudaDevice device;
+  private final KernelIndex index;
+  // Guarded by this.
+  private final Map<String, CUmodule> modules = new HashMap<>(); // by source
+  private final Map<String, CUfunction> functions = new HashMap<>(); // by kernel
+
+  KernelModule(CudaDevice device, KernelIndex index) {
+    this.device = device;
+    this.index = index;
+  }
+
+  /** Makes one launch, given the stream and its argument area. */
+  interface Launcher {
+    int launch(CUstream stream, long launchArea);
+  }
+
+  /** Which kernels there are. */
+  public KernelIndex index() {
+    return index;
+  }
+
+  /**
+   * Queues one launch.
+   *
+   * @param launch what to run
+   * @param in device address of the input
+   * @param out device address of the output
+   * @param stream where to queue it
+   */
+  void launch(KernelLaunch launch, long in, long out, CudaStream stream) {
+    CUfunction function = function(launch.kernel());
+    long[] words = launch.words();
+    if (Long.BYTES * (3 + words.length) > LAUNCH_AREA_BYTES) {
+      throw new IllegalArgumentException("Argument struct too long: " + launch);
+    }
+    LaunchConfig config = launch.config();
+    int code =
+        stream.launch(
+            (handle, area) -> {
+              long struct = area + Long.BYTES;
+              UNSAFE.putAddress(area, struct);
+              UNSAFE.putLong(struct, in);
+              UNSAFE.putLong(struct + Long.BYTES, out);
+              for (int i = 0; i < words.length; i++) {
+                UNSAFE.putLong(struct + (2L + i) * Long.BYTES, words[i]);
+              }
+              return JCudaDriver.cuLaunchKernel(
+                  function,
+                  config.blocks(),
+                  1,
+                  1,
+                  config.threads(),
+                  1,
+                  1,
+                  config.sharedBytes(),
+                  handle,
+                  new HostPointer(area),
+                  null);
+            });
+    if (code != CUresult.CUDA_SUCCESS) {
+      device.check(code, "cuLaunchKernel", launch.toString());
+    }
+  }
+
+  private synchronized CUfunction function(String kernel) {
+    CUfunction known = functions.get(kernel);
+    if (known != null) {
+      return known;
+    }
+    KernelIndex.Kernel entry =
+        index
+            .find(kernel)
+            .orElseThrow(() -> new IllegalStateException("No kernel " + kernel + " in this jar"));
+    CUmodule module = modules.get(entry.source());
+    if (module == null) {
+      module = load(entry.source());
+      modules.put(entry.source(), module);
+    }
+    CUfunction function = new CUfunction();
+    device.check(
+        JCudaDriver.cuModuleGetFunction(function, module, kernel), "cuModuleGetFunction", kernel);
+    functions.put(kernel, function);
+    return function;
+  }
+
+  private CUmodule load(String source) {
+    String resource = source + ".fatbin";
+    byte[] image;
+    try (InputStream in = KernelModule.class.getResourceAsStream(resource)) {
+      if (in == null) {
+        throw new IllegalStateException(
+            "The kernel index names " + resource + ", which this jar does not hold");
+      }
+      image = in.readAllBytes();
+    } catch (IOException e) {
+      throw new IllegalStateException("Cannot read " + resource, e);
+    }
+    CUmodule module = new CUmodule();
+    device.check(JCudaDriver.cuModuleLoadData(module, image), "cuModuleLoadData", resource);
+    return module;
+  }
+
+  /** Unloads everything; the context must be current. */
+  synchronized void unload() {
+    functions.clear();
+    for (Map.Entry<String, CUmodule> module : modules.entrySet()) {
+      device.check(
+          JCudaDriver.cuModuleUnload(module.getValue()), "cuModuleUnload", module.getKey());
+    }
+    modules.clear();
+  }
+}

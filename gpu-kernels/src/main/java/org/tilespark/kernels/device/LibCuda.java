@@ -1,0 +1,36 @@
+package org.tilespark.kernels.device;
+
+import com.sun.jna.Native;
+import com.sun.jna.ptr.PointerByReference;
+
+/**
+ * The driver calls that JCuda 12.6 lacks (attributes of memory pools) or gets wrong (pinned buffers
+ * of 2 GiB and more, which it wraps in a {@code ByteBuffer}), bound with JNA. Initialising this
+ * class loads {@code libcuda.so.1}; where that fails it throws {@link UnsatisfiedLinkError}.
+ */
+final class LibCuda {
+  /** Pinned for every context, not only the one that allocates. */
+  static final int CU_MEMHOSTALLOC_PORTABLE = 1;
+
+  static final int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
+  static final int CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5;
+  static final int CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7;
+
+  static {
+    Native.register(LibCuda.class, "libcuda.so.1");
+  }
+
+  private LibCuda() {}
+
+  static native int cuMemHostAlloc(PointerByReference address, long bytes, int flags);
+
+  static native int cuMemFreeHost(com.sun.jna.Pointer address);
+
+  static native int cuDeviceGetDefaultMemPool(PointerByReference pool, int device);
+
+  static native int cuMemPoolSetAttribute(com.sun.jna.Pointer pool, int attribute, long[] value);
+
+  static native int cuMemPoolGetAttribute(com.sun.jna.Pointer pool, int attribute, long[] value);
+
+  static native int cuMemPoolTrimTo(com.sun.jna.Pointer pool, long minBytesToKeep);
+}

@@ -1,0 +1,104 @@
+package org.tilespark.kernels.device;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import jcuda.LibUtils;
+import jcuda.driver.JCudaDriver;
+
+/**
+ * Loads JCuda's native library without a race.
+ *
+ * <p>JCuda's {@code LibUtils} unpacks its library to one fixed name in {@code java.io.tmpdir}
+ * unless a file of that name is there, then loads it. Two processes that start together then load
+ * half a file, and a file that somebody else left there is trusted. Here every process, and every
+ * class loader in it, unpacks into a directory of its own (mode 0700, a fresh random name), loads
+ * the library from it, lets {@code LibUtils} find it there, and deletes it: a loaded library stays
+ * mapped without its file.
+ *
+ * <p>{@code LibUtils} has no other switch than the system property {@code java.io.tmpdir}, so the
+ * property names the private directory while JCuda's driver class initialises: one {@code dlopen}
+ * of a library that is already loaded. All class loaders of the process do this under one lock, and
+ * the JDK's own temporary-file classes have read the property before.
+ */
+final class NativeLibraries {
+  private static final String TMPDIR = "java.io.tmpdir";
+
+  private NativeLibraries() {}
+
+  /**
+   * Loads the driver binding; after the first success calls are free.
+   *
+   * @throws UnsatisfiedLinkError if the library, or {@code libcuda.so.1} which it needs, is missing
+   * @throws IOException if there is no place to unpack to
+   */
+  static synchronized void load() throws IOException {
+    if (Loaded.done) {
+      return;
+    }
+    String before = System.getProperty(TMPDIR);
+    Path directory = unpack(Path.of(before));
+    try {
+      // Without a driver this is what fails, before JCuda's class is marked as broken.
+      System.load(directory.resolve(fileName()).toString());
+      // Makes File.createTempFile read the property now rather than while it is ours.
+      Files.delete(File.createTempFile("tilespark", null, directory.toFile()).toPath());
+      // One lock that every class loader's copy of this class agrees on.
+      synchronized (Runtime.getRuntime()) {
+        System.setProperty(TMPDIR, directory.toString());
+        try {
+          JCudaDriver.setExceptionsEnabled(false);
+        } finally {
+          System.setProperty(TMPDIR, before);
+        }
+      }
+      Loaded.done = true;
+    } finally {
+      remove(directory);
+    }
+  }
+
+  /**
+   * Writes the library to a new private directory under {@code parent} and returns the directory.
+   *
+   * @throws IOException if that fails; nothing is left behind
+   */
+  static Path unpack(Path parent) throws IOException {
+    Files.createDirectories(parent);
+    Path directory =
+        Files.createTempDirectory(
+            parent,
+            "tilespark-natives-",
+            PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    try (InputStream in = LibUtils.class.getResourceAsStream("/lib/" + fileName())) {
+      if (in == null) {
+        throw new IOException("No resource /lib/" + fileName() + " on the class path");
+      }
+      Files.copy(in, directory.resolve(fileName()), StandardCopyOption.REPLACE_EXISTING);
+      return directory;
+    } catch (IOException e) {
+      remove(directory);
+      throw e;
+    }
+  }
+
+  /** Deletes what {@link #unpack} made. */
+  static void remove(Path directory) throws IOException {
+    Files.deleteIfExists(directory.resolve(fileName()));
+    Files.deleteIfExists(directory);
+  }
+
+  /** The name that {@code LibUtils} looks for. */
+  static String fileName() {
+    return LibUtils.createLibraryFileName(
+        LibUtils.createPlatformLibraryName("JCudaDriver-" + jcuda.JCudaVersion.get()));
+  }
+
+  private static final class Loaded {
+    static boolean done;
+  }
+}

@@ -1,0 +1,60 @@
+package org.tilespark.kernels.device;
+
+import java.util.concurrent.atomic.AtomicBoolean;
+
+/**
+ * Something a {@link CudaDevice} gave out, to be closed by whoever asked for it. The device knows
+ * what is not closed and says so when it is closed itself.
+ */
+abstract sealed class Owned implements AutoCloseable
+    permits CudaStream, CudaEvent, DeviceBuffer, PinnedBuffer, PinnedPool {
+  static final boolean TRACE = Boolean.getBoolean(CudaDevice.TRACE_PROPERTY);
+
+  final CudaDevice device;
+  private final Throwable madeAt;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  Owned(CudaDevice device) {
+    this.device = device;
+    this.madeAt = TRACE ? new Throwable("made here") : null;
+  }
+
+  /** Releases it; may be called twice, and from any thread once no other uses it. */
+  @Override
+  public final void close() {
+    if (closed.compareAndSet(false, true)) {
+      device.forget(this);
+      release();
+    }
+  }
+
+  /** Does what {@link #close} says; called once. */
+  abstract void release();
+
+  /** Leaks are closed in this order. */
+  abstract int closingOrder();
+
+  /** Where it was made, or null if that is not traced. */
+  final Throwable madeAt() {
+    return madeAt;
+  }
+
+  final boolean isClosed() {
+    return closed.get();
+  }
+
+  /** Throws if it is closed. */
+  final void requireOpen() {
+    if (closed.get()) {
+      throw new IllegalStateException("Used after close: " + this);
+    }
+  }
+
+  /** Throws if it belongs to another device. */
+  final void requireDevice(CudaDevice other) {
+    requireOpen();
+    if (device != other) {
+      throw new IllegalArgumentException(this + " is not of " + other.where());
+    }
+  }
+}

@@ -1,0 +1,68 @@
+package org.tilespark.kernels.plan;
+
+import java.util.Arrays;
+import java.util.Objects;
+
+/**
+ * One kernel launch, ready to run but for its two pointers.
+ *
+ * <p>Every kernel takes one struct of 64-bit fields by value: the input pointer, the output
+ * pointer, then {@link #words()}. Immutable.
+ */
+public final class KernelLaunch {
+  private final String kernel;
+  private final LaunchConfig config;
+  private final long[] words;
+
+  /**
+   * A launch of {@code kernel}.
+   *
+   * @param kernel entry point, such as {@code transpose_tiled_w4_64x64x256}
+   * @param config launch shape
+   * @param words the struct's fields after the two pointers; copied
+   */
+  public KernelLaunch(String kernel, LaunchConfig config, long... words) {
+    this.kernel = Objects.requireNonNull(kernel, "kernel");
+    this.config = Objects.requireNonNull(config, "config");
+    this.words = words.clone();
+  }
+
+  /** Entry point. */
+  public String kernel() {
+    return kernel;
+  }
+
+  /** Launch shape. */
+  public LaunchConfig config() {
+    return config;
+  }
+
+  /** The struct's fields after the two pointers; a copy. */
+  public long[] words() {
+    return words.clone();
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof KernelLaunch other
+        && kernel.equals(other.kernel)
+        && config.equals(other.config)
+        && Arrays.equals(words, other.words);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(kernel, config, Arrays.hashCode(words));
+  }
+
+  @Override
+  public String toString() {
+    return kernel
+        + "<<<"
+        + config.blocks()
+        + ", "
+        + config.threads()
+        + ">>>"
+        + Arrays.toString(words);
+  }
+}

@@ -1,0 +1,36 @@
+package org.tilespark.spark;
+
+import org.apache.spark.sql.SparkSessionExtensions;
+import org.tilespark.spark.functions.TableFunctions;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.planner.PlanBlocks;
+import org.tilespark.spark.rules.BulkTransitions;
+import org.tilespark.spark.rules.ComposePermutations;
+import org.tilespark.spark.rules.PruneUnusedValues;
+import org.tilespark.spark.rules.PushFilterThroughPermute;
+import scala.runtime.AbstractFunction1;
+import scala.runtime.BoxedUnit;
+
+/**
+ * What tilespark adds to a Spark session: {@code
+ * spark.sql.extensions=org.tilespark.spark.TileSparkExtensions}.
+ */
+public final class TileSparkExtensions
+    extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
+  @Override
+  public BoxedUnit apply(SparkSessionExtensions extensions) {
+    // Analysis: names that SQL knows.
+    for (TableFunctions function : TableFunctions.values()) {
+      function.inject(extensions);
+    }
+    // Optimization: work removed before it starts.
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new ComposePermutations()));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new PruneUnusedValues()));
+    extensions.injectOptimizerRule(
+        ScalaInterop.function(session -> new PushFilterThroughPermute()));
+    // Planning and execution.
+    extensions.injectPlannerStrategy(ScalaInterop.function(PlanBlocks::new));
+    extensions.injectColumnar(ScalaInterop.function(session -> new BulkTransitions()));
+    return BoxedUnit.UNIT;
+  }
+}

@@ -1,0 +1,126 @@
+package org.tilespark.spark.exec;
+
+import java.util.Iterator;
+import org.apache.arrow.vector.complex.ListVector;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.layout.ElementType;
+
+/**
+ * Walks over the rows of a partition, whether they come as rows or as batches, and finds their
+ * value arrays in place. What it returns is valid until the next {@link #advance}.
+ */
+abstract class BlockCursor {
+  /** Moves to the next row; false if there is none. */
+  abstract boolean advance();
+
+  /** The current row, for everything but values. */
+  abstract InternalRow row();
+
+  /** Elements in the array in column {@code ordinal}, which is not null. */
+  abstract int length(int ordinal);
+
+  /** Index of the first null in the array in column {@code ordinal}, or -1. */
+  abstract int firstNull(int ordinal);
+
+  /** The values of the array in column {@code ordinal}, which holds no nulls. */
+  abstract BlockValues values(int ordinal, ElementType type);
+
+  static BlockCursor overRows(Iterator<InternalRow> rows) {
+    return new Rows(rows);
+  }
+
+  static BlockCursor overBatches(Iterator<ColumnarBatch> batches) {
+    return new Batches(batches);
+  }
+
+  private static final class Rows extends BlockCursor {
+    private final Iterator<InternalRow> rows;
+    private InternalRow row;
+
+    private Rows(Iterator<InternalRow> rows) {
+      this.rows = rows;
+    }
+
+    @Override
+    boolean advance() {
+      row = rows.hasNext() ? rows.next() : null;
+      return row != null;
+    }
+
+    @Override
+    InternalRow row() {
+      return row;
+    }
+
+    @Override
+    int length(int ordinal) {
+      return row.getArray(ordinal).numElements();
+    }
+
+    @Override
+    int firstNull(int ordinal) {
+      return BlockValues.firstNull(row.getArray(ordinal));
+    }
+
+    @Override
+    BlockValues values(int ordinal, ElementType type) {
+      return BlockValues.of(row.getArray(ordinal), type);
+    }
+  }
+
+  private static final class Batches extends BlockCursor {
+    private final Iterator<ColumnarBatch> batches;
+    private ColumnarBatch batch;
+    private int index;
+
+    private Batches(Iterator<ColumnarBatch> batches) {
+      this.batches = batches;
+    }
+
+    @Override
+    boolean advance() {
+      index++;
+      while (batch == null || index >= batch.numRows()) {
+        if (!batches.hasNext()) {
+          batch = null;
+          return false;
+        }
+        batch = batches.next();
+        index = 0;
+      }
+      return true;
+    }
+
+    @Override
+    InternalRow row() {
+      return batch.getRow(index);
+    }
+
+    @Override
+    int length(int ordinal) {
+      return array(ordinal).numElements();
+    }
+
+    @Override
+    int firstNull(int ordinal) {
+      ListVector list = BlockValues.arrowList(batch.column(ordinal));
+      return list == null
+          ? BlockValues.firstNull(array(ordinal))
+          : BlockValues.firstNull(list, index);
+    }
+
+    @Override
+    BlockValues values(int ordinal, ElementType type) {
+      ListVector list = BlockValues.arrowList(batch.column(ordinal));
+      return list == null
+          ? BlockValues.of(array(ordinal), type)
+          : BlockValues.of(list, index);
+    }
+
+    private ArrayData array(int ordinal) {
+      return batch.column(ordinal).getArray(index);
+    }
+  }
+}

@@ -1,0 +1,107 @@
+package org.tilespark.spark.exec;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.arrow.PermutePipeline;
+import org.tilespark.spark.ExecutorRuntime;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.planner.BackendChoice;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * The body of a task: opens a pipeline and an allocator for one partition and ties both to the end
+ * of the task, whether it succeeds, fails or is killed.
+ *
+ * @param <T> what the child gives: rows or batches
+ */
+final class PermuteTask<T>
+    extends AbstractFunction1<scala.collection.Iterator<T>, scala.collection.Iterator<ColumnarBatch>>
+    implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  /** How the child's partition becomes a walk over blocks. */
+  private interface Source<T> extends Serializable {
+    BlockCursor open(Iterator<T> partition);
+  }
+
+  private final PermuteSpec spec;
+  private final BackendChoice backend;
+  private final TaskMetrics metrics;
+  private final Source<T> source;
+
+  private PermuteTask(
+      PermuteSpec spec, BackendChoice backend, TaskMetrics metrics, Source<T> source) {
+    this.spec = spec;
+    this.backend = backend;
+    this.metrics = metrics;
+    this.source = source;
+  }
+
+  static PermuteTask<InternalRow> overRows(
+      PermuteSpec spec, BackendChoice backend, TaskMetrics metrics) {
+    return new PermuteTask<>(spec, backend, metrics, BlockCursor::overRows);
+  }
+
+  static PermuteTask<ColumnarBatch> overBatches(
+      PermuteSpec spec, BackendChoice backend, TaskMetrics metrics) {
+    return new PermuteTask<>(spec, backend, metrics, BlockCursor::overBatches);
+  }
+
+  @Override
+  public scala.collection.Iterator<ColumnarBatch> apply(scala.collection.Iterator<T> partition) {
+    TaskContext task = TaskContext.get();
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    BufferAllocator allocator = runtime.memory().newChild("task " + task.taskAttemptId());
+    Resources resources = new Resources(allocator);
+    task.addTaskCompletionListener(resources);
+    resources.pipeline =
+        runtime.openPermutePipeline(
+            backend.requested(), task, allocator, metrics.onHost(), metrics.onDevice());
+    resources.iterator =
+        new PermuteIterator(
+            spec, source.open(ScalaInterop.iterator(partition)), resources.pipeline, allocator);
+    return ScalaInterop.iterator(new Counted(resources.iterator, metrics));
+  }
+
+  /** What a task owns, freed in the order users-before-used. */
+  private static final class Resources implements org.apache.spark.util.TaskCompletionListener {
+    private final BufferAllocator allocator;
+    private PermutePipeline pipeline;
+    private PermuteIterator iterator;
+
+    private Resources(BufferAllocator allocator) {
+      this.allocator = allocator;
+    }
+
+    @Override
+    public void onTaskCompletion(TaskContext context) {
+      try (allocator) {
+        if (pipeline != null) {
+          pipeline.close();
+        }
+        if (iterator != null) {
+          iterator.close();
+        }
+      }
+    }
+  }
+
+  private record Counted(PermuteIterator batches, TaskMetrics metrics)
+      implements Iterator<ColumnarBatch> {
+    @Override
+    public boolean hasNext() {
+      return batches.hasNext();
+    }
+
+    @Override
+    public ColumnarBatch next() {
+      ColumnarBatch batch = batches.next();
+      metrics.handedOut(batch.numRows());
+      return batch;
+    }
+  }
+}

@@ -1,0 +1,188 @@
+package org.tilespark.spark.plans;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.layout.Permutation;
+import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Reorders the axes of every block: places and sizes change columns, values move inside each block.
+ * Row by row, no shuffle; further columns pass through.
+ *
+ * <p>{@code inputs} and {@code produced} list the block's columns in the order of {@link
+ * BlockSchema#blockColumns()}; {@code produced} keeps names and positions and has fresh ids.
+ */
+public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRelation {
+  private static final long serialVersionUID = 1;
+
+  private final BlockKind kind;
+  private final Permutation permutation;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> produced;
+  private final LogicalPlan child;
+
+  /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
+  public PermuteBlocks(
+      BlockKind kind,
+      Permutation permutation,
+      Seq<Attribute> inputs,
+      Seq<Attribute> produced,
+      LogicalPlan child) {
+    this.kind = kind;
+    this.permutation = permutation;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  /**
+   * The node over {@code child}, whose block columns are found by name.
+   *
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException if {@code child} has no such blocks; see {@link BlockSchema}
+   */
+  public static PermuteBlocks of(
+      LogicalPlan child, BlockKind kind, Permutation permutation, String operator) {
+    StructType schema = child.schema();
+    BlockSchema blocks = BlockSchema.find(schema, kind, operator);
+    List<Attribute> output = ScalaInterop.list(child.output());
+    List<Attribute> inputs = new ArrayList<>();
+    List<Attribute> produced = new ArrayList<>();
+    for (int ordinal : blocks.blockColumns()) {
+      Attribute input = output.get(ordinal);
+      inputs.add(input);
+      produced.add(
+          PermutedColumns.produce(
+              input, blocks.planes().contains(ordinal), permutation, blocks.elementType()));
+    }
+    return new PermuteBlocks(
+        kind, permutation, ScalaInterop.seq(inputs), ScalaInterop.seq(produced), child);
+  }
+
+  /** Matrix or volume. */
+  public BlockKind kind() {
+    return kind;
+  }
+
+  /** Output axis {@code i} is input axis {@code permutation.axis(i)}. */
+  public Permutation permutation() {
+    return permutation;
+  }
+
+  /** The child's block columns. */
+  public Seq<Attribute> inputs() {
+    return inputs;
+  }
+
+  /** This node's block columns. */
+  public Seq<Attribute> produced() {
+    return produced;
+  }
+
+  /** The only child. */
+  public LogicalPlan child() {
+    return child;
+  }
+
+  /** Which attribute of the child gives the content of which of this node's. */
+  public PermutedColumns columns() {
+    return new PermutedColumns(
+        kind, permutation, ScalaInterop.list(inputs), ScalaInterop.list(produced));
+  }
+
+  /** What is known of the whole input array. */
+  public ArrayMetadata inputMetadata() {
+    return ArrayMetadata.of(columns().inputValues().metadata());
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return columns().output(child.output());
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return AttributeSet$.MODULE$.apply(ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+  }
+
+  @Override
+  public Option<Object> maxRows() {
+    return child.maxRows();
+  }
+
+  /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
+  @Override
+  public LogicalPlan newInstance() {
+    List<Attribute> fresh = new ArrayList<>();
+    for (Attribute attribute : ScalaInterop.list(produced)) {
+      fresh.add((Attribute) attribute.newInstance());
+    }
+    return new PermuteBlocks(kind, permutation, inputs, ScalaInterop.seq(fresh), child);
+  }
+
+  @Override
+  public Seq<LogicalPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
+    return new PermuteBlocks(kind, permutation, inputs, produced, newChildren.apply(0));
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "PermuteBlocks " + kind.label() + " " + kind.axesText(permutation);
+  }
+
+  @Override
+  public int productArity() {
+    return 5;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> kind;
+      case 1 -> permutation;
+      case 2 -> inputs;
+      case 3 -> produced;
+      case 4 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof PermuteBlocks;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof PermuteBlocks that
+        && kind == that.kind
+        && permutation.equals(that.permutation)
+        && inputs.equals(that.inputs)
+        && produced.equals(that.produced)
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(kind, permutation, inputs, produced, child);
+  }
+}

@@ -1,0 +1,73 @@
+package org.tilespark.spark.rules;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.PermuteBlocks;
+import org.tilespark.spark.plans.PermutedColumns;
+
+/**
+ * Moves conditions on places, sizes and further columns below a permutation, in terms of its input,
+ * so that blocks nobody wants are neither read nor moved.
+ */
+public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    return plan.transformDown(
+        ScalaInterop.partialFunction(
+            node ->
+                node instanceof Filter filter && filter.child() instanceof PermuteBlocks permute
+                    ? push(filter, permute)
+                    : null));
+  }
+
+  private static LogicalPlan push(Filter filter, PermuteBlocks permute) {
+    PermutedColumns columns = permute.columns();
+    List<Expression> below = new ArrayList<>();
+    List<Expression> above = new ArrayList<>();
+    for (Expression condition : conjuncts(filter.condition())) {
+      boolean movable =
+          above.isEmpty() // keep the order in which conditions that may fail are evaluated
+              && condition.deterministic()
+              && !SubqueryExpression$.MODULE$.hasSubquery(condition)
+              && ScalaInterop.<Attribute>list(condition.references().toSeq()).stream()
+                  .noneMatch(columns::isComputed);
+      if (movable) {
+        below.add(
+            condition.transform(
+                ScalaInterop.partialFunction(
+                    e -> e instanceof Attribute used ? columns.source(used).orElseThrow() : null)));
+      } else {
+        above.add(condition);
+      }
+    }
+    if (below.isEmpty()) {
+      return null;
+    }
+    LogicalPlan pushed =
+        permute.withNewChildren(ScalaInterop.seq(new Filter(all(below), permute.child())));
+    return above.isEmpty() ? pushed : new Filter(all(above), pushed);
+  }
+
+  private static List<Expression> conjuncts(Expression condition) {
+    List<Expression> list = new ArrayList<>();
+    if (condition instanceof And and) {
+      list.addAll(conjuncts(and.left()));
+      list.addAll(conjuncts(and.right()));
+    } else {
+      list.add(condition);
+    }
+    return list;
+  }
+
+  private static Expression all(List<Expression> conditions) {
+    return conditions.stream().reduce(And::new).orElseThrow();
+  }
+}

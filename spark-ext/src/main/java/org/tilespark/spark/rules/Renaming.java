@@ -1,0 +1,22 @@
+package org.tilespark.spark.rules;
+
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
+
+/** One column's content under another column's name, id and metadata. */
+final class Renaming {
+  private Renaming() {}
+
+  static NamedExpression as(Attribute content, Attribute target) {
+    return new Alias(
+        content,
+        target.name(),
+        target.exprId(),
+        target.qualifier(),
+        Option.apply(target.metadata()),
+        ScalaInterop.emptySeq());
+  }
+}
