@@ -1,5 +1,7 @@
 package org.tilespark.spark.npy;
 
+import java.io.Serializable;
+import java.util.Arrays;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
@@ -9,7 +11,7 @@ import org.tilespark.layout.Shape;
  *
  * <p>Immutable.
  */
-final class BlockGrid implements java.io.Serializable {
+final class BlockGrid implements Serializable {
   private static final long serialVersionUID = 1;
 
   /** The default's size of a block, in bytes of its columns. */
@@ -45,7 +47,8 @@ final class BlockGrid implements java.io.Serializable {
    * @param shape extents of the array, of rank 2 or 3
    * @param columnType type of the columns
    * @param parts value columns: 2 for complex blocks
-   * @param firstAxisFastest true to number blocks along the first axis first, as a Fortran file lies
+   * @param firstAxisFastest true to number blocks along the first axis first, as a Fortran file
+   *     lies
    * @throws IllegalArgumentException if the text is no such shape, if a block would have 2 GiB or
    *     more, or if there would be too many blocks
    */
@@ -214,5 +217,23 @@ final class BlockGrid implements java.io.Serializable {
       size[axis] = Math.min(blockShape[axis], extents[axis] - offset[axis]);
       rest /= counts[axis];
     }
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof BlockGrid other
+        && Arrays.equals(extents, other.extents)
+        && Arrays.equals(blockShape, other.blockShape)
+        && firstAxisFastest == other.firstAxisFastest;
+  }
+
+  @Override
+  public int hashCode() {
+    return Arrays.hashCode(extents) * 31 + Arrays.hashCode(blockShape);
+  }
+
+  @Override
+  public String toString() {
+    return Arrays.toString(extents) + " in blocks of " + Arrays.toString(blockShape);
   }
 }

@@ -45,9 +45,7 @@ final class CoordinateFilter {
           && Arrays.stream(in.values()).allMatch(CoordinateFilter::isWhole);
     }
     Comparison comparison = Comparison.of(filter);
-    return comparison != null
-        && isPlace(comparison.attribute, kind)
-        && isWhole(comparison.value);
+    return comparison != null && isPlace(comparison.attribute, kind) && isWhole(comparison.value);
   }
 
   /**

@@ -57,15 +57,15 @@ final class NpyBlockReader implements Closeable {
    * @param imagAt where in {@code imag}, in bytes
    * @throws IOException if the file cannot be read
    */
-  void read(
-      long[] offset, long[] size, ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt)
+  void read(long[] offset, long[] size, ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt)
       throws IOException {
     long[] extents = layout.grid().extents();
     if (!layout.fortranOrder()) {
       gather(extents, offset, size, values, valuesAt, imag, imagAt);
       return;
     }
-    // In the file the block lies row-major with its axes in reverse: read it so, then turn it round.
+    // In the file the block lies row-major with its axes in reverse: read it so, then turn it
+    // round.
     long[] fileSize = reversed(size);
     long bytes = Shape.of(size).elements() * layout.columnType().bytes();
     try (ArrowBuf real = values == null ? null : allocator.buffer(bytes);
@@ -119,8 +119,7 @@ final class NpyBlockReader implements Closeable {
       }
     }
     if (copy && layout.bigEndian()) {
-      NpyDecoder.swapBytes(
-          values.memoryAddress() + valuesAt, done / elementBytes, elementBytes);
+      NpyDecoder.swapBytes(values.memoryAddress() + valuesAt, done / elementBytes, elementBytes);
     } else if (!copy) {
       decodeRaw(values, valuesAt, imag, imagAt);
     }

@@ -45,6 +45,16 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
     }
   }
 
+  /** True if there is a file or directory of that name. */
+  static boolean exists(String text, Configuration conf) {
+    try {
+      Path path = qualify(text, conf);
+      return path.getFileSystem(conf).exists(path);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot read " + text + ": " + e.getMessage(), e);
+    }
+  }
+
   private static NpyHeader header(Path path, FileSystem fileSystem, long length)
       throws IOException {
     NpyHeader header;
@@ -65,16 +75,28 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
     int rank = header.shape().rank();
     if (rank != 2 && rank != 3) {
       throw new IllegalArgumentException(
-          path + ": an array of " + rank + " axes, shape " + header.shape()
+          path
+              + ": an array of "
+              + rank
+              + " axes, shape "
+              + header.shape()
               + "; expected 2 (a matrix) or 3 (a volume)"
               + (rank == 1 ? "; save a.reshape(1, -1) instead" : ""));
     }
     if (header.fileBytes() != length) {
       throw new IllegalArgumentException(
-          path + (length < header.fileBytes() ? " is truncated" : " has bytes after its array")
-              + ": expected " + header.fileBytes() + " bytes (" + header.dataOffset()
-              + " of header, then " + header.shape() + " of " + header.type().numpyName()
-              + "), found " + length);
+          path
+              + (length < header.fileBytes() ? " is truncated" : " has bytes after its array")
+              + ": expected "
+              + header.fileBytes()
+              + " bytes ("
+              + header.dataOffset()
+              + " of header, then "
+              + header.shape()
+              + " of "
+              + header.type().numpyName()
+              + "), found "
+              + length);
     }
     return header;
   }

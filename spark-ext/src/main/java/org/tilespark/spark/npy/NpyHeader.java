@@ -105,8 +105,8 @@ public record NpyHeader(
    * Reads a header.
    *
    * @param bytes the first {@link #headerBytes} bytes of the file
-   * @throws IllegalArgumentException if it is not what numpy writes for a dense array of a type that
-   *     blocks can hold
+   * @throws IllegalArgumentException if it is not what numpy writes for a dense array of a type
+   *     that blocks can hold
    */
   static NpyHeader parse(byte[] bytes) {
     int major = bytes[6];

@@ -95,7 +95,11 @@ interface NpyInput extends Closeable {
 
   private static EOFException ended(Path path, long at, long expected) {
     return new EOFException(
-        path + " ends at byte " + at + "; expected at least " + expected
+        path
+            + " ends at byte "
+            + at
+            + "; expected at least "
+            + expected
             + " (was it changed since the DataFrame was made?)");
   }
 }

@@ -45,8 +45,7 @@ record NpyLayout(
    */
   static NpyLayout of(NpyFile file, NpyOptions options) {
     NpyHeader header = file.header();
-    ElementType columnType =
-        options.as() == null ? header.type().columnType() : options.as();
+    ElementType columnType = options.as() == null ? header.type().columnType() : options.as();
     BlockGrid grid =
         BlockGrid.of(
             options.blockShape(),
@@ -84,11 +83,10 @@ record NpyLayout(
       fields.add(new StructField(name, DataTypes.IntegerType, false, Metadata.empty()));
     }
     var arrays = DataTypes.createArrayType(BlockSchema.sparkType(columnType), false);
-    // Converted values no longer are of the file's own type, and are not to be written back as such.
+    // Converted values no longer are of the file's own type, and are not to be written back as
+    // such.
     NpyType known =
-        columnType == type.columnType()
-            ? type
-            : NpyType.ofColumn(columnType, type.isComplex());
+        columnType == type.columnType() ? type : NpyType.ofColumn(columnType, type.isComplex());
     Metadata metadata =
         ArrayMetadata.empty()
             .withExtents(Shape.of(grid.extents()))

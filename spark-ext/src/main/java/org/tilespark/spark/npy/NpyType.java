@@ -76,7 +76,9 @@ public enum NpyType {
     return columnType;
   }
 
-  /** The file type whose bytes are those of a column: the sink's choice if nothing else is known. */
+  /**
+   * The file type whose bytes are those of a column: the sink's choice if nothing else is known.
+   */
   public static NpyType ofColumn(ElementType type, boolean complex) {
     return switch (type) {
       case INT8 -> INT8;

@@ -42,7 +42,12 @@ public record PermutedColumns(
             ? ArrayMetadata.of(input.metadata()).permuted(permutation).toMetadata()
             : input.metadata();
     return new AttributeReference(
-        input.name(), type, false, metadata, NamedExpression$.MODULE$.newExprId(), input.qualifier());
+        input.name(),
+        type,
+        false,
+        metadata,
+        NamedExpression$.MODULE$.newExprId(),
+        input.qualifier());
   }
 
   /** The node's output: the child's with the block columns replaced, in place. */

@@ -42,15 +42,14 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
     return null;
   }
 
-  private static LogicalPlan composed(
-      PermuteBlocks outer, PermuteBlocks inner, LogicalPlan child) {
+  private static LogicalPlan composed(PermuteBlocks outer, PermuteBlocks inner, LogicalPlan child) {
     Permutation both = inner.permutation().then(outer.permutation());
     return new PermuteBlocks(outer.kind(), both, inner.inputs(), outer.produced(), child);
   }
 
   /**
-   * The projection moved below {@code inner}: the same columns, with the inputs of {@code inner}
-   * in place of what it produces. Empty if the projection does more than choose columns.
+   * The projection moved below {@code inner}: the same columns, with the inputs of {@code inner} in
+   * place of what it produces. Empty if the projection does more than choose columns.
    */
   private static Optional<LogicalPlan> belowProject(Project project, PermuteBlocks inner) {
     List<Attribute> inputs = ScalaInterop.list(inner.inputs());

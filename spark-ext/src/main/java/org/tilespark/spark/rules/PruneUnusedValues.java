@@ -46,7 +46,6 @@ public final class PruneUnusedValues extends Rule<LogicalPlan> {
               ? output
               : Renaming.as(source.get(), output));
     }
-    return new Project(
-        project.projectList(), new Project(ScalaInterop.seq(kept), permute.child()));
+    return new Project(project.projectList(), new Project(ScalaInterop.seq(kept), permute.child()));
   }
 }
