@@ -5,7 +5,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -147,9 +146,17 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
   }
 
-  /** The root allocator of plain Arrow memory. */
-  public BufferAllocator allocator() {
-    return nativeMemory.root();
+  /** Plain Arrow memory, for what no device will read. */
+  public ArrowMemory memory() {
+    return nativeMemory;
+  }
+
+  /**
+   * Arrow memory for a source's blocks: pinned if a device is likely to read them, since the
+   * executor has one and {@code backend} allows it; else plain.
+   */
+  public ArrowMemory memoryForSource(Backend backend, TaskContext task) {
+    return DeviceProbe.run().available() ? memory(gpu(backend, task)) : nativeMemory;
   }
 
   /** The host twin. */

@@ -1,0 +1,178 @@
+package org.tilespark.spark.npy;
+
+import java.io.Closeable;
+import java.io.IOException;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.Transposer;
+import org.tilespark.kernels.plan.TransposeProblem;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+
+/**
+ * Brings single blocks of a file into memory outside the heap: row-major, decoded to the columns'
+ * type. Reads the bytes of the block and no others, in runs as long as the file's order allows.
+ *
+ * <p>Used by one thread. Owns its scratch memory and the open file until {@link #close()}.
+ */
+final class NpyBlockReader implements Closeable {
+  /** Bytes of encoded numbers that are decoded at a time: they stay in cache between the steps. */
+  private static final int SCRATCH_BYTES = 1 << 20;
+
+  private final NpyInput input; // taken
+  private final NpyLayout layout;
+  private final BufferAllocator allocator; // borrowed
+  private final Transposer transposer; // borrowed
+
+  private ArrowBuf raw; // encoded numbers on their way; null until needed
+  private long rawFilled; // bytes of raw in use
+  private long decoded; // elements of the block decoded so far
+
+  /**
+   * A reader of one file.
+   *
+   * @param input the open file; taken, also if this constructor fails
+   * @param layout the file's layout
+   * @param allocator borrowed for scratch memory
+   * @param transposer borrowed; turns blocks of Fortran files round
+   */
+  NpyBlockReader(
+      NpyInput input, NpyLayout layout, BufferAllocator allocator, Transposer transposer) {
+    this.input = input;
+    this.layout = layout;
+    this.allocator = allocator;
+    this.transposer = transposer;
+  }
+
+  /**
+   * Reads one block.
+   *
+   * @param offset place of its first element
+   * @param size its extents, none of them 0
+   * @param values where the numbers go (of complex files the real parts), room for all of them; or
+   *     null if they are not wanted
+   * @param valuesAt where in {@code values}, in bytes
+   * @param imag where the imaginary parts go, or null
+   * @param imagAt where in {@code imag}, in bytes
+   * @throws IOException if the file cannot be read
+   */
+  void read(long[] offset, long[] size, ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt)
+      throws IOException {
+    long[] extents = layout.grid().extents();
+    if (!layout.fortranOrder()) {
+      gather(extents, offset, size, values, valuesAt, imag, imagAt);
+      return;
+    }
+    // In the file the block lies row-major with its axes in reverse: read it so, then turn it
+    // round.
+    long[] fileSize = reversed(size);
+    long bytes = Shape.of(size).elements() * layout.columnType().bytes();
+    try (ArrowBuf real = values == null ? null : allocator.buffer(bytes);
+        ArrowBuf imaginary = imag == null ? null : allocator.buffer(bytes)) {
+      gather(reversed(extents), reversed(offset), fileSize, real, 0, imaginary, 0);
+      TransposeProblem problem =
+          new TransposeProblem(
+              Shape.of(fileSize), reversal(size.length), layout.columnType().bytes());
+      if (values != null) {
+        transposer.transpose(problem, range(real, 0, bytes), range(values, valuesAt, bytes));
+      }
+      if (imag != null) {
+        transposer.transpose(problem, range(imaginary, 0, bytes), range(imag, imagAt, bytes));
+      }
+    }
+  }
+
+  /** Reads a box of a row-major array; all arrays have the axes as the file has them. */
+  private void gather(
+      long[] extents,
+      long[] offset,
+      long[] size,
+      ArrowBuf values,
+      long valuesAt,
+      ArrowBuf imag,
+      long imagAt)
+      throws IOException {
+    BoxRuns runs = new BoxRuns(extents, offset, size);
+    int elementBytes = layout.type().elementBytes();
+    long runBytes = runs.elements() * elementBytes;
+    boolean copy = NpyDecoder.isCopy(layout.type(), layout.columnType());
+    decoded = 0;
+    rawFilled = 0;
+    long done = 0;
+    for (long i = 0; i < runs.count(); i++) {
+      long position = layout.dataOffset() + runs.start(i) * elementBytes;
+      if (copy) {
+        input.read(position, values, valuesAt + done, runBytes);
+        done += runBytes;
+        continue;
+      }
+      long at = 0;
+      while (at < runBytes) {
+        long piece = Math.min(runBytes - at, raw().capacity() - rawFilled);
+        input.read(position + at, raw(), rawFilled, piece);
+        at += piece;
+        rawFilled += piece;
+        if (rawFilled == raw().capacity()) {
+          decodeRaw(values, valuesAt, imag, imagAt);
+        }
+      }
+    }
+    if (copy && layout.bigEndian()) {
+      NpyDecoder.swapBytes(values.memoryAddress() + valuesAt, done / elementBytes, elementBytes);
+    } else if (!copy) {
+      decodeRaw(values, valuesAt, imag, imagAt);
+    }
+  }
+
+  private void decodeRaw(ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt) {
+    long count = rawFilled / layout.type().elementBytes();
+    long address = raw().memoryAddress();
+    if (layout.bigEndian()) {
+      NpyDecoder.swapBytes(address, count * layout.parts(), layout.type().partBytes());
+    }
+    long skip = decoded * layout.columnType().bytes();
+    NpyDecoder.decode(
+        layout.type(),
+        layout.columnType(),
+        address,
+        values == null ? 0 : values.memoryAddress() + valuesAt + skip,
+        imag == null ? 0 : imag.memoryAddress() + imagAt + skip,
+        count);
+    decoded += count;
+    rawFilled = 0;
+  }
+
+  /** Scratch of a whole number of elements, since it is a power of two as their widths are. */
+  private ArrowBuf raw() {
+    if (raw == null) {
+      raw = allocator.buffer(SCRATCH_BYTES);
+    }
+    return raw;
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (raw != null) {
+      raw.close();
+      raw = null;
+    }
+    input.close();
+  }
+
+  private static HostMemory range(ArrowBuf buffer, long at, long bytes) {
+    return HostMemory.ofAddress(buffer.memoryAddress() + at, bytes);
+  }
+
+  private static long[] reversed(long[] perAxis) {
+    return reversal(perAxis.length).apply(perAxis);
+  }
+
+  private static Permutation reversal(int rank) {
+    int[] axes = new int[rank];
+    for (int i = 0; i < rank; i++) {
+      axes[i] = rank - 1 - i;
+    }
+    return Permutation.of(axes);
+  }
+}

@@ -1,0 +1,81 @@
+package org.tilespark.spark.npy;
+
+import java.util.Locale;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
+
+/**
+ * The options of {@code format("npy")}; names are matched without regard to case.
+ *
+ * <table>
+ *   <caption>Options</caption>
+ *   <tr><td>{@code path}</td><td>reading, writing</td><td>the one .npy file</td></tr>
+ *   <tr><td>{@code blockShape}</td><td>reading</td><td>elements per axis of a block,
+ *     {@code "2048,2048"}; by default blocks of about 8 MiB</td></tr>
+ *   <tr><td>{@code as}</td><td>reading</td><td>{@code float} or {@code double}: converts the values
+ *     (of complex files: both parts) while reading</td></tr>
+ *   <tr><td>{@code dtype}</td><td>writing</td><td>the file's type, {@code "float32"} or
+ *     {@code "<f4"}; by default the type of the file that was read, else the column's</td></tr>
+ *   <tr><td>{@code extents}</td><td>writing</td><td>extents of the whole array,
+ *     {@code "10000,784"}; by default the column metadata's, else found in the blocks</td></tr>
+ * </table>
+ *
+ * @param path the file, as the user wrote it
+ * @param blockShape elements per axis, or null
+ * @param as the type to convert to while reading, or null
+ * @param dtype the type to write, or null
+ * @param extents the extents to write, or null
+ */
+record NpyOptions(String path, String blockShape, ElementType as, NpyType dtype, String extents) {
+  static final String PATH = "path";
+  static final String BLOCK_SHAPE = "blockShape";
+  static final String AS = "as";
+  static final String DTYPE = "dtype";
+  static final String EXTENTS = "extents";
+
+  /**
+   * Reads the options.
+   *
+   * @throws IllegalArgumentException if there is not exactly one path, or a value is unknown
+   */
+  static NpyOptions of(CaseInsensitiveStringMap options) {
+    String path = options.get(PATH);
+    if (options.containsKey("paths")) {
+      throw new IllegalArgumentException(
+          "format npy reads one file, found several paths: "
+              + options.get("paths")
+              + "; load each by itself and union the DataFrames");
+    }
+    if (path == null || path.isBlank()) {
+      throw new IllegalArgumentException("format npy needs a path: load(path), or the option path");
+    }
+    String dtype = options.get(DTYPE);
+    NpyType type = dtype == null ? null : NpyType.byName(dtype);
+    if (dtype != null && type == null) {
+      throw new IllegalArgumentException(
+          "Option " + DTYPE + " is '" + dtype + "'; expected one of " + NpyType.SUPPORTED);
+    }
+    return new NpyOptions(
+        path, options.get(BLOCK_SHAPE), as(options.get(AS)), type, options.get(EXTENTS));
+  }
+
+  private static ElementType as(String text) {
+    if (text == null) {
+      return null;
+    }
+    return switch (text.trim().toLowerCase(Locale.ROOT)) {
+      case "float" -> ElementType.FLOAT32;
+      case "double" -> ElementType.FLOAT64;
+      default ->
+          throw new IllegalArgumentException(
+              "Option " + AS + " is '" + text + "'; expected 'float' or 'double'");
+    };
+  }
+
+  /** The option {@code extents} as a shape, or null if it is not given. */
+  Shape extents(int rank) {
+    return extents == null ? null : ArrayMetadata.parseShape("Option " + EXTENTS, extents, rank);
+  }
+}

@@ -1,0 +1,288 @@
+package org.tilespark.spark.npy;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.TaskContext;
+import org.apache.spark.TaskKilledException;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.ExecutorRuntime;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.runtime.AbstractFunction2;
+
+/**
+ * Writes a DataFrame of blocks into one .npy file: tasks put blocks at their places in a hidden
+ * file, the driver checks that they tile the array and then gives the file its name. Runs on the
+ * driver.
+ */
+final class NpySink {
+  private static final String WHO = "format npy";
+
+  private final Dataset<Row> data;
+  private final NpyOptions options;
+  private final BlockSchema schema;
+  private final ArrayMetadata metadata;
+
+  private NpySink(Dataset<Row> data, NpyOptions options) {
+    StructType columns = data.schema();
+    this.data = data;
+    this.options = options;
+    this.schema = requireBlocks(columns);
+    this.metadata = ArrayMetadata.of(columns.fields()[schema.values()].metadata());
+  }
+
+  /**
+   * Writes the file; returns when it has its name, or leaves nothing behind.
+   *
+   * @param data blocks of one array, and no further columns
+   * @param options path, and what the user chose
+   * @param target where the file goes
+   * @param replace true to put it in place of one that is there
+   * @throws IllegalArgumentException if the blocks do not tile one array, or hold values that the
+   *     file's type does not; names the block
+   * @throws UncheckedIOException if the file cannot be written
+   */
+  static void write(Dataset<Row> data, NpyOptions options, PosixTarget target, boolean replace) {
+    new NpySink(data, options).write(target, replace);
+  }
+
+  private void write(PosixTarget target, boolean replace) {
+    String extentsSource =
+        options.extents() != null
+            ? "option " + NpyOptions.EXTENTS
+            : metadata.extents(schema.kind().rank()).isPresent()
+                ? "column metadata " + ArrayMetadata.EXTENTS
+                : "the blocks";
+    NpyType type = fileType(schema, metadata, options.dtype());
+    NpyHeader header = NpyHeader.forWriting(type, extents());
+    boolean restored = options.dtype() == null;
+    try (PosixTarget.Pending pending = target.begin(header)) {
+      NpyTarget plan =
+          new NpyTarget(pending.file().toString(), header, restored, extentsSource, schema);
+      long[] boxes = run(plan);
+      Optional<String> defect = Coverage.defect(schema.kind(), header.shape().toArray(), boxes);
+      if (defect.isPresent()) {
+        throw new IllegalArgumentException(
+            defect.get()
+                + " (the extents are "
+                + plan.extentsText()
+                + "; the option "
+                + NpyOptions.EXTENTS
+                + " overrides them). Nothing was written");
+      }
+      pending.commit(replace);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot write " + target.path() + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** Runs the tasks; returns the boxes that they wrote. */
+  private long[] run(NpyTarget plan) {
+    var query = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution();
+    RDD<InternalRow> rows = query.toRdd();
+    Object results;
+    try {
+      results =
+          rows.sparkContext()
+              .runJob(rows, new WriteTask(plan), ScalaInterop.classTag(long[].class));
+    } catch (RuntimeException e) {
+      throw wrongInput(e);
+    } catch (Exception e) { // SparkException is checked, and Scala does not declare it
+      throw wrongInput(e);
+    }
+    return Arrays.stream((long[][]) results).flatMapToLong(Arrays::stream).toArray();
+  }
+
+  /** What a task found wrong with its input, without the wrapping that scheduling put around it. */
+  private static RuntimeException wrongInput(Exception failure) {
+    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+      if (cause instanceof BlockDefectException) {
+        return new IllegalArgumentException(cause.getMessage() + ". Nothing was written", failure);
+      }
+    }
+    return failure instanceof RuntimeException unchecked
+        ? unchecked
+        : new IllegalStateException(failure.getMessage(), failure);
+  }
+
+  private Shape extents() {
+    int rank = schema.kind().rank();
+    Shape chosen = options.extents(rank);
+    return chosen != null ? chosen : metadata.extents(rank).orElseGet(this::measuredExtents);
+  }
+
+  /** One small aggregate over the coordinates. */
+  private Shape measuredExtents() {
+    BlockKind kind = schema.kind();
+    List<Column> ends = new ArrayList<>();
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      ends.add(
+          functions.max(column(schema.offsets().get(axis)).plus(column(schema.sizes().get(axis)))));
+    }
+    Row row = data.select(ends.toArray(new Column[0])).head();
+    long[] extents = new long[kind.rank()];
+    for (int axis = 0; axis < extents.length; axis++) {
+      if (row.isNullAt(axis)) {
+        throw new IllegalArgumentException(
+            WHO
+                + ": the DataFrame has no blocks and its column values no metadata "
+                + ArrayMetadata.EXTENTS
+                + "; expected either, or the option "
+                + NpyOptions.EXTENTS
+                + " such as '"
+                + (kind.rank() == 2 ? "0,784" : "0,64,64")
+                + "'");
+      }
+      extents[axis] = Math.max(0, row.getLong(axis));
+    }
+    return Shape.of(extents);
+  }
+
+  private Column column(int ordinal) {
+    return data.col("`" + data.schema().fields()[ordinal].name() + "`");
+  }
+
+  /**
+   * The type of the file: what the option says; else that of the file that was read, if the columns
+   * still are what such a file becomes; else the columns' own.
+   *
+   * @throws IllegalArgumentException if the columns cannot be written as that type
+   */
+  static NpyType fileType(BlockSchema schema, ArrayMetadata metadata, NpyType chosen) {
+    ElementType columnType = schema.elementType();
+    boolean floating = columnType == ElementType.FLOAT32 || columnType == ElementType.FLOAT64;
+    if (chosen != null) {
+      if (chosen.isComplex() != schema.isComplex()) {
+        throw new IllegalArgumentException(
+            "Option "
+                + NpyOptions.DTYPE
+                + " is "
+                + chosen.numpyName()
+                + ", and the blocks have "
+                + (schema.isComplex() ? "a" : "no")
+                + " column imag; expected "
+                + (schema.isComplex() ? "complex64 or complex128" : "a real type"));
+      }
+      return chosen;
+    }
+    NpyType read = metadata.fileType().map(NpyType::byName).orElse(null);
+    if (read != null && read.columnType() == columnType && read.isComplex() == schema.isComplex()) {
+      return read;
+    }
+    if (schema.isComplex() && !floating) {
+      throw new IllegalArgumentException(
+          WHO
+              + ": columns values and imag are ARRAY<"
+              + BlockSchema.sparkType(columnType).sql().toUpperCase(Locale.ROOT)
+              + ">; complex files hold FLOAT or DOUBLE, CAST them or choose the option "
+              + NpyOptions.DTYPE);
+    }
+    return NpyType.ofColumn(columnType, schema.isComplex());
+  }
+
+  /** Finds the blocks' columns, and refuses others. */
+  static BlockSchema requireBlocks(StructType columns) {
+    BlockSchema schema = BlockSchema.find(columns, kind(columns), WHO);
+    List<String> further = new ArrayList<>();
+    for (int i = 0; i < columns.length(); i++) {
+      if (!schema.blockColumns().contains(i)) {
+        further.add(columns.fields()[i].name());
+      }
+    }
+    if (!further.isEmpty()) {
+      throw new IllegalArgumentException(
+          WHO
+              + ": further columns "
+              + further
+              + "; a .npy file holds one array, expected ("
+              + schema.kind().columnsText()
+              + ") only. Filter one array and drop them: df.drop(\""
+              + String.join("\", \"", further)
+              + "\")");
+    }
+    return schema;
+  }
+
+  private static BlockKind kind(StructType columns) {
+    boolean matrix = hasPlaces(columns, BlockKind.MATRIX);
+    boolean volume = hasPlaces(columns, BlockKind.VOLUME);
+    if (matrix == volume) {
+      throw new IllegalArgumentException(
+          WHO
+              + ": found columns "
+              + Arrays.toString(columns.fieldNames())
+              + (matrix ? ", blocks of a matrix and of a volume at once" : ", no blocks")
+              + "; expected matrix blocks ("
+              + BlockKind.MATRIX.columnsText()
+              + ") or volume blocks ("
+              + BlockKind.VOLUME.columnsText()
+              + ")");
+    }
+    return matrix ? BlockKind.MATRIX : BlockKind.VOLUME;
+  }
+
+  private static boolean hasPlaces(StructType columns, BlockKind kind) {
+    for (StructField field : columns.fields()) {
+      String name = field.name().toLowerCase(Locale.ROOT);
+      if (kind.offsetColumns().contains(name) || kind.sizeColumns().contains(name)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A task's work: writes its rows, returns offsets and sizes of their blocks. */
+  private static final class WriteTask
+      extends AbstractFunction2<TaskContext, scala.collection.Iterator<InternalRow>, long[]>
+      implements java.io.Serializable {
+    private static final long serialVersionUID = 1;
+
+    private final NpyTarget target;
+
+    private WriteTask(NpyTarget target) {
+      this.target = target;
+    }
+
+    @Override
+    public long[] apply(TaskContext task, scala.collection.Iterator<InternalRow> rows) {
+      int numbers = 2 * target.kind().rank();
+      long[] boxes = new long[numbers * 16]; // (blocks, 2, axes), grown as needed
+      int filled = 0;
+      String name = "npy write " + task.taskAttemptId();
+      try (BufferAllocator allocator = ExecutorRuntime.current().memory().newChild(name);
+          NpyBlockWriter writer = new NpyBlockWriter(target, allocator)) {
+        while (rows.hasNext()) {
+          if (task.isInterrupted()) {
+            throw new TaskKilledException("killed while writing " + target.temporaryFile());
+          }
+          if (filled == boxes.length) {
+            boxes = Arrays.copyOf(boxes, Math.multiplyExact(boxes.length, 2));
+          }
+          writer.write(rows.next(), boxes, filled);
+          filled += numbers;
+        }
+        writer.finish();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e.getMessage(), e);
+      }
+      return Arrays.copyOf(boxes, filled);
+    }
+  }
+}

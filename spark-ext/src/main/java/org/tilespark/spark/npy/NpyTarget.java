@@ -1,0 +1,99 @@
+package org.tilespark.spark.npy;
+
+import java.io.Serializable;
+import java.util.Arrays;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+
+/**
+ * What tasks must know to write blocks into one file: where it lies until it is committed, and what
+ * array it holds. Immutable.
+ */
+final class NpyTarget implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final String temporaryFile;
+  private final NpyType type;
+  private final boolean restored;
+  private final long dataOffset;
+  private final long[] extents;
+  private final String extentsSource;
+  private final BlockKind kind;
+  private final ElementType columnType;
+  private final int[] ordinals; // offsets, sizes, values[, imag]
+
+  /**
+   * A target.
+   *
+   * @param temporaryFile the hidden file, whole in length, on storage that all executors see
+   * @param header of that file
+   * @param restored true if the type is that of a file that was read, so that values must be exact
+   * @param extentsSource who stated the extents, for messages
+   * @param schema where the blocks' columns lie
+   */
+  NpyTarget(
+      String temporaryFile,
+      NpyHeader header,
+      boolean restored,
+      String extentsSource,
+      BlockSchema schema) {
+    this.temporaryFile = temporaryFile;
+    this.type = header.type();
+    this.restored = restored;
+    this.dataOffset = header.dataOffset();
+    this.extents = header.shape().toArray();
+    this.extentsSource = extentsSource;
+    this.kind = schema.kind();
+    this.columnType = schema.elementType();
+    this.ordinals = schema.blockColumns().stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  java.nio.file.Path temporaryFile() {
+    return java.nio.file.Path.of(temporaryFile);
+  }
+
+  NpyType type() {
+    return type;
+  }
+
+  boolean restored() {
+    return restored;
+  }
+
+  long dataOffset() {
+    return dataOffset;
+  }
+
+  BlockKind kind() {
+    return kind;
+  }
+
+  ElementType columnType() {
+    return columnType;
+  }
+
+  /** Extents of the array; not to be changed. */
+  long[] extents() {
+    return extents;
+  }
+
+  String extentsText() {
+    return Arrays.toString(extents) + " (from " + extentsSource + ")";
+  }
+
+  /** Ordinal of the place column of an axis. */
+  int offsetOrdinal(int axis) {
+    return ordinals[axis];
+  }
+
+  /** Ordinal of the size column of an axis. */
+  int sizeOrdinal(int axis) {
+    return ordinals[kind.rank() + axis];
+  }
+
+  /** Ordinal of {@code values} (part 0) or {@code imag} (part 1). */
+  int partOrdinal(int part) {
+    return ordinals[2 * kind.rank() + part];
+  }
+}
