@@ -15,7 +15,7 @@ import sun.misc.Unsafe;
  * copy, a copy of runs, or two-dimensional transposes between the innermost axes of input and
  * output. Those go tile by tile: a tile of the input is read row by row, eight rows at a time, and
  * laid down transposed in a buffer that stays in the second-level cache; then each of the buffer's
- * rows goes to the output as one contiguous piece of up to 512 bytes. So both sides move whole
+ * rows goes to the output as one contiguous piece of 512 bytes or more. So both sides move whole
  * cache lines, whatever the leading dimension: a power of two, whose rows all fall into the same
  * few cache sets, is no worse than any other.
  *
@@ -23,20 +23,20 @@ import sun.misc.Unsafe;
  * #MAX_STAGE_BYTES} bytes, kept for the next call until {@link #close}.
  */
 public final class HostTransposer implements Transposer {
-  /** Bytes of the largest staging buffer: a quarter of a usual second-level cache. */
-  private static final int MAX_STAGE_BYTES = 320 << 10;
+  /** Bytes of the largest staging buffer: half of a usual second-level cache. */
+  private static final int MAX_STAGE_BYTES = 576 << 10;
 
-  /** Output bytes of a tile's row: eight cache lines, so that a copy's overhead is small. */
+  /** Least output bytes of a tile's row: eight cache lines, so that a copy's overhead is small. */
   private static final int PIECE_BYTES = 512;
+
+  /** Input rows of a tile, more where that is less than a piece. Measured, with the next two. */
+  private static final int MIN_TILE_ROWS = 128;
 
   /** Input columns of a tile: as many lines of the buffer are open at once, 32 KiB of them. */
   private static final int MAX_TILE_COLS = 512;
 
   /** Input bytes of a tile's row. */
-  private static final int MAX_TILE_COL_BYTES = 2048;
-
-  /** Below this many output bytes in a row, tiles are transposed straight into the output. */
-  private static final int DIRECT_BYTES = 256;
+  private static final int MAX_TILE_COL_BYTES = 4096;
 
   /** Shorter runs are copied by our own loop, which costs less than a call. */
   private static final int CALL_BYTES = 64;
@@ -72,13 +72,11 @@ public final class HostTransposer implements Transposer {
       width = (int) runBytes;
     }
     Move move = new Move(fused, width, in, out);
-    long[] stage = move.needsStage() ? takeStage() : null;
+    long[] stage = takeStage();
     try {
       move.transposeTiles(stage);
     } finally {
-      if (stage != null) {
-        stages.add(stage);
-      }
+      stages.add(stage);
     }
   }
 
@@ -140,12 +138,6 @@ public final class HostTransposer implements Transposer {
 
     // --- two-dimensional transposes ---
 
-    /** True unless whole rows of the output are so short that tiles are written in place. */
-    boolean needsStage() {
-      long rowBytes = extents[rowAxis()] * width;
-      return rowBytes > DIRECT_BYTES || outStrides[colAxis] != rowBytes;
-    }
-
     void transposeTiles(long[] stage) {
       forEachOuter(0, inStart, outStart, stage);
     }
@@ -169,7 +161,7 @@ public final class HostTransposer implements Transposer {
       long cols = extents[colAxis];
       long inPitch = inStrides[rowAxis()];
       long outPitch = outStrides[colAxis];
-      int tileRows = tileExtent(rows, PIECE_BYTES / width);
+      int tileRows = tileExtent(rows, Math.max(MIN_TILE_ROWS, PIECE_BYTES / width));
       int tileCols = tileExtent(cols, Math.min(MAX_TILE_COLS, MAX_TILE_COL_BYTES / width));
       for (long i = 0; i < rows; i += tileRows) {
         int rowsHere = (int) Math.min(tileRows, rows - i);
@@ -177,17 +169,17 @@ public final class HostTransposer implements Transposer {
           int colsHere = (int) Math.min(tileCols, cols - j);
           long from = in + i * inPitch + j * width;
           long to = out + j * outPitch + i * width;
-          if (stage == null) {
-            HostTile.transpose(
-                width, inBase, from, inPitch, outBase, to, outPitch, rowsHere, colsHere);
-          } else {
-            long stagePitch = stagePitch(rowsHere);
-            HostTile.transpose(
-                width, inBase, from, inPitch, stage, STAGE_BASE, stagePitch, rowsHere, colsHere);
-            long pieceBytes = (long) rowsHere * width;
-            for (int c = 0; c < colsHere; c++) {
-              copy(stage, STAGE_BASE + c * stagePitch, outBase, to + c * outPitch, pieceBytes);
-            }
+          long pieceBytes = (long) rowsHere * width;
+          boolean dense = pieceBytes == outPitch;
+          long stagePitch = dense ? pieceBytes : stagePitch(pieceBytes);
+          HostTile.transpose(
+              width, inBase, from, inPitch, stage, STAGE_BASE, stagePitch, rowsHere, colsHere);
+          if (dense) { // the tile's rows are whole rows of the output: one piece
+            copy(stage, STAGE_BASE, outBase, to, pieceBytes * colsHere);
+            continue;
+          }
+          for (int c = 0; c < colsHere; c++) {
+            copy(stage, STAGE_BASE + c * stagePitch, outBase, to + c * outPitch, pieceBytes);
           }
         }
       }
@@ -202,8 +194,8 @@ public final class HostTransposer implements Transposer {
     }
 
     /** An odd count of cache lines: rows of the buffer then spread over all cache sets. */
-    private long stagePitch(int rows) {
-      long lines = ((long) rows * width + LINE_BYTES - 1) / LINE_BYTES;
+    private static long stagePitch(long pieceBytes) {
+      long lines = (pieceBytes + LINE_BYTES - 1) / LINE_BYTES;
       return (lines | 1) * LINE_BYTES;
     }
 
