@@ -1,7 +1,9 @@
 package org.tilespark.arrow;
 
+import org.tilespark.kernels.ResourceException;
+
 /** Host memory ran out: a lack of resources, so the same work may succeed elsewhere or later. */
-public final class OutOfHostMemoryException extends RuntimeException {
+public final class OutOfHostMemoryException extends ResourceException {
   private static final long serialVersionUID = 1;
 
   OutOfHostMemoryException(String message, Throwable cause) {

@@ -3,6 +3,7 @@ package org.tilespark.spark;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.IntUnaryOperator;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -56,12 +57,8 @@ public record BlockSchema(
       ElementType imagType = elementType(schema.fields()[imag], operator);
       if (imagType != type) {
         throw new IllegalArgumentException(
-            operator
-                + ": column imag is "
-                + sql(schema.fields()[imag].dataType())
-                + ", values is "
-                + sql(real)
-                + "; both parts of complex blocks have one type");
+            operator + ": column imag is " + sql(schema.fields()[imag].dataType())
+                + ", values is " + sql(real) + "; both parts of complex blocks have one type");
       }
     }
     return new BlockSchema(kind, List.copyOf(offsets), List.copyOf(sizes), values, imag, type);
@@ -83,6 +80,17 @@ public record BlockSchema(
     return all;
   }
 
+  /** The same columns at other ordinals. */
+  public BlockSchema mapped(IntUnaryOperator ordinal) {
+    return new BlockSchema(
+        kind,
+        offsets.stream().map(ordinal::applyAsInt).toList(),
+        sizes.stream().map(ordinal::applyAsInt).toList(),
+        ordinal.applyAsInt(values),
+        isComplex() ? ordinal.applyAsInt(imag) : -1,
+        elementType);
+  }
+
   /** Ordinals of the value columns: values, and imag if present. */
   public List<Integer> planes() {
     return isComplex() ? List.of(values, imag) : List.of(values);
@@ -98,11 +106,7 @@ public record BlockSchema(
         field.dataType() instanceof ArrayType array ? elementType(array.elementType()) : null;
     if (type == null) {
       throw new IllegalArgumentException(
-          operator
-              + ": column "
-              + field.name()
-              + " is "
-              + sql(field.dataType())
+          operator + ": column " + field.name() + " is " + sql(field.dataType())
               + "; expected an ARRAY of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE");
     }
     return type;
@@ -143,27 +147,13 @@ public record BlockSchema(
     int index = indexOf(schema, name, operator);
     if (index < 0) {
       throw new IllegalArgumentException(
-          operator
-              + ": the input has no column "
-              + name
-              + "; "
-              + kind.label()
-              + " blocks are ("
-              + kind.columnsText()
-              + "), found ("
-              + columns(schema)
-              + ")");
+          operator + ": the input has no column " + name + "; " + kind.label() + " blocks are ("
+              + kind.columnsText() + "), found (" + columns(schema) + ")");
     }
     DataType found = schema.fields()[index].dataType();
     if (type != null && !found.equals(type)) {
       throw new IllegalArgumentException(
-          operator
-              + ": column "
-              + name
-              + " is "
-              + sql(found)
-              + "; expected "
-              + sql(type)
+          operator + ": column " + name + " is " + sql(found) + "; expected " + sql(type)
               + " (CAST it)");
     }
     return index;

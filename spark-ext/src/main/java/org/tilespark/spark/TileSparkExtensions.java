@@ -6,7 +6,7 @@ import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.PlanBlocks;
 import org.tilespark.spark.rules.BulkTransitions;
 import org.tilespark.spark.rules.ComposePermutations;
-import org.tilespark.spark.rules.PruneUnusedValues;
+import org.tilespark.spark.rules.PrunePermutedColumns;
 import org.tilespark.spark.rules.PushFilterThroughPermute;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
@@ -25,7 +25,7 @@ public final class TileSparkExtensions
     }
     // Optimization: work removed before it starts.
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new ComposePermutations()));
-    extensions.injectOptimizerRule(ScalaInterop.function(session -> new PruneUnusedValues()));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new PrunePermutedColumns()));
     extensions.injectOptimizerRule(
         ScalaInterop.function(session -> new PushFilterThroughPermute()));
     // Planning and execution.

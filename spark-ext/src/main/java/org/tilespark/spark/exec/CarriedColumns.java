@@ -23,11 +23,13 @@ final class CarriedColumns {
 
   CarriedColumns(PermuteSpec spec) {
     List<Expression> references = new ArrayList<>();
-    StructField[] fields = new StructField[spec.carried().size()];
+    int[] positions = spec.carried();
+    StructField[] fields = new StructField[positions.length];
     for (int i = 0; i < fields.length; i++) {
-      int ordinal = spec.carried().get(i);
-      fields[i] = spec.inputSchema().fields()[ordinal];
-      references.add(new BoundReference(ordinal, fields[i].dataType(), fields[i].nullable()));
+      fields[i] = spec.inputSchema().fields()[positions[i]];
+      references.add(
+          new BoundReference(
+              spec.inputOrdinals()[positions[i]], fields[i].dataType(), fields[i].nullable()));
     }
     this.schema = new StructType(fields);
     this.projection = UnsafeProjection.create(ScalaInterop.<Expression>seq(references));

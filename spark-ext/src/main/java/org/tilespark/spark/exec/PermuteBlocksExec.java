@@ -19,11 +19,9 @@ import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
-import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
@@ -90,7 +88,7 @@ public final class PermuteBlocksExec extends SparkPlan {
 
   @Override
   public Seq<Attribute> output() {
-    return columns().output(child.output());
+    return produced;
   }
 
   @Override
@@ -132,11 +130,10 @@ public final class PermuteBlocksExec extends SparkPlan {
   @Override
   public Option<Seq<String>> vectorTypes() {
     List<String> types = new ArrayList<>();
-    List<Attribute> output = ScalaInterop.list(output());
-    PermutedColumns columns = columns();
-    for (Attribute attribute : output) {
+    BlockSchema blocks = columns().blocks();
+    for (int i = 0; i < produced.size(); i++) {
       types.add(
-          columns.isComputed(attribute)
+          blocks.planes().contains(i)
               ? ArrowColumnVector.class.getName()
               : org.apache.spark.sql.execution.vectorized.OnHeapColumnVector.class.getName());
     }
@@ -191,23 +188,25 @@ public final class PermuteBlocksExec extends SparkPlan {
   }
 
   private PermuteSpec spec() {
-    StructType schema = child.schema();
-    String operator = kind == BlockKind.MATRIX ? "matrix_transpose" : "volume_permute";
-    BlockSchema blocks = BlockSchema.find(schema, kind, operator);
-    List<Integer> carried = new ArrayList<>();
-    for (int i = 0; i < schema.length(); i++) {
-      if (!blocks.blockColumns().contains(i)) {
-        carried.add(i);
+    PermutedColumns columns = columns();
+    List<Attribute> childOutput = ScalaInterop.list(child.output());
+    int[] inputOrdinals = new int[columns.inputs().size()];
+    for (int i = 0; i < inputOrdinals.length; i++) {
+      inputOrdinals[i] = PermutedColumns.indexOf(childOutput, columns.inputs().get(i));
+      if (inputOrdinals[i] < 0) {
+        throw new IllegalStateException(
+            "PermuteBlocks reads " + columns.inputs().get(i) + ", its child gives " + childOutput
+                + "; please report this with the plan:\n" + this);
       }
     }
     return new PermuteSpec(
-        blocks,
+        columns.blocks(),
+        inputOrdinals,
+        PermutedColumns.schema(columns.inputs()),
         permutation,
-        ArrayMetadata.of(columns().inputValues().metadata()).extents(kind.rank()).orElse(null),
-        schema,
-        List.copyOf(carried),
+        columns.inputMetadata().extents(kind.rank()).orElse(null),
         batchBytes,
-        operator);
+        kind == BlockKind.MATRIX ? "matrix_transpose" : "volume_permute");
   }
 
   private PermutedColumns columns() {
@@ -231,31 +230,17 @@ public final class PermuteBlocksExec extends SparkPlan {
 
   @Override
   public String simpleString(int maxFields) {
-    return "PermuteBlocks "
-        + kind.label()
-        + " "
-        + kind.axesText(permutation)
-        + " ["
-        + backend
-        + "]";
+    return "PermuteBlocks " + kind.label() + " " + kind.axesText(permutation) + " [" + backend + "]";
   }
 
   @Override
   public String verboseStringWithOperatorId() {
     return formattedNodeName()
-        + "\nAxes: "
-        + kind.label()
-        + " "
-        + kind.axesText(permutation)
-        + "\nBackend: "
-        + backend
-        + "\nBatch: "
-        + batchBytes
-        + " bytes of values"
-        + "\nInput: "
-        + ScalaInterop.list(child.output())
-        + "\nOutput: "
-        + ScalaInterop.list(output())
+        + "\nAxes: " + kind.label() + " " + kind.axesText(permutation)
+        + "\nBackend: " + backend
+        + "\nBatch: " + batchBytes + " bytes of values"
+        + "\nInput: " + ScalaInterop.list(child.output())
+        + "\nOutput: " + ScalaInterop.list(output())
         + "\n";
   }
 

@@ -10,6 +10,7 @@ import java.util.NoSuchElementException;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.RowToColumnConverter;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 import org.apache.spark.sql.types.DataTypes;
@@ -49,7 +50,7 @@ final class PermuteIterator implements Iterator<ColumnarBatch>, AutoCloseable {
     this.cursor = cursor;
     this.pipeline = pipeline;
     this.allocator = allocator;
-    this.check = new BlockCheck(spec.blocks(), spec.operator(), spec.extents());
+    this.check = new BlockCheck(spec.inputBlocks(), spec.operator(), spec.extents());
     this.carried = new CarriedColumns(spec);
   }
 
@@ -124,7 +125,7 @@ final class PermuteIterator implements Iterator<ColumnarBatch>, AutoCloseable {
         new TransposeProblem(
             Shape.of(check.size()), spec.permutation(), spec.blocks().elementType().bytes());
     List<PermutePipeline.Plane> planes = new ArrayList<>();
-    for (int ordinal : spec.blocks().planes()) {
+    for (int ordinal : spec.inputBlocks().planes()) {
       BlockValues values = cursor.values(ordinal, spec.blocks().elementType());
       planes.add(new PermutePipeline.Plane(values.values(), values.owner()));
     }
@@ -135,10 +136,10 @@ final class PermuteIterator implements Iterator<ColumnarBatch>, AutoCloseable {
 
   /** Everything of a batch but its values: places and sizes of its blocks, further columns. */
   private final class Labels {
-    private final OnHeapColumnVector[] offsets =
-        OnHeapColumnVector.allocateColumns(64, repeat(DataTypes.LongType));
-    private final OnHeapColumnVector[] sizes =
-        OnHeapColumnVector.allocateColumns(64, repeat(DataTypes.IntegerType));
+    private final OnHeapColumnVector[] offsets = OnHeapColumnVector.allocateColumns(
+        64, repeat(DataTypes.LongType));
+    private final OnHeapColumnVector[] sizes = OnHeapColumnVector.allocateColumns(
+        64, repeat(DataTypes.IntegerType));
     private final WritableColumnVector[] further = carried.newVectors();
     private int[] lengths = new int[64];
     private int rows;
@@ -170,8 +171,9 @@ final class PermuteIterator implements Iterator<ColumnarBatch>, AutoCloseable {
           columns[spec.blocks().offsets().get(axis)] = offsets[axis];
           columns[spec.blocks().sizes().get(axis)] = sizes[axis];
         }
+        int[] carriedPositions = spec.carried();
         for (int i = 0; i < further.length; i++) {
-          columns[spec.carried().get(i)] = further[i];
+          columns[carriedPositions[i]] = further[i];
         }
         for (int p = 0; p < planes.size(); p++) {
           columns[spec.blocks().planes().get(p)] =

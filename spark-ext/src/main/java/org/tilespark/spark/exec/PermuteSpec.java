@@ -1,35 +1,47 @@
 package org.tilespark.spark.exec;
 
 import java.io.Serializable;
-import java.util.List;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.BlockSchema;
 
 /**
- * What a task must know to permute blocks; travels to the executors.
+ * What a task must know to permute blocks; travels to the executors. Columns have a position, their
+ * place in the output, and an ordinal, their place in the child's rows.
  *
- * @param blocks where the block columns lie, in input and output alike
+ * @param blocks positions of the block columns
+ * @param inputOrdinals ordinal of the input column of each position
+ * @param inputSchema the input columns, by position
  * @param permutation output axis {@code i} is input axis {@code permutation.axis(i)}
  * @param extents of the whole input array, or null if they are not stated
- * @param inputSchema the child's schema
- * @param carried ordinals of the further columns
  * @param batchBytes bytes of values that make a full batch
  * @param operator who runs, for messages
  */
 record PermuteSpec(
     BlockSchema blocks,
+    int[] inputOrdinals,
+    StructType inputSchema,
     Permutation permutation,
     Shape extents,
-    StructType inputSchema,
-    List<Integer> carried,
     long batchBytes,
     String operator)
     implements Serializable {
 
-  /** Count of columns, of the input and of the output. */
+  /** Count of columns of the output. */
   int columns() {
-    return inputSchema.length();
+    return inputOrdinals.length;
+  }
+
+  /** Positions of the columns that are only carried through. */
+  int[] carried() {
+    return java.util.stream.IntStream.range(0, columns())
+        .filter(position -> !blocks.blockColumns().contains(position))
+        .toArray();
+  }
+
+  /** The block columns by ordinal, for reading the child's rows. */
+  BlockSchema inputBlocks() {
+    return blocks.mapped(position -> inputOrdinals[position]);
   }
 }

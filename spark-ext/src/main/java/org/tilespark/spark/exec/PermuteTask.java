@@ -2,10 +2,14 @@ package org.tilespark.spark.exec;
 
 import java.io.Serializable;
 import java.util.Iterator;
+import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.arrow.ArrowMemory;
+import org.tilespark.arrow.DevicePermutePipeline;
+import org.tilespark.arrow.HostPermutePipeline;
 import org.tilespark.arrow.PermutePipeline;
 import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.interop.ScalaInterop;
@@ -19,8 +23,7 @@ import scala.runtime.AbstractFunction1;
  * @param <T> what the child gives: rows or batches
  */
 final class PermuteTask<T>
-    extends AbstractFunction1<
-        scala.collection.Iterator<T>, scala.collection.Iterator<ColumnarBatch>>
+    extends AbstractFunction1<scala.collection.Iterator<T>, scala.collection.Iterator<ColumnarBatch>>
     implements Serializable {
   private static final long serialVersionUID = 1;
 
@@ -56,12 +59,21 @@ final class PermuteTask<T>
   public scala.collection.Iterator<ColumnarBatch> apply(scala.collection.Iterator<T> partition) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    BufferAllocator allocator = runtime.memory().newChild("task " + task.taskAttemptId());
+    Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(backend.requested(), task);
+    ArrowMemory memory = runtime.memory(gpu);
+    BufferAllocator allocator = memory.newChild("task " + task.taskAttemptId());
     Resources resources = new Resources(allocator);
     task.addTaskCompletionListener(resources);
     resources.pipeline =
-        runtime.openPermutePipeline(
-            backend.requested(), task, allocator, metrics.onHost(), metrics.onDevice());
+        gpu.isEmpty()
+            ? new HostPermutePipeline(runtime.hostTransposer(), allocator, metrics.onHost())
+            : new DevicePermutePipeline(
+                gpu.get().device(),
+                gpu.get().transposer(),
+                memory,
+                allocator,
+                () -> runtime.turns().take(task),
+                metrics.onDevice());
     resources.iterator =
         new PermuteIterator(
             spec, source.open(ScalaInterop.iterator(partition)), resources.pipeline, allocator);

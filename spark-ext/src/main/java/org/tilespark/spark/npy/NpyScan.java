@@ -23,6 +23,7 @@ import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.TileSparkConf;
 
 /**
  * One query's reading of one file: which columns, which blocks, and how they are shared out to
@@ -273,7 +274,11 @@ final class NpyScan implements Scan, Batch, SupportsReportStatistics {
 
   @Override
   public PartitionReaderFactory createReaderFactory() {
-    return new NpyReaderFactory(layout, columns, new SerializableConfiguration(conf));
+    return new NpyReaderFactory(
+        layout,
+        columns,
+        new SerializableConfiguration(conf),
+        TileSparkConf.BACKEND.read(TileSparkConf.session()));
   }
 
   @Override

@@ -9,9 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
@@ -23,8 +21,9 @@ import scala.collection.immutable.Seq;
  * Reorders the axes of every block: places and sizes change columns, values move inside each block.
  * Row by row, no shuffle; further columns pass through.
  *
- * <p>{@code inputs} and {@code produced} list the block's columns in the order of {@link
- * BlockSchema#blockColumns()}; {@code produced} keeps names and positions and has fresh ids.
+ * <p>{@code inputs} and {@code produced} are parallel lists of all columns: those of the child that
+ * are read, and what stands in their places in the output under fresh ids. Further columns have
+ * fresh ids too, since Spark tells two instances of a relation apart by all of their ids.
  */
 public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRelation {
   private static final long serialVersionUID = 1;
@@ -57,17 +56,11 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
    */
   public static PermuteBlocks of(
       LogicalPlan child, BlockKind kind, Permutation permutation, String operator) {
-    StructType schema = child.schema();
-    BlockSchema blocks = BlockSchema.find(schema, kind, operator);
-    List<Attribute> output = ScalaInterop.list(child.output());
-    List<Attribute> inputs = new ArrayList<>();
+    BlockSchema blocks = BlockSchema.find(child.schema(), kind, operator);
+    List<Attribute> inputs = ScalaInterop.list(child.output());
     List<Attribute> produced = new ArrayList<>();
-    for (int ordinal : blocks.blockColumns()) {
-      Attribute input = output.get(ordinal);
-      inputs.add(input);
-      produced.add(
-          PermutedColumns.produce(
-              input, blocks.planes().contains(ordinal), permutation, blocks.elementType()));
+    for (int i = 0; i < inputs.size(); i++) {
+      produced.add(PermutedColumns.produce(inputs.get(i), i, blocks, permutation));
     }
     return new PermuteBlocks(
         kind, permutation, ScalaInterop.seq(inputs), ScalaInterop.seq(produced), child);
@@ -83,12 +76,12 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
     return permutation;
   }
 
-  /** The child's block columns. */
+  /** The child's columns that are read. */
   public Seq<Attribute> inputs() {
     return inputs;
   }
 
-  /** This node's block columns. */
+  /** This node's output. */
   public Seq<Attribute> produced() {
     return produced;
   }
@@ -104,20 +97,14 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
         kind, permutation, ScalaInterop.list(inputs), ScalaInterop.list(produced));
   }
 
-  /** What is known of the whole input array. */
-  public ArrayMetadata inputMetadata() {
-    return ArrayMetadata.of(columns().inputValues().metadata());
-  }
-
   @Override
   public Seq<Attribute> output() {
-    return columns().output(child.output());
+    return produced;
   }
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return AttributeSet$.MODULE$.apply(ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
   }
 
   @Override

@@ -1,6 +1,5 @@
 package org.tilespark.spark.plans;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -9,104 +8,124 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
-import org.tilespark.layout.ElementType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
-import scala.collection.immutable.Seq;
 
 /**
  * How the columns of a permuted block follow from those of its input: output offset and size of
- * axis {@code i} are the input's of axis {@code permutation.axis(i)}, value columns are computed.
- *
- * @param inputs block columns of the input, in the order of {@link BlockSchema#blockColumns()}
- * @param produced block columns of the output, in the same order and at the same positions
+ * axis {@code i} are the input's of axis {@code permutation.axis(i)}, value columns are computed,
+ * further columns stay.
  */
-public record PermutedColumns(
-    BlockKind kind, Permutation permutation, List<Attribute> inputs, List<Attribute> produced) {
+public final class PermutedColumns {
+  private final Permutation permutation;
+  private final List<Attribute> inputs;
+  private final List<Attribute> produced;
+  private final BlockSchema blocks; // positions in both lists
 
   /**
-   * The output column that takes the place of {@code input}: same name, fresh id, never null. The
-   * metadata of value columns is permuted too.
+   * @param inputs columns of the input, block columns among them
+   * @param produced columns of the output, position by position
    */
-  static Attribute produce(
-      Attribute input, boolean isValues, Permutation permutation, ElementType elementType) {
-    DataType type =
-        isValues
-            ? DataTypes.createArrayType(BlockSchema.sparkType(elementType), false)
-            : input.dataType();
-    Metadata metadata =
-        isValues
-            ? ArrayMetadata.of(input.metadata()).permuted(permutation).toMetadata()
-            : input.metadata();
+  public PermutedColumns(
+      BlockKind kind, Permutation permutation, List<Attribute> inputs, List<Attribute> produced) {
+    this.permutation = permutation;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.blocks = BlockSchema.find(schema(inputs), kind, "permutation");
+  }
+
+  /**
+   * The output column at position {@code i}: the name of the input column there, a fresh id, and
+   * for block columns never null. The metadata of value columns is permuted too.
+   */
+  static Attribute produce(Attribute input, int i, BlockSchema blocks, Permutation permutation) {
+    DataType type = input.dataType();
+    Metadata metadata = input.metadata();
+    if (blocks.planes().contains(i)) {
+      type = DataTypes.createArrayType(BlockSchema.sparkType(blocks.elementType()), false);
+      metadata = ArrayMetadata.of(metadata).permuted(permutation).toMetadata();
+    }
     return new AttributeReference(
         input.name(),
         type,
-        false,
+        input.nullable() && !blocks.blockColumns().contains(i),
         metadata,
         NamedExpression$.MODULE$.newExprId(),
         input.qualifier());
   }
 
-  /** The node's output: the child's with the block columns replaced, in place. */
-  public Seq<Attribute> output(Seq<Attribute> childOutput) {
-    List<Attribute> output = new ArrayList<>();
-    for (Attribute attribute : ScalaInterop.list(childOutput)) {
-      int column = indexOf(inputs, attribute);
-      output.add(column < 0 ? attribute : produced.get(column));
-    }
-    return ScalaInterop.seq(output);
+  /** Where the block's columns stand, in input and output alike. */
+  public BlockSchema blocks() {
+    return blocks;
   }
 
-  /** The column {@code values} of the input. */
-  public Attribute inputValues() {
-    return inputs.get(2 * kind.rank());
+  /** Columns of the input. */
+  public List<Attribute> inputs() {
+    return inputs;
   }
 
-  /** True if {@code attribute} is a value column of the output: its content is computed. */
-  public boolean isComputed(Attribute attribute) {
-    return indexOf(produced, attribute) >= 2 * kind.rank();
+  /** Columns of the output. */
+  public List<Attribute> produced() {
+    return produced;
+  }
+
+  /** What is known of the whole input array. */
+  public ArrayMetadata inputMetadata() {
+    return ArrayMetadata.of(inputs.get(blocks.values()).metadata());
   }
 
   /**
-   * The input column with exactly the content of an output column: the relabelled one for an offset
-   * or a size, the same one for a further column, none for value columns.
+   * The input column with exactly the content of an output column: another axis's for an offset or
+   * a size, the one in the same place for a further column, none for value columns.
    */
   public Optional<Attribute> source(Attribute output) {
-    int column = indexOf(produced, output);
-    if (column < 0) {
-      return Optional.of(output);
-    }
-    int rank = kind.rank();
-    if (column >= 2 * rank) {
-      return Optional.empty();
-    }
-    int first = column < rank ? 0 : rank;
-    return Optional.of(inputs.get(first + permutation.axis(column - first)));
+    return sourcePosition(indexOf(produced, output)).map(inputs::get);
   }
 
   /** The output column with exactly the content of an input column, as {@link #source} inverted. */
   public Optional<Attribute> target(Attribute input) {
-    int column = indexOf(inputs, input);
-    if (column < 0) {
-      return Optional.of(input);
+    for (int i = 0; i < produced.size(); i++) {
+      Optional<Integer> source = sourcePosition(i);
+      if (source.isPresent() && inputs.get(source.get()).exprId().equals(input.exprId())) {
+        return Optional.of(produced.get(i));
+      }
     }
-    int rank = kind.rank();
-    if (column >= 2 * rank) {
-      return Optional.empty();
-    }
-    int first = column < rank ? 0 : rank;
-    return Optional.of(produced.get(first + permutation.inverse().axis(column - first)));
+    return Optional.empty();
   }
 
-  private static int indexOf(List<Attribute> attributes, Attribute attribute) {
+  /** Position of an attribute in a list, by id, or -1. */
+  public static int indexOf(List<Attribute> attributes, Attribute attribute) {
     for (int i = 0; i < attributes.size(); i++) {
       if (attributes.get(i).exprId().equals(attribute.exprId())) {
         return i;
       }
     }
     return -1;
+  }
+
+  /** A schema of the given columns. */
+  public static StructType schema(List<Attribute> attributes) {
+    return new StructType(
+        attributes.stream()
+            .map(a -> new StructField(a.name(), a.dataType(), a.nullable(), a.metadata()))
+            .toArray(StructField[]::new));
+  }
+
+  private Optional<Integer> sourcePosition(int position) {
+    if (position < 0 || blocks.planes().contains(position)) {
+      return Optional.empty();
+    }
+    for (List<Integer> axes : List.of(blocks.offsets(), blocks.sizes())) {
+      int axis = axes.indexOf(position);
+      if (axis >= 0) {
+        return Optional.of(axes.get(permutation.axis(axis)));
+      }
+    }
+    return Optional.of(position);
   }
 }

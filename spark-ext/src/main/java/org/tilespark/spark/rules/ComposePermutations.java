@@ -2,7 +2,6 @@ package org.tilespark.spark.rules;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -31,52 +30,43 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
     if (outer.permutation().isIdentity()) {
       return renamed(outer);
     }
-    if (outer.child() instanceof PermuteBlocks inner && inner.kind() == outer.kind()) {
-      return composed(outer, inner, inner.child());
-    }
-    if (outer.child() instanceof Project project
-        && project.child() instanceof PermuteBlocks inner
-        && inner.kind() == outer.kind()) {
-      return belowProject(project, inner).map(child -> composed(outer, inner, child)).orElse(null);
-    }
-    return null;
-  }
-
-  private static LogicalPlan composed(PermuteBlocks outer, PermuteBlocks inner, LogicalPlan child) {
-    Permutation both = inner.permutation().then(outer.permutation());
-    return new PermuteBlocks(outer.kind(), both, inner.inputs(), outer.produced(), child);
+    // A projection between the two can only choose columns, as far as the ones read are the
+    // inner node's own.
+    LogicalPlan below =
+        outer.child() instanceof Project project ? project.child() : outer.child();
+    return below instanceof PermuteBlocks inner && inner.kind() == outer.kind()
+        ? composed(outer, inner)
+        : null;
   }
 
   /**
-   * The projection moved below {@code inner}: the same columns, with the inputs of {@code inner} in
-   * place of what it produces. Empty if the projection does more than choose columns.
+   * One node for two: each column that {@code outer} reads is one that {@code inner} produces, and
+   * so comes from the input of {@code inner} in the same place.
    */
-  private static Optional<LogicalPlan> belowProject(Project project, PermuteBlocks inner) {
-    List<Attribute> inputs = ScalaInterop.list(inner.inputs());
-    List<Attribute> produced = ScalaInterop.list(inner.produced());
-    List<NamedExpression> below = new ArrayList<>();
-    for (NamedExpression column : ScalaInterop.<NamedExpression>list(project.projectList())) {
-      if (!(column instanceof Attribute attribute)) {
-        return Optional.empty();
+  private static LogicalPlan composed(PermuteBlocks outer, PermuteBlocks inner) {
+    PermutedColumns below = inner.columns();
+    List<Attribute> inputs = new ArrayList<>();
+    for (Attribute read : outer.columns().inputs()) {
+      int position = PermutedColumns.indexOf(below.produced(), read);
+      if (position < 0) {
+        return null; // a projection between them computes this column
       }
-      int block = -1;
-      for (int i = 0; i < produced.size(); i++) {
-        if (produced.get(i).exprId().equals(attribute.exprId())) {
-          block = i;
-        }
-      }
-      below.add(block < 0 ? column : inputs.get(block));
+      inputs.add(below.inputs().get(position));
     }
-    return Optional.of(new Project(ScalaInterop.seq(below), inner.child()));
+    return new PermuteBlocks(
+        outer.kind(),
+        inner.permutation().then(outer.permutation()),
+        ScalaInterop.seq(inputs),
+        outer.produced(),
+        inner.child());
   }
 
   /** The columns of a permutation that changes nothing, under the names and ids it gave them. */
   private static LogicalPlan renamed(PermuteBlocks permute) {
     PermutedColumns columns = permute.columns();
     List<NamedExpression> list = new ArrayList<>();
-    for (Attribute output : ScalaInterop.<Attribute>list(permute.output())) {
-      int block = columns.produced().indexOf(output);
-      list.add(block < 0 ? output : Renaming.as(columns.inputs().get(block), output));
+    for (int i = 0; i < columns.produced().size(); i++) {
+      list.add(Renaming.as(columns.inputs().get(i), columns.produced().get(i)));
     }
     return new Project(ScalaInterop.seq(list), permute.child());
   }

@@ -38,7 +38,7 @@ public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
               && condition.deterministic()
               && !SubqueryExpression$.MODULE$.hasSubquery(condition)
               && ScalaInterop.<Attribute>list(condition.references().toSeq()).stream()
-                  .noneMatch(columns::isComputed);
+                  .allMatch(used -> columns.source(used).isPresent());
       if (movable) {
         below.add(
             condition.transform(

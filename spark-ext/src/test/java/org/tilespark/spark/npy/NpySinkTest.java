@@ -15,10 +15,8 @@ import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.DataFrameWriter;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MetadataBuilder;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -27,24 +25,18 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.tilespark.spark.SparkTest;
 
-class NpySinkTest {
-  private static SparkSession spark;
+class NpySinkTest extends SparkTest {
   @TempDir Path dir;
   private Path target;
 
   @BeforeAll
-  static void open() {
-    spark = TestSession.open();
+  static void registerFileSystem() {
     spark
         .sparkContext()
         .hadoopConfiguration()
         .set("fs.plain.impl", PlainTestFileSystem.class.getName());
-  }
-
-  @AfterAll
-  static void close() {
-    TestSession.close(spark);
   }
 
   @BeforeEach

@@ -15,33 +15,25 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
-import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.tilespark.spark.SparkTest;
 
-class NpySourceTest {
+class NpySourceTest extends SparkTest {
   @TempDir static Path dir;
-  private static SparkSession spark;
 
   @BeforeAll
-  static void open() {
-    spark = TestSession.open();
+  static void registerFileSystem() {
     spark
         .sparkContext()
         .hadoopConfiguration()
         .set("fs.plain.impl", PlainTestFileSystem.class.getName());
-  }
-
-  @AfterAll
-  static void close() {
-    TestSession.close(spark);
   }
 
   private static Dataset<Row> load(Object path, String... options) {

@@ -1,0 +1,167 @@
+#!/usr/bin/env bash
+# Compiles every .cu file of this directory to one fatbin each, and writes kernels.index, which says
+# which kernels there are for which architecture (KernelIndex reads it).
+#
+#   build.sh ARCHITECTURES CACHE OUTPUT
+#
+# ARCHITECTURES  comma-separated: sm_NN[a] makes machine code, compute_NN makes PTX
+# CACHE          where results are kept between builds; a source is compiled again only if it, a
+#                header, the options or the compiler changed
+# OUTPUT         where the fatbins and the index go
+#
+# Without nvcc (on the PATH, in $CUDA_HOME or in /usr/local/cuda) it says so and succeeds; OUTPUT then
+# holds no kernels.
+set -euo pipefail
+
+options=(-std=c++17 -O3 -Werror all-warnings)
+
+fail() {
+  echo "[cuda] $*" >&2
+  exit 1
+}
+
+find_nvcc() {
+  command -v nvcc && return
+  local home
+  for home in "${CUDA_HOME:-}" /usr/local/cuda; do
+    if [[ -n $home && -x $home/bin/nvcc ]]; then
+      echo "$home/bin/nvcc"
+      return
+    fi
+  done
+  return 1
+}
+
+check_architectures() {
+  local arch
+  ((${#architectures[@]} > 0)) || fail "cuda.arch is empty; expected for example sm_90a,compute_80"
+  for arch in "${architectures[@]}"; do
+    [[ $arch =~ ^(sm|compute)_[0-9]{2,3}[af]?$ ]] ||
+      fail "cuda.arch names '$arch'; expected sm_NN, sm_NNa or compute_NN, separated by commas"
+  done
+}
+
+# What a source's result depends on, as one hash.
+fingerprint() {
+  {
+    printf '%s\n' "${options[@]}" "${architectures[@]}"
+    "$nvcc" --version
+    cat "$0" "$source_directory/$1.cu" "$source_directory"/*.cuh
+  } | sha256sum | cut -d ' ' -f 1
+}
+
+# The lines of the index for machine code, from what ptxas reports about each kernel.
+machine_code_lines() {
+  awk -v source="$1" '
+    /Compiling entry function/ { split($0, quoted, "\047"); name = quoted[2]; arch = quoted[4] }
+    /bytes spill stores/ {
+      for (i = 1; i < NF; i++) if ($(i + 1) == "bytes" && $(i + 2) == "spill") spill[name, arch] += $i
+    }
+    /Used [0-9]+ registers/ {
+      shared = 0
+      for (i = 1; i < NF; i++) {
+        if ($i == "Used") registers = $(i + 1)
+        if ($(i + 1) == "bytes" && $(i + 2) ~ /^smem/) shared = $i
+      }
+      printf "kernel %s %s %s registers=%d sharedBytes=%d spillBytes=%d\n", \
+        source, name, arch, registers, shared, spill[name, arch]
+    }'
+}
+
+# Compiles source $1 into the cache unless the result there is of the same fingerprint.
+compile() {
+  local name=$1 arch kept wanted gencode=() work
+  wanted=$(fingerprint "$name")
+  if [[ -f $cache/$name.fatbin && -f $cache/$name.index && -f $cache/$name.hash ]] &&
+    [[ $(<"$cache/$name.hash") == "$wanted" ]]; then
+    return
+  fi
+  echo "[cuda] compiling $name.cu for ${architectures[*]}"
+  rm -f "$cache/$name".*
+  work=$cache/$name.work
+  rm -rf "$work"
+  mkdir -p "$work"
+  for arch in "${architectures[@]}"; do
+    gencode+=(-gencode "arch=compute_${arch#*_},code=$arch")
+  done
+  if ! "$nvcc" "${options[@]}" "${gencode[@]}" -fatbin -Xptxas -v --keep --keep-dir "$work" \
+    -o "$work/$name.fatbin" "$source_directory/$name.cu" >"$work/log" 2>&1; then
+    cat "$work/log" >&2
+    fail "nvcc failed on $name.cu"
+  fi
+  machine_code_lines "$name" <"$work/log" >"$work/index"
+  for arch in "${architectures[@]}"; do
+    [[ $arch == compute_* ]] || continue
+    kept=$work/$name.$arch.ptx
+    [[ -f $kept ]] || kept=$work/$name.ptx
+    sed -n "s/^\.visible \.entry \([A-Za-z0-9_]*\).*/kernel $name \1 $arch/p" "$kept" >>"$work/index"
+  done
+  for arch in "${architectures[@]}"; do
+    grep -q " $arch\b" "$work/index" || fail "$name.cu gave no kernel for $arch"
+  done
+  mv "$work/$name.fatbin" "$cache/$name.fatbin"
+  mv "$work/index" "$cache/$name.index"
+  rm -rf "$work"
+  echo "$wanted" >"$cache/$name.hash"
+}
+
+# Copies $1 to $2 unless they are the same, so that times of unchanged files stay.
+install_file() {
+  cmp -s "$1" "$2" || cp "$1" "$2"
+}
+
+[[ $# -eq 3 || ($# -eq 4 && $1 == --compile) ]] ||
+  fail "expected: build.sh ARCHITECTURES CACHE OUTPUT"
+source_directory=$(cd "$(dirname "$0")" && pwd)
+
+if [[ $1 == --compile ]]; then # build.sh --compile ARCHITECTURES CACHE SOURCE, run by itself
+  IFS=', ' read -r -a architectures <<<"$2"
+  cache=$3
+  nvcc=$(find_nvcc)
+  compile "$4"
+  exit
+fi
+
+IFS=', ' read -r -a architectures <<<"$1"
+cache=$2
+output=$3
+check_architectures
+if ! nvcc=$(find_nvcc); then
+  echo "[cuda] nvcc not found (PATH, \$CUDA_HOME, /usr/local/cuda): building without device kernels"
+  rm -f "$output"/*.fatbin "$output/kernels.index"
+  exit
+fi
+known=$("$nvcc" --list-gpu-code | tr '\n' ' ')$("$nvcc" --list-gpu-arch | tr '\n' ' ')
+for arch in "${architectures[@]}"; do
+  [[ " $known" == *" ${arch%[af]} "* ]] ||
+    fail "cuda.arch names '$arch', which $nvcc does not know; it knows $known(and these with a or f)"
+done
+mkdir -p "$cache" "$output"
+
+names=()
+for file in "$source_directory"/*.cu; do
+  names+=("$(basename "$file" .cu)")
+done
+printf '%s\0' "${names[@]}" |
+  xargs -0 -n 1 -P "$(nproc)" bash "$source_directory/build.sh" --compile "$1" "$cache" ||
+  fail "device code did not compile"
+
+# Results of sources that are no more go.
+for file in "$cache"/*.fatbin "$cache"/*.index "$cache"/*.hash "$output"/*.fatbin; do
+  name=$(basename "${file%.*}")
+  [[ -f $source_directory/$name.cu ]] || rm -f "$file"
+done
+
+index=$(mktemp "$cache/XXXXXX")
+{
+  echo "# Kernels in this jar: kernel SOURCE NAME ARCHITECTURE. Written by build.sh."
+  echo "nvcc $("$nvcc" --version | sed -n 's/.*, V\([0-9.]*\).*/\1/p')"
+  for name in "${names[@]}"; do
+    echo "fatbin $name $(wc -c <"$cache/$name.fatbin" | tr -d ' ')"
+    cat "$cache/$name.index"
+    install_file "$cache/$name.fatbin" "$output/$name.fatbin"
+  done
+} >"$index"
+chmod 644 "$index"
+install_file "$index" "$output/kernels.index"
+rm -f "$index"

@@ -1,0 +1,108 @@
+package org.tilespark.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.Map;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.function.Executable;
+
+/**
+ * Base of the tests that need Spark: one session for the whole test run, and a check at the end of
+ * every class that no Arrow, pinned or device byte is alive.
+ */
+public abstract class SparkTest {
+  protected static SparkSession spark;
+
+  @BeforeAll
+  static void startSpark() {
+    spark = session();
+  }
+
+  private static synchronized SparkSession session() {
+    String backend = System.getProperty("tilespark.test.backend", "auto");
+    Path scratch = Path.of(System.getProperty("java.io.tmpdir"));
+    return SparkSession.builder()
+        .master("local[4]")
+        .appName("tilespark tests")
+        .config("spark.ui.enabled", "false")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.warehouse.dir", scratch.resolve("warehouse").toUri().toString())
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.extensions", TileSparkExtensions.class.getName())
+        .config("spark.plugins", TileSparkPlugin.class.getName())
+        .config(TileSparkConf.BACKEND.name(), backend)
+        .getOrCreate();
+  }
+
+  @AfterAll
+  static void nothingIsAlive() throws InterruptedException {
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    // Tasks that a LIMIT made superfluous may still be ending.
+    for (int i = 0; i < 100 && runtime.liveArrowBytes() + runtime.liveDeviceBytes() > 0; i++) {
+      Thread.sleep(50);
+    }
+    assertEquals(0, runtime.liveArrowBytes(), "Arrow bytes alive after the class");
+    assertEquals(0, runtime.liveDeviceBytes(), "device bytes alive after the class");
+    assertEquals(0, runtime.turns().held(), "tasks that still hold a turn on the device");
+  }
+
+  /** Runs {@code body} with session settings changed, and restores them. */
+  protected static void with(Map<String, String> settings, Runnable body) {
+    try {
+      settings.forEach((key, value) -> spark.conf().set(key, value));
+      body.run();
+    } finally {
+      settings.keySet().forEach(key -> spark.conf().unset(key));
+    }
+  }
+
+  /** The four combinations of adaptive execution and whole-stage code generation. */
+  protected static Iterable<Map<String, String>> executionModes() {
+    return java.util.List.of(mode(true, true), mode(true, false), mode(false, true), mode(false, false));
+  }
+
+  private static Map<String, String> mode(boolean adaptive, boolean codegen) {
+    return Map.of(
+        "spark.sql.adaptive.enabled", Boolean.toString(adaptive),
+        "spark.sql.codegen.wholeStage", Boolean.toString(codegen),
+        "spark.sql.codegen.factoryMode", codegen ? "CODEGEN_ONLY" : "NO_CODEGEN");
+  }
+
+  /** The plans of a query. */
+  protected static QueryExecution plan(Dataset<Row> df) {
+    return ((org.apache.spark.sql.classic.Dataset<Row>) df).queryExecution();
+  }
+
+  /** What EXPLAIN prints. */
+  protected static String explained(Dataset<Row> df) {
+    return plan(df).toString();
+  }
+
+  /** The optimized logical plan, as text. */
+  protected static String optimized(Dataset<Row> df) {
+    return plan(df).optimizedPlan().toString();
+  }
+
+  /** Runs it, and asserts that the failure's chain of causes says all of {@code parts}. */
+  protected static void assertFails(Executable body, String... parts) {
+    Throwable thrown = assertThrows(Throwable.class, body);
+    StringBuilder messages = new StringBuilder();
+    for (Throwable t = thrown; t != null; t = t.getCause()) {
+      messages.append(t.getMessage()).append('\n');
+    }
+    for (String part : parts) {
+      assertTrue(
+          messages.toString().contains(part),
+          () -> "expected '" + part + "' in: " + messages);
+    }
+  }
+}
