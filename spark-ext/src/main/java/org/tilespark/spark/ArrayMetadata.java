@@ -80,7 +80,8 @@ public final class ArrayMetadata {
 
   /** This metadata without extents. */
   public ArrayMetadata withoutExtents() {
-    return new ArrayMetadata(new MetadataBuilder().withMetadata(metadata).remove(EXTENTS).build());
+    return new ArrayMetadata(
+        new MetadataBuilder().withMetadata(metadata).remove(EXTENTS).build());
   }
 
   /** This metadata with another full block shape. */

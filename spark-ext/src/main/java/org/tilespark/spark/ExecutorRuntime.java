@@ -151,14 +151,6 @@ public final class ExecutorRuntime implements AutoCloseable {
     return nativeMemory;
   }
 
-  /**
-   * Arrow memory for a source's blocks: pinned if a device is likely to read them, since the
-   * executor has one and {@code backend} allows it; else plain.
-   */
-  public ArrowMemory memoryForSource(Backend backend, TaskContext task) {
-    return DeviceProbe.run().available() ? memory(gpu(backend, task)) : nativeMemory;
-  }
-
   /** The host twin. */
   public Transposer hostTransposer() {
     return hostTransposer;

@@ -230,31 +230,17 @@ public final class PermuteBlocksExec extends SparkPlan {
 
   @Override
   public String simpleString(int maxFields) {
-    return "PermuteBlocks "
-        + kind.label()
-        + " "
-        + kind.axesText(permutation)
-        + " ["
-        + backend
-        + "]";
+    return "PermuteBlocks " + kind.label() + " " + kind.axesText(permutation) + " [" + backend + "]";
   }
 
   @Override
   public String verboseStringWithOperatorId() {
     return formattedNodeName()
-        + "\nAxes: "
-        + kind.label()
-        + " "
-        + kind.axesText(permutation)
-        + "\nBackend: "
-        + backend
-        + "\nBatch: "
-        + batchBytes
-        + " bytes of values"
-        + "\nInput: "
-        + ScalaInterop.list(child.output())
-        + "\nOutput: "
-        + ScalaInterop.list(output())
+        + "\nAxes: " + kind.label() + " " + kind.axesText(permutation)
+        + "\nBackend: " + backend
+        + "\nBatch: " + batchBytes + " bytes of values"
+        + "\nInput: " + ScalaInterop.list(child.output())
+        + "\nOutput: " + ScalaInterop.list(output())
         + "\n";
   }
 

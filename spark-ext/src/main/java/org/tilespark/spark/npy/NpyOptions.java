@@ -49,7 +49,9 @@ record NpyOptions(String path, String blockShape, ElementType as, NpyType dtype,
               + "; load each by itself and union the DataFrames");
     }
     if (path == null || path.isBlank()) {
-      throw new IllegalArgumentException("format npy needs a path: load(path), or the option path");
+      throw new IllegalArgumentException(
+          "format npy needs the path of one file: load(path), save(path), the option path, or in"
+              + " SQL's CREATE TABLE a LOCATION");
     }
     String dtype = options.get(DTYPE);
     NpyType type = dtype == null ? null : NpyType.byName(dtype);

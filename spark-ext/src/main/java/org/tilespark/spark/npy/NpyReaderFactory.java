@@ -10,8 +10,7 @@ import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.util.SerializableConfiguration;
-import org.tilespark.kernels.HostTransposer;
-import org.tilespark.kernels.Transposer;
+import org.tilespark.arrow.ArrowMemory;
 import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.planner.Backend;
 
@@ -19,20 +18,17 @@ import org.tilespark.spark.planner.Backend;
 final class NpyReaderFactory implements PartitionReaderFactory {
   private static final long serialVersionUID = 1;
 
-  /** Blocks of Fortran files are turned round as they are read, on the CPU; it keeps no state. */
-  private static final Transposer TRANSPOSER = new HostTransposer();
-
   private final NpyLayout layout;
-  private final Backend backend;
   private final StructType columns;
   private final SerializableConfiguration conf;
+  private final Backend backend;
 
   NpyReaderFactory(
-      NpyLayout layout, StructType columns, Backend backend, SerializableConfiguration conf) {
-    this.backend = backend;
+      NpyLayout layout, StructType columns, SerializableConfiguration conf, Backend backend) {
     this.layout = layout;
     this.columns = columns;
     this.conf = conf;
+    this.backend = backend;
   }
 
   @Override
@@ -48,16 +44,20 @@ final class NpyReaderFactory implements PartitionReaderFactory {
 
   @Override
   public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    // Where a device may compute, it takes the values from where they are read to. Whether it must
+    // is for the operators to say: reading alone works without.
+    ArrowMemory memory =
+        runtime.memory(
+            runtime.gpu(backend == Backend.CPU ? Backend.CPU : Backend.AUTO, TaskContext.get()));
     try {
       return new NpyPartitionReader(
           layout,
           columns,
           (NpyPartition) partition,
           conf.value(),
-          ExecutorRuntime.current()
-              .memoryForSource(backend, TaskContext.get())
-              .newChild("npy read " + layout.path() + " " + partition),
-          TRANSPOSER);
+          memory.newChild("npy read " + layout.path() + " " + partition),
+          runtime.hostTransposer());
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot open " + layout.path() + ": " + e.getMessage(), e);
     }

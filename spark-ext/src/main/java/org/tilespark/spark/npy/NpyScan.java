@@ -16,15 +16,14 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
-import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
+import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.rules.BulkTransitions;
-import org.tilespark.spark.BlockKind;
 
 /**
  * One query's reading of one file: which columns, which blocks, and how they are shared out to
@@ -278,8 +277,8 @@ final class NpyScan implements BulkTransitions.BlockScan, Batch, SupportsReportS
     return new NpyReaderFactory(
         layout,
         columns,
-        TileSparkConf.BACKEND.read(TileSparkConf.session()),
-        new SerializableConfiguration(conf));
+        new SerializableConfiguration(conf),
+        TileSparkConf.BACKEND.read(TileSparkConf.session()));
   }
 
   @Override
