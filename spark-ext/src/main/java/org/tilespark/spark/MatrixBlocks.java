@@ -47,7 +47,7 @@ public final class MatrixBlocks {
 
   /** The same blocks without stated extents, for frames that a union or filter left stale. */
   public static Dataset<Row> withoutExtents(Dataset<Row> df) {
-    return withExtents(df, BlockPlans.UNKNOWN);
+    return withExtents(df, ArrayMetadata.UNKNOWN);
   }
 
   private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {

@@ -74,11 +74,6 @@ public final class PermutedColumns {
     return produced;
   }
 
-  /** What is known of the whole input array. */
-  public ArrayMetadata inputMetadata() {
-    return ArrayMetadata.of(inputs.get(blocks.values()).metadata());
-  }
-
   /**
    * The input column with exactly the content of an output column: another axis's for an offset or
    * a size, the one in the same place for a further column, none for value columns.

@@ -56,6 +56,7 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
     return new PermuteBlocks(
         outer.kind(),
         inner.permutation().then(outer.permutation()),
+        inner.extents(),
         ScalaInterop.seq(inputs),
         outer.produced(),
         inner.child());

@@ -68,6 +68,7 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
         new PermuteBlocks(
             permute.kind(),
             permute.permutation(),
+            permute.extents(),
             ScalaInterop.seq(inputs),
             ScalaInterop.seq(produced),
             permute.child()));
