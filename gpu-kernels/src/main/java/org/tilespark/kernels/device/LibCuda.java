@@ -22,6 +22,13 @@ final class LibCuda {
 
   private LibCuda() {}
 
+  /**
+   * Initialises this class, so that what fails does so here.
+   *
+   * @throws UnsatisfiedLinkError if JNA or the driver cannot be loaded
+   */
+  static void load() {}
+
   static native int cuMemHostAlloc(PointerByReference address, long bytes, int flags);
 
   static native int cuMemFreeHost(com.sun.jna.Pointer address);
