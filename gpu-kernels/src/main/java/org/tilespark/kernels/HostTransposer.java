@@ -38,6 +38,9 @@ public final class HostTransposer implements Transposer {
   /** Input bytes of a tile's row. */
   private static final int MAX_TILE_COL_BYTES = 4096;
 
+  /** Output rows below this length go out many at a time, where they lie side by side. */
+  private static final int DENSE_BYTES = 256;
+
   /** Shorter runs are copied by our own loop, which costs less than a call. */
   private static final int CALL_BYTES = 64;
 
@@ -170,7 +173,7 @@ public final class HostTransposer implements Transposer {
           long from = in + i * inPitch + j * width;
           long to = out + j * outPitch + i * width;
           long pieceBytes = (long) rowsHere * width;
-          boolean dense = pieceBytes == outPitch;
+          boolean dense = pieceBytes == outPitch && pieceBytes < DENSE_BYTES;
           long stagePitch = dense ? pieceBytes : stagePitch(pieceBytes);
           HostTile.transpose(
               width, inBase, from, inPitch, stage, STAGE_BASE, stagePitch, rowsHere, colsHere);
