@@ -1,31 +1,297 @@
 package org.tilespark.kernels;
 
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import org.tilespark.kernels.plan.TransposeProblem;
 import org.tilespark.layout.AxisFusion;
 import org.tilespark.layout.Strides;
+import sun.misc.Unsafe;
 
-/** The host twin: the semantics of {@link Transposer} in plain Java. Holds nothing. */
+/**
+ * The host twin: the semantics of {@link Transposer} in plain Java, of any rank, on the calling
+ * thread alone (Spark gives each task one core). Oracle of the tests and fallback in production.
+ *
+ * <p>As on the device, the problem is simplified first ({@link AxisFusion}); what is left is one
+ * copy, a copy of runs, or two-dimensional transposes between the innermost axes of input and
+ * output. Those go tile by tile: a tile of the input is read row by row, eight rows at a time, and
+ * laid down transposed in a buffer that stays in the second-level cache; then each of the buffer's
+ * rows goes to the output as one contiguous piece of 512 bytes or more. So both sides move whole
+ * cache lines, whatever the leading dimension: a power of two, whose rows all fall into the same
+ * few cache sets, is no worse than any other.
+ *
+ * <p>Safe for several threads; each concurrent call uses a buffer of at most {@value
+ * #MAX_STAGE_BYTES} bytes, kept for the next call until {@link #close}.
+ */
 public final class HostTransposer implements Transposer {
+  /** Bytes of the largest staging buffer: half of a usual second-level cache. */
+  private static final int MAX_STAGE_BYTES = 576 << 10;
+
+  /** Least output bytes of a tile's row: eight cache lines, so that a copy's overhead is small. */
+  private static final int PIECE_BYTES = 512;
+
+  /** Input rows of a tile, more where that is less than a piece. Measured, with the next two. */
+  private static final int MIN_TILE_ROWS = 128;
+
+  /** Input columns of a tile: as many lines of the buffer are open at once, 32 KiB of them. */
+  private static final int MAX_TILE_COLS = 512;
+
+  /** Input bytes of a tile's row. */
+  private static final int MAX_TILE_COL_BYTES = 4096;
+
+  /** Shorter runs are copied by our own loop, which costs less than a call. */
+  private static final int CALL_BYTES = 64;
+
+  /** Short runs are visited in squares of this many, so that lines are reused while cached. */
+  private static final int RUN_SQUARE = 32;
+
+  private static final int LINE_BYTES = 64;
+  private static final long STAGE_BASE = Unsafe.ARRAY_LONG_BASE_OFFSET;
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
+
+  private final Queue<long[]> stages = new ConcurrentLinkedQueue<>();
+
   @Override
   public void transpose(TransposeProblem problem, HostMemory in, HostMemory out) {
     problem.requireBytes(in.bytes(), out.bytes());
+    if (in.bytes() == 0) {
+      return;
+    }
     AxisFusion fused = AxisFusion.of(problem.shape(), problem.permutation());
-    Strides strides = Strides.rowMajor(fused.shape()).permute(fused.permutation());
-    long[] extents = fused.permutation().apply(fused.shape()).toArray();
+    if (fused.isCopy()) {
+      in.copyTo(out);
+      return;
+    }
     int width = problem.elementBytes();
-    long[] index = new long[extents.length];
-    for (long o = 0; o < out.bytes(); o += width) {
-      long from = 0;
-      for (int i = 0; i < index.length; i++) {
-        from += index[i] * strides.stride(i);
+    if (fused.keepsInnermost()) {
+      long runBytes = fused.shape().extent(fused.rank() - 1) * width;
+      if (runBytes > 16 || Long.bitCount(runBytes) != 1) {
+        new Move(fused, width, in, out).copyRuns(runBytes);
+        return;
       }
-      in.slice(from * width, width).copyTo(out.slice(o, width));
-      for (int i = index.length - 1; i >= 0 && ++index[i] == extents[i]; i--) {
-        index[i] = 0;
-      }
+      fused = fused.withoutInnermost();
+      width = (int) runBytes;
+    }
+    Move move = new Move(fused, width, in, out);
+    long[] stage = takeStage();
+    try {
+      move.transposeTiles(stage);
+    } finally {
+      stages.add(stage);
     }
   }
 
+  private long[] takeStage() {
+    long[] stage = stages.poll();
+    return stage == null ? new long[MAX_STAGE_BYTES / Long.BYTES] : stage;
+  }
+
+  /** Lets go of the staging buffers; the transposer stays usable. */
   @Override
-  public void close() {}
+  public void close() {
+    stages.clear();
+  }
+
+  @Override
+  public String toString() {
+    return "host transposer";
+  }
+
+  /**
+   * One call's array, described by its output axes; everything in bytes.
+   *
+   * <p>Index letters: {@code i} counts input rows, {@code j} input columns, {@code axis} output
+   * axes.
+   */
+  private static final class Move {
+    private final int width;
+    private final Object inBase;
+    private final long inStart;
+    private final Object outBase;
+    private final long outStart;
+    // Per output axis, outermost first.
+    private final long[] extents;
+    private final long[] inStrides;
+    private final long[] outStrides;
+    // The output axis that is the input's innermost: a tile's columns. Rows are the last output
+    // axis.
+    private final int colAxis;
+
+    Move(AxisFusion fused, int width, HostMemory in, HostMemory out) {
+      this.width = width;
+      inBase = in.base();
+      inStart = in.offset();
+      outBase = out.base();
+      outStart = out.offset();
+      extents = fused.permutation().apply(fused.shape()).toArray();
+      inStrides = Strides.rowMajor(fused.shape()).permute(fused.permutation()).toArray();
+      outStrides = Strides.rowMajor(fused.permutation().apply(fused.shape())).toArray();
+      for (int axis = 0; axis < extents.length; axis++) {
+        inStrides[axis] *= width;
+        outStrides[axis] *= width;
+      }
+      colAxis = fused.permutation().inverse().axis(extents.length - 1);
+    }
+
+    private int rowAxis() {
+      return extents.length - 1;
+    }
+
+    // --- two-dimensional transposes ---
+
+    void transposeTiles(long[] stage) {
+      forEachOuter(0, inStart, outStart, stage);
+    }
+
+    /** Steps through the axes that are neither rows nor columns, in output order. */
+    private void forEachOuter(int axis, long in, long out, long[] stage) {
+      if (axis == rowAxis()) {
+        transposeMatrix(in, out, stage);
+      } else if (axis == colAxis) {
+        forEachOuter(axis + 1, in, out, stage);
+      } else {
+        for (long step = 0; step < extents[axis]; step++) {
+          forEachOuter(axis + 1, in + step * inStrides[axis], out + step * outStrides[axis], stage);
+        }
+      }
+    }
+
+    /** One matrix: (rows, cols) at {@code in} becomes (cols, rows) at {@code out}. */
+    private void transposeMatrix(long in, long out, long[] stage) {
+      long rows = extents[rowAxis()];
+      long cols = extents[colAxis];
+      long inPitch = inStrides[rowAxis()];
+      long outPitch = outStrides[colAxis];
+      int tileRows = tileExtent(rows, Math.max(MIN_TILE_ROWS, PIECE_BYTES / width));
+      int tileCols = tileExtent(cols, Math.min(MAX_TILE_COLS, MAX_TILE_COL_BYTES / width));
+      for (long i = 0; i < rows; i += tileRows) {
+        int rowsHere = (int) Math.min(tileRows, rows - i);
+        for (long j = 0; j < cols; j += tileCols) {
+          int colsHere = (int) Math.min(tileCols, cols - j);
+          long from = in + i * inPitch + j * width;
+          long to = out + j * outPitch + i * width;
+          long pieceBytes = (long) rowsHere * width;
+          boolean dense = pieceBytes == outPitch;
+          long stagePitch = dense ? pieceBytes : stagePitch(pieceBytes);
+          HostTile.transpose(
+              width, inBase, from, inPitch, stage, STAGE_BASE, stagePitch, rowsHere, colsHere);
+          if (dense) { // the tile's rows are whole rows of the output: one piece
+            copy(stage, STAGE_BASE, outBase, to, pieceBytes * colsHere);
+            continue;
+          }
+          for (int c = 0; c < colsHere; c++) {
+            copy(stage, STAGE_BASE + c * stagePitch, outBase, to + c * outPitch, pieceBytes);
+          }
+        }
+      }
+    }
+
+    /** Tiles of equal extent, so that the last one is no sliver; whole lines, whole groups of 8. */
+    private int tileExtent(long extent, int limit) {
+      long quantum = Math.max(8, LINE_BYTES / width);
+      long tiles = (extent + limit - 1) / limit;
+      long even = (extent + tiles - 1) / tiles;
+      return (int) Math.min(limit, (even + quantum - 1) / quantum * quantum);
+    }
+
+    /** An odd count of cache lines: rows of the buffer then spread over all cache sets. */
+    private static long stagePitch(long pieceBytes) {
+      long lines = (pieceBytes + LINE_BYTES - 1) / LINE_BYTES;
+      return (lines | 1) * LINE_BYTES;
+    }
+
+    // --- runs that stay whole ---
+
+    /** Moves runs of {@code runBytes}: the last axis, which is innermost on both sides. */
+    void copyRuns(long runBytes) {
+      int outerAxes = extents.length - 1;
+      // The two axes whose runs lie closest together, in the output and in the input.
+      int outInner = outerAxes - 1;
+      int inInner = 0;
+      for (int axis = 1; axis < outerAxes; axis++) {
+        if (inStrides[axis] < inStrides[inInner]) {
+          inInner = axis;
+        }
+      }
+      if (runBytes >= PIECE_BYTES || inInner == outInner) {
+        copyRunsInOrder(0, outerAxes, inStart, outStart, runBytes);
+      } else {
+        copyRunsInSquares(0, inInner, outInner, inStart, outStart, runBytes);
+      }
+    }
+
+    private void copyRunsInOrder(int axis, int outerAxes, long in, long out, long runBytes) {
+      if (axis == outerAxes) {
+        copy(inBase, in, outBase, out, runBytes);
+        return;
+      }
+      for (long step = 0; step < extents[axis]; step++) {
+        copyRunsInOrder(
+            axis + 1,
+            outerAxes,
+            in + step * inStrides[axis],
+            out + step * outStrides[axis],
+            runBytes);
+      }
+    }
+
+    private void copyRunsInSquares(
+        int axis, int inInner, int outInner, long in, long out, long runBytes) {
+      if (axis == outInner) {
+        copySquares(inInner, outInner, in, out, runBytes);
+      } else if (axis == inInner) {
+        copyRunsInSquares(axis + 1, inInner, outInner, in, out, runBytes);
+      } else {
+        for (long step = 0; step < extents[axis]; step++) {
+          copyRunsInSquares(
+              axis + 1,
+              inInner,
+              outInner,
+              in + step * inStrides[axis],
+              out + step * outStrides[axis],
+              runBytes);
+        }
+      }
+    }
+
+    private void copySquares(int inInner, int outInner, long in, long out, long runBytes) {
+      for (long b = 0; b < extents[inInner]; b += RUN_SQUARE) {
+        long endB = Math.min(extents[inInner], b + RUN_SQUARE);
+        for (long a = 0; a < extents[outInner]; a += RUN_SQUARE) {
+          long endA = Math.min(extents[outInner], a + RUN_SQUARE);
+          for (long y = b; y < endB; y++) {
+            for (long x = a; x < endA; x++) {
+              copy(
+                  inBase,
+                  in + y * inStrides[inInner] + x * inStrides[outInner],
+                  outBase,
+                  out + y * outStrides[inInner] + x * outStrides[outInner],
+                  runBytes);
+            }
+          }
+        }
+      }
+    }
+
+    private static void copy(Object inBase, long in, Object outBase, long out, long bytes) {
+      if (bytes >= CALL_BYTES) {
+        UNSAFE.copyMemory(inBase, in, outBase, out, bytes);
+        return;
+      }
+      long at = 0;
+      for (; at + 8 <= bytes; at += 8) {
+        UNSAFE.putLong(outBase, out + at, UNSAFE.getLong(inBase, in + at));
+      }
+      if ((bytes & 4) != 0) {
+        UNSAFE.putInt(outBase, out + at, UNSAFE.getInt(inBase, in + at));
+        at += 4;
+      }
+      if ((bytes & 2) != 0) {
+        UNSAFE.putShort(outBase, out + at, UNSAFE.getShort(inBase, in + at));
+        at += 2;
+      }
+      if ((bytes & 1) != 0) {
+        UNSAFE.putByte(outBase, out + at, UNSAFE.getByte(inBase, in + at));
+      }
+    }
+  }
 }

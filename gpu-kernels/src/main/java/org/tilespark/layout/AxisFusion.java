@@ -104,4 +104,23 @@ public record AxisFusion(Shape shape, Permutation permutation) {
   public boolean keepsInnermost() {
     return permutation.axis(rank() - 1) == rank() - 1;
   }
+
+  /**
+   * The move of whole runs, each run counted as one element: the innermost axis, which stays in
+   * place, is left out.
+   *
+   * @throws IllegalStateException if the innermost axis moves, or is the only one
+   */
+  public AxisFusion withoutInnermost() {
+    if (!keepsInnermost() || rank() == 1) {
+      throw new IllegalStateException("No runs to move in " + this);
+    }
+    long[] extents = new long[rank() - 1];
+    int[] axes = new int[rank() - 1];
+    for (int i = 0; i < axes.length; i++) {
+      extents[i] = shape.extent(i);
+      axes[i] = permutation.axis(i);
+    }
+    return new AxisFusion(Shape.of(extents), Permutation.of(axes));
+  }
 }

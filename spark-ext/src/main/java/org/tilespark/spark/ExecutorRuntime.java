@@ -5,7 +5,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -147,9 +146,9 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
   }
 
-  /** The root allocator of plain Arrow memory. */
-  public BufferAllocator allocator() {
-    return nativeMemory.root();
+  /** Plain Arrow memory, for what no device will read. */
+  public ArrowMemory memory() {
+    return nativeMemory;
   }
 
   /** The host twin. */

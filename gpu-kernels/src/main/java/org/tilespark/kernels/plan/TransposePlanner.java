@@ -5,7 +5,6 @@ import java.util.List;
 import java.util.Optional;
 import org.tilespark.layout.AxisFusion;
 import org.tilespark.layout.Permutation;
-import org.tilespark.layout.Shape;
 import org.tilespark.layout.Strides;
 
 /**
@@ -56,7 +55,7 @@ public final class TransposePlanner {
       if (runBytes > alignment || Long.bitCount(runBytes) != 1) {
         return stridedCopy(problem, fused, runBytes, alignment, limits, index);
       }
-      fused = withoutInnermost(fused);
+      fused = fused.withoutInnermost();
       elementBytes = (int) runBytes;
     }
     return tiled(problem, fused, elementBytes, limits, index);
@@ -173,16 +172,5 @@ public final class TransposePlanner {
         fused.shape().extent(inAxis),
         in.stride(inAxis) / elementsPerUnit,
         out.stride(outAxis) / elementsPerUnit);
-  }
-
-  private static AxisFusion withoutInnermost(AxisFusion fused) {
-    int rank = fused.rank() - 1;
-    long[] extents = new long[rank];
-    int[] axes = new int[rank];
-    for (int i = 0; i < rank; i++) {
-      extents[i] = fused.shape().extent(i);
-      axes[i] = fused.permutation().axis(i);
-    }
-    return AxisFusion.of(Shape.of(extents), Permutation.of(axes));
   }
 }

@@ -16,7 +16,6 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
-import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
 import org.apache.spark.sql.sources.Filter;
@@ -24,13 +23,14 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.TileSparkConf;
+import org.tilespark.spark.rules.BulkTransitions;
 
 /**
  * One query's reading of one file: which columns, which blocks, and how they are shared out to
  * tasks. Two scans of the same columns and blocks of the same file are equal, so that Spark can
  * reuse what it has.
  */
-final class NpyScan implements Scan, Batch, SupportsReportStatistics {
+final class NpyScan implements BulkTransitions.BlockScan, Batch, SupportsReportStatistics {
   /** What a block costs a task that reads no values; so a task gets about a million of those. */
   private static final long COORDINATES_BYTES = 128;
 

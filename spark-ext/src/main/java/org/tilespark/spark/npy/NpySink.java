@@ -267,8 +267,7 @@ final class NpySink {
       long[] boxes = new long[numbers * 16]; // (blocks, 2, axes), grown as needed
       int filled = 0;
       String name = "npy write " + task.taskAttemptId();
-      try (BufferAllocator allocator =
-              ExecutorRuntime.current().allocator().newChildAllocator(name, 0, Long.MAX_VALUE);
+      try (BufferAllocator allocator = ExecutorRuntime.current().memory().newChild(name);
           NpyBlockWriter writer = new NpyBlockWriter(target, allocator)) {
         while (rows.hasNext()) {
           if (task.isInterrupted()) {

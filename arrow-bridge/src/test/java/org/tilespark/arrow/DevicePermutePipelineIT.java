@@ -1,0 +1,68 @@
+package org.tilespark.arrow;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import org.apache.arrow.memory.BufferAllocator;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.device.PinnedPool;
+
+class DevicePermutePipelineIT extends PermutePipelineContract {
+  private static CudaDevice device;
+  private static PinnedPool pool;
+  private static ArrowMemory memory;
+
+  @BeforeAll
+  static void openDevice() {
+    DeviceProbe probe = DeviceProbe.run();
+    Assumptions.assumeTrue(probe.available(), probe.reason());
+    device = CudaDevice.open(0);
+    pool = device.newPinnedPool(1 << 28);
+    memory = new ArrowMemory(new PinnedMemorySource(pool));
+  }
+
+  @AfterAll
+  static void closeDevice() {
+    if (device != null) {
+      memory.close();
+      assertEquals(0, pool.liveBytes());
+      pool.close();
+      assertEquals(0, device.liveDeviceBytes());
+      assertEquals(0, device.livePinnedBytes());
+      device.close();
+    }
+  }
+
+  @Override
+  ArrowMemory memory() {
+    return memory;
+  }
+
+  @Override
+  PermutePipeline open(BufferAllocator allocator, PipelineListener listener) {
+    return new DevicePermutePipeline(
+        device, new DeviceTransposer(device), memory, allocator, () -> {}, listener);
+  }
+
+  @Test
+  void plainMemoryIsRefused() {
+    try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource())) {
+      assertThrows(
+          IllegalArgumentException.class,
+          () ->
+              new DevicePermutePipeline(
+                  device,
+                  new DeviceTransposer(device),
+                  plain,
+                  allocator,
+                  () -> {},
+                  PipelineListener.NONE));
+    }
+  }
+}

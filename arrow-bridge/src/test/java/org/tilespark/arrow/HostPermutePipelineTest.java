@@ -1,0 +1,24 @@
+package org.tilespark.arrow;
+
+import org.apache.arrow.memory.BufferAllocator;
+import org.junit.jupiter.api.AfterAll;
+import org.tilespark.kernels.HostTransposer;
+
+class HostPermutePipelineTest extends PermutePipelineContract {
+  private static final ArrowMemory MEMORY = new ArrowMemory(new NativeMemorySource());
+
+  @AfterAll
+  static void close() {
+    MEMORY.close();
+  }
+
+  @Override
+  ArrowMemory memory() {
+    return MEMORY;
+  }
+
+  @Override
+  PermutePipeline open(BufferAllocator allocator, PipelineListener listener) {
+    return new HostPermutePipeline(new HostTransposer(), allocator, listener);
+  }
+}

@@ -1,0 +1,201 @@
+package org.tilespark.arrow;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Random;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.PermutePipeline.Plane;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.plan.TransposeProblem;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+
+/** What every pipeline does, on the host or on a device. */
+abstract class PermutePipelineContract {
+  protected BufferAllocator allocator;
+  protected final Counts counts = new Counts();
+  private PermutePipeline pipeline;
+
+  /** The memory the pipeline takes its buffers from. */
+  abstract ArrowMemory memory();
+
+  abstract PermutePipeline open(BufferAllocator allocator, PipelineListener listener);
+
+  @BeforeEach
+  void openPipeline() {
+    allocator = memory().newChild("test");
+    pipeline = open(allocator, counts);
+  }
+
+  @AfterEach
+  void nothingIsAlive() {
+    pipeline.close();
+    pipeline.close();
+    assertEquals(0, allocator.getAllocatedMemory());
+    allocator.close();
+    assertEquals(0, memory().allocatedBytes());
+  }
+
+  @Test
+  void batchesComeBackInOrderWithTheirBlocksInOrder() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    Deque<List<byte[]>> expected = new ArrayDeque<>();
+    for (int batch = 0; batch < 7; batch++) {
+      if (pipeline.inFlight() == pipeline.capacity()) {
+        assertTaken(expected.remove(), "seed " + seed);
+      }
+      pipeline.begin(2, 1 << 16);
+      List<byte[]> wanted = List.of(new byte[1 << 16], new byte[1 << 16]);
+      int used = 0;
+      for (int block = 0; block < 9; block++) {
+        int repeat = 1 + random.nextInt(3); // runs of equal blocks make one launch
+        TransposeProblem problem = randomProblem(random);
+        for (int i = 0; i < repeat && pipeline.fits(problem.bytes()); i++) {
+          List<Plane> planes = new ArrayList<>();
+          for (byte[] plane : wanted) {
+            byte[] in = new byte[(int) problem.bytes()];
+            random.nextBytes(in);
+            System.arraycopy(permuted(problem, in), 0, plane, used, in.length);
+            planes.add(new Plane(HostMemory.ofArray(in), null));
+          }
+          pipeline.add(problem, planes);
+          used += (int) problem.bytes();
+        }
+      }
+      pipeline.submit();
+      int end = used;
+      expected.add(wanted.stream().map(p -> java.util.Arrays.copyOf(p, end)).toList());
+    }
+    while (!expected.isEmpty()) {
+      assertTaken(expected.remove(), "seed " + seed);
+    }
+    assertTrue(counts.workedNanos > 0);
+  }
+
+  @Test
+  void readsArrowBuffersInPlaceAndLetsThemGo() {
+    TransposeProblem problem = problem(4, Permutation.of(1, 0), 30, 20);
+    byte[] in = new byte[(int) problem.bytes()];
+    new Random(1).nextBytes(in);
+    try (BufferAllocator upstream = memory().newChild("upstream")) {
+      ArrowBuf source = upstream.buffer(2 * problem.bytes());
+      source.setBytes(0, in);
+      source.setBytes(problem.bytes(), in);
+      pipeline.begin(1, 2 * problem.bytes());
+      for (int i = 0; i < 2; i++) {
+        pipeline.add(
+            problem,
+            List.of(
+                new Plane(
+                    HostMemory.ofAddress(
+                        source.memoryAddress() + i * problem.bytes(), problem.bytes()),
+                    source)));
+      }
+      assertFalse(pipeline.fits(1 << 20));
+      pipeline.submit();
+      source.close(); // the upstream operator may free its batch as soon as it was added
+      byte[] twice = new byte[2 * in.length];
+      System.arraycopy(permuted(problem, in), 0, twice, 0, in.length);
+      System.arraycopy(permuted(problem, in), 0, twice, in.length, in.length);
+      assertTaken(List.of(twice), "in place");
+      assertEquals(0, upstream.getAllocatedMemory());
+    }
+  }
+
+  @Test
+  void closingWithBatchesUnderWayFreesThem() {
+    TransposeProblem problem = problem(8, Permutation.of(1, 2, 0), 9, 8, 7);
+    for (int i = 0; i < pipeline.capacity(); i++) {
+      pipeline.begin(1, problem.bytes());
+      pipeline.add(
+          problem, List.of(new Plane(HostMemory.ofArray(new byte[(int) problem.bytes()]), null)));
+      pipeline.submit();
+    }
+    pipeline.begin(1, problem.bytes()); // and one that is being filled
+    assertEquals(pipeline.capacity(), pipeline.inFlight());
+  }
+
+  private void assertTaken(List<byte[]> expected, String context) {
+    List<ArrowBuf> taken = pipeline.take();
+    try {
+      assertEquals(expected.size(), taken.size());
+      for (int p = 0; p < taken.size(); p++) {
+        byte[] found = new byte[expected.get(p).length];
+        taken.get(p).getBytes(0, found);
+        assertArrayEquals(expected.get(p), found, context);
+      }
+    } finally {
+      taken.forEach(ArrowBuf::close);
+    }
+  }
+
+  private static TransposeProblem randomProblem(Random random) {
+    int width = 1 << random.nextInt(4);
+    return switch (random.nextInt(3)) {
+      case 0 -> problem(width, Permutation.of(1, 0), 1 + random.nextInt(40), 1 + random.nextInt(30));
+      case 1 ->
+          problem(
+              width,
+              Permutation.parse(List.of("yzx", "zxy", "xzy", "yxz", "zyx").get(random.nextInt(5))),
+              1 + random.nextInt(12),
+              1 + random.nextInt(12),
+              1 + random.nextInt(12));
+      default -> problem(width, Permutation.identity(2), 5, 7);
+    };
+  }
+
+  private static TransposeProblem problem(int width, Permutation permutation, long... extents) {
+    return new TransposeProblem(Shape.of(extents), permutation, width);
+  }
+
+  /** By index arithmetic alone. */
+  private static byte[] permuted(TransposeProblem problem, byte[] in) {
+    int rank = problem.shape().rank();
+    int width = problem.elementBytes();
+    long[] outShape = problem.outputShape().toArray();
+    byte[] out = new byte[in.length];
+    for (int o = 0; o < problem.shape().elements(); o++) {
+      long rest = o;
+      long[] at = new long[rank];
+      for (int axis = rank - 1; axis >= 0; axis--) {
+        at[problem.permutation().axis(axis)] = rest % outShape[axis];
+        rest /= outShape[axis];
+      }
+      long from = 0;
+      for (int axis = 0; axis < rank; axis++) {
+        from = from * problem.shape().extent(axis) + at[axis];
+      }
+      System.arraycopy(in, Math.toIntExact(from * width), out, o * width, width);
+    }
+    return out;
+  }
+
+  static final class Counts implements PipelineListener {
+    long bytesUp;
+    long bytesDown;
+    long workedNanos;
+
+    @Override
+    public void moved(long up, long down) {
+      bytesUp += up;
+      bytesDown += down;
+    }
+
+    @Override
+    public void worked(long nanos) {
+      workedNanos += nanos;
+    }
+  }
+}
