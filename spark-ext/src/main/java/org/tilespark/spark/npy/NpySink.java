@@ -25,6 +25,7 @@ import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.validate.Coverage;
 import scala.runtime.AbstractFunction2;
 
 /**

@@ -6,7 +6,7 @@
  * org.tilespark.spark.npy.BlockGrid} cuts it, a task's {@link
  * org.tilespark.spark.npy.NpyBlockReader} brings one block into Arrow memory. Writing: tasks put
  * blocks into a hidden file through {@link org.tilespark.spark.npy.NpyBlockWriter}, the driver
- * checks what they wrote with {@link org.tilespark.spark.npy.Coverage} and renames the file.
+ * checks what they wrote with {@link org.tilespark.spark.validate.Coverage} and renames the file.
  *
  * <p>May depend on Spark, Hadoop's file systems, arrow-bridge and gpu-kernels; knows no CUDA.
  */

@@ -1,4 +1,4 @@
-package org.tilespark.spark.npy;
+package org.tilespark.spark.validate;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;

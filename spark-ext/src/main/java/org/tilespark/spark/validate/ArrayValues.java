@@ -1,4 +1,4 @@
-package org.tilespark.spark.npy;
+package org.tilespark.spark.validate;
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -6,11 +6,11 @@ import org.tilespark.kernels.HostMemory;
 import org.tilespark.layout.ElementType;
 
 /** Bulk access to the numbers of one array of a row. Stateless. */
-final class ArrayValues {
+public final class ArrayValues {
   private ArrayValues() {}
 
   /** Index of the first null, or -1; looks at 64 elements at a time where it can. */
-  static long firstNull(ArrayData array) {
+  public static long firstNull(ArrayData array) {
     int count = array.numElements();
     if (array instanceof UnsafeArrayData unsafe) {
       // Null bits follow the count, 64 to a word (UnsafeArrayData's own Javadoc).
@@ -36,7 +36,7 @@ final class ArrayValues {
    *
    * @return a range that is valid as long as the array is
    */
-  static HostMemory memory(ArrayData array, ElementType type) {
+  public static HostMemory memory(ArrayData array, ElementType type) {
     if (array instanceof UnsafeArrayData unsafe) {
       int count = unsafe.numElements();
       long header = UnsafeArrayData.calculateHeaderPortionInBytes(count);

@@ -1,0 +1,481 @@
+package org.tilespark.spark.validate;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
+
+/**
+ * Finds everything that is wrong with a DataFrame of blocks.
+ *
+ * <p>The result has the columns {@code code, block, found, expected}, all STRING, and no rows if
+ * the data is good. Codes: {@code missingColumn}, {@code doubledColumn}, {@code columnType} (if
+ * there are any of these, the rows are not looked at); {@code nullCoordinate}, {@code
+ * nonPositiveSize}, {@code negativeOffset}, {@code outsideExtents}, {@code nullValues}, {@code
+ * nullElement}, {@code wrongLength} of single blocks; {@code overlap} and {@code hole} of blocks
+ * together.
+ *
+ * <p>Further columns tell several arrays apart: blocks that differ in one belong to two arrays. The
+ * extents of an array are those that the column metadata states, else what its blocks reach.
+ *
+ * <p>Nothing runs until the result is read. Values stay where they are: a first pass looks at each
+ * row's null bits and lengths; for holes and overlaps only places and sizes are shuffled, by the
+ * cells of a grid of at most 4096 cells per array.
+ */
+public final class BlockValidator {
+  private static final StructType DEFECT =
+      new StructType()
+          .add("code", DataTypes.StringType, false)
+          .add("block", DataTypes.StringType, false)
+          .add("found", DataTypes.StringType, false)
+          .add("expected", DataTypes.StringType, false);
+
+  private final BlockKind kind;
+  private final int rank;
+  private final BlockSchema schema;
+  private final LogicalPlan input;
+  private final SparkSession session;
+  private final List<Attribute> columns;
+  private final List<Integer> further;
+  private final Shape extents; // null if not stated
+
+  private BlockValidator(Dataset<Row> df, BlockKind kind) {
+    var data = (org.apache.spark.sql.classic.Dataset<Row>) df;
+    this.kind = kind;
+    this.rank = kind.rank();
+    this.schema = BlockSchema.find(df.schema(), kind, "validate");
+    this.input = data.logicalPlan();
+    this.session = data.sparkSession();
+    this.columns = ScalaInterop.list(input.output());
+    this.further =
+        IntStream.range(0, columns.size())
+            .filter(i -> !schema.blockColumns().contains(i))
+            .boxed()
+            .toList();
+    Metadata metadata = df.schema().fields()[schema.values()].metadata();
+    this.extents = ArrayMetadata.of(metadata).extents(rank).orElse(null);
+  }
+
+  /**
+   * All defects of a DataFrame of blocks.
+   *
+   * @param df blocks, and columns that tell several arrays apart
+   * @param kind what kind of blocks they are meant to be
+   * @return columns code, block, found, expected; lazy; empty if {@code df} is good
+   * @throws IllegalArgumentException if the stated extents are no shape of the kind's rank
+   */
+  public static Dataset<Row> validate(Dataset<Row> df, BlockKind kind) {
+    List<Row> schemaDefects = SchemaDefects.of(df.schema(), kind);
+    if (!schemaDefects.isEmpty()) {
+      return df.sparkSession().createDataFrame(schemaDefects, DEFECT);
+    }
+    BlockValidator validator = new BlockValidator(df, kind);
+    return validator.rowDefects().union(validator.tilingDefects());
+  }
+
+  /** The named columns of a projection of the input: groups g, offsets o, sizes s. */
+  private List<NamedExpression> places() {
+    List<NamedExpression> list = new ArrayList<>();
+    for (int i = 0; i < further.size(); i++) {
+      list.add(alias(columns.get(further.get(i)), "g" + i));
+    }
+    for (int axis = 0; axis < rank; axis++) {
+      list.add(alias(columns.get(schema.offsets().get(axis)), "o" + axis));
+      list.add(alias(columns.get(schema.sizes().get(axis)), "s" + axis));
+    }
+    return list;
+  }
+
+  private Dataset<Row> project(List<NamedExpression> list) {
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        session, new Project(ScalaInterop.seq(list), input));
+  }
+
+  private static NamedExpression alias(Expression expression, String name) {
+    return new Alias(
+        expression,
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaInterop.emptySeq(),
+        Option.apply(Metadata.empty()),
+        ScalaInterop.emptySeq());
+  }
+
+  // ---- what one row shows
+
+  private Dataset<Row> rowDefects() {
+    List<NamedExpression> facts = places();
+    List<String> checks = new ArrayList<>();
+    for (int axis = 0; axis < rank; axis++) {
+      checks.addAll(placeChecks(axis));
+    }
+    for (int part = 0; part < schema.planes().size(); part++) {
+      Attribute array = columns.get(schema.planes().get(part));
+      facts.add(alias(new ArrayFact(array, false), "length" + part));
+      boolean mayHoldNulls = ((ArrayType) array.dataType()).containsNull();
+      Expression firstNull =
+          mayHoldNulls ? new ArrayFact(array, true) : Literal.create(-1L, DataTypes.LongType);
+      facts.add(alias(firstNull, "null" + part));
+      checks.addAll(arrayChecks(part, part == 0 ? BlockKind.VALUES : BlockKind.IMAG));
+    }
+    return project(facts)
+        .selectExpr("inline(filter(array(" + String.join(", ", checks) + "), d -> d IS NOT NULL))");
+  }
+
+  private List<String> placeChecks(int axis) {
+    String offset = kind.offsetColumns().get(axis);
+    String size = kind.sizeColumns().get(axis);
+    String o = "o" + axis;
+    String s = "s" + axis;
+    List<String> checks = new ArrayList<>();
+    checks.add(check("nullCoordinate", o + " IS NULL", text(offset + " is null"), "a place"));
+    checks.add(check("nullCoordinate", s + " IS NULL", text(size + " is null"), "a size"));
+    checks.add(
+        check("nonPositiveSize", s + " < 1", "concat('" + size + " ', " + s + ")", "1 or more"));
+    checks.add(
+        check("negativeOffset", o + " < 0", "concat('" + offset + " ', " + o + ")", "0 or more"));
+    String limit =
+        extents == null
+            ? "IS NULL"
+            : "IS NULL OR " + end(axis) + " > " + extents.extent(axis) + "L";
+    checks.add(
+        check(
+            "outsideExtents",
+            o + " >= 0 AND " + s + " >= 1 AND (" + end(axis) + " " + limit + ")",
+            "concat('" + offset + " ', " + o + ", ' with " + size + " ', " + s + ")",
+            extents == null
+                ? "an end below 2^63"
+                : "an end of at most "
+                    + extents.extent(axis)
+                    + " (column metadata "
+                    + ArrayMetadata.EXTENTS
+                    + ")"));
+    return checks;
+  }
+
+  /** Where a block ends along an axis; null beyond 2^63 - 1. */
+  private static String end(int axis) {
+    return "try_add(o" + axis + ", cast(s" + axis + " AS BIGINT))";
+  }
+
+  private List<String> arrayChecks(int part, String column) {
+    String length = "length" + part;
+    String product = "1L";
+    List<String> sizes = new ArrayList<>();
+    List<String> positive = new ArrayList<>();
+    for (int axis = 0; axis < rank; axis++) {
+      product = "try_multiply(" + product + ", cast(s" + axis + " AS BIGINT))";
+      sizes.add("'" + kind.sizeColumns().get(axis) + " ', s" + axis);
+      positive.add("s" + axis + " >= 1");
+    }
+    List<String> checks = new ArrayList<>();
+    checks.add(check("nullValues", length + " IS NULL", text(column + " is null"), "an array"));
+    checks.add(
+        check(
+            "nullElement",
+            "null" + part + " >= 0",
+            "concat('" + column + " has a null at element ', null" + part + ")",
+            "numbers only"));
+    checks.add(
+        defect(
+            "wrongLength",
+            length
+                + " IS NOT NULL AND "
+                + String.join(" AND ", positive)
+                + " AND NOT ("
+                + length
+                + " <=> "
+                + product
+                + ")",
+            "concat('" + column + " has ', " + length + ", ' elements')",
+            "concat("
+                + String.join(", ' * ', ", sizes)
+                + ", ' = ', coalesce(string("
+                + product
+                + "), 'more than 2^63'))"));
+    return checks;
+  }
+
+  private static String text(String literal) {
+    return "'" + literal + "'";
+  }
+
+  private String check(String code, String condition, String found, String expected) {
+    return defect(code, condition, found, text(expected));
+  }
+
+  private String defect(String code, String condition, String found, String expected) {
+    return "if("
+        + condition
+        + ", named_struct('code', '"
+        + code
+        + "', 'block', "
+        + blockText()
+        + ", 'found', "
+        + found
+        + ", 'expected', "
+        + expected
+        + "), NULL)";
+  }
+
+  private String blockText() {
+    List<String> parts = new ArrayList<>();
+    for (int axis = 0; axis < rank; axis++) {
+      parts.add(
+          "'"
+              + (axis == 0 ? "block at " : ", ")
+              + kind.offsetColumns().get(axis)
+              + " ', coalesce(string(o"
+              + axis
+              + "), 'null')");
+    }
+    return "concat(" + String.join(", ", parts) + ", " + groupText() + ")";
+  }
+
+  /** SQL for what names an array among several: {@code " (sample 3)"}. */
+  private String groupText() {
+    if (further.isEmpty()) {
+      return "''";
+    }
+    List<String> parts = new ArrayList<>();
+    for (int i = 0; i < further.size(); i++) {
+      String name = columns.get(further.get(i)).name().replace("\\", "\\\\").replace("'", "\\'");
+      parts.add("'" + (i == 0 ? " (" : ", ") + name + " ', coalesce(string(g" + i + "), 'null')");
+    }
+    return "concat(" + String.join(", ", parts) + ", ')')";
+  }
+
+  // ---- what blocks show together
+
+  private Dataset<Row> tilingDefects() {
+    List<String> sound = new ArrayList<>();
+    List<String> longs = new ArrayList<>(names("g", further.size()));
+    for (int axis = 0; axis < rank; axis++) {
+      sound.add("o" + axis + " >= 0 AND s" + axis + " >= 1 AND " + end(axis) + " IS NOT NULL");
+      longs.add("o" + axis);
+      longs.add("cast(s" + axis + " AS BIGINT) AS s" + axis);
+    }
+    Dataset<Row> boxes =
+        project(places()).where(String.join(" AND ", sound)).selectExpr(strings(longs));
+    Dataset<Row> arrays = arrays(boxes);
+    Dataset<Row> cells = arrays;
+    Dataset<Row> placed = joined(boxes, arrays);
+    List<String> box = new ArrayList<>();
+    for (int axis = 0; axis < rank; axis++) {
+      String n = Integer.toString(axis);
+      cells =
+          cells.selectExpr("*", "explode(sequence(0L, (e" + n + " - 1) div c" + n + ")) AS k" + n);
+      placed =
+          placed
+              .where("o" + n + " < e" + n)
+              .selectExpr(
+                  "*",
+                  "explode(sequence(o"
+                      + n
+                      + " div c"
+                      + n
+                      + ", (least(o"
+                      + n
+                      + " + s"
+                      + n
+                      + ", e"
+                      + n
+                      + ") - 1) div c"
+                      + n
+                      + ")) AS k"
+                      + n);
+      box.add("o" + n);
+    }
+    box.addAll(names("s", rank));
+    String boxStruct = "struct(" + String.join(", ", box) + ") AS box";
+    List<String> keys = new ArrayList<>(names("g", further.size()));
+    for (String prefix : List.of("e", "c", "k")) {
+      keys.addAll(names(prefix, rank));
+    }
+    List<String> both = new ArrayList<>(keys);
+    both.add(boxStruct);
+    Dataset<Row> touching = placed.selectExpr(strings(both));
+    both.set(
+        both.size() - 1,
+        "cast(NULL AS " + touching.schema().apply("box").dataType().sql() + ") AS box");
+    Column[] keyColumns = keys.stream().map(functions::col).toArray(Column[]::new);
+    var check = functions.udf(new CellCheck(kind), DataTypes.createArrayType(DEFECT));
+    return touching
+        .union(cells.selectExpr(strings(both)))
+        .groupBy(keyColumns)
+        .agg(functions.collect_list("box").as("boxes"))
+        .select(
+            functions.inline(
+                check.apply(
+                    functions.col("boxes"),
+                    functions.expr("array(" + perAxis("k# * c#") + ")"),
+                    functions.expr(
+                        "array(" + perAxis("if(e# - k# * c# < c#, e#, k# * c# + c#)") + ")"),
+                    functions.expr(groupText()))));
+  }
+
+  /** Per array: its extents e and the sizes c of the cells laid over it. */
+  private Dataset<Row> arrays(Dataset<Row> boxes) {
+    List<Column> measures = new ArrayList<>();
+    for (int axis = 0; axis < rank; axis++) {
+      measures.add(functions.expr("max(o" + axis + " + s" + axis + ")").as("e" + axis));
+      measures.add(functions.expr("max(s" + axis + ")").as("m" + axis));
+    }
+    Column[] groups =
+        names("g", further.size()).stream().map(functions::col).toArray(Column[]::new);
+    Dataset<Row> measured =
+        boxes
+            .groupBy(groups)
+            .agg(measures.get(0), measures.subList(1, measures.size()).toArray(new Column[0]));
+    int cellsPerAxis = rank == 2 ? 64 : 16;
+    int blocksPerCellAxis = rank == 2 ? 8 : 4;
+    List<String> known = new ArrayList<>(names("g", further.size()));
+    List<String> sized = new ArrayList<>(names("g", further.size()));
+    for (int axis = 0; axis < rank; axis++) {
+      String e = extents == null ? "e" + axis : extents.extent(axis) + "L";
+      known.add(e + " AS e" + axis);
+      known.add("m" + axis);
+      // A cell is as wide as several blocks, so that few blocks lie in more than one.
+      sized.add("e" + axis);
+      sized.add(
+          "greatest(coalesce(m"
+              + axis
+              + ", 1L) * "
+              + blocksPerCellAxis
+              + ", e"
+              + axis
+              + " div "
+              + cellsPerAxis
+              + " + 1) AS c"
+              + axis);
+    }
+    return measured
+        .selectExpr(strings(known))
+        .where(perAxis("e# > 0").replace(", ", " AND "))
+        .selectExpr(strings(sized));
+  }
+
+  /** Each box with its array's extents and cells. */
+  private Dataset<Row> joined(Dataset<Row> boxes, Dataset<Row> arrays) {
+    if (further.isEmpty()) {
+      return boxes.crossJoin(arrays);
+    }
+    Dataset<Row> renamed = arrays;
+    Column same = functions.lit(true);
+    for (int i = 0; i < further.size(); i++) {
+      renamed = renamed.withColumnRenamed("g" + i, "h" + i);
+    }
+    for (int i = 0; i < further.size(); i++) {
+      same = same.and(boxes.col("g" + i).eqNullSafe(renamed.col("h" + i)));
+    }
+    return boxes.join(renamed, same);
+  }
+
+  private String perAxis(String template) {
+    return IntStream.range(0, rank)
+        .mapToObj(axis -> template.replace("#", Integer.toString(axis)))
+        .collect(Collectors.joining(", "));
+  }
+
+  private static List<String> names(String prefix, int count) {
+    return IntStream.range(0, count).mapToObj(i -> prefix + i).toList();
+  }
+
+  private static String[] strings(List<String> list) {
+    return list.toArray(new String[0]);
+  }
+
+  /** What is wrong with the columns themselves. */
+  private static final class SchemaDefects {
+    private SchemaDefects() {}
+
+    static List<Row> of(StructType found, BlockKind kind) {
+      List<Row> defects = new ArrayList<>();
+      kind.offsetColumns().forEach(name -> column(found, name, "BIGINT", true, defects));
+      kind.sizeColumns().forEach(name -> column(found, name, "INT", true, defects));
+      StructField values = column(found, BlockKind.VALUES, null, true, defects);
+      StructField imag = column(found, BlockKind.IMAG, null, false, defects);
+      boolean arrays = isBlockArray(values, defects);
+      if (imag != null && isBlockArray(imag, defects) && arrays) {
+        String type = sql(values);
+        if (!type.equals(sql(imag))) {
+          defects.add(row("columnType", "column imag is " + sql(imag), type + ", as values"));
+        }
+      }
+      return defects;
+    }
+
+    private static StructField column(
+        StructType found, String name, String type, boolean needed, List<Row> defects) {
+      StructField only = null;
+      for (StructField field : found.fields()) {
+        if (field.name().equalsIgnoreCase(name)) {
+          if (only != null) {
+            defects.add(row("doubledColumn", "two columns " + name, "one"));
+            return only;
+          }
+          only = field;
+        }
+      }
+      if (only == null && needed) {
+        defects.add(
+            row(
+                "missingColumn",
+                "no column " + name + " among " + String.join(", ", found.fieldNames()),
+                name + (type == null ? " ARRAY<T>" : " " + type)));
+      } else if (only != null && type != null && !sql(only).equals(type)) {
+        defects.add(row("columnType", "column " + name + " is " + sql(only), type));
+      }
+      return only;
+    }
+
+    private static boolean isBlockArray(StructField field, List<Row> defects) {
+      if (field == null) {
+        return false;
+      }
+      boolean numbers =
+          field.dataType() instanceof ArrayType array
+              && BlockSchema.elementType(array.elementType()) != null;
+      if (!numbers) {
+        defects.add(
+            row(
+                "columnType",
+                "column " + field.name() + " is " + sql(field),
+                "an ARRAY of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE"));
+      }
+      return numbers;
+    }
+
+    private static Row row(String code, String found, String expected) {
+      return org.apache.spark.sql.RowFactory.create(code, "all blocks", found, expected);
+    }
+
+    private static String sql(StructField field) {
+      return field.dataType().sql();
+    }
+  }
+}
