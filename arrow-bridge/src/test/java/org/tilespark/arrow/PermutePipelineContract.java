@@ -144,7 +144,8 @@ abstract class PermutePipelineContract {
 
   private static TransposeProblem randomProblem(Random random, int width) {
     return switch (random.nextInt(3)) {
-      case 0 -> problem(width, Permutation.of(1, 0), 1 + random.nextInt(40), 1 + random.nextInt(30));
+      case 0 ->
+          problem(width, Permutation.of(1, 0), 1 + random.nextInt(40), 1 + random.nextInt(30));
       case 1 ->
           problem(
               width,

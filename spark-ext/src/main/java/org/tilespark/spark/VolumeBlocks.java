@@ -31,8 +31,7 @@ public final class VolumeBlocks {
     Permutation permutation = Permutation.parse(axes);
     return Datasets.map(
         df,
-        plan ->
-            BlockPlans.permute(plan, BlockKind.VOLUME, permutation, "VolumeBlocks.permute"));
+        plan -> BlockPlans.permute(plan, BlockKind.VOLUME, permutation, "VolumeBlocks.permute"));
   }
 
   /**

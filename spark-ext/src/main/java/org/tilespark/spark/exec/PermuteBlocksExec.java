@@ -199,8 +199,12 @@ public final class PermuteBlocksExec extends SparkPlan {
       inputOrdinals[i] = PermutedColumns.indexOf(childOutput, columns.inputs().get(i));
       if (inputOrdinals[i] < 0) {
         throw new IllegalStateException(
-            "PermuteBlocks reads " + columns.inputs().get(i) + ", its child gives " + childOutput
-                + "; please report this with the plan:\n" + this);
+            "PermuteBlocks reads "
+                + columns.inputs().get(i)
+                + ", its child gives "
+                + childOutput
+                + "; please report this with the plan:\n"
+                + this);
       }
     }
     return new PermuteSpec(
@@ -234,17 +238,31 @@ public final class PermuteBlocksExec extends SparkPlan {
 
   @Override
   public String simpleString(int maxFields) {
-    return "PermuteBlocks " + kind.label() + " " + kind.axesText(permutation) + " [" + backend + "]";
+    return "PermuteBlocks "
+        + kind.label()
+        + " "
+        + kind.axesText(permutation)
+        + " ["
+        + backend
+        + "]";
   }
 
   @Override
   public String verboseStringWithOperatorId() {
     return formattedNodeName()
-        + "\nAxes: " + kind.label() + " " + kind.axesText(permutation)
-        + "\nBackend: " + backend
-        + "\nBatch: " + batchBytes + " bytes of values"
-        + "\nInput: " + ScalaInterop.list(child.output())
-        + "\nOutput: " + ScalaInterop.list(output())
+        + "\nAxes: "
+        + kind.label()
+        + " "
+        + kind.axesText(permutation)
+        + "\nBackend: "
+        + backend
+        + "\nBatch: "
+        + batchBytes
+        + " bytes of values"
+        + "\nInput: "
+        + ScalaInterop.list(child.output())
+        + "\nOutput: "
+        + ScalaInterop.list(output())
         + "\n";
   }
 

@@ -132,8 +132,7 @@ public final class ScalaInterop {
     }
 
     @Override
-    public <A1 extends A, B1> B1 applyOrElse(
-        A1 argument, scala.Function1<A1, B1> otherwise) {
+    public <A1 extends A, B1> B1 applyOrElse(A1 argument, scala.Function1<A1, B1> otherwise) {
       @SuppressWarnings("unchecked") // Scala declares B1 a supertype of B, which Java cannot say
       B1 result = (B1) function.apply(argument);
       return result == null ? otherwise.apply(argument) : result;

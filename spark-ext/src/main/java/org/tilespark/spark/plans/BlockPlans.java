@@ -51,8 +51,7 @@ public final class BlockPlans {
         extents.get().trim().toLowerCase(Locale.ROOT).equals(ArrayMetadata.UNKNOWN)
             ? stated.withoutExtents()
             : stated.withExtents(
-                ArrayMetadata.parseShape(
-                    operator + ": extents", extents.get(), kind.rank()));
+                ArrayMetadata.parseShape(operator + ": extents", extents.get(), kind.rank()));
     List<NamedExpression> list = new ArrayList<>(columns);
     list.set(
         blocks.values(),

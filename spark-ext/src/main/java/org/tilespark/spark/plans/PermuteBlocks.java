@@ -123,7 +123,8 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return AttributeSet$.MODULE$.apply(
+        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
   }
 
   @Override

@@ -14,7 +14,6 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
-import org.tilespark.spark.interop.ScalaInterop;
 
 /**
  * How the columns of a permuted block follow from those of its input: output offset and size of

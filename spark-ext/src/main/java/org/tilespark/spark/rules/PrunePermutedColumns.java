@@ -45,8 +45,7 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
         kept.add(Renaming.as(columns.source(output).orElseThrow(), output));
       }
     }
-    return new Project(
-        project.projectList(), new Project(ScalaInterop.seq(kept), permute.child()));
+    return new Project(project.projectList(), new Project(ScalaInterop.seq(kept), permute.child()));
   }
 
   private static LogicalPlan dropUnusedFurther(
