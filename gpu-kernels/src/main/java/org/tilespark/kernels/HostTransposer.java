@@ -257,18 +257,21 @@ public final class HostTransposer implements Transposer {
     }
 
     private void copySquares(int inInner, int outInner, long in, long out, long runBytes) {
+      long inStepY = inStrides[inInner];
+      long outStepY = outStrides[inInner];
+      long inStepX = inStrides[outInner];
+      long outStepX = outStrides[outInner];
       for (long b = 0; b < extents[inInner]; b += RUN_SQUARE) {
-        long endB = Math.min(extents[inInner], b + RUN_SQUARE);
+        int countY = (int) Math.min(RUN_SQUARE, extents[inInner] - b);
         for (long a = 0; a < extents[outInner]; a += RUN_SQUARE) {
-          long endA = Math.min(extents[outInner], a + RUN_SQUARE);
-          for (long y = b; y < endB; y++) {
-            for (long x = a; x < endA; x++) {
-              copy(
-                  inBase,
-                  in + y * inStrides[inInner] + x * inStrides[outInner],
-                  outBase,
-                  out + y * outStrides[inInner] + x * outStrides[outInner],
-                  runBytes);
+          int countX = (int) Math.min(RUN_SQUARE, extents[outInner] - a);
+          for (int y = 0; y < countY; y++) {
+            long from = in + (b + y) * inStepY + a * inStepX;
+            long to = out + (b + y) * outStepY + a * outStepX;
+            for (int x = 0; x < countX; x++) {
+              copy(inBase, from, outBase, to, runBytes);
+              from += inStepX;
+              to += outStepX;
             }
           }
         }
