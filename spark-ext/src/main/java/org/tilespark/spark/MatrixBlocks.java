@@ -5,6 +5,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.plans.BlockPlans;
+import org.tilespark.spark.validate.BlockValidator;
 
 /**
  * Operators on matrices held as DataFrames of blocks: {@code row BIGINT, col BIGINT, rows INT, cols
@@ -32,6 +33,18 @@ public final class MatrixBlocks {
         plan ->
             BlockPlans.permute(
                 plan, BlockKind.MATRIX, Permutation.of(1, 0), "MatrixBlocks.transpose"));
+  }
+
+  /**
+   * All defects of the blocks, for looking before a long job: wrong lengths, nulls, places outside
+   * the stated extents, overlaps and holes. Values are not moved between executors.
+   *
+   * @param df blocks; columns that are none of a block's own tell several arrays apart
+   * @return {@code code, block, found, expected}, all STRING; lazy; no rows if the data is good. The
+   *     codes are listed at {@link BlockValidator}
+   */
+  public static Dataset<Row> validate(Dataset<Row> df) {
+    return BlockValidator.validate(df, BlockKind.MATRIX);
   }
 
   /**
