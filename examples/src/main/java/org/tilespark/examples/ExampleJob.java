@@ -32,12 +32,8 @@ public final class ExampleJob {
     boolean run(SparkSession spark, JobArguments arguments, PrintStream out) throws Exception;
   }
 
-  /** Runs a job on the standard streams; returns its exit status. */
-  public static int run(JobArguments.Usage usage, String[] args, Body job) {
-    return run(usage, args, job, System.out, System.err);
-  }
-
-  static int run(
+  /** Runs a job; returns its exit status. */
+  public static int run(
       JobArguments.Usage usage, String[] args, Body job, PrintStream out, PrintStream err) {
     if (Arrays.asList(args).contains("--help")) {
       out.print(usage.text());

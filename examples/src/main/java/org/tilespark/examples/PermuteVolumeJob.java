@@ -41,10 +41,14 @@ public final class PermuteVolumeJob {
 
   /** Runs the job in the session that spark-submit sets up. */
   public static void main(String[] args) {
-    System.exit(ExampleJob.run(USAGE, args, PermuteVolumeJob::run));
+    System.exit(run(args, System.out, System.err));
   }
 
-  static boolean run(SparkSession spark, JobArguments arguments, PrintStream out)
+  static int run(String[] args, PrintStream out, PrintStream err) {
+    return ExampleJob.run(USAGE, args, PermuteVolumeJob::run, out, err);
+  }
+
+  private static boolean run(SparkSession spark, JobArguments arguments, PrintStream out)
       throws IOException {
     Path input = arguments.inputFile(0);
     Path output = arguments.outputFile(1, input);

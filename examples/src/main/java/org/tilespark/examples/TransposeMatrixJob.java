@@ -34,10 +34,14 @@ public final class TransposeMatrixJob {
 
   /** Runs the job in the session that spark-submit sets up. */
   public static void main(String[] args) {
-    System.exit(ExampleJob.run(USAGE, args, TransposeMatrixJob::run));
+    System.exit(run(args, System.out, System.err));
   }
 
-  static boolean run(SparkSession spark, JobArguments arguments, PrintStream out)
+  static int run(String[] args, PrintStream out, PrintStream err) {
+    return ExampleJob.run(USAGE, args, TransposeMatrixJob::run, out, err);
+  }
+
+  private static boolean run(SparkSession spark, JobArguments arguments, PrintStream out)
       throws IOException {
     Path input = arguments.inputFile(0);
     Path output = arguments.outputFile(1, input);

@@ -63,10 +63,14 @@ public final class BlockTransposeBenchmark {
 
   /** Runs the benchmark in the session that spark-submit sets up. */
   public static void main(String[] args) {
-    System.exit(ExampleJob.run(USAGE, args, BlockTransposeBenchmark::run));
+    System.exit(run(args, System.out, System.err));
   }
 
-  static boolean run(SparkSession spark, JobArguments arguments, PrintStream out) {
+  static int run(String[] args, PrintStream out, PrintStream err) {
+    return ExampleJob.run(USAGE, args, BlockTransposeBenchmark::run, out, err);
+  }
+
+  private static boolean run(SparkSession spark, JobArguments arguments, PrintStream out) {
     int[] shape = blockShape(arguments.option("block-shape").orElse("2048,2048")); // rows, cols
     long blockBytes = (long) Float.BYTES * shape[0] * shape[1];
     double gib = arguments.option("gib").map(Double::parseDouble).orElse(4.0);

@@ -1,0 +1,156 @@
+package org.tilespark.examples;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The jobs as a user runs them, except that spark-submit's settings are system properties. */
+class JobsTest {
+  @TempDir Path directory;
+
+  private final ByteArrayOutputStream out = new ByteArrayOutputStream();
+  private final ByteArrayOutputStream err = new ByteArrayOutputStream();
+
+  private interface Job {
+    int run(String[] args, PrintStream out, PrintStream err);
+  }
+
+  @Test
+  void transposesAMatrixInRaggedBlocks() throws IOException {
+    byte[] data = NpyBytes.data(31 * 17, 8);
+    Path input = file("in.npy", NpyBytes.of("<i8", false, "(31, 17)", data));
+    Path output = directory.resolve("out of job.npy");
+
+    int status =
+        run(TransposeMatrixJob::run, input, output, "--block-shape=7,5", "--backend", "cpu");
+
+    assertEquals(ExampleJob.RIGHT, status, this::printed);
+    byte[] expected = NpyBytes.permuted(data, 8, new int[] {1, 31, 17}, 0, 2, 1);
+    assertArrayEquals(NpyBytes.of("<i8", false, "(17, 31)", expected), Files.readAllBytes(output));
+    assertPrinted(
+        "int64 (31, 17)", "20 of (7, 5) at most", "backend    cpu -> cpu", "GB/s", "right");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"yzx", "zyx"})
+  void permutesAComplexVolume(String axes) throws IOException {
+    int[] shape = {5, 7, 3};
+    byte[] data = NpyBytes.data(5 * 7 * 3, 16);
+    Path input = file("in.npy", NpyBytes.of("<c16", false, "(5, 7, 3)", data));
+    Path output = directory.resolve("out.npy");
+
+    int status =
+        run(PermuteVolumeJob::run, input, output, "--axes", axes, "--block-shape", "2,3,2");
+
+    assertEquals(ExampleJob.RIGHT, status, this::printed);
+    int[] order = axes.chars().map(c -> c - 'x').toArray();
+    String permutedShape =
+        "(" + shape[order[0]] + ", " + shape[order[1]] + ", " + shape[order[2]] + ")";
+    assertArrayEquals(
+        NpyBytes.of("<c16", false, permutedShape, NpyBytes.permuted(data, 16, shape, order)),
+        Files.readAllBytes(output));
+    assertPrinted("complex128 (5, 7, 3)", "and imag", "backend    auto -> ");
+  }
+
+  @Test
+  void refusesWrongArguments() throws IOException {
+    Path input = file("in.npy", NpyBytes.of("|u1", false, "(2, 2)", NpyBytes.data(4, 1)));
+    Path output = directory.resolve("out.npy");
+
+    assertRefused("expected 2: IN.npy OUT.npy", TransposeMatrixJob::run, input);
+    assertRefused(
+        "There is no option --blockshape",
+        TransposeMatrixJob::run,
+        input,
+        output,
+        "--blockshape",
+        "1,1");
+    assertRefused("--backend is 'tpu'", TransposeMatrixJob::run, input, output, "--backend", "tpu");
+    assertRefused(
+        "--seed is 'x': expected a number", TransposeMatrixJob::run, input, output, "--seed=x");
+    assertRefused("--seed has no value", TransposeMatrixJob::run, input, output, "--seed");
+    assertRefused("--axes is missing", PermuteVolumeJob::run, input, output);
+    assertRefused("--axes is 'yyx'", PermuteVolumeJob::run, input, output, "--axes", "yyx");
+    assertFalse(Files.exists(output));
+  }
+
+  @Test
+  void failsOnFilesItCannotUse() throws IOException {
+    Path volume = file("in.npy", NpyBytes.of("|u1", false, "(2, 2, 2)", NpyBytes.data(8, 1)));
+    Path output = directory.resolve("out.npy");
+
+    assertEquals(ExampleJob.FAILED, run(TransposeMatrixJob::run, volume, output));
+    assertPrinted("has no column row");
+    assertEquals(ExampleJob.FAILED, run(PermuteVolumeJob::run, volume, volume, "--axes", "yzx"));
+    assertPrinted("is both input and output");
+    assertFalse(Files.exists(output));
+  }
+
+  @Test
+  void aWrongAnswerAndAFailureAreFailures() {
+    JobArguments.Usage usage = new JobArguments.Usage("job", "", List.of(), List.of());
+    ExampleJob.Body wrong = (spark, arguments, stream) -> false;
+    ExampleJob.Body failing =
+        (spark, arguments, stream) -> {
+          throw new IOException("disk full");
+        };
+    assertEquals(
+        ExampleJob.FAILED, ExampleJob.run(usage, new String[0], wrong, stream(out), stream(err)));
+    assertEquals(
+        ExampleJob.FAILED, ExampleJob.run(usage, new String[0], failing, stream(out), stream(err)));
+    assertPrinted("disk full");
+  }
+
+  /** So that the run against another Spark is one. */
+  @Test
+  void runsOnTheSparkThatTheBuildNames() {
+    assertEquals(
+        System.getProperty("tilespark.test.sparkVersion"),
+        org.apache.spark.package$.MODULE$.SPARK_VERSION());
+  }
+
+  private void assertRefused(String message, Job job, Object... args) {
+    err.reset();
+    assertEquals(ExampleJob.WRONG_ARGUMENTS, run(job, args), this::printed);
+    assertPrinted(message, "usage: ");
+  }
+
+  private void assertPrinted(String... parts) {
+    for (String part : parts) {
+      assertTrue(printed().contains(part), () -> "expected '" + part + "' in: " + printed());
+    }
+  }
+
+  private int run(Job job, Object... args) {
+    String[] words = new String[args.length];
+    for (int i = 0; i < args.length; i++) {
+      words[i] = args[i].toString();
+    }
+    return job.run(words, stream(out), stream(err));
+  }
+
+  private Path file(String name, byte[] bytes) throws IOException {
+    return Files.write(directory.resolve(name), bytes);
+  }
+
+  private String printed() {
+    return out.toString(StandardCharsets.UTF_8) + err.toString(StandardCharsets.UTF_8);
+  }
+
+  private static PrintStream stream(ByteArrayOutputStream bytes) {
+    return new PrintStream(bytes, true, StandardCharsets.UTF_8);
+  }
+}
