@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.Permutation;
@@ -139,7 +140,7 @@ public final class PermuteBlocksExec extends SparkPlan {
       types.add(
           blocks.planes().contains(i)
               ? ArrowColumnVector.class.getName()
-              : org.apache.spark.sql.execution.vectorized.OnHeapColumnVector.class.getName());
+              : OnHeapColumnVector.class.getName());
     }
     return Option.apply(ScalaInterop.seq(types));
   }

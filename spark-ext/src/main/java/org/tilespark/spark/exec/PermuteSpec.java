@@ -1,6 +1,7 @@
 package org.tilespark.spark.exec;
 
 import java.io.Serializable;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -35,7 +36,7 @@ record PermuteSpec(
 
   /** Positions of the columns that are only carried through. */
   int[] carried() {
-    return java.util.stream.IntStream.range(0, columns())
+    return IntStream.range(0, columns())
         .filter(position -> !blocks.blockColumns().contains(position))
         .toArray();
   }
