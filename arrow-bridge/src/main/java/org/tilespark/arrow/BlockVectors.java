@@ -40,20 +40,30 @@ public final class BlockVectors {
     }
     if (elements > Integer.MAX_VALUE) {
       throw new IllegalArgumentException(
-          "A batch of " + elements + " elements exceeds an Arrow list vector's 2^31 - 1; lower"
+          "A batch of "
+              + elements
+              + " elements exceeds an Arrow list vector's 2^31 - 1; lower"
               + " the batch size");
     }
     if (elements * type.bytes() > data.capacity()) {
       throw new IllegalArgumentException(
-          "Blocks of " + elements + " elements of " + type.bytes() + " bytes need "
-              + elements * type.bytes() + " bytes, the buffer has " + data.capacity());
+          "Blocks of "
+              + elements
+              + " elements of "
+              + type.bytes()
+              + " bytes need "
+              + elements * type.bytes()
+              + " bytes, the buffer has "
+              + data.capacity());
     }
     ListVector list =
         new ListVector(name, allocator, FieldType.notNullable(ArrowType.List.INSTANCE), null);
     try (ArrowBuf offsets = allocator.buffer((lengths.length + 1L) * Integer.BYTES);
         ArrowBuf noValidity = allocator.getEmpty();
         ArrowBuf values = data.slice(0, elements * type.bytes())) {
-      values.getReferenceManager().retain(); // the slice shares the caller's count; close() drops it
+      values
+          .getReferenceManager()
+          .retain(); // the slice shares the caller's count; close() drops it
       int end = 0;
       offsets.setInt(0, 0);
       for (int i = 0; i < lengths.length; i++) {
@@ -62,12 +72,9 @@ public final class BlockVectors {
       }
       offsets.writerIndex(offsets.capacity());
       FieldVector elementsVector =
-          (FieldVector)
-              list.addOrGetVector(FieldType.notNullable(arrowType(type))).getVector();
-      elementsVector.loadFieldBuffers(
-          new ArrowFieldNode(elements, 0), List.of(noValidity, values));
-      list.loadFieldBuffers(
-          new ArrowFieldNode(lengths.length, 0), List.of(noValidity, offsets));
+          (FieldVector) list.addOrGetVector(FieldType.notNullable(arrowType(type))).getVector();
+      elementsVector.loadFieldBuffers(new ArrowFieldNode(elements, 0), List.of(noValidity, values));
+      list.loadFieldBuffers(new ArrowFieldNode(lengths.length, 0), List.of(noValidity, offsets));
       return list;
     } catch (Throwable t) {
       list.close();

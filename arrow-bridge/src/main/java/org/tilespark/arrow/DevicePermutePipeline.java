@@ -150,8 +150,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
         extents[axis + 1] = problem.shape().extent(axis);
         axes[axis + 1] = problem.permutation().axis(axis) + 1;
       }
-      return new TransposeProblem(
-          Shape.of(extents), Permutation.of(axes), problem.elementBytes());
+      return new TransposeProblem(Shape.of(extents), Permutation.of(axes), problem.elementBytes());
     }
   }
 
@@ -247,8 +246,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
         for (Run run : runs) {
           transposer.enqueue(run.batched(), in, run.startBytes, out, run.startBytes, stream);
         }
-        stream.download(
-            out, 0, HostMemory.ofAddress(outputs.get(p).memoryAddress(), usedBytes));
+        stream.download(out, 0, HostMemory.ofAddress(outputs.get(p).memoryAddress(), usedBytes));
       }
       finished = kept(stream.record());
       listener.moved(planes * usedBytes, planes * usedBytes);

@@ -21,7 +21,9 @@ public final class NativeMemorySource implements HostMemorySource {
       raw = UNSAFE.allocateMemory(bytes + ALIGNMENT_BYTES);
     } catch (OutOfMemoryError e) {
       throw new OutOfHostMemoryException(
-          "The operating system refused " + bytes + " bytes of memory outside the Java heap; lower"
+          "The operating system refused "
+              + bytes
+              + " bytes of memory outside the Java heap; lower"
               + " the batch size or the number of tasks per executor, or give the executor more"
               + " spark.executor.memoryOverhead",
           e);

@@ -44,7 +44,8 @@ public interface PermutePipeline extends AutoCloseable {
    * Adds one block to the batch being filled. Planes without an owner have been read when this
    * returns; planes with one are retained until the batch is done.
    *
-   * @param problem its shape, permutation and width, the same for every plane
+   * @param problem its shape, permutation and width, the same for every plane; blocks of one batch
+   *     may differ in shape and permutation, not in width
    * @param planes as many as {@link #begin} was told
    */
   void add(TransposeProblem problem, List<Plane> planes);

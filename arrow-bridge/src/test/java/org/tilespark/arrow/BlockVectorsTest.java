@@ -26,7 +26,8 @@ class BlockVectorsTest {
         data.close(); // the vector holds its own reference
         assertEquals(3, list.getValueCount());
         assertEquals(0, list.getNullCount());
-        assertEquals(HostMemory.ofAddress(address, 3L * type.bytes()), BlockVectors.values(list, 0));
+        assertEquals(
+            HostMemory.ofAddress(address, 3L * type.bytes()), BlockVectors.values(list, 0));
         assertEquals(0, BlockVectors.length(list, 1));
         assertEquals(
             HostMemory.ofAddress(address + 3L * type.bytes(), 7L * type.bytes()),
@@ -45,9 +46,7 @@ class BlockVectorsTest {
       String few =
           assertThrows(
                   IllegalArgumentException.class,
-                  () ->
-                      BlockVectors.list(
-                          "v", ElementType.FLOAT64, new int[] {9}, data, allocator))
+                  () -> BlockVectors.list("v", ElementType.FLOAT64, new int[] {9}, data, allocator))
               .getMessage();
       assertEquals("Blocks of 9 elements of 8 bytes need 72 bytes, the buffer has 64", few);
       String many =
@@ -55,11 +54,7 @@ class BlockVectorsTest {
                   IllegalArgumentException.class,
                   () ->
                       BlockVectors.list(
-                          "v",
-                          ElementType.INT8,
-                          new int[] {Integer.MAX_VALUE, 1},
-                          data,
-                          allocator))
+                          "v", ElementType.INT8, new int[] {Integer.MAX_VALUE, 1}, data, allocator))
               .getMessage();
       assertTrue(many.startsWith("A batch of 2147483648 elements"), many);
     }

@@ -15,6 +15,7 @@ import org.tilespark.kernels.device.PinnedPool;
 
 class DevicePermutePipelineIT extends PermutePipelineContract {
   private static CudaDevice device;
+  private static DeviceTransposer transposer;
   private static PinnedPool pool;
   private static ArrowMemory memory;
 
@@ -23,6 +24,7 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
     DeviceProbe probe = DeviceProbe.run();
     Assumptions.assumeTrue(probe.available(), probe.reason());
     device = CudaDevice.open(0);
+    transposer = new DeviceTransposer(device);
     pool = device.newPinnedPool(1 << 28);
     memory = new ArrowMemory(new PinnedMemorySource(pool));
   }
@@ -31,6 +33,7 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
   static void closeDevice() {
     if (device != null) {
       memory.close();
+      transposer.close();
       assertEquals(0, pool.liveBytes());
       pool.close();
       assertEquals(0, device.liveDeviceBytes());
@@ -46,8 +49,7 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
 
   @Override
   PermutePipeline open(BufferAllocator allocator, PipelineListener listener) {
-    return new DevicePermutePipeline(
-        device, new DeviceTransposer(device), memory, allocator, () -> {}, listener);
+    return new DevicePermutePipeline(device, transposer, memory, allocator, () -> {}, listener);
   }
 
   @Test
@@ -57,12 +59,7 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
           IllegalArgumentException.class,
           () ->
               new DevicePermutePipeline(
-                  device,
-                  new DeviceTransposer(device),
-                  plain,
-                  allocator,
-                  () -> {},
-                  PipelineListener.NONE));
+                  device, transposer, plain, allocator, () -> {}, PipelineListener.NONE));
     }
   }
 }

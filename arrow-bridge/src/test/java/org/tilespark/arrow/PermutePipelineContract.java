@@ -57,11 +57,12 @@ abstract class PermutePipelineContract {
         assertTaken(expected.remove(), "seed " + seed);
       }
       pipeline.begin(2, 1 << 16);
+      int width = 1 << random.nextInt(4); // a batch holds elements of one width
       List<byte[]> wanted = List.of(new byte[1 << 16], new byte[1 << 16]);
       int used = 0;
       for (int block = 0; block < 9; block++) {
         int repeat = 1 + random.nextInt(3); // runs of equal blocks make one launch
-        TransposeProblem problem = randomProblem(random);
+        TransposeProblem problem = randomProblem(random, width);
         for (int i = 0; i < repeat && pipeline.fits(problem.bytes()); i++) {
           List<Plane> planes = new ArrayList<>();
           for (byte[] plane : wanted) {
@@ -141,10 +142,10 @@ abstract class PermutePipelineContract {
     }
   }
 
-  private static TransposeProblem randomProblem(Random random) {
-    int width = 1 << random.nextInt(4);
+  private static TransposeProblem randomProblem(Random random, int width) {
     return switch (random.nextInt(3)) {
-      case 0 -> problem(width, Permutation.of(1, 0), 1 + random.nextInt(40), 1 + random.nextInt(30));
+      case 0 ->
+          problem(width, Permutation.of(1, 0), 1 + random.nextInt(40), 1 + random.nextInt(30));
       case 1 ->
           problem(
               width,

@@ -38,6 +38,9 @@ public final class HostTransposer implements Transposer {
   /** Input bytes of a tile's row. */
   private static final int MAX_TILE_COL_BYTES = 4096;
 
+  /** Output rows below this length go out many at a time, where they lie side by side. */
+  private static final int DENSE_BYTES = 256;
+
   /** Shorter runs are copied by our own loop, which costs less than a call. */
   private static final int CALL_BYTES = 64;
 
@@ -170,7 +173,7 @@ public final class HostTransposer implements Transposer {
           long from = in + i * inPitch + j * width;
           long to = out + j * outPitch + i * width;
           long pieceBytes = (long) rowsHere * width;
-          boolean dense = pieceBytes == outPitch;
+          boolean dense = pieceBytes == outPitch && pieceBytes < DENSE_BYTES;
           long stagePitch = dense ? pieceBytes : stagePitch(pieceBytes);
           HostTile.transpose(
               width, inBase, from, inPitch, stage, STAGE_BASE, stagePitch, rowsHere, colsHere);
@@ -254,18 +257,21 @@ public final class HostTransposer implements Transposer {
     }
 
     private void copySquares(int inInner, int outInner, long in, long out, long runBytes) {
+      long inStepY = inStrides[inInner];
+      long outStepY = outStrides[inInner];
+      long inStepX = inStrides[outInner];
+      long outStepX = outStrides[outInner];
       for (long b = 0; b < extents[inInner]; b += RUN_SQUARE) {
-        long endB = Math.min(extents[inInner], b + RUN_SQUARE);
+        int countY = (int) Math.min(RUN_SQUARE, extents[inInner] - b);
         for (long a = 0; a < extents[outInner]; a += RUN_SQUARE) {
-          long endA = Math.min(extents[outInner], a + RUN_SQUARE);
-          for (long y = b; y < endB; y++) {
-            for (long x = a; x < endA; x++) {
-              copy(
-                  inBase,
-                  in + y * inStrides[inInner] + x * inStrides[outInner],
-                  outBase,
-                  out + y * outStrides[inInner] + x * outStrides[outInner],
-                  runBytes);
+          int countX = (int) Math.min(RUN_SQUARE, extents[outInner] - a);
+          for (int y = 0; y < countY; y++) {
+            long from = in + (b + y) * inStepY + a * inStepX;
+            long to = out + (b + y) * outStepY + a * outStepX;
+            for (int x = 0; x < countX; x++) {
+              copy(inBase, from, outBase, to, runBytes);
+              from += inStepX;
+              to += outStepX;
             }
           }
         }

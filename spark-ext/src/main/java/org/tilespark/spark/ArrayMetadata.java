@@ -15,6 +15,9 @@ import org.tilespark.layout.Shape;
  * <p>Immutable; the base metadata may hold other people's keys, which are kept.
  */
 public final class ArrayMetadata {
+  /** What stands for extents that are not known. */
+  public static final String UNKNOWN = "unknown";
+
   /** Extents of the whole array, {@code "10000,784"}. */
   public static final String EXTENTS = "tilespark.extents";
 
@@ -78,10 +81,12 @@ public final class ArrayMetadata {
     return with(EXTENTS, join(extents.toArray()));
   }
 
-  /** This metadata without extents. */
+  /**
+   * This metadata with extents that are not known. The key stays: Spark 4.0 takes an alias's empty
+   * metadata for none given, and the stale metadata below would shine through.
+   */
   public ArrayMetadata withoutExtents() {
-    return new ArrayMetadata(
-        new MetadataBuilder().withMetadata(metadata).remove(EXTENTS).build());
+    return with(EXTENTS, UNKNOWN);
   }
 
   /** This metadata with another full block shape. */
@@ -145,7 +150,9 @@ public final class ArrayMetadata {
   }
 
   private Optional<Shape> shape(String key, int rank) {
-    return text(key).map(text -> parseShape("Column metadata " + key, text, rank));
+    return text(key)
+        .filter(text -> !text.equals(UNKNOWN))
+        .map(text -> parseShape("Column metadata " + key, text, rank));
   }
 
   private Optional<String> text(String key) {

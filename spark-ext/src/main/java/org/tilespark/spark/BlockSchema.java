@@ -57,8 +57,12 @@ public record BlockSchema(
       ElementType imagType = elementType(schema.fields()[imag], operator);
       if (imagType != type) {
         throw new IllegalArgumentException(
-            operator + ": column imag is " + sql(schema.fields()[imag].dataType())
-                + ", values is " + sql(real) + "; both parts of complex blocks have one type");
+            operator
+                + ": column imag is "
+                + sql(schema.fields()[imag].dataType())
+                + ", values is "
+                + sql(real)
+                + "; both parts of complex blocks have one type");
       }
     }
     return new BlockSchema(kind, List.copyOf(offsets), List.copyOf(sizes), values, imag, type);
@@ -106,7 +110,11 @@ public record BlockSchema(
         field.dataType() instanceof ArrayType array ? elementType(array.elementType()) : null;
     if (type == null) {
       throw new IllegalArgumentException(
-          operator + ": column " + field.name() + " is " + sql(field.dataType())
+          operator
+              + ": column "
+              + field.name()
+              + " is "
+              + sql(field.dataType())
               + "; expected an ARRAY of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE");
     }
     return type;
@@ -147,13 +155,27 @@ public record BlockSchema(
     int index = indexOf(schema, name, operator);
     if (index < 0) {
       throw new IllegalArgumentException(
-          operator + ": the input has no column " + name + "; " + kind.label() + " blocks are ("
-              + kind.columnsText() + "), found (" + columns(schema) + ")");
+          operator
+              + ": the input has no column "
+              + name
+              + "; "
+              + kind.label()
+              + " blocks are ("
+              + kind.columnsText()
+              + "), found ("
+              + columns(schema)
+              + ")");
     }
     DataType found = schema.fields()[index].dataType();
     if (type != null && !found.equals(type)) {
       throw new IllegalArgumentException(
-          operator + ": column " + name + " is " + sql(found) + "; expected " + sql(type)
+          operator
+              + ": column "
+              + name
+              + " is "
+              + sql(found)
+              + "; expected "
+              + sql(type)
               + " (CAST it)");
     }
     return index;

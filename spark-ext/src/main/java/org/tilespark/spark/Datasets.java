@@ -21,7 +21,8 @@ final class Datasets {
   static Dataset<Row> map(Dataset<Row> df, UnaryOperator<LogicalPlan> f) {
     if (!(df instanceof org.apache.spark.sql.classic.Dataset<Row> classic)) {
       throw new IllegalArgumentException(
-          "Expected a DataFrame of a classic session, found " + df.getClass().getName()
+          "Expected a DataFrame of a classic session, found "
+              + df.getClass().getName()
               + "; over Spark Connect use the SQL functions, as SELECT * FROM"
               + " matrix_transpose(TABLE(m))");
     }
@@ -38,7 +39,8 @@ final class Datasets {
     if (!present) {
       throw new IllegalStateException(
           "This Spark session does not have tilespark's extension. Start it with"
-              + " spark.sql.extensions=" + TileSparkExtensions.class.getName()
+              + " spark.sql.extensions="
+              + TileSparkExtensions.class.getName()
               + " and the tilespark jar on the driver's class path (--jars or --packages); if both"
               + " are set, the driver's log says why the class could not be loaded");
     }

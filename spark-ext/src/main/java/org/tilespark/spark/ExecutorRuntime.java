@@ -56,10 +56,8 @@ public final class ExecutorRuntime implements AutoCloseable {
     this.env = env;
     this.gpuAddresses = gpuAddresses;
     SparkConf conf = env == null ? new SparkConf(false) : env.conf();
-    this.pinnedPoolBytes =
-        TileSparkConf.PINNED_POOL_SIZE.read(TileSparkConf.application(conf));
-    this.turns =
-        new GpuTurns(TileSparkConf.CONCURRENT_TASKS.read(TileSparkConf.application(conf)));
+    this.pinnedPoolBytes = TileSparkConf.PINNED_POOL_SIZE.read(TileSparkConf.application(conf));
+    this.turns = new GpuTurns(TileSparkConf.CONCURRENT_TASKS.read(TileSparkConf.application(conf)));
   }
 
   /** The runtime of the executor this thread runs in; made at first use. */
@@ -104,8 +102,8 @@ public final class ExecutorRuntime implements AutoCloseable {
    * it assigned to the executor, else 0.
    *
    * @param task the task, or null outside one
-   * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is none;
-   *     says why, and what helps
+   * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is none; says
+   *     why, and what helps
    */
   public Optional<Gpu> gpu(Backend backend, TaskContext task) {
     if (backend == Backend.CPU) {
@@ -117,8 +115,13 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
     if (backend == Backend.GPU) {
       throw new ResourceException(
-          TileSparkConf.BACKEND.name() + "=gpu, but executor " + executorId() + " has no usable"
-              + " GPU: " + probe.reason() + ". Set it to auto or cpu to compute on the CPU");
+          TileSparkConf.BACKEND.name()
+              + "=gpu, but executor "
+              + executorId()
+              + " has no usable"
+              + " GPU: "
+              + probe.reason()
+              + ". Set it to auto or cpu to compute on the CPU");
     }
     if (saidWhyCpu.compareAndSet(false, true)) {
       LOG.info(
@@ -229,7 +232,9 @@ public final class ExecutorRuntime implements AutoCloseable {
       return Integer.parseInt(address);
     } catch (NumberFormatException e) {
       throw new IllegalArgumentException(
-          "Spark assigned the GPU address '" + address + "'; expected a device number, as"
+          "Spark assigned the GPU address '"
+              + address
+              + "'; expected a device number, as"
               + " nvidia-smi -L counts them. Check spark.executor.resource.gpu.discoveryScript",
           e);
     }

@@ -5,6 +5,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.plans.BlockPlans;
+import org.tilespark.spark.validate.BlockValidator;
 
 /**
  * Operators on matrices held as DataFrames of blocks: {@code row BIGINT, col BIGINT, rows INT, cols
@@ -35,6 +36,18 @@ public final class MatrixBlocks {
   }
 
   /**
+   * All defects of the blocks, for looking before a long job: wrong lengths, nulls, places outside
+   * the stated extents, overlaps and holes. Values are not moved between executors.
+   *
+   * @param df blocks; columns that are none of a block's own tell several arrays apart
+   * @return {@code code, block, found, expected}, all STRING; lazy; no rows if the data is good. The
+   *     codes are listed at {@link BlockValidator}
+   */
+  public static Dataset<Row> validate(Dataset<Row> df) {
+    return BlockValidator.validate(df, BlockKind.MATRIX);
+  }
+
+  /**
    * The same blocks with the extents of the whole matrix stated as column metadata, in place of
    * what was stated before.
    *
@@ -47,7 +60,7 @@ public final class MatrixBlocks {
 
   /** The same blocks without stated extents, for frames that a union or filter left stale. */
   public static Dataset<Row> withoutExtents(Dataset<Row> df) {
-    return withExtents(df, BlockPlans.UNKNOWN);
+    return withExtents(df, ArrayMetadata.UNKNOWN);
   }
 
   private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {

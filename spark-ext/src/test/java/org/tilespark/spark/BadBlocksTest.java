@@ -49,7 +49,8 @@ class BadBlocksTest extends SparkTest {
         "the block would end beyond 2^63 - 1");
     assertFails(
         () -> MatrixBlocks.transpose(broken("col", "CAST(NULL AS BIGINT)")).collectAsList(),
-        "a matrix block has a null col", "Found row 4 col null");
+        "a matrix block has a null col",
+        "Found row 4 col null");
   }
 
   @Test
@@ -63,7 +64,8 @@ class BadBlocksTest extends SparkTest {
         org.tilespark.layout.Permutation.of(1, 0),
         MatrixBlocks.transpose(MatrixBlocks.withoutExtents(stale)));
     stale.createOrReplaceTempView("stale");
-    assertFails(() -> spark.sql("SELECT * FROM matrix_transpose(TABLE(stale))").collectAsList(), "[8, 10]");
+    assertFails(
+        () -> spark.sql("SELECT * FROM matrix_transpose(TABLE(stale))").collectAsList(), "[8, 10]");
     for (String extents : new String[] {"unknown", "8,12"}) {
       MATRIX.assertPermuted(
           org.tilespark.layout.Permutation.of(1, 0),
@@ -89,18 +91,20 @@ class BadBlocksTest extends SparkTest {
         () -> MatrixBlocks.transpose(df.withColumn("values", col("values").cast("array<string>"))),
         "column values is ARRAY<STRING>; expected an ARRAY of TINYINT, SMALLINT");
     assertFails(
-        () -> MatrixBlocks.transpose(df.withColumn("values", col("values").cast("array<decimal(9,2)>"))),
+        () ->
+            MatrixBlocks.transpose(
+                df.withColumn("values", col("values").cast("array<decimal(9,2)>"))),
         "column values is ARRAY<DECIMAL(9,2)>");
     assertFails(
-        () -> MatrixBlocks.transpose(df.withColumn("values", lit(1.5))),
-        "column values is DOUBLE");
+        () -> MatrixBlocks.transpose(df.withColumn("values", lit(1.5))), "column values is DOUBLE");
     assertFails(
         () -> MatrixBlocks.transpose(df.withColumn("imag", col("values").cast("array<double>"))),
         "column imag is ARRAY<DOUBLE>, values is ARRAY<FLOAT>");
     assertFails(
         () -> MatrixBlocks.transpose(df.select(col("*"), col("row").as("ROW"))),
         "the input has two columns row");
-    assertFails(() -> VolumeBlocks.permute(df, "yzx"), "the input has no column x; volume blocks are");
+    assertFails(
+        () -> VolumeBlocks.permute(df, "yzx"), "the input has no column x; volume blocks are");
     assertFails(
         () -> VolumeBlocks.permute(df, "yzz"),
         "Axes 'yzz' are no order of x, y and z; expected one of xyz, xzy, yxz, yzx, zxy, zyx");
@@ -112,15 +116,22 @@ class BadBlocksTest extends SparkTest {
     TestArray.volume(ElementType.INT32, 4, 4, 4, 2, 2, 2)
         .toDataFrame(spark, 1)
         .createOrReplaceTempView("v");
-    assertSqlFails("matrix_transpose()", "matrix_transpose(TABLE(m) [, extents])", "argument input is missing");
+    assertSqlFails(
+        "matrix_transpose()",
+        "matrix_transpose(TABLE(m) [, extents])",
+        "argument input is missing");
     assertSqlFails("matrix_transpose(1)", "input is 1; expected a table, as TABLE(name)");
     assertSqlFails("matrix_transpose(TABLE(v))", "the input has no column row");
     assertSqlFails("volume_permute(TABLE(v))", "argument axes is missing");
     assertSqlFails("volume_permute(TABLE(v), NULL)", "expected a constant text");
     assertSqlFails("volume_permute(TABLE(v), 'abc')", "Axes 'abc' are no order of x, y and z");
-    assertSqlFails("volume_permute(TABLE(v), 'yzx', '4,4,4', 1)", "found 4 arguments; expected at most 3");
-    assertSqlFails("volume_permute(TABLE(v), order => 'yzx')", "there is no parameter order; expected input, axes, extents");
-    assertSqlFails("volume_permute(TABLE(v), 'yzx', axes => 'yzx')", "parameter axes is given twice");
+    assertSqlFails(
+        "volume_permute(TABLE(v), 'yzx', '4,4,4', 1)", "found 4 arguments; expected at most 3");
+    assertSqlFails(
+        "volume_permute(TABLE(v), order => 'yzx')",
+        "there is no parameter order; expected input, axes, extents");
+    assertSqlFails(
+        "volume_permute(TABLE(v), 'yzx', axes => 'yzx')", "parameter axes is given twice");
   }
 
   private static void assertSqlFails(String call, String... parts) {

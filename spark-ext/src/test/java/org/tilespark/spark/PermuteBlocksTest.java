@@ -1,8 +1,8 @@
 package org.tilespark.spark;
 
+import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.apache.spark.sql.functions.col;
 
 import java.nio.file.Path;
 import java.util.List;
@@ -35,7 +35,9 @@ class PermuteBlocksTest extends SparkTest {
     TestArray array = TestArray.volume(ElementType.FLOAT32, 9, 7, 11, 4, 3, 5).withImag();
     Dataset<Row> df = array.toDataFrame(spark, 3);
     for (Map<String, String> mode : executionModes()) {
-      with(mode, () -> array.assertPermuted(Permutation.parse(axes), VolumeBlocks.permute(df, axes)));
+      with(
+          mode,
+          () -> array.assertPermuted(Permutation.parse(axes), VolumeBlocks.permute(df, axes)));
     }
   }
 
@@ -52,9 +54,7 @@ class PermuteBlocksTest extends SparkTest {
     TestArray array = TestArray.matrix(ElementType.FLOAT64, 64, 64, 8, 8);
     with(
         Map.of(TileSparkConf.BATCH_SIZE.name(), "1k"),
-        () ->
-            array.assertPermuted(
-                TRANSPOSE, MatrixBlocks.transpose(array.toDataFrame(spark, 1))));
+        () -> array.assertPermuted(TRANSPOSE, MatrixBlocks.transpose(array.toDataFrame(spark, 1))));
   }
 
   @Test
@@ -62,9 +62,7 @@ class PermuteBlocksTest extends SparkTest {
     TestArray array = TestArray.matrix(ElementType.INT32, 50, 40, 50, 40);
     with(
         Map.of(TileSparkConf.BATCH_SIZE.name(), "16"),
-        () ->
-            array.assertPermuted(
-                TRANSPOSE, MatrixBlocks.transpose(array.toDataFrame(spark, 1))));
+        () -> array.assertPermuted(TRANSPOSE, MatrixBlocks.transpose(array.toDataFrame(spark, 1))));
   }
 
   @Test
@@ -73,8 +71,7 @@ class PermuteBlocksTest extends SparkTest {
     Dataset<Row> once = VolumeBlocks.permute(array.toDataFrame(spark, 2), "yzx");
     with(
         Map.of(
-            "spark.sql.optimizer.excludedRules",
-            "org.tilespark.spark.rules.ComposePermutations"),
+            "spark.sql.optimizer.excludedRules", "org.tilespark.spark.rules.ComposePermutations"),
         () -> {
           Dataset<Row> twice = VolumeBlocks.permute(once, "zyx");
           assertTrue(explained(twice).contains("PermuteBlocks volume zyx"), explained(twice));
@@ -108,14 +105,17 @@ class PermuteBlocksTest extends SparkTest {
             Dataset<Row> joined =
                 transposed
                     .as("a")
-                    .join(transposed.as("b"), col("a.row").equalTo(col("b.row")).and(col("a.col").equalTo(col("b.col"))))
+                    .join(
+                        transposed.as("b"),
+                        col("a.row").equalTo(col("b.row")).and(col("a.col").equalTo(col("b.col"))))
                     .where(col("a.values").equalTo(col("b.values")));
             assertEquals(array.blockCount(), joined.count());
             assertEquals(3, transposed.limit(3).collectAsList().size());
             assertEquals(
                 array.blockCount(),
                 transposed
-                    .filter(functions.size(col("values")).equalTo(col("rows").multiply(col("cols"))))
+                    .filter(
+                        functions.size(col("values")).equalTo(col("rows").multiply(col("cols"))))
                     .count());
           });
     }
@@ -149,10 +149,21 @@ class PermuteBlocksTest extends SparkTest {
         array
             .toDataFrame(spark, 2)
             .selectExpr(
-                "CAST(row + col AS DECIMAL(25,3)) AS dec", "struct(row, tag) AS s", "row", "values",
-                "map('k', col) AS m", "col", "date '2026-01-02' AS d", "cols", "array(tag) AS list",
-                "rows", "CAST(tag AS BINARY) AS bin", "array(CAST(row AS DOUBLE)) AS numbers",
-                "timestamp '2026-01-02 03:04:05' AS t", "tag", "row % 2 = 0 AS even",
+                "CAST(row + col AS DECIMAL(25,3)) AS dec",
+                "struct(row, tag) AS s",
+                "row",
+                "values",
+                "map('k', col) AS m",
+                "col",
+                "date '2026-01-02' AS d",
+                "cols",
+                "array(tag) AS list",
+                "rows",
+                "CAST(tag AS BINARY) AS bin",
+                "array(CAST(row AS DOUBLE)) AS numbers",
+                "timestamp '2026-01-02 03:04:05' AS t",
+                "tag",
+                "row % 2 = 0 AS even",
                 "CAST(NULL AS INT) AS nothing");
     Dataset<Row> back = MatrixBlocks.transpose(df);
     assertEquals(List.of(df.columns()), List.of(back.columns()));
@@ -173,7 +184,10 @@ class PermuteBlocksTest extends SparkTest {
     Dataset<Row> twice = VolumeBlocks.permute(out, "yzx");
     assertEquals(
         "(8, 4, 6)",
-        ArrayMetadata.of(twice.schema().apply("values").metadata()).extents(3).orElseThrow().toString());
+        ArrayMetadata.of(twice.schema().apply("values").metadata())
+            .extents(3)
+            .orElseThrow()
+            .toString());
   }
 
   @Test
@@ -184,7 +198,9 @@ class PermuteBlocksTest extends SparkTest {
     assertEquals(
         0,
         MatrixBlocks.transpose(
-                TestArray.matrix(ElementType.INT8, 9, 9, 3, 3).toDataFrame(spark, 2).where("row < 0"))
+                TestArray.matrix(ElementType.INT8, 9, 9, 3, 3)
+                    .toDataFrame(spark, 2)
+                    .where("row < 0"))
             .collectAsList()
             .size());
   }

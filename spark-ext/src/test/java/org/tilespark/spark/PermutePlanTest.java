@@ -29,7 +29,8 @@ class PermutePlanTest extends SparkTest {
   @Test
   void transposeOfTransposeIsNothing() {
 
-    Dataset<Row> twice = MatrixBlocks.transpose(MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2)));
+    Dataset<Row> twice =
+        MatrixBlocks.transpose(MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2)));
     assertFalse(optimized(twice).contains("PermuteBlocks"), optimized(twice));
     MATRIX.assertPermuted(Permutation.identity(2), twice);
   }
@@ -39,7 +40,8 @@ class PermutePlanTest extends SparkTest {
     Dataset<Row> df = VOLUME.toDataFrame(spark, 2);
     Dataset<Row> composed =
         VolumeBlocks.permute(
-            VolumeBlocks.permute(df, "yzx").select("tag", "z", "y", "x", "nx", "ny", "nz", "values"),
+            VolumeBlocks.permute(df, "yzx")
+                .select("tag", "z", "y", "x", "nx", "ny", "nz", "values"),
             "xzy");
     assertEquals(1, count(optimized(composed), "PermuteBlocks"), optimized(composed));
     assertTrue(optimized(composed).contains("PermuteBlocks volume yxz"), optimized(composed));
@@ -94,18 +96,22 @@ class PermutePlanTest extends SparkTest {
     Dataset<Row> df = VolumeBlocks.permute(VOLUME.toDataFrame(spark, 2), "yzx");
     with(
         Map.of(TileSparkConf.BACKEND.name(), "cpu"),
-        () -> assertTrue(explained(VolumeBlocks.permute(VOLUME.toDataFrame(spark, 2), "yzx"))
-            .contains("PermuteBlocks volume yzx [backend=cpu -> cpu]")));
+        () ->
+            assertTrue(
+                explained(VolumeBlocks.permute(VOLUME.toDataFrame(spark, 2), "yzx"))
+                    .contains("PermuteBlocks volume yzx [backend=cpu -> cpu]")));
     DeviceProbe probe = DeviceProbe.run();
     String expected =
-        "[backend=auto -> " + (probe.available() ? "gpu: " : "cpu: ")
+        "[backend=auto -> "
+            + (probe.available() ? "gpu: " : "cpu: ")
             + (probe.available() ? probe.description() : probe.reason());
     with(
         Map.of(TileSparkConf.BACKEND.name(), "auto"),
         () -> assertTrue(explained(df).contains(expected), explained(df)));
     String formatted =
-        plan(df).explainString(
-            org.apache.spark.sql.execution.ExplainMode$.MODULE$.fromString("formatted"));
+        plan(df)
+            .explainString(
+                org.apache.spark.sql.execution.ExplainMode$.MODULE$.fromString("formatted"));
     assertTrue(formatted.contains("Axes: volume yzx"), formatted);
   }
 

@@ -67,7 +67,8 @@ public abstract class SparkTest {
 
   /** The four combinations of adaptive execution and whole-stage code generation. */
   protected static Iterable<Map<String, String>> executionModes() {
-    return java.util.List.of(mode(true, true), mode(true, false), mode(false, true), mode(false, false));
+    return java.util.List.of(
+        mode(true, true), mode(true, false), mode(false, true), mode(false, false));
   }
 
   private static Map<String, String> mode(boolean adaptive, boolean codegen) {
@@ -101,8 +102,7 @@ public abstract class SparkTest {
     }
     for (String part : parts) {
       assertTrue(
-          messages.toString().contains(part),
-          () -> "expected '" + part + "' in: " + messages);
+          messages.toString().contains(part), () -> "expected '" + part + "' in: " + messages);
     }
   }
 }

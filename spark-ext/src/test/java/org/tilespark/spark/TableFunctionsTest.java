@@ -32,7 +32,8 @@ class TableFunctionsTest extends SparkTest {
     VOLUME.assertPermuted(
         yzx, sql("SELECT * FROM volume_permute(axes => lower('YZX'), input => TABLE(v))"));
     VOLUME.assertPermuted(
-        yzx, sql("SELECT * FROM volume_permute(TABLE(SELECT * FROM v WHERE x >= 0), 'yzx', '5,7,6')"));
+        yzx,
+        sql("SELECT * FROM volume_permute(TABLE(SELECT * FROM v WHERE x >= 0), 'yzx', '5,7,6')"));
   }
 
   @Test
@@ -44,7 +45,8 @@ class TableFunctionsTest extends SparkTest {
     MATRIX.assertPermuted(Permutation.identity(2), twice);
     VOLUME.assertPermuted(
         Permutation.parse("zxy"),
-        sql("SELECT * FROM volume_permute(TABLE(SELECT * FROM volume_permute(TABLE(v), 'yzx')), 'yzx')"));
+        sql(
+            "SELECT * FROM volume_permute(TABLE(SELECT * FROM volume_permute(TABLE(v), 'yzx')), 'yzx')"));
   }
 
   @Test

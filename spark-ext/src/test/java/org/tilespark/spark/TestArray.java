@@ -20,17 +20,18 @@ import org.tilespark.layout.Shape;
  * into blocks; and the check that blocks hold a permutation of it, element by element, by index
  * arithmetic alone.
  */
-public record TestArray(BlockKind kind, ElementType type, Shape extents, Shape blockShape, boolean complex) {
+public record TestArray(
+    BlockKind kind, ElementType type, Shape extents, Shape blockShape, boolean complex) {
 
-  public static TestArray matrix(ElementType type, long rows, long cols, int blockRows, int blockCols) {
+  public static TestArray matrix(
+      ElementType type, long rows, long cols, int blockRows, int blockCols) {
     return new TestArray(
         BlockKind.MATRIX, type, Shape.of(rows, cols), Shape.of(blockRows, blockCols), false);
   }
 
   public static TestArray volume(
       ElementType type, long nx, long ny, long nz, int bx, int by, int bz) {
-    return new TestArray(
-        BlockKind.VOLUME, type, Shape.of(nx, ny, nz), Shape.of(bx, by, bz), false);
+    return new TestArray(BlockKind.VOLUME, type, Shape.of(nx, ny, nz), Shape.of(bx, by, bz), false);
   }
 
   public TestArray withImag() {

@@ -331,11 +331,16 @@ public final class CudaDevice implements AutoCloseable {
     }
     PointerByReference address = new PointerByReference();
     int code = LibCuda.cuMemHostAlloc(address, bytes, LibCuda.CU_MEMHOSTALLOC_PORTABLE);
-    if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY) {
+    // The other two are what drivers return for sizes that no machine has.
+    if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY
+        || code == CUresult.CUDA_ERROR_INVALID_VALUE
+        || code == CUresult.CUDA_ERROR_OPERATING_SYSTEM) {
       throw new DeviceOutOfMemoryException(
           "Pinned host memory: "
               + bytes
-              + " bytes requested, the machine cannot pin as much, "
+              + " bytes requested, the machine cannot pin as much ("
+              + CUresult.stringFor(code)
+              + "), "
               + livePinnedBytes()
               + " bytes pinned by this process before, on "
               + where(),

@@ -20,12 +20,17 @@ public final class DeviceTransposer implements Transposer {
 
   private record Key(TransposeProblem problem, int alignmentBytes) {}
 
+  /** Unused staging buffers kept between calls. */
+  private static final long KEPT_STAGING_BYTES = 8 * STAGING_BYTES;
+
   private final CudaDevice device;
+  private final PinnedPool staging;
   private final PlanCache<Key, PlanDecision> plans = new PlanCache<>(PLANS);
 
-  /** A transposer on {@code device}, which is borrowed. */
+  /** A transposer on {@code device}, which is borrowed and must stay open longer. */
   public DeviceTransposer(CudaDevice device) {
     this.device = device;
+    this.staging = device.newPinnedPool(KEPT_STAGING_BYTES);
   }
 
   /**
@@ -120,36 +125,36 @@ public final class DeviceTransposer implements Transposer {
     boolean staged = !in.isOffHeap() || !out.isOffHeap();
     long stagingBytes = staged ? Math.min(STAGING_BYTES, bytes) : 0;
     // The stream is closed, and so waited for, before the host memory it copies from is freed.
-    try (PinnedBuffer first = device.allocatePinned(stagingBytes);
-        PinnedBuffer second = device.allocatePinned(stagingBytes);
+    try (PinnedBuffer first = staging.take(stagingBytes);
+        PinnedBuffer second = staging.take(stagingBytes);
         CudaStream stream = device.newStream();
         DeviceBuffer source = device.allocate(bytes, stream);
         DeviceBuffer target = device.allocate(bytes, stream)) {
-      PinnedBuffer[] staging = {first, second};
+      PinnedBuffer[] buffers = {first, second};
       if (in.isOffHeap()) {
         stream.upload(in, source, 0);
       } else {
-        uploadStaged(in, source, stream, staging);
+        uploadStaged(in, source, stream, buffers);
       }
       enqueue(problem, source, 0, target, 0, stream);
       if (out.isOffHeap()) {
         stream.download(target, 0, out);
         stream.synchronize();
       } else {
-        downloadStaged(target, out, stream, staging);
+        downloadStaged(target, out, stream, buffers);
       }
     }
   }
 
   private static void uploadStaged(
-      HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] staging) {
-    CudaEvent[] sent = new CudaEvent[staging.length];
+      HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] buffers) {
+    CudaEvent[] sent = new CudaEvent[buffers.length];
     try {
-      long chunkBytes = staging[0].bytes();
+      long chunkBytes = buffers[0].bytes();
       int turn = 0;
       for (long start = 0; start < in.bytes(); start += chunkBytes) {
         HostMemory chunk = in.slice(start, Math.min(chunkBytes, in.bytes() - start));
-        HostMemory buffer = staging[turn].memory().slice(0, chunk.bytes());
+        HostMemory buffer = buffers[turn].memory().slice(0, chunk.bytes());
         awaitAndClose(sent, turn);
         chunk.copyTo(buffer);
         stream.upload(buffer, to, start);
@@ -164,22 +169,22 @@ public final class DeviceTransposer implements Transposer {
   }
 
   private static void downloadStaged(
-      DeviceBuffer from, HostMemory out, CudaStream stream, PinnedBuffer[] staging) {
-    CudaEvent[] arrived = new CudaEvent[staging.length];
-    HostMemory[] targets = new HostMemory[staging.length];
+      DeviceBuffer from, HostMemory out, CudaStream stream, PinnedBuffer[] buffers) {
+    CudaEvent[] arrived = new CudaEvent[buffers.length];
+    HostMemory[] targets = new HostMemory[buffers.length];
     try {
-      long chunkBytes = staging[0].bytes();
+      long chunkBytes = buffers[0].bytes();
       int turn = 0;
       for (long start = 0; start < out.bytes(); start += chunkBytes) {
-        drain(arrived, targets, staging, turn);
+        drain(arrived, targets, buffers, turn);
         HostMemory chunk = out.slice(start, Math.min(chunkBytes, out.bytes() - start));
-        stream.download(from, start, staging[turn].memory().slice(0, chunk.bytes()));
+        stream.download(from, start, buffers[turn].memory().slice(0, chunk.bytes()));
         arrived[turn] = stream.record();
         targets[turn] = chunk;
         turn = 1 - turn;
       }
-      drain(arrived, targets, staging, turn);
-      drain(arrived, targets, staging, 1 - turn);
+      drain(arrived, targets, buffers, turn);
+      drain(arrived, targets, buffers, 1 - turn);
     } finally {
       closeAll(arrived);
     }
@@ -187,10 +192,10 @@ public final class DeviceTransposer implements Transposer {
 
   /** Waits for the download into buffer {@code turn}, if there is one, and copies it out. */
   private static void drain(
-      CudaEvent[] arrived, HostMemory[] targets, PinnedBuffer[] staging, int turn) {
+      CudaEvent[] arrived, HostMemory[] targets, PinnedBuffer[] buffers, int turn) {
     if (arrived[turn] != null) {
       awaitAndClose(arrived, turn);
-      staging[turn].memory().slice(0, targets[turn].bytes()).copyTo(targets[turn]);
+      buffers[turn].memory().slice(0, targets[turn].bytes()).copyTo(targets[turn]);
     }
   }
 
@@ -210,9 +215,11 @@ public final class DeviceTransposer implements Transposer {
     }
   }
 
-  /** Does nothing: the device belongs to whoever opened it. */
+  /** Frees the staging buffers; the device belongs to whoever opened it. */
   @Override
-  public void close() {}
+  public void close() {
+    staging.close();
+  }
 
   @Override
   public String toString() {

@@ -13,14 +13,19 @@ final class LibCuda {
   static final int CU_MEMHOSTALLOC_PORTABLE = 1;
 
   static final int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
-  static final int CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT = 5;
-  static final int CU_MEMPOOL_ATTR_USED_MEM_CURRENT = 7;
 
   static {
     Native.register(LibCuda.class, "libcuda.so.1");
   }
 
   private LibCuda() {}
+
+  /**
+   * Initialises this class, so that what fails does so here.
+   *
+   * @throws UnsatisfiedLinkError if JNA or the driver cannot be loaded
+   */
+  static void load() {}
 
   static native int cuMemHostAlloc(PointerByReference address, long bytes, int flags);
 
@@ -29,8 +34,6 @@ final class LibCuda {
   static native int cuDeviceGetDefaultMemPool(PointerByReference pool, int device);
 
   static native int cuMemPoolSetAttribute(com.sun.jna.Pointer pool, int attribute, long[] value);
-
-  static native int cuMemPoolGetAttribute(com.sun.jna.Pointer pool, int attribute, long[] value);
 
   static native int cuMemPoolTrimTo(com.sun.jna.Pointer pool, long minBytesToKeep);
 }

@@ -3,6 +3,7 @@ package org.tilespark.kernels.device;
 import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -20,6 +21,10 @@ import jcuda.driver.JCudaDriver;
  * the library from it, lets {@code LibUtils} find it there, and deletes it: a loaded library stays
  * mapped without its file.
  *
+ * <p>JNA, which binds the few calls that JCuda lacks, unpacks under random names, but below the
+ * user's home, which an executor may not have; it is given the same directory unless {@code
+ * jna.tmpdir} says otherwise.
+ *
  * <p>{@code LibUtils} has no other switch than the system property {@code java.io.tmpdir}, so the
  * property names the private directory while JCuda's driver class initialises: one {@code dlopen}
  * of a library that is already loaded. All class loaders of the process do this under one lock, and
@@ -27,6 +32,7 @@ import jcuda.driver.JCudaDriver;
  */
 final class NativeLibraries {
   private static final String TMPDIR = "java.io.tmpdir";
+  private static final String JNA_TMPDIR = "jna.tmpdir";
 
   private NativeLibraries() {}
 
@@ -36,29 +42,41 @@ final class NativeLibraries {
    * @throws UnsatisfiedLinkError if the library, or {@code libcuda.so.1} which it needs, is missing
    * @throws IOException if there is no place to unpack to
    */
-  static synchronized void load() throws IOException {
-    if (Loaded.done) {
-      return;
-    }
-    String before = System.getProperty(TMPDIR);
-    Path directory = unpack(Path.of(before));
-    try {
-      // Without a driver this is what fails, before JCuda's class is marked as broken.
-      System.load(directory.resolve(fileName()).toString());
-      // Makes File.createTempFile read the property now rather than while it is ours.
-      Files.delete(File.createTempFile("tilespark", null, directory.toFile()).toPath());
-      // One lock that every class loader's copy of this class agrees on.
-      synchronized (Runtime.getRuntime()) {
-        System.setProperty(TMPDIR, directory.toString());
-        try {
-          JCudaDriver.setExceptionsEnabled(false);
-        } finally {
-          System.setProperty(TMPDIR, before);
-        }
+  static void load() throws IOException {
+    // One lock that every class loader's copy of this class agrees on.
+    synchronized (Runtime.getRuntime()) {
+      if (Loaded.done) {
+        return;
       }
-      Loaded.done = true;
+      Path directory = unpack(Path.of(System.getProperty(TMPDIR)));
+      try {
+        // Without a driver this is what fails, before JCuda's class is marked as broken.
+        System.load(directory.resolve(fileName()).toString());
+        // Makes File.createTempFile read the property now rather than while it is ours.
+        Files.delete(File.createTempFile("tilespark", null, directory.toFile()).toPath());
+        initialise(directory.toString());
+        Loaded.done = true;
+      } finally {
+        remove(directory);
+      }
+    }
+  }
+
+  /** Initialises the classes that unpack, while the properties they read name our directory. */
+  private static void initialise(String directory) {
+    String before = System.setProperty(TMPDIR, directory);
+    boolean jnaChooses = System.getProperty(JNA_TMPDIR) == null;
+    if (jnaChooses) {
+      System.setProperty(JNA_TMPDIR, directory);
+    }
+    try {
+      JCudaDriver.setExceptionsEnabled(false);
+      LibCuda.load();
     } finally {
-      remove(directory);
+      System.setProperty(TMPDIR, before);
+      if (jnaChooses) {
+        System.clearProperty(JNA_TMPDIR);
+      }
     }
   }
 
@@ -86,9 +104,16 @@ final class NativeLibraries {
     }
   }
 
-  /** Deletes what {@link #unpack} made. */
+  /** Deletes what {@link #unpack} made, and what else was put there; may be called twice. */
   static void remove(Path directory) throws IOException {
-    Files.deleteIfExists(directory.resolve(fileName()));
+    if (!Files.exists(directory)) {
+      return;
+    }
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(directory)) {
+      for (Path file : files) {
+        Files.deleteIfExists(file);
+      }
+    }
     Files.deleteIfExists(directory);
   }
 

@@ -56,7 +56,8 @@ public final class BlockBatchesToRowsExec extends SparkPlan implements ColumnarT
     if (metrics == null) {
       Map<String, SQLMetric> map = new LinkedHashMap<>();
       map.put("numOutputRows", SQLMetrics.createMetric(sparkContext(), "number of output rows"));
-      map.put("numInputBatches", SQLMetrics.createMetric(sparkContext(), "number of input batches"));
+      map.put(
+          "numInputBatches", SQLMetrics.createMetric(sparkContext(), "number of input batches"));
       metrics = ScalaInterop.map(map);
     }
     return metrics;
@@ -68,7 +69,8 @@ public final class BlockBatchesToRowsExec extends SparkPlan implements ColumnarT
         .executeColumnar()
         .mapPartitions(
             new BlockRows.Opener(
-                child.schema(), metrics().apply("numOutputRows"),
+                child.schema(),
+                metrics().apply("numOutputRows"),
                 metrics().apply("numInputBatches")),
             true,
             ScalaInterop.classTag(InternalRow.class));

@@ -92,8 +92,13 @@ final class BlockCheck implements Serializable {
       }
       if (extents != null && offset[axis] + size[axis] > extents[axis]) {
         throw bad(
-            "it ends at " + name + " " + (offset[axis] + size[axis])
-                + ", the column metadata " + ArrayMetadata.EXTENTS + " says "
+            "it ends at "
+                + name
+                + " "
+                + (offset[axis] + size[axis])
+                + ", the column metadata "
+                + ArrayMetadata.EXTENTS
+                + " says "
                 + Arrays.toString(extents)
                 + "; if the metadata is stale (after a union, say), state the extents with"
                 + " withExtents(df, ...) or the option extents, or drop them with extents='unknown'");
@@ -104,8 +109,13 @@ final class BlockCheck implements Serializable {
   private long notNull(InternalRow row, int ordinal, String name) {
     if (row.isNullAt(ordinal)) {
       throw new IllegalArgumentException(
-          operator + ": a " + blocks.kind().label() + " block has a null " + name
-              + "; expected the place of its first element. " + siblings(row));
+          operator
+              + ": a "
+              + blocks.kind().label()
+              + " block has a null "
+              + name
+              + "; expected the place of its first element. "
+              + siblings(row));
     }
     return row.getLong(ordinal);
   }

@@ -114,9 +114,7 @@ abstract class BlockCursor {
     @Override
     BlockValues values(int ordinal, ElementType type) {
       ListVector list = BlockValues.arrowList(batch.column(ordinal));
-      return list == null
-          ? BlockValues.of(array(ordinal), type)
-          : BlockValues.of(list, index);
+      return list == null ? BlockValues.of(array(ordinal), type) : BlockValues.of(list, index);
     }
 
     private ArrayData array(int ordinal) {

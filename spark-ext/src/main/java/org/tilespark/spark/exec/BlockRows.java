@@ -69,8 +69,7 @@ final class BlockRows implements Iterator<InternalRow> {
       if (isArray) {
         ordinals.add(i);
       }
-      smallColumns.add(
-          isArray ? Literal$.MODULE$.create(null, fields[i].dataType()) : reference);
+      smallColumns.add(isArray ? Literal$.MODULE$.create(null, fields[i].dataType()) : reference);
     }
     this.arrays = ordinals.stream().mapToInt(Integer::intValue).toArray();
     this.small = UnsafeProjection.create(ScalaInterop.<Expression>seq(smallColumns));
@@ -162,8 +161,7 @@ final class BlockRows implements Iterator<InternalRow> {
     long start = Platform.BYTE_ARRAY_OFFSET + at;
     Platform.setMemory(bytes, start, header, (byte) 0);
     Platform.putLong(bytes, start, n);
-    Platform.copyMemory(
-        values.base(), values.offset(), bytes, start + header, values.bytes());
+    Platform.copyMemory(values.base(), values.offset(), bytes, start + header, values.bytes());
     long end = header + values.bytes();
     for (long pad = end; pad % WORD_BYTES != 0; pad++) {
       Platform.putByte(bytes, start + pad, (byte) 0);

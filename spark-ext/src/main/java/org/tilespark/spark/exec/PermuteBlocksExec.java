@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
@@ -40,6 +41,7 @@ public final class PermuteBlocksExec extends SparkPlan {
 
   private final BlockKind kind;
   private final Permutation permutation;
+  private final Option<Shape> extents;
   private final Seq<Attribute> inputs;
   private final Seq<Attribute> produced;
   private final BackendChoice backend;
@@ -51,6 +53,7 @@ public final class PermuteBlocksExec extends SparkPlan {
   public PermuteBlocksExec(
       BlockKind kind,
       Permutation permutation,
+      Option<Shape> extents,
       Seq<Attribute> inputs,
       Seq<Attribute> produced,
       BackendChoice backend,
@@ -58,6 +61,7 @@ public final class PermuteBlocksExec extends SparkPlan {
       SparkPlan child) {
     this.kind = kind;
     this.permutation = permutation;
+    this.extents = extents;
     this.inputs = inputs;
     this.produced = produced;
     this.backend = backend;
@@ -83,7 +87,7 @@ public final class PermuteBlocksExec extends SparkPlan {
   /** This node without a transition from rows between it and its child: it reads rows itself. */
   public PermuteBlocksExec withChild(SparkPlan newChild) {
     return new PermuteBlocksExec(
-        kind, permutation, inputs, produced, backend, batchBytes, newChild);
+        kind, permutation, extents, inputs, produced, backend, batchBytes, newChild);
   }
 
   @Override
@@ -195,8 +199,12 @@ public final class PermuteBlocksExec extends SparkPlan {
       inputOrdinals[i] = PermutedColumns.indexOf(childOutput, columns.inputs().get(i));
       if (inputOrdinals[i] < 0) {
         throw new IllegalStateException(
-            "PermuteBlocks reads " + columns.inputs().get(i) + ", its child gives " + childOutput
-                + "; please report this with the plan:\n" + this);
+            "PermuteBlocks reads "
+                + columns.inputs().get(i)
+                + ", its child gives "
+                + childOutput
+                + "; please report this with the plan:\n"
+                + this);
       }
     }
     return new PermuteSpec(
@@ -204,7 +212,7 @@ public final class PermuteBlocksExec extends SparkPlan {
         inputOrdinals,
         PermutedColumns.schema(columns.inputs()),
         permutation,
-        columns.inputMetadata().extents(kind.rank()).orElse(null),
+        extents.isEmpty() ? null : extents.get(),
         batchBytes,
         kind == BlockKind.MATRIX ? "matrix_transpose" : "volume_permute");
   }
@@ -230,17 +238,31 @@ public final class PermuteBlocksExec extends SparkPlan {
 
   @Override
   public String simpleString(int maxFields) {
-    return "PermuteBlocks " + kind.label() + " " + kind.axesText(permutation) + " [" + backend + "]";
+    return "PermuteBlocks "
+        + kind.label()
+        + " "
+        + kind.axesText(permutation)
+        + " ["
+        + backend
+        + "]";
   }
 
   @Override
   public String verboseStringWithOperatorId() {
     return formattedNodeName()
-        + "\nAxes: " + kind.label() + " " + kind.axesText(permutation)
-        + "\nBackend: " + backend
-        + "\nBatch: " + batchBytes + " bytes of values"
-        + "\nInput: " + ScalaInterop.list(child.output())
-        + "\nOutput: " + ScalaInterop.list(output())
+        + "\nAxes: "
+        + kind.label()
+        + " "
+        + kind.axesText(permutation)
+        + "\nBackend: "
+        + backend
+        + "\nBatch: "
+        + batchBytes
+        + " bytes of values"
+        + "\nInput: "
+        + ScalaInterop.list(child.output())
+        + "\nOutput: "
+        + ScalaInterop.list(output())
         + "\n";
   }
 
@@ -256,7 +278,7 @@ public final class PermuteBlocksExec extends SparkPlan {
 
   @Override
   public int productArity() {
-    return 7;
+    return 8;
   }
 
   @Override
@@ -264,11 +286,12 @@ public final class PermuteBlocksExec extends SparkPlan {
     return switch (n) {
       case 0 -> kind;
       case 1 -> permutation;
-      case 2 -> inputs;
-      case 3 -> produced;
-      case 4 -> backend;
-      case 5 -> batchBytes;
-      case 6 -> child;
+      case 2 -> extents;
+      case 3 -> inputs;
+      case 4 -> produced;
+      case 5 -> backend;
+      case 6 -> batchBytes;
+      case 7 -> child;
       default -> throw new IndexOutOfBoundsException(n);
     };
   }
@@ -283,6 +306,7 @@ public final class PermuteBlocksExec extends SparkPlan {
     return o instanceof PermuteBlocksExec that
         && kind == that.kind
         && permutation.equals(that.permutation)
+        && extents.equals(that.extents)
         && inputs.equals(that.inputs)
         && produced.equals(that.produced)
         && backend.equals(that.backend)
@@ -292,6 +316,6 @@ public final class PermuteBlocksExec extends SparkPlan {
 
   @Override
   public int hashCode() {
-    return Objects.hash(kind, permutation, inputs, produced, backend, batchBytes, child);
+    return Objects.hash(kind, permutation, extents, inputs, produced, backend, batchBytes, child);
   }
 }

@@ -10,7 +10,6 @@ import java.util.NoSuchElementException;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.execution.RowToColumnConverter;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 import org.apache.spark.sql.types.DataTypes;
@@ -136,10 +135,10 @@ final class PermuteIterator implements Iterator<ColumnarBatch>, AutoCloseable {
 
   /** Everything of a batch but its values: places and sizes of its blocks, further columns. */
   private final class Labels {
-    private final OnHeapColumnVector[] offsets = OnHeapColumnVector.allocateColumns(
-        64, repeat(DataTypes.LongType));
-    private final OnHeapColumnVector[] sizes = OnHeapColumnVector.allocateColumns(
-        64, repeat(DataTypes.IntegerType));
+    private final OnHeapColumnVector[] offsets =
+        OnHeapColumnVector.allocateColumns(64, repeat(DataTypes.LongType));
+    private final OnHeapColumnVector[] sizes =
+        OnHeapColumnVector.allocateColumns(64, repeat(DataTypes.IntegerType));
     private final WritableColumnVector[] further = carried.newVectors();
     private int[] lengths = new int[64];
     private int rows;

@@ -23,7 +23,8 @@ import scala.runtime.AbstractFunction1;
  * @param <T> what the child gives: rows or batches
  */
 final class PermuteTask<T>
-    extends AbstractFunction1<scala.collection.Iterator<T>, scala.collection.Iterator<ColumnarBatch>>
+    extends AbstractFunction1<
+        scala.collection.Iterator<T>, scala.collection.Iterator<ColumnarBatch>>
     implements Serializable {
   private static final long serialVersionUID = 1;
 

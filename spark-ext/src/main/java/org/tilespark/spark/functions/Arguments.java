@@ -42,14 +42,20 @@ final class Arguments {
                 .orElseThrow(
                     () ->
                         new IllegalArgumentException(
-                            usage + ": there is no parameter " + withName.key() + "; expected "
+                            usage
+                                + ": there is no parameter "
+                                + withName.key()
+                                + "; expected "
                                 + String.join(", ", parameters)));
       } else if (named) {
         throw new IllegalArgumentException(
             usage + ": a positional argument follows a named one; name it too");
       } else if (open.isEmpty()) {
         throw new IllegalArgumentException(
-            usage + ": found " + arguments.size() + " arguments; expected at most "
+            usage
+                + ": found "
+                + arguments.size()
+                + " arguments; expected at most "
                 + parameters.size());
       } else {
         parameter = open.get(0);
@@ -72,7 +78,12 @@ final class Arguments {
       return table.plan();
     }
     throw new IllegalArgumentException(
-        usage + ": " + parameter + " is " + value.sql() + "; expected a table, as TABLE(name) or"
+        usage
+            + ": "
+            + parameter
+            + " is "
+            + value.sql()
+            + "; expected a table, as TABLE(name) or"
             + " TABLE(SELECT ...)");
   }
 

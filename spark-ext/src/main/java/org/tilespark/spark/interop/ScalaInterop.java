@@ -6,6 +6,7 @@ import java.util.Collection;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import scala.Option;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -64,6 +65,11 @@ public final class ScalaInterop {
   /** An empty option. */
   public static <T> Option<T> none() {
     return Option.empty();
+  }
+
+  /** Scala's form of an optional value. */
+  public static <T> Option<T> option(Optional<T> value) {
+    return Option.apply(value.orElse(null));
   }
 
   /** Scala's evidence of a class. */
@@ -126,8 +132,7 @@ public final class ScalaInterop {
     }
 
     @Override
-    public <A1 extends A, B1> B1 applyOrElse(
-        A1 argument, scala.Function1<A1, B1> otherwise) {
+    public <A1 extends A, B1> B1 applyOrElse(A1 argument, scala.Function1<A1, B1> otherwise) {
       @SuppressWarnings("unchecked") // Scala declares B1 a supertype of B, which Java cannot say
       B1 result = (B1) function.apply(argument);
       return result == null ? otherwise.apply(argument) : result;

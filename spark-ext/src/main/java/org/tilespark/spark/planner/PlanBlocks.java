@@ -29,6 +29,7 @@ public final class PlanBlocks extends SparkStrategy {
         new PermuteBlocksExec(
             permute.kind(),
             permute.permutation(),
+            permute.extents(),
             permute.inputs(),
             permute.produced(),
             BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context),

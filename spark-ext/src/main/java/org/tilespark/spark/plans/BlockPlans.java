@@ -19,9 +19,6 @@ import scala.Option;
 
 /** The logical plans behind the operators; shared by SQL functions and the Java API. */
 public final class BlockPlans {
-  /** What {@code extents} is set to where stale metadata is to be forgotten. */
-  public static final String UNKNOWN = "unknown";
-
   private BlockPlans() {}
 
   /**
@@ -51,11 +48,10 @@ public final class BlockPlans {
     Attribute values = columns.get(blocks.values());
     ArrayMetadata stated = ArrayMetadata.of(values.metadata());
     ArrayMetadata metadata =
-        extents.get().trim().toLowerCase(Locale.ROOT).equals(UNKNOWN)
+        extents.get().trim().toLowerCase(Locale.ROOT).equals(ArrayMetadata.UNKNOWN)
             ? stated.withoutExtents()
             : stated.withExtents(
-                ArrayMetadata.parseShape(
-                    operator + ": extents", extents.get(), kind.rank()));
+                ArrayMetadata.parseShape(operator + ": extents", extents.get(), kind.rank()));
     List<NamedExpression> list = new ArrayList<>(columns);
     list.set(
         blocks.values(),

@@ -10,6 +10,8 @@ import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
@@ -30,6 +32,7 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
 
   private final BlockKind kind;
   private final Permutation permutation;
+  private final Option<Shape> extents;
   private final Seq<Attribute> inputs;
   private final Seq<Attribute> produced;
   private final LogicalPlan child;
@@ -38,11 +41,13 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
   public PermuteBlocks(
       BlockKind kind,
       Permutation permutation,
+      Option<Shape> extents,
       Seq<Attribute> inputs,
       Seq<Attribute> produced,
       LogicalPlan child) {
     this.kind = kind;
     this.permutation = permutation;
+    this.extents = extents;
     this.inputs = inputs;
     this.produced = produced;
     this.child = child;
@@ -63,7 +68,13 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
       produced.add(PermutedColumns.produce(inputs.get(i), i, blocks, permutation));
     }
     return new PermuteBlocks(
-        kind, permutation, ScalaInterop.seq(inputs), ScalaInterop.seq(produced), child);
+        kind,
+        permutation,
+        ScalaInterop.option(
+            ArrayMetadata.of(inputs.get(blocks.values()).metadata()).extents(kind.rank())),
+        ScalaInterop.seq(inputs),
+        ScalaInterop.seq(produced),
+        child);
   }
 
   /** Matrix or volume. */
@@ -74,6 +85,14 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
   /** Output axis {@code i} is input axis {@code permutation.axis(i)}. */
   public Permutation permutation() {
     return permutation;
+  }
+
+  /**
+   * Extents of the whole input array as its metadata stated them when the node was made; kept here,
+   * since Spark's optimizer drops metadata of columns that it finds redundant.
+   */
+  public Option<Shape> extents() {
+    return extents;
   }
 
   /** The child's columns that are read. */
@@ -104,7 +123,8 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return AttributeSet$.MODULE$.apply(
+        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
   }
 
   @Override
@@ -119,7 +139,7 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
     for (Attribute attribute : ScalaInterop.list(produced)) {
       fresh.add((Attribute) attribute.newInstance());
     }
-    return new PermuteBlocks(kind, permutation, inputs, ScalaInterop.seq(fresh), child);
+    return new PermuteBlocks(kind, permutation, extents, inputs, ScalaInterop.seq(fresh), child);
   }
 
   @Override
@@ -129,7 +149,7 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
 
   @Override
   public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    return new PermuteBlocks(kind, permutation, inputs, produced, newChildren.apply(0));
+    return new PermuteBlocks(kind, permutation, extents, inputs, produced, newChildren.apply(0));
   }
 
   @Override
@@ -139,7 +159,7 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
 
   @Override
   public int productArity() {
-    return 5;
+    return 6;
   }
 
   @Override
@@ -147,9 +167,10 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
     return switch (n) {
       case 0 -> kind;
       case 1 -> permutation;
-      case 2 -> inputs;
-      case 3 -> produced;
-      case 4 -> child;
+      case 2 -> extents;
+      case 3 -> inputs;
+      case 4 -> produced;
+      case 5 -> child;
       default -> throw new IndexOutOfBoundsException(n);
     };
   }
@@ -164,6 +185,7 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
     return o instanceof PermuteBlocks that
         && kind == that.kind
         && permutation.equals(that.permutation)
+        && extents.equals(that.extents)
         && inputs.equals(that.inputs)
         && produced.equals(that.produced)
         && child.equals(that.child);
@@ -171,6 +193,6 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
 
   @Override
   public int hashCode() {
-    return Objects.hash(kind, permutation, inputs, produced, child);
+    return Objects.hash(kind, permutation, extents, inputs, produced, child);
   }
 }

@@ -14,7 +14,6 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
-import org.tilespark.spark.interop.ScalaInterop;
 
 /**
  * How the columns of a permuted block follow from those of its input: output offset and size of
@@ -72,11 +71,6 @@ public final class PermutedColumns {
   /** Columns of the output. */
   public List<Attribute> produced() {
     return produced;
-  }
-
-  /** What is known of the whole input array. */
-  public ArrayMetadata inputMetadata() {
-    return ArrayMetadata.of(inputs.get(blocks.values()).metadata());
   }
 
   /**

@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
-import org.tilespark.layout.Permutation;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.PermuteBlocks;
 import org.tilespark.spark.plans.PermutedColumns;
@@ -32,8 +31,7 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
     }
     // A projection between the two can only choose columns, as far as the ones read are the
     // inner node's own.
-    LogicalPlan below =
-        outer.child() instanceof Project project ? project.child() : outer.child();
+    LogicalPlan below = outer.child() instanceof Project project ? project.child() : outer.child();
     return below instanceof PermuteBlocks inner && inner.kind() == outer.kind()
         ? composed(outer, inner)
         : null;
@@ -56,6 +54,7 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
     return new PermuteBlocks(
         outer.kind(),
         inner.permutation().then(outer.permutation()),
+        inner.extents(),
         ScalaInterop.seq(inputs),
         outer.produced(),
         inner.child());

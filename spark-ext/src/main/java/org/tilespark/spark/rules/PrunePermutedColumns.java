@@ -45,8 +45,7 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
         kept.add(Renaming.as(columns.source(output).orElseThrow(), output));
       }
     }
-    return new Project(
-        project.projectList(), new Project(ScalaInterop.seq(kept), permute.child()));
+    return new Project(project.projectList(), new Project(ScalaInterop.seq(kept), permute.child()));
   }
 
   private static LogicalPlan dropUnusedFurther(
@@ -68,6 +67,7 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
         new PermuteBlocks(
             permute.kind(),
             permute.permutation(),
+            permute.extents(),
             ScalaInterop.seq(inputs),
             ScalaInterop.seq(produced),
             permute.child()));

@@ -1,0 +1,106 @@
+package org.tilespark.kernels.device;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.plan.KernelIndex;
+
+class DeviceProbeTest {
+  private static final KernelIndex SOME =
+      KernelIndex.parse("kernel t transpose_tiled_w4_64x64x256 compute_75");
+
+  @Test
+  void aJarBuiltWithoutNvccSaysSo() {
+    DeviceProbe probe = DeviceProbe.look(() -> KernelIndex.EMPTY);
+    assertFalse(probe.available());
+    assertEquals(0, probe.deviceCount());
+    assertEquals(
+        "this jar has no device kernels, since it was built without nvcc; build it where the CUDA"
+            + " 13 toolkit is installed",
+        probe.reason());
+    assertEquals(probe.reason(), probe.description());
+  }
+
+  @Test
+  void aMachineWithoutDriverSaysSo() {
+    Assumptions.assumeFalse(
+        Files.exists(Path.of("/proc/driver/nvidia/version")), "this machine has a driver");
+    DeviceProbe probe = DeviceProbe.look(() -> SOME);
+    assertFalse(probe.available());
+    assertEquals("no NVIDIA driver on this machine (libcuda.so.1 not found)", probe.reason());
+    // A second look does not stumble over a class that failed to initialise.
+    assertEquals(probe, DeviceProbe.look(() -> SOME));
+  }
+
+  @Test
+  void theProbeNeverThrows() {
+    DeviceProbe probe =
+        DeviceProbe.look(
+            () -> {
+              throw new IllegalArgumentException("bad index");
+            });
+    assertFalse(probe.available());
+    assertTrue(probe.reason().contains("bad index"), probe.reason());
+    assertSame(DeviceProbe.run(), DeviceProbe.run());
+  }
+
+  @Test
+  void openingWithoutADeviceGivesTheReason() {
+    DeviceProbe probe = DeviceProbe.run();
+    Assumptions.assumeFalse(probe.available(), "this machine has a device");
+    Exception e = assertThrows(CudaUnavailableException.class, () -> CudaDevice.open(0));
+    assertEquals("No CUDA device: " + probe.reason(), e.getMessage());
+  }
+
+  @Test
+  void theDriversReleaseIsFoundInItsText() {
+    assertEquals(
+        "580.95.05",
+        DriverRelease.find(
+            "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.95.05  Release Build"));
+    assertEquals("", DriverRelease.find("nothing of the kind"));
+  }
+
+  @Test
+  void failuresNameCallCodeLaunchAndDevice() {
+    CudaFailure launch =
+        CudaFailure.of("cuLaunchKernel", 701, "k<<<1, 2>>>[]", "device 0 (NVIDIA H200)");
+    assertEquals(
+        "cuLaunchKernel failed with CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701) for k<<<1, 2>>>[] on"
+            + " device 0 (NVIDIA H200)",
+        launch.getMessage());
+    assertFalse(launch.isSticky());
+    CudaFailure earlier = CudaFailure.of("cuMemcpyDtoHAsync", 700, "", "device 1 (NVIDIA A100)");
+    assertTrue(earlier.isSticky());
+    assertEquals(
+        "cuMemcpyDtoHAsync failed with CUDA_ERROR_ILLEGAL_ADDRESS (700) on device 1 (NVIDIA A100);"
+            + " the fault may be from earlier asynchronous work, and every later call in this"
+            + " process will fail on this device",
+        earlier.getMessage());
+    assertEquals("CUDA_ERROR_ILLEGAL_ADDRESS", earlier.codeName());
+  }
+
+  @Test
+  void sizeClassesOfPinnedBuffers() {
+    assertEquals(0, PinnedPool.sizeClass(0));
+    assertEquals(4096, PinnedPool.sizeClass(1));
+    assertEquals(4096, PinnedPool.sizeClass(4096));
+    assertEquals(8192, PinnedPool.sizeClass(4097));
+    assertEquals(1 << 20, PinnedPool.sizeClass(1 << 20));
+    assertEquals(5 << 18, PinnedPool.sizeClass((1 << 20) + 1));
+    assertEquals(7L << 30, PinnedPool.sizeClass((6L << 30) + 1));
+    for (long bytes = 1; bytes < 1L << 40; bytes = bytes * 3 / 2 + 1) {
+      long size = PinnedPool.sizeClass(bytes);
+      assertTrue(size >= bytes, () -> "class too small");
+      assertTrue(size <= Math.max(4096, bytes + bytes / 4 + 4096), () -> "class too large");
+      assertEquals(size, PinnedPool.sizeClass(size));
+    }
+  }
+}

@@ -1,0 +1,196 @@
+package org.tilespark.kernels.device;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.HostTransposer;
+import org.tilespark.kernels.Transposer;
+import org.tilespark.kernels.TransposerContract;
+import org.tilespark.kernels.plan.TransposeProblem;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+
+class DeviceTransposerIT extends TransposerContract {
+  private CudaDevice device;
+  private DeviceTransposer transposer;
+
+  @BeforeAll
+  void open() {
+    DeviceProbe probe = DeviceProbe.run();
+    Assumptions.assumeTrue(probe.available(), probe::reason);
+    device = CudaDevice.open(0);
+    transposer = new DeviceTransposer(device);
+  }
+
+  @AfterAll
+  void close() {
+    if (device == null) {
+      return;
+    }
+    transposer.close();
+    transposer.close();
+    long deviceBytes = device.liveDeviceBytes();
+    long pinnedBytes = device.livePinnedBytes();
+    device.close();
+    assertEquals(0, deviceBytes, "device bytes alive");
+    assertEquals(0, pinnedBytes, "pinned bytes alive");
+  }
+
+  @Override
+  protected Transposer transposer() {
+    return transposer;
+  }
+
+  /** Offsets inside larger buffers, at every alignment, with guards on both sides. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4, 8, 16})
+  void offsetsInsideBuffers(int width) {
+    Object[][] problems = {
+      {Shape.of(67, 129), Permutation.of(1, 0)},
+      {Shape.of(5, 33, 64), Permutation.of(1, 0, 2)},
+      {Shape.of(5, 33, 2), Permutation.of(1, 0, 2)},
+      {Shape.of(3, 40, 41), Permutation.of(0, 2, 1)},
+      {Shape.of(31, 17), Permutation.identity(2)},
+    };
+    for (Object[] each : problems) {
+      TransposeProblem problem =
+          new TransposeProblem((Shape) each[0], (Permutation) each[1], width);
+      for (int shift = 0; shift < 3; shift++) {
+        insideBuffers(problem, 64 + (long) shift * width, 64 + (2L - shift) * width);
+      }
+    }
+  }
+
+  private void insideBuffers(TransposeProblem problem, long inOffset, long outOffset) {
+    int bytes = Math.toIntExact(problem.bytes());
+    int room = bytes + 256;
+    byte[] in = new byte[room];
+    new SplittableRandom(bytes).nextBytes(in);
+    byte[] expected = new byte[room];
+    java.util.Arrays.fill(expected, (byte) 0x5A);
+    try (HostTransposer host = new HostTransposer()) {
+      host.transpose(
+          problem,
+          HostMemory.ofArray(in).slice(inOffset, bytes),
+          HostMemory.ofArray(expected).slice(outOffset, bytes));
+    }
+    byte[] actual = new byte[room];
+    try (PinnedBuffer pinned = device.allocatePinned(room);
+        CudaStream stream = device.newStream();
+        DeviceBuffer source = device.allocate(room, stream);
+        DeviceBuffer target = device.allocate(room, stream)) {
+      HostMemory.ofArray(in).copyTo(pinned.memory());
+      stream.upload(pinned.memory(), source, 0);
+      stream.fill(target, (byte) 0x5A);
+      transposer.enqueue(problem, source, inOffset, target, outOffset, stream);
+      stream.download(target, 0, pinned.memory());
+      stream.synchronize();
+      pinned.memory().copyTo(HostMemory.ofArray(actual));
+    }
+    assertArrayEquals(expected, actual, () -> problem + " at " + inOffset + ", " + outOffset);
+  }
+
+  @Test
+  void badOffsetsAreRefusedBeforeAnyWork() {
+    TransposeProblem problem = new TransposeProblem(Shape.of(8, 8), Permutation.of(1, 0), 4);
+    try (CudaStream stream = device.newStream();
+        DeviceBuffer a = device.allocate(1024, stream);
+        DeviceBuffer b = device.allocate(256, stream)) {
+      Exception e =
+          assertThrows(
+              IllegalArgumentException.class,
+              () -> transposer.enqueue(problem, a, 2, b, 0, stream));
+      assertEquals("Offsets 2 and 0; expected multiples of the width 4", e.getMessage());
+      assertThrows(
+          IndexOutOfBoundsException.class, () -> transposer.enqueue(problem, a, 0, b, 4, stream));
+      e =
+          assertThrows(
+              IllegalArgumentException.class,
+              () -> transposer.enqueue(problem, a, 0, a, 128, stream));
+      assertTrue(e.getMessage().startsWith("Input and output overlap: 256 bytes"));
+      transposer.enqueue(problem, a, 0, a, 256, stream);
+    }
+  }
+
+  @Test
+  void severalThreadsShareOneDevice() throws Exception {
+    ExecutorService threads = Executors.newFixedThreadPool(8);
+    try {
+      List<Future<?>> results = new ArrayList<>();
+      for (int i = 0; i < 64; i++) {
+        int rows = 100 + 37 * (i % 7);
+        int cols = 900 - 53 * (i % 11);
+        int width = 1 << i % 5;
+        results.add(
+            threads.submit(
+                () -> {
+                  TransposeProblem problem =
+                      new TransposeProblem(Shape.of(rows, cols), Permutation.of(1, 0), width);
+                  byte[] in = new byte[Math.toIntExact(problem.bytes())];
+                  new SplittableRandom(rows).nextBytes(in);
+                  byte[] expected = new byte[in.length];
+                  byte[] actual = new byte[in.length];
+                  try (HostTransposer host = new HostTransposer()) {
+                    host.transpose(problem, HostMemory.ofArray(in), HostMemory.ofArray(expected));
+                  }
+                  transposer.transpose(problem, HostMemory.ofArray(in), HostMemory.ofArray(actual));
+                  assertArrayEquals(expected, actual, problem::toString);
+                }));
+      }
+      for (Future<?> result : results) {
+        result.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  /** More than 2^32 bytes, so that offsets need 64 bits; values are checked at sampled places. */
+  @Test
+  void arraysBeyondFourGibibytes() {
+    long rows = 65_537;
+    long cols = 70_001;
+    TransposeProblem problem = new TransposeProblem(Shape.of(rows, cols), Permutation.of(1, 0), 1);
+    Assumptions.assumeTrue(
+        device.memoryInfo().freeBytes() > 3 * problem.bytes(), "too little device memory");
+    try (PinnedBuffer pinned = device.allocatePinned(1 << 20);
+        CudaStream stream = device.newStream();
+        DeviceBuffer source = device.allocate(problem.bytes(), stream);
+        DeviceBuffer target = device.allocate(problem.bytes(), stream)) {
+      stream.fill(source, (byte) 0);
+      stream.fill(target, (byte) 1);
+      // One marked piece near the end of the input: row rows - 2, columns cols - 300 on.
+      int marked = 256;
+      HostMemory mark = pinned.memory().slice(0, marked);
+      for (int k = 0; k < marked; k++) {
+        HostMemory.unsafe().putByte(mark.offset() + k, (byte) (k | 1));
+      }
+      stream.upload(mark, source, (rows - 2) * cols + cols - 300);
+      transposer.enqueue(problem, source, 0, target, 0, stream);
+      HostMemory found = pinned.memory().slice(4096, 4096);
+      for (int k = 0; k < marked; k += 51) {
+        long at = (cols - 300 + k) * rows + rows - 2;
+        stream.download(target, at - 1, found.slice(k, 3));
+        stream.synchronize();
+        assertEquals(0, HostMemory.unsafe().getByte(found.offset() + k));
+        assertEquals((byte) (k | 1), HostMemory.unsafe().getByte(found.offset() + k + 1));
+        assertEquals(0, HostMemory.unsafe().getByte(found.offset() + k + 2));
+      }
+    }
+  }
+}
