@@ -1,0 +1,98 @@
+package org.tilespark.examples;
+
+import java.io.PrintStream;
+import java.util.Arrays;
+import org.apache.spark.SparkConf;
+import org.apache.spark.sql.SparkSession;
+import org.tilespark.spark.TileSparkConf;
+import org.tilespark.spark.TileSparkExtensions;
+import org.tilespark.spark.TileSparkPlugin;
+
+/** What all jobs share: arguments in, a session with tilespark in it, an exit status out. */
+public final class ExampleJob {
+  /** The exit status of a job whose answer is right. */
+  public static final int RIGHT = 0;
+
+  /** The exit status of a job that failed, or found its answer wrong. */
+  public static final int FAILED = 1;
+
+  /** The exit status after wrong arguments. */
+  public static final int WRONG_ARGUMENTS = 2;
+
+  private ExampleJob() {}
+
+  /** A job. */
+  @FunctionalInterface
+  public interface Body {
+    /**
+     * Runs in a session.
+     *
+     * @return true if the answer is right
+     */
+    boolean run(SparkSession spark, JobArguments arguments, PrintStream out) throws Exception;
+  }
+
+  /** Runs a job on the standard streams; returns its exit status. */
+  public static int run(JobArguments.Usage usage, String[] args, Body job) {
+    return run(usage, args, job, System.out, System.err);
+  }
+
+  static int run(
+      JobArguments.Usage usage, String[] args, Body job, PrintStream out, PrintStream err) {
+    if (Arrays.asList(args).contains("--help")) {
+      out.print(usage.text());
+      return RIGHT;
+    }
+    JobArguments arguments;
+    try {
+      arguments = JobArguments.parse(usage, args);
+    } catch (IllegalArgumentException e) {
+      err.println("error: " + e.getMessage());
+      err.print(usage.text());
+      return WRONG_ARGUMENTS;
+    }
+    String name = usage.line().split(" ", 2)[0];
+    try (SparkSession spark = session("tilespark " + name, arguments)) {
+      return job.run(spark, arguments, out) ? RIGHT : FAILED;
+    } catch (IllegalArgumentException e) { // wrong input: the message says it all
+      err.println("error: " + e.getMessage());
+      return FAILED;
+    } catch (Exception e) {
+      err.println("error: the job failed");
+      e.printStackTrace(err);
+      return FAILED;
+    }
+  }
+
+  /**
+   * The session, with tilespark in it. An application of yours need not do this: its
+   * spark-defaults.conf, or spark-submit's {@code --conf}, says {@code
+   * spark.sql.extensions=org.tilespark.spark.TileSparkExtensions} and {@code
+   * spark.plugins=org.tilespark.spark.TileSparkPlugin}.
+   */
+  private static SparkSession session(String name, JobArguments arguments) {
+    SparkConf submitted = new SparkConf();
+    SparkSession.Builder builder =
+        SparkSession.builder()
+            .appName(name)
+            .config(
+                "spark.sql.extensions",
+                with(submitted.get("spark.sql.extensions", ""), TileSparkExtensions.class))
+            .config(
+                "spark.plugins", with(submitted.get("spark.plugins", ""), TileSparkPlugin.class));
+    arguments
+        .option("backend")
+        .ifPresent(backend -> builder.config(TileSparkConf.BACKEND.name(), backend));
+    return builder.getOrCreate();
+  }
+
+  /** A list of class names, with ours in it. */
+  private static String with(String classNames, Class<?> ours) {
+    if (classNames.isBlank()) {
+      return ours.getName();
+    }
+    return Arrays.asList(classNames.split("\\s*,\\s*")).contains(ours.getName())
+        ? classNames
+        : classNames + "," + ours.getName();
+  }
+}

@@ -1,0 +1,232 @@
+package org.tilespark.examples;
+
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Consumer;
+import java.util.stream.Collectors;
+import org.tilespark.spark.planner.Backend;
+
+/**
+ * The command line of a job: words in a fixed order, and options as {@code --name value} or {@code
+ * --name=value}. Immutable.
+ */
+public final class JobArguments {
+  private final List<String> words;
+  private final Map<String, String> options;
+
+  private JobArguments(List<String> words, Map<String, String> options) {
+    this.words = List.copyOf(words);
+    this.options = Map.copyOf(options);
+  }
+
+  /**
+   * One option of a job.
+   *
+   * @param name without the leading dashes
+   * @param required true if the job cannot go without it
+   * @param flag true if it takes no value
+   * @param check throws an {@link IllegalArgumentException} that says what is wrong with a value
+   */
+  public record Option(String name, boolean required, boolean flag, Consumer<String> check) {
+    /** {@code --backend auto|gpu|cpu}. */
+    public static final Option BACKEND = checked("backend", Option::checkBackend);
+
+    /** {@code --seed N}: makes a random sample the same again. */
+    public static final Option SEED = checked("seed", Long::parseLong);
+
+    /** An option whose value somebody else checks. */
+    public static Option text(String name) {
+      return checked(name, text -> {});
+    }
+
+    /** An option whose value is checked before anything starts. */
+    public static Option checked(String name, Consumer<String> check) {
+      return new Option(name, false, false, check);
+    }
+
+    /** A checked option that must be given. */
+    public static Option required(String name, Consumer<String> check) {
+      return new Option(name, true, false, check);
+    }
+
+    /** An option without a value. */
+    public static Option flag(String name) {
+      return new Option(name, false, true, text -> {});
+    }
+
+    private static void checkBackend(String text) {
+      for (Backend backend : Backend.values()) {
+        if (backend.name().toLowerCase(Locale.ROOT).equals(text)) {
+          return;
+        }
+      }
+      throw new IllegalArgumentException("expected auto, gpu or cpu");
+    }
+  }
+
+  /**
+   * What a job understands.
+   *
+   * @param line how it is called
+   * @param help what it does, and its options
+   * @param words names of the words, all of which must be given
+   * @param options its options
+   */
+  public record Usage(String line, String help, List<String> words, List<Option> options) {
+    /** As the user reads it. */
+    public String text() {
+      return "usage: " + line + "\n\n" + help;
+    }
+
+    private Option option(String name) {
+      return options.stream()
+          .filter(option -> option.name().equals(name))
+          .findFirst()
+          .orElseThrow(
+              () ->
+                  new IllegalArgumentException(
+                      "There is no option --"
+                          + name
+                          + "; expected one of "
+                          + options.stream()
+                              .map(option -> "--" + option.name())
+                              .collect(Collectors.joining(", "))));
+    }
+  }
+
+  /**
+   * Reads a command line.
+   *
+   * @throws IllegalArgumentException if it is not as {@code usage} says; says what is wrong
+   */
+  public static JobArguments parse(Usage usage, String[] args) {
+    List<String> words = new ArrayList<>();
+    Map<String, String> options = new LinkedHashMap<>();
+    for (int i = 0; i < args.length; i++) {
+      if (!args[i].startsWith("--")) {
+        words.add(args[i]);
+        continue;
+      }
+      String[] nameAndValue = args[i].substring(2).split("=", 2);
+      Option option = usage.option(nameAndValue[0]);
+      String value;
+      if (option.flag()) {
+        value = "true";
+      } else if (nameAndValue.length == 2) {
+        value = nameAndValue[1];
+      } else if (++i < args.length) {
+        value = args[i];
+      } else {
+        throw new IllegalArgumentException("Option --" + option.name() + " has no value");
+      }
+      if (options.put(option.name(), value) != null) {
+        throw new IllegalArgumentException("Option --" + option.name() + " is given twice");
+      }
+      check(option, value);
+    }
+    if (words.size() != usage.words().size()) {
+      throw new IllegalArgumentException(
+          "Found "
+              + words.size()
+              + " arguments "
+              + words
+              + "; expected "
+              + usage.words().size()
+              + ": "
+              + String.join(" ", usage.words()));
+    }
+    for (Option option : usage.options()) {
+      if (option.required() && !options.containsKey(option.name())) {
+        throw new IllegalArgumentException("Option --" + option.name() + " is missing");
+      }
+    }
+    return new JobArguments(words, options);
+  }
+
+  private static void check(Option option, String value) {
+    try {
+      option.check().accept(value);
+    } catch (IllegalArgumentException e) {
+      String reason = e instanceof NumberFormatException ? "expected a number" : e.getMessage();
+      throw new IllegalArgumentException(
+          "Option --" + option.name() + " is '" + value + "': " + reason, e);
+    }
+  }
+
+  /** The value of an option, if it is given. */
+  public Optional<String> option(String name) {
+    return Optional.ofNullable(options.get(name));
+  }
+
+  /** True if a flag is given. */
+  public boolean flag(String name) {
+    return options.containsKey(name);
+  }
+
+  /** An option under the name that Spark knows it by; empty if it is not given. */
+  public Map<String, String> given(String name, String sparkName) {
+    return option(name).map(value -> Map.of(sparkName, value)).orElse(Map.of());
+  }
+
+  /** The seed that is given, or a new one. */
+  public long seed() {
+    return option("seed").map(Long::parseLong).orElseGet(ThreadLocalRandom.current()::nextLong);
+  }
+
+  /**
+   * The file that a word names, to be read.
+   *
+   * @throws IllegalArgumentException if there is no such file on a path this machine mounts
+   */
+  public Path inputFile(int word) {
+    Path file = path(words.get(word));
+    if (!Files.isRegularFile(file)) {
+      throw new IllegalArgumentException("There is no file " + file);
+    }
+    return file;
+  }
+
+  /**
+   * The file that a word names, to be written.
+   *
+   * @throws IllegalArgumentException if it is {@code input}, which the check reads afterwards
+   */
+  public Path outputFile(int word, Path input) {
+    Path file = path(words.get(word));
+    try {
+      if (Files.exists(file) && Files.isSameFile(file, input)) {
+        throw new IllegalArgumentException(
+            file + " is both input and output; the check needs both, choose another output");
+      }
+    } catch (java.io.IOException e) {
+      throw new java.io.UncheckedIOException("Cannot look at " + file + ": " + e.getMessage(), e);
+    }
+    return file;
+  }
+
+  /** The path as Spark takes it, whatever file system is its default. */
+  public static String uri(Path file) {
+    return "file://" + file.toAbsolutePath();
+  }
+
+  private static Path path(String text) {
+    if (text.startsWith("file:")) {
+      return Path.of(URI.create(text).getPath()).toAbsolutePath().normalize();
+    }
+    if (text.matches("[A-Za-z][A-Za-z0-9+.-]+://.*")) {
+      throw new IllegalArgumentException(
+          text
+              + " is not on a local or shared POSIX path; this job writes there, and reads both"
+              + " files by its own means to check its answer");
+    }
+    return Path.of(text).toAbsolutePath().normalize();
+  }
+}

@@ -1,0 +1,125 @@
+package org.tilespark.examples;
+
+import java.io.PrintStream;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.types.StructField;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.exec.PermuteBlocksExec;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.npy.NpyType;
+
+/** What a job tells its user, one line per step. */
+public final class JobReport {
+  private final PrintStream out;
+
+  /** A report on a stream. */
+  public JobReport(PrintStream out) {
+    this.out = out;
+  }
+
+  /** What was read: the array, its columns' type, and the blocks that Spark made of it. */
+  void read(Path file, Dataset<Row> blocks) {
+    StructField values = values(blocks);
+    ArrayMetadata known = ArrayMetadata.of(values.metadata());
+    line(
+        "read",
+        "%s: %s, %,d bytes of values",
+        file,
+        array(blocks),
+        Math.multiplyExact(extents(blocks).elements(), (long) type(blocks).elementBytes()));
+    line(
+        "blocks",
+        "%,d of %s at most, values %s%s, in %d partitions",
+        blocks.count(), // reads no values
+        known.blockShape(rank(blocks)).map(JobReport::text).orElse("unknown shape"),
+        values.dataType().sql(),
+        Arrays.asList(blocks.columns()).contains(BlockKind.IMAG) ? " and imag" : "",
+        execution(blocks).toRdd().getNumPartitions());
+  }
+
+  /** Who computes, and why, as the physical plan says it. */
+  public void backend(Dataset<Row> result) {
+    line(
+        "backend",
+        "%s",
+        permute(execution(result).executedPlan())
+            .map(PermuteBlocksExec::backend)
+            .map(
+                choice ->
+                    choice.requested().name().toLowerCase(Locale.ROOT) + " -> " + choice.expected())
+            .orElse("none: the optimizer found nothing to compute"));
+  }
+
+  /** What was written, and how fast. */
+  void wrote(Path file, Dataset<Row> blocks, long elapsedNanos) {
+    long bytes = Math.multiplyExact(extents(blocks).elements(), 2L * type(blocks).elementBytes());
+    line("wrote", "%s: %s", file, array(blocks));
+    line(
+        "time",
+        "%.2f s, %.3f GB/s: reading, computing and writing, %,d bytes of values in both files; the"
+            + " first run of a JVM",
+        elapsedNanos / 1e9,
+        bytes / (double) elapsedNanos,
+        bytes);
+  }
+
+  /** What the check found. */
+  void check(SampleCheck check) {
+    line("check", "%s", check);
+  }
+
+  /** One line: a label and what there is to say. */
+  public void line(String label, String format, Object... arguments) {
+    out.printf(Locale.ROOT, "%-10s %s%n", label, String.format(Locale.ROOT, format, arguments));
+  }
+
+  private static Optional<PermuteBlocksExec> permute(SparkPlan plan) {
+    if (plan instanceof PermuteBlocksExec node) {
+      return Optional.of(node);
+    }
+    return ScalaInterop.<SparkPlan>list(plan.children()).stream()
+        .map(JobReport::permute)
+        .flatMap(Optional::stream)
+        .findFirst();
+  }
+
+  private static org.apache.spark.sql.execution.QueryExecution execution(Dataset<Row> df) {
+    return ((org.apache.spark.sql.classic.Dataset<Row>) df).queryExecution();
+  }
+
+  /** As numpy would say it: {@code uint8 (10000, 784)}. */
+  private static String array(Dataset<Row> blocks) {
+    return type(blocks).numpyName() + " " + text(extents(blocks));
+  }
+
+  private static NpyType type(Dataset<Row> blocks) {
+    return NpyType.byName(ArrayMetadata.of(values(blocks).metadata()).fileType().orElseThrow());
+  }
+
+  private static Shape extents(Dataset<Row> blocks) {
+    return ArrayMetadata.of(values(blocks).metadata()).extents(rank(blocks)).orElseThrow();
+  }
+
+  private static int rank(Dataset<Row> blocks) {
+    return Arrays.asList(blocks.columns()).contains("z") ? 3 : 2;
+  }
+
+  private static StructField values(Dataset<Row> blocks) {
+    return blocks.schema().apply(BlockKind.VALUES);
+  }
+
+  private static String text(Shape shape) {
+    return Arrays.stream(shape.toArray())
+        .mapToObj(Long::toString)
+        .collect(Collectors.joining(", ", "(", ")"));
+  }
+}
