@@ -1,6 +1,7 @@
 package org.tilespark.spark.exec;
 
 import java.io.Serializable;
+import java.util.List;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Permutation;
@@ -21,7 +22,7 @@ import org.tilespark.spark.BlockSchema;
  */
 record PermuteSpec(
     BlockSchema blocks,
-    int[] inputOrdinals,
+    List<Integer> inputOrdinals,
     StructType inputSchema,
     Permutation permutation,
     Shape extents,
@@ -31,7 +32,7 @@ record PermuteSpec(
 
   /** Count of columns of the output. */
   int columns() {
-    return inputOrdinals.length;
+    return inputOrdinals.size();
   }
 
   /** Positions of the columns that are only carried through. */
@@ -43,6 +44,6 @@ record PermuteSpec(
 
   /** The block columns by ordinal, for reading the child's rows. */
   BlockSchema inputBlocks() {
-    return blocks.mapped(position -> inputOrdinals[position]);
+    return blocks.mapped(position -> inputOrdinals.get(position));
   }
 }
