@@ -6,6 +6,7 @@ import java.util.Deque;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.ReferenceManager;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaEvent;
@@ -154,19 +155,37 @@ public final class DevicePermutePipeline implements PermutePipeline {
     }
   }
 
-  /** Pinned bytes that go to one place of a plane's device buffer; holds a reference to them. */
-  private static final class Upload {
-    private final ArrowBuf owner;
+  /** Pinned bytes that go to one place of a plane's device buffer. */
+  private static final class Upload implements AutoCloseable {
+    private final ReferenceManager source;
+    private final ArrowBuf held;
     private final long address;
     private final long toBytes;
     private long bytes;
 
-    private Upload(ArrowBuf owner, long address, long toBytes, long bytes) {
-      this.owner = owner;
+    /**
+     * Shares {@code owner} with {@code allocator}, so that it outlives the allocator it came from:
+     * an upstream operator may be closed before this batch is done.
+     */
+    private Upload(
+        ArrowBuf owner, BufferAllocator allocator, long address, long toBytes, long bytes) {
+      this.source = owner.getReferenceManager();
+      this.held = source.retain(owner, allocator);
       this.address = address;
       this.toBytes = toBytes;
       this.bytes = bytes;
-      owner.getReferenceManager().retain();
+    }
+
+    /** True if {@code more} bytes at {@code at} in {@code owner} lie right behind these. */
+    private boolean extend(ArrowBuf owner, long at, long more) {
+      boolean follows = source == owner.getReferenceManager() && address + bytes == at;
+      bytes += follows ? more : 0;
+      return follows;
+    }
+
+    @Override
+    public void close() {
+      held.close();
     }
   }
 
@@ -222,14 +241,8 @@ public final class DevicePermutePipeline implements PermutePipeline {
     private void send(int plane, ArrowBuf owner, long address, long bytes) {
       List<Upload> list = uploads.get(plane);
       Upload last = list.isEmpty() ? null : list.get(list.size() - 1);
-      boolean follows =
-          last != null
-              && last.owner.getReferenceManager() == owner.getReferenceManager()
-              && last.address + last.bytes == address;
-      if (follows) {
-        last.bytes += bytes;
-      } else {
-        list.add(new Upload(owner, address, usedBytes, bytes));
+      if (last == null || !last.extend(owner, address, bytes)) {
+        list.add(new Upload(owner, allocator, address, usedBytes, bytes));
       }
     }
 
@@ -282,7 +295,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
       Buffers.close(outputs);
       outputs = List.of();
       for (List<Upload> list : uploads) {
-        list.forEach(upload -> upload.owner.getReferenceManager().release());
+        list.forEach(Upload::close);
         list.clear();
       }
       for (int p = 0; p < staging.length; p++) {

@@ -2,6 +2,7 @@ package org.tilespark.arrow;
 
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
+import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.plan.TransposeProblem;
 
 /**
@@ -22,7 +23,7 @@ public interface PermutePipeline extends AutoCloseable {
    * @param owner the Arrow buffer that holds {@code values}, or null if they lie in memory that is
    *     only valid during {@link #add}; lets a device read a pinned buffer without a copy
    */
-  record Plane(org.tilespark.kernels.HostMemory values, ArrowBuf owner) {}
+  record Plane(HostMemory values, ArrowBuf owner) {}
 
   /** Batches that may be submitted and not yet taken. */
   int capacity();

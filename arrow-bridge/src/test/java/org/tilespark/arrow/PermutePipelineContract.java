@@ -116,6 +116,24 @@ abstract class PermutePipelineContract {
   }
 
   @Test
+  void upstreamMayBeClosedBeforeTheBatchIsDone() {
+    TransposeProblem problem = problem(8, Permutation.of(1, 0), 64, 32);
+    byte[] in = new byte[(int) problem.bytes()];
+    new Random(2).nextBytes(in);
+    try (BufferAllocator upstream = memory().newChild("upstream");
+        ArrowBuf source = upstream.buffer(problem.bytes())) {
+      source.setBytes(0, in);
+      pipeline.begin(1, problem.bytes());
+      pipeline.add(
+          problem,
+          List.of(
+              new Plane(HostMemory.ofAddress(source.memoryAddress(), problem.bytes()), source)));
+      pipeline.submit();
+    }
+    assertTaken(List.of(permuted(problem, in)), "upstream closed");
+  }
+
+  @Test
   void closingWithBatchesUnderWayFreesThem() {
     TransposeProblem problem = problem(8, Permutation.of(1, 2, 0), 9, 8, 7);
     for (int i = 0; i < pipeline.capacity(); i++) {

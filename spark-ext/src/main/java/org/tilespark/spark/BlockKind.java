@@ -5,6 +5,7 @@ import java.util.Locale;
 import org.tilespark.layout.Permutation;
 
 /** The two kinds of blocks, with the names of their columns. */
+@SuppressWarnings("ImmutableEnumChecker") // its lists are List.of
 public enum BlockKind {
   /** Blocks of a matrix: {@code row, col, rows, cols, values[, imag]}. */
   MATRIX(List.of("row", "col"), List.of("rows", "cols")),

@@ -5,6 +5,7 @@ import java.util.Set;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.TaskContext;
+import org.apache.spark.util.TaskCompletionListener;
 
 /**
  * Lets a limited number of tasks use the device at a time. A task attempt takes one turn, however
@@ -46,7 +47,7 @@ public final class GpuTurns {
       holders.add(id);
     }
     task.addTaskCompletionListener(
-        new org.apache.spark.util.TaskCompletionListener() {
+        new TaskCompletionListener() {
           @Override
           public void onTaskCompletion(TaskContext context) {
             giveBack(id);

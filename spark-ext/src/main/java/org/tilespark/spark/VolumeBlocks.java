@@ -40,8 +40,8 @@ public final class VolumeBlocks {
    * the stated extents, overlaps and holes. Values are not moved between executors.
    *
    * @param df blocks; columns that are none of a block's own tell several arrays apart
-   * @return {@code code, block, found, expected}, all STRING; lazy; no rows if the data is good. The
-   *     codes are listed at {@link BlockValidator}
+   * @return {@code code, block, found, expected}, all STRING; lazy; no rows if the data is good.
+   *     The codes are listed at {@link BlockValidator}
    */
   public static Dataset<Row> validate(Dataset<Row> df) {
     return BlockValidator.validate(df, BlockKind.VOLUME);

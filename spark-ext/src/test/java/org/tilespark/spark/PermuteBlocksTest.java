@@ -191,6 +191,27 @@ class PermuteBlocksTest extends SparkTest {
   }
 
   @Test
+  void abandonedAndFailedQueriesFreeTheirMemory(@TempDir Path dir) throws InterruptedException {
+    TestArray array = TestArray.matrix(ElementType.FLOAT32, 256, 256, 8, 8);
+    String file = dir.resolve("m.npy").toString();
+    array.toDataFrame(spark, 4).drop("tag").write().format("npy").save(file);
+    Dataset<Row> read = spark.read().format("npy").option("blockShape", "8,8").load(file);
+    with(
+        Map.of(TileSparkConf.BATCH_SIZE.name(), "2k"),
+        () -> {
+          Dataset<Row> transposed = MatrixBlocks.transpose(read);
+          assertEquals(1, transposed.limit(1).collectAsList().size());
+          assertFails(
+              () ->
+                  transposed
+                      .where("IF(row = 64, raise_error('downstream'), size(values)) > 0")
+                      .collectAsList(),
+              "downstream");
+        });
+    nothingIsAlive();
+  }
+
+  @Test
   void emptyFramesGiveEmptyFrames() {
     Dataset<Row> none =
         spark.createDataFrame(List.of(), TestArray.matrix(ElementType.INT8, 1, 1, 1, 1).schema());

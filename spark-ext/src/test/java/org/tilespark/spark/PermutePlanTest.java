@@ -71,7 +71,8 @@ class PermutePlanTest extends SparkTest {
     Dataset<Row> values = MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2)).select("values");
     String plan = optimized(values);
     assertTrue(plan.contains("PermuteBlocks"), plan);
-    assertFalse(plan.substring(plan.indexOf("PermuteBlocks")).split("\n")[1].contains("tag"), plan);
+    assertFalse(
+        plan.substring(plan.indexOf("PermuteBlocks")).split("\n", -1)[1].contains("tag"), plan);
   }
 
   @Test

@@ -19,6 +19,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.unsafe.Platform;
+import org.tilespark.arrow.BlockVectors;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
@@ -155,8 +156,8 @@ final class BlockRows implements Iterator<InternalRow> {
 
   /** Writes one array in {@link UnsafeArrayData}'s form; returns its length in bytes. */
   private long writeArray(ListVector list, long at) {
-    HostMemory values = org.tilespark.arrow.BlockVectors.values(list, index);
-    int n = org.tilespark.arrow.BlockVectors.length(list, index);
+    HostMemory values = BlockVectors.values(list, index);
+    int n = BlockVectors.length(list, index);
     long header = UnsafeArrayData.calculateHeaderPortionInBytes(n);
     long start = Platform.BYTE_ARRAY_OFFSET + at;
     Platform.setMemory(bytes, start, header, (byte) 0);
@@ -170,10 +171,10 @@ final class BlockRows implements Iterator<InternalRow> {
   }
 
   private long arrayBytes(ListVector list) {
-    int n = org.tilespark.arrow.BlockVectors.length(list, index);
+    int n = BlockVectors.length(list, index);
     return roundUp(
         UnsafeArrayData.calculateHeaderPortionInBytes((long) n)
-            + org.tilespark.arrow.BlockVectors.values(list, index).bytes());
+            + BlockVectors.values(list, index).bytes());
   }
 
   private static long roundUp(long size) {

@@ -1,6 +1,7 @@
 package org.tilespark.spark.exec;
 
 import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.vector.BaseFixedWidthVector;
 import org.apache.arrow.vector.complex.ListVector;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -22,11 +23,6 @@ import org.tilespark.layout.ElementType;
 record BlockValues(HostMemory values, ArrowBuf owner) {
   private static final int WORD_BYTES = 8;
 
-  /** Elements of an array. */
-  static int length(ArrayData array) {
-    return array.numElements();
-  }
-
   /** The values of an array from a row; it holds no nulls. */
   static BlockValues of(ArrayData array, ElementType type) {
     if (array instanceof UnsafeArrayData unsafe) {
@@ -44,7 +40,7 @@ record BlockValues(HostMemory values, ArrowBuf owner) {
   static ListVector arrowList(ColumnVector column) {
     return column instanceof ArrowColumnVector arrow
             && arrow.getValueVector() instanceof ListVector list
-            && list.getDataVector() instanceof org.apache.arrow.vector.BaseFixedWidthVector
+            && list.getDataVector() instanceof BaseFixedWidthVector
         ? list
         : null;
   }

@@ -29,7 +29,7 @@ final class CarriedColumns {
       fields[i] = spec.inputSchema().fields()[positions[i]];
       references.add(
           new BoundReference(
-              spec.inputOrdinals()[positions[i]], fields[i].dataType(), fields[i].nullable()));
+              spec.inputOrdinals().get(positions[i]), fields[i].dataType(), fields[i].nullable()));
     }
     this.schema = new StructType(fields);
     this.projection = UnsafeProjection.create(ScalaInterop.<Expression>seq(references));

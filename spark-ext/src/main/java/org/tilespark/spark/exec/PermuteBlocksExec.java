@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.Permutation;
@@ -139,7 +140,7 @@ public final class PermuteBlocksExec extends SparkPlan {
       types.add(
           blocks.planes().contains(i)
               ? ArrowColumnVector.class.getName()
-              : org.apache.spark.sql.execution.vectorized.OnHeapColumnVector.class.getName());
+              : OnHeapColumnVector.class.getName());
     }
     return Option.apply(ScalaInterop.seq(types));
   }
@@ -194,22 +195,23 @@ public final class PermuteBlocksExec extends SparkPlan {
   private PermuteSpec spec() {
     PermutedColumns columns = columns();
     List<Attribute> childOutput = ScalaInterop.list(child.output());
-    int[] inputOrdinals = new int[columns.inputs().size()];
-    for (int i = 0; i < inputOrdinals.length; i++) {
-      inputOrdinals[i] = PermutedColumns.indexOf(childOutput, columns.inputs().get(i));
-      if (inputOrdinals[i] < 0) {
+    List<Integer> inputOrdinals = new ArrayList<>();
+    for (Attribute input : columns.inputs()) {
+      int ordinal = PermutedColumns.indexOf(childOutput, input);
+      if (ordinal < 0) {
         throw new IllegalStateException(
             "PermuteBlocks reads "
-                + columns.inputs().get(i)
+                + input
                 + ", its child gives "
                 + childOutput
                 + "; please report this with the plan:\n"
                 + this);
       }
+      inputOrdinals.add(ordinal);
     }
     return new PermuteSpec(
         columns.blocks(),
-        inputOrdinals,
+        List.copyOf(inputOrdinals),
         PermutedColumns.schema(columns.inputs()),
         permutation,
         extents.isEmpty() ? null : extents.get(),

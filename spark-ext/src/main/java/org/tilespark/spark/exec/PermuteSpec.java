@@ -1,6 +1,8 @@
 package org.tilespark.spark.exec;
 
 import java.io.Serializable;
+import java.util.List;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -20,7 +22,7 @@ import org.tilespark.spark.BlockSchema;
  */
 record PermuteSpec(
     BlockSchema blocks,
-    int[] inputOrdinals,
+    List<Integer> inputOrdinals,
     StructType inputSchema,
     Permutation permutation,
     Shape extents,
@@ -30,18 +32,18 @@ record PermuteSpec(
 
   /** Count of columns of the output. */
   int columns() {
-    return inputOrdinals.length;
+    return inputOrdinals.size();
   }
 
   /** Positions of the columns that are only carried through. */
   int[] carried() {
-    return java.util.stream.IntStream.range(0, columns())
+    return IntStream.range(0, columns())
         .filter(position -> !blocks.blockColumns().contains(position))
         .toArray();
   }
 
   /** The block columns by ordinal, for reading the child's rows. */
   BlockSchema inputBlocks() {
-    return blocks.mapped(position -> inputOrdinals[position]);
+    return blocks.mapped(position -> inputOrdinals.get(position));
   }
 }

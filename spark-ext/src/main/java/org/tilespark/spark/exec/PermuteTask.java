@@ -7,6 +7,7 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.ArrowMemory;
 import org.tilespark.arrow.DevicePermutePipeline;
 import org.tilespark.arrow.HostPermutePipeline;
@@ -82,7 +83,7 @@ final class PermuteTask<T>
   }
 
   /** What a task owns, freed in the order users-before-used. */
-  private static final class Resources implements org.apache.spark.util.TaskCompletionListener {
+  private static final class Resources implements TaskCompletionListener {
     private final BufferAllocator allocator;
     private PermutePipeline pipeline;
     private PermuteIterator iterator;

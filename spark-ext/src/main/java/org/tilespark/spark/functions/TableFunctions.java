@@ -14,6 +14,7 @@ import org.tilespark.spark.plans.BlockPlans;
 import scala.Tuple3;
 
 /** The SQL table functions: name, signature, meaning and plan, in one table. */
+@SuppressWarnings("ImmutableEnumChecker") // its lists are List.of, its functions stateless
 public enum TableFunctions {
   MATRIX_TRANSPOSE(
       "matrix_transpose",
@@ -79,7 +80,17 @@ public enum TableFunctions {
         new Tuple3<>(
             new FunctionIdentifier(sqlName),
             new ExpressionInfo(
-                TableFunctions.class.getName(), null, sqlName, usage + " - " + doc, ""),
+                TableFunctions.class.getName(),
+                null,
+                sqlName,
+                usage + " - " + doc,
+                "",
+                "",
+                "",
+                "table_funcs",
+                "",
+                "",
+                "scala_udf"),
             ScalaInterop.function(this::build)));
   }
 

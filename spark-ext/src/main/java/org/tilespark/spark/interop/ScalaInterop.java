@@ -7,6 +7,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 import scala.Option;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -14,6 +15,7 @@ import scala.collection.immutable.Vector;
 import scala.jdk.javaapi.CollectionConverters;
 import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
+import scala.runtime.AbstractFunction0;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.AbstractPartialFunction;
 
@@ -28,6 +30,7 @@ public final class ScalaInterop {
 
   /** An immutable Scala sequence of the given elements. */
   @SafeVarargs
+  @SuppressWarnings("varargs") // List.of copies
   public static <T> IndexedSeq<T> seq(T... elements) {
     return seq(List.of(elements));
   }
@@ -75,6 +78,16 @@ public final class ScalaInterop {
   /** Scala's evidence of a class. */
   public static <T> ClassTag<T> classTag(Class<T> type) {
     return ClassTag$.MODULE$.apply(type);
+  }
+
+  /** A Scala by-name argument from a Java supplier. */
+  public static <T> AbstractFunction0<T> supplier(Supplier<T> supplier) {
+    return new AbstractFunction0<>() {
+      @Override
+      public T apply() {
+        return supplier.get();
+      }
+    };
   }
 
   /** A serializable Scala function from a Java one; what it captures must be serializable. */

@@ -47,7 +47,7 @@ final class HalfFloat {
     if (shift > 24) {
       return (short) sign; // below half of the smallest subnormal
     }
-    int significand = magnitude & 0x7fffff | 0x800000;
+    int significand = (magnitude & 0x7fffff) | 0x800000;
     int half = 1 << (shift - 1);
     int rounded = (significand + half - 1 + (significand >> shift & 1)) >> shift;
     return (short) (sign | rounded);

@@ -2,6 +2,7 @@ package org.tilespark.spark.npy;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.util.Arrays;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.kernels.HostMemory;
@@ -43,6 +44,45 @@ final class NpyBlockReader implements Closeable {
     this.layout = layout;
     this.allocator = allocator;
     this.transposer = transposer;
+  }
+
+  /**
+   * Checks that the file still is the one that was planned for; what is read of another would be
+   * noise.
+   *
+   * @throws IOException if its header says something else now
+   */
+  void requireSameFile() throws IOException {
+    int bytes = Math.toIntExact(layout.dataOffset());
+    byte[] header = new byte[bytes];
+    try (ArrowBuf buffer = allocator.buffer(bytes)) {
+      input.read(0, buffer, 0, bytes);
+      buffer.getBytes(0, header);
+    }
+    String found;
+    try {
+      byte[] prefix = Arrays.copyOf(header, Math.min(bytes, NpyHeader.PREFIX_BYTES));
+      if (NpyHeader.headerBytes(prefix) == bytes) {
+        NpyHeader now = NpyHeader.parse(header);
+        if (layout.isOf(now)) {
+          return;
+        }
+        found = now.shape() + " of " + now.type().numpyName();
+      } else {
+        found = "another header";
+      }
+    } catch (IllegalArgumentException e) {
+      found = e.getMessage();
+    }
+    throw new IOException(
+        layout.path()
+            + " was changed since the DataFrame was made: expected "
+            + Shape.of(layout.grid().extents())
+            + " of "
+            + layout.type().numpyName()
+            + ", found "
+            + found
+            + ". Load it again");
   }
 
   /**

@@ -64,6 +64,15 @@ record NpyLayout(
         grid);
   }
 
+  /** True if a file with this header lies as this layout says. */
+  boolean isOf(NpyHeader header) {
+    return header.type() == type
+        && header.bigEndian() == bigEndian
+        && header.fortranOrder() == fortranOrder
+        && header.dataOffset() == dataOffset
+        && header.shape().equals(Shape.of(grid.extents()));
+  }
+
   BlockKind kind() {
     return NpyFile.kind(grid.rank());
   }

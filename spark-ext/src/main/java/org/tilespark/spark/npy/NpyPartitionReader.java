@@ -26,15 +26,14 @@ import org.tilespark.spark.BlockKind;
  * A query that wants neither {@code values} nor {@code imag} does not open the file.
  */
 final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
-  /** Bytes of values in a batch; one block if that is larger. */
-  private static final long BATCH_BYTES = 64L << 20;
-
+  /** Blocks of a batch that holds few bytes or none. */
   private static final int MAX_BATCH_BLOCKS = 4096;
 
   private final NpyLayout layout;
   private final StructType columns;
   private final NpyPartition partition;
   private final int rank;
+  private final long batchBytes;
   private final boolean wantsValues;
   private final boolean wantsImag;
   private final BufferAllocator allocator; // owned
@@ -43,11 +42,13 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
   private int range;
   private long block;
   private ColumnarBatch batch; // owned
+  private boolean checked;
   private boolean closed;
 
   /**
    * A reader of one partition.
    *
+   * @param batchBytes of values in a batch; one block if that is larger
    * @param allocator taken, also if this constructor fails: closed with this reader
    * @param transposer borrowed
    * @throws IOException if the file cannot be opened
@@ -57,6 +58,7 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
       StructType columns,
       NpyPartition partition,
       Configuration conf,
+      long batchBytes,
       BufferAllocator allocator,
       Transposer transposer)
       throws IOException {
@@ -67,6 +69,7 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
     this.wantsValues = Arrays.asList(columns.fieldNames()).contains(BlockKind.VALUES);
     this.wantsImag = Arrays.asList(columns.fieldNames()).contains(BlockKind.IMAG);
     this.block = partition.rangeCount() == 0 ? 0 : partition.start(0);
+    this.batchBytes = batchBytes;
     this.allocator = allocator;
     try {
       this.reader =
@@ -83,6 +86,10 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
   @Override
   public boolean next() throws IOException {
     closeBatch();
+    if (reader != null && !checked) {
+      reader.requireSameFile();
+      checked = true;
+    }
     // (blocks, axes): places and sizes of the batch's blocks
     long[][] offsets = new long[MAX_BATCH_BLOCKS][];
     long[][] sizes = new long[MAX_BATCH_BLOCKS][];
@@ -108,8 +115,8 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
       long[] size = new long[rank];
       layout.grid().locate(block, offset, size);
       if (reader != null) {
-        bytes += length(size) * layout.columnType().bytes();
-        if (count > 0 && bytes > BATCH_BYTES) {
+        bytes += length(size) * layout.columnType().bytes() * (wantsValues && wantsImag ? 2 : 1);
+        if (count > 0 && bytes > batchBytes) {
           break;
         }
       }

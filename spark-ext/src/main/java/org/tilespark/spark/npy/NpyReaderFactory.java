@@ -22,13 +22,19 @@ final class NpyReaderFactory implements PartitionReaderFactory {
   private final StructType columns;
   private final SerializableConfiguration conf;
   private final Backend backend;
+  private final long batchBytes;
 
   NpyReaderFactory(
-      NpyLayout layout, StructType columns, SerializableConfiguration conf, Backend backend) {
+      NpyLayout layout,
+      StructType columns,
+      SerializableConfiguration conf,
+      Backend backend,
+      long batchBytes) {
     this.layout = layout;
     this.columns = columns;
     this.conf = conf;
     this.backend = backend;
+    this.batchBytes = batchBytes;
   }
 
   @Override
@@ -56,6 +62,7 @@ final class NpyReaderFactory implements PartitionReaderFactory {
           columns,
           (NpyPartition) partition,
           conf.value(),
+          batchBytes,
           memory.newChild("npy read " + layout.path() + " " + partition),
           runtime.hostTransposer());
     } catch (IOException e) {

@@ -278,7 +278,8 @@ final class NpyScan implements BulkTransitions.BlockScan, Batch, SupportsReportS
         layout,
         columns,
         new SerializableConfiguration(conf),
-        TileSparkConf.BACKEND.read(TileSparkConf.session()));
+        TileSparkConf.BACKEND.read(TileSparkConf.session()),
+        TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()));
   }
 
   @Override

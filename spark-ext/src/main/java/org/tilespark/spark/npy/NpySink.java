@@ -15,6 +15,7 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
@@ -26,6 +27,7 @@ import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.validate.Coverage;
+import scala.Option;
 import scala.runtime.AbstractFunction2;
 
 /**
@@ -97,12 +99,19 @@ final class NpySink {
   /** Runs the tasks; returns the boxes that they wrote. */
   private long[] run(NpyTarget plan) {
     var query = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution();
-    RDD<InternalRow> rows = query.toRdd();
     Object results;
     try {
+      // Under an execution of its own, so that the Spark UI shows the query's plan and metrics.
       results =
-          rows.sparkContext()
-              .runJob(rows, new WriteTask(plan), ScalaInterop.classTag(long[].class));
+          SQLExecution.withNewExecutionId(
+              query,
+              Option.apply("write " + plan.temporaryFile()),
+              ScalaInterop.supplier(
+                  () -> {
+                    RDD<InternalRow> rows = query.toRdd();
+                    return rows.sparkContext()
+                        .runJob(rows, new WriteTask(plan), ScalaInterop.classTag(long[].class));
+                  }));
     } catch (RuntimeException e) {
       throw wrongInput(e);
     } catch (Exception e) { // SparkException is checked, and Scala does not declare it

@@ -68,7 +68,10 @@ public enum NpyType {
 
   /** True for integers of either sign. */
   public boolean isInteger() {
-    return ordinal() <= UINT32.ordinal();
+    return switch (this) {
+      case INT8, INT16, INT32, INT64, UINT8, UINT16, UINT32 -> true;
+      case FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128 -> false;
+    };
   }
 
   /** The column's element type: the narrowest of ours that holds every value of this type. */

@@ -1,5 +1,6 @@
 package org.tilespark.spark.planner;
 
+import java.util.Optional;
 import org.apache.spark.SparkContext;
 import org.tilespark.kernels.device.DeviceProbe;
 
@@ -8,6 +9,8 @@ import org.tilespark.kernels.device.DeviceProbe;
  * acts on the configuration by what it finds, and the plugin's reports say what that will be.
  */
 final class BackendPlanner {
+  private static final String PLUGIN = "org.tilespark.spark.TileSparkPlugin";
+
   private BackendPlanner() {}
 
   static BackendChoice choose(Backend requested, SparkContext context) {
@@ -30,10 +33,8 @@ final class BackendPlanner {
         : "cpu: " + probe.reason();
   }
 
-  private static String onExecutors(java.util.Optional<String> summary) {
+  private static String onExecutors(Optional<String> summary) {
     return "each executor decides: "
         + summary.orElse("unknown to the driver without spark.plugins=" + PLUGIN);
   }
-
-  private static final String PLUGIN = "org.tilespark.spark.TileSparkPlugin";
 }

@@ -137,7 +137,7 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
   public LogicalPlan newInstance() {
     List<Attribute> fresh = new ArrayList<>();
     for (Attribute attribute : ScalaInterop.list(produced)) {
-      fresh.add((Attribute) attribute.newInstance());
+      fresh.add(attribute.newInstance());
     }
     return new PermuteBlocks(kind, permutation, extents, inputs, ScalaInterop.seq(fresh), child);
   }

@@ -20,7 +20,6 @@ import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
@@ -62,6 +61,7 @@ public final class BlockValidator {
   private final List<Attribute> columns;
   private final List<Integer> further;
   private final Shape extents; // null if not stated
+  private final DefectSql sql;
 
   private BlockValidator(Dataset<Row> df, BlockKind kind) {
     var data = (org.apache.spark.sql.classic.Dataset<Row>) df;
@@ -78,6 +78,8 @@ public final class BlockValidator {
             .toList();
     Metadata metadata = df.schema().fields()[schema.values()].metadata();
     this.extents = ArrayMetadata.of(metadata).extents(rank).orElse(null);
+    this.sql =
+        new DefectSql(kind, extents, further.stream().map(i -> columns.get(i).name()).toList());
   }
 
   /**
@@ -131,7 +133,7 @@ public final class BlockValidator {
     List<NamedExpression> facts = places();
     List<String> checks = new ArrayList<>();
     for (int axis = 0; axis < rank; axis++) {
-      checks.addAll(placeChecks(axis));
+      checks.addAll(sql.placeChecks(axis));
     }
     for (int part = 0; part < schema.planes().size(); part++) {
       Attribute array = columns.get(schema.planes().get(part));
@@ -140,133 +142,10 @@ public final class BlockValidator {
       Expression firstNull =
           mayHoldNulls ? new ArrayFact(array, true) : Literal.create(-1L, DataTypes.LongType);
       facts.add(alias(firstNull, "null" + part));
-      checks.addAll(arrayChecks(part, part == 0 ? BlockKind.VALUES : BlockKind.IMAG));
+      checks.addAll(sql.arrayChecks(part, part == 0 ? BlockKind.VALUES : BlockKind.IMAG));
     }
     return project(facts)
         .selectExpr("inline(filter(array(" + String.join(", ", checks) + "), d -> d IS NOT NULL))");
-  }
-
-  private List<String> placeChecks(int axis) {
-    String offset = kind.offsetColumns().get(axis);
-    String size = kind.sizeColumns().get(axis);
-    String o = "o" + axis;
-    String s = "s" + axis;
-    List<String> checks = new ArrayList<>();
-    checks.add(check("nullCoordinate", o + " IS NULL", text(offset + " is null"), "a place"));
-    checks.add(check("nullCoordinate", s + " IS NULL", text(size + " is null"), "a size"));
-    checks.add(
-        check("nonPositiveSize", s + " < 1", "concat('" + size + " ', " + s + ")", "1 or more"));
-    checks.add(
-        check("negativeOffset", o + " < 0", "concat('" + offset + " ', " + o + ")", "0 or more"));
-    String limit =
-        extents == null
-            ? "IS NULL"
-            : "IS NULL OR " + end(axis) + " > " + extents.extent(axis) + "L";
-    checks.add(
-        check(
-            "outsideExtents",
-            o + " >= 0 AND " + s + " >= 1 AND (" + end(axis) + " " + limit + ")",
-            "concat('" + offset + " ', " + o + ", ' with " + size + " ', " + s + ")",
-            extents == null
-                ? "an end below 2^63"
-                : "an end of at most "
-                    + extents.extent(axis)
-                    + " (column metadata "
-                    + ArrayMetadata.EXTENTS
-                    + ")"));
-    return checks;
-  }
-
-  /** Where a block ends along an axis; null beyond 2^63 - 1. */
-  private static String end(int axis) {
-    return "try_add(o" + axis + ", cast(s" + axis + " AS BIGINT))";
-  }
-
-  private List<String> arrayChecks(int part, String column) {
-    String length = "length" + part;
-    String product = "1L";
-    List<String> sizes = new ArrayList<>();
-    List<String> positive = new ArrayList<>();
-    for (int axis = 0; axis < rank; axis++) {
-      product = "try_multiply(" + product + ", cast(s" + axis + " AS BIGINT))";
-      sizes.add("'" + kind.sizeColumns().get(axis) + " ', s" + axis);
-      positive.add("s" + axis + " >= 1");
-    }
-    List<String> checks = new ArrayList<>();
-    checks.add(check("nullValues", length + " IS NULL", text(column + " is null"), "an array"));
-    checks.add(
-        check(
-            "nullElement",
-            "null" + part + " >= 0",
-            "concat('" + column + " has a null at element ', null" + part + ")",
-            "numbers only"));
-    checks.add(
-        defect(
-            "wrongLength",
-            length
-                + " IS NOT NULL AND "
-                + String.join(" AND ", positive)
-                + " AND NOT ("
-                + length
-                + " <=> "
-                + product
-                + ")",
-            "concat('" + column + " has ', " + length + ", ' elements')",
-            "concat("
-                + String.join(", ' * ', ", sizes)
-                + ", ' = ', coalesce(string("
-                + product
-                + "), 'more than 2^63'))"));
-    return checks;
-  }
-
-  private static String text(String literal) {
-    return "'" + literal + "'";
-  }
-
-  private String check(String code, String condition, String found, String expected) {
-    return defect(code, condition, found, text(expected));
-  }
-
-  private String defect(String code, String condition, String found, String expected) {
-    return "if("
-        + condition
-        + ", named_struct('code', '"
-        + code
-        + "', 'block', "
-        + blockText()
-        + ", 'found', "
-        + found
-        + ", 'expected', "
-        + expected
-        + "), NULL)";
-  }
-
-  private String blockText() {
-    List<String> parts = new ArrayList<>();
-    for (int axis = 0; axis < rank; axis++) {
-      parts.add(
-          "'"
-              + (axis == 0 ? "block at " : ", ")
-              + kind.offsetColumns().get(axis)
-              + " ', coalesce(string(o"
-              + axis
-              + "), 'null')");
-    }
-    return "concat(" + String.join(", ", parts) + ", " + groupText() + ")";
-  }
-
-  /** SQL for what names an array among several: {@code " (sample 3)"}. */
-  private String groupText() {
-    if (further.isEmpty()) {
-      return "''";
-    }
-    List<String> parts = new ArrayList<>();
-    for (int i = 0; i < further.size(); i++) {
-      String name = columns.get(further.get(i)).name().replace("\\", "\\\\").replace("'", "\\'");
-      parts.add("'" + (i == 0 ? " (" : ", ") + name + " ', coalesce(string(g" + i + "), 'null')");
-    }
-    return "concat(" + String.join(", ", parts) + ", ')')";
   }
 
   // ---- what blocks show together
@@ -275,7 +154,8 @@ public final class BlockValidator {
     List<String> sound = new ArrayList<>();
     List<String> longs = new ArrayList<>(names("g", further.size()));
     for (int axis = 0; axis < rank; axis++) {
-      sound.add("o" + axis + " >= 0 AND s" + axis + " >= 1 AND " + end(axis) + " IS NOT NULL");
+      sound.add(
+          "o" + axis + " >= 0 AND s" + axis + " >= 1 AND " + DefectSql.end(axis) + " IS NOT NULL");
       longs.add("o" + axis);
       longs.add("cast(s" + axis + " AS BIGINT) AS s" + axis);
     }
@@ -335,7 +215,7 @@ public final class BlockValidator {
                     functions.expr("array(" + perAxis("k# * c#") + ")"),
                     functions.expr(
                         "array(" + perAxis("if(e# - k# * c# < c#, e#, k# * c# + c#)") + ")"),
-                    functions.expr(groupText()))));
+                    functions.expr(sql.groupText()))));
   }
 
   /** Per array: its extents e and the sizes c of the cells laid over it. */
@@ -407,75 +287,5 @@ public final class BlockValidator {
 
   private static String[] strings(List<String> list) {
     return list.toArray(new String[0]);
-  }
-
-  /** What is wrong with the columns themselves. */
-  private static final class SchemaDefects {
-    private SchemaDefects() {}
-
-    static List<Row> of(StructType found, BlockKind kind) {
-      List<Row> defects = new ArrayList<>();
-      kind.offsetColumns().forEach(name -> column(found, name, "BIGINT", true, defects));
-      kind.sizeColumns().forEach(name -> column(found, name, "INT", true, defects));
-      StructField values = column(found, BlockKind.VALUES, null, true, defects);
-      StructField imag = column(found, BlockKind.IMAG, null, false, defects);
-      boolean arrays = isBlockArray(values, defects);
-      if (imag != null && isBlockArray(imag, defects) && arrays) {
-        String type = sql(values);
-        if (!type.equals(sql(imag))) {
-          defects.add(row("columnType", "column imag is " + sql(imag), type + ", as values"));
-        }
-      }
-      return defects;
-    }
-
-    private static StructField column(
-        StructType found, String name, String type, boolean needed, List<Row> defects) {
-      StructField only = null;
-      for (StructField field : found.fields()) {
-        if (field.name().equalsIgnoreCase(name)) {
-          if (only != null) {
-            defects.add(row("doubledColumn", "two columns " + name, "one"));
-            return only;
-          }
-          only = field;
-        }
-      }
-      if (only == null && needed) {
-        defects.add(
-            row(
-                "missingColumn",
-                "no column " + name + " among " + String.join(", ", found.fieldNames()),
-                name + (type == null ? " ARRAY<T>" : " " + type)));
-      } else if (only != null && type != null && !sql(only).equals(type)) {
-        defects.add(row("columnType", "column " + name + " is " + sql(only), type));
-      }
-      return only;
-    }
-
-    private static boolean isBlockArray(StructField field, List<Row> defects) {
-      if (field == null) {
-        return false;
-      }
-      boolean numbers =
-          field.dataType() instanceof ArrayType array
-              && BlockSchema.elementType(array.elementType()) != null;
-      if (!numbers) {
-        defects.add(
-            row(
-                "columnType",
-                "column " + field.name() + " is " + sql(field),
-                "an ARRAY of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE"));
-      }
-      return numbers;
-    }
-
-    private static Row row(String code, String found, String expected) {
-      return org.apache.spark.sql.RowFactory.create(code, "all blocks", found, expected);
-    }
-
-    private static String sql(StructField field) {
-      return field.dataType().sql();
-    }
   }
 }

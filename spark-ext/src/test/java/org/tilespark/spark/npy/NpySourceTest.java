@@ -328,6 +328,27 @@ class NpySourceTest extends SparkTest {
   }
 
   @Test
+  void noticesThatTheFileWasReplaced() {
+    Path path = dir.resolve("replaced.npy");
+    NpyFixture.write(path, new NpyFixture("f4", 30, 50).canonical());
+    Dataset<Row> m = load(path);
+    NpyFixture.write(path, new NpyFixture("f4", 50, 30).canonical());
+    assertFails(
+        m::collectAsList, "was changed since", "expected (30, 50) of float32", "found (50, 30)");
+    NpyFixture.write(path, new byte[200]);
+    assertFails(m::collectAsList, "was changed since", "not a .npy file");
+  }
+
+  @Test
+  void batchesKeepToTheirSize() {
+    String path = counting("batches.npy", false, 30, 50);
+    List<String> expected = rows(load(path, "blockShape", "7,11").orderBy("row", "col"));
+    with(
+        java.util.Map.of("spark.tilespark.memory.batchSize", "1"),
+        () -> assertEquals(expected, rows(load(path, "blockShape", "7,11").orderBy("row", "col"))));
+  }
+
+  @Test
   void withoutCodegenAndAqe() {
     Dataset<Row> m = load(counting("plain.npy", true, 30, 50), "blockShape", "7,11");
     List<String> expected = rows(m.orderBy("row", "col"));

@@ -132,7 +132,7 @@ class BlockValidatorTest extends SparkTest {
     long missing = 0;
     for (String text : found) {
       if (text.startsWith("hole")) {
-        String[] size = text.replaceAll(".*holds the (\\d+) x (\\d+) .*", "$1,$2").split(",");
+        String[] size = text.replaceAll(".*holds the (\\d+) x (\\d+) .*", "$1,$2").split(",", 2);
         missing += Long.parseLong(size[0]) * Long.parseLong(size[1]);
       }
     }

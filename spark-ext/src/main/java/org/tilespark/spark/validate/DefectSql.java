@@ -1,0 +1,164 @@
+package org.tilespark.spark.validate;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockKind;
+
+/**
+ * SQL expressions over one row's facts, each a struct of code, block, found and expected, or NULL
+ * if that is in order. The facts are the columns g0... (what tells arrays apart), o0... and s0...
+ * (places and sizes, per axis), length0... and null0... (per array).
+ */
+final class DefectSql {
+  private final BlockKind kind;
+  private final int rank;
+  private final Shape extents; // null if not stated
+  private final List<String> further;
+
+  /**
+   * Expressions for one DataFrame.
+   *
+   * @param extents that the column metadata states, or null
+   * @param further names of the columns that tell arrays apart
+   */
+  DefectSql(BlockKind kind, Shape extents, List<String> further) {
+    this.kind = kind;
+    this.rank = kind.rank();
+    this.extents = extents;
+    this.further = further;
+  }
+
+  /**
+   * What is wrong with a block's place and size along an axis: structs, or null where nothing is.
+   */
+  List<String> placeChecks(int axis) {
+    String offset = kind.offsetColumns().get(axis);
+    String size = kind.sizeColumns().get(axis);
+    String o = "o" + axis;
+    String s = "s" + axis;
+    List<String> checks = new ArrayList<>();
+    checks.add(check("nullCoordinate", o + " IS NULL", text(offset + " is null"), "a place"));
+    checks.add(check("nullCoordinate", s + " IS NULL", text(size + " is null"), "a size"));
+    checks.add(
+        check("nonPositiveSize", s + " < 1", "concat('" + size + " ', " + s + ")", "1 or more"));
+    checks.add(
+        check("negativeOffset", o + " < 0", "concat('" + offset + " ', " + o + ")", "0 or more"));
+    String limit =
+        extents == null
+            ? "IS NULL"
+            : "IS NULL OR " + end(axis) + " > " + extents.extent(axis) + "L";
+    checks.add(
+        check(
+            "outsideExtents",
+            o + " >= 0 AND " + s + " >= 1 AND (" + end(axis) + " " + limit + ")",
+            "concat('" + offset + " ', " + o + ", ' with " + size + " ', " + s + ")",
+            extents == null
+                ? "an end below 2^63"
+                : "an end of at most "
+                    + extents.extent(axis)
+                    + " (column metadata "
+                    + ArrayMetadata.EXTENTS
+                    + ")"));
+    return checks;
+  }
+
+  /** Where a block ends along an axis; null beyond 2^63 - 1. */
+  static String end(int axis) {
+    return "try_add(o" + axis + ", cast(s" + axis + " AS BIGINT))";
+  }
+
+  /**
+   * What is wrong with an array of a block.
+   *
+   * @param part 0 for {@code values}, 1 for {@code imag}
+   * @param column that name
+   */
+  List<String> arrayChecks(int part, String column) {
+    String length = "length" + part;
+    String product = "1L";
+    List<String> sizes = new ArrayList<>();
+    List<String> positive = new ArrayList<>();
+    for (int axis = 0; axis < rank; axis++) {
+      product = "try_multiply(" + product + ", cast(s" + axis + " AS BIGINT))";
+      sizes.add("'" + kind.sizeColumns().get(axis) + " ', s" + axis);
+      positive.add("s" + axis + " >= 1");
+    }
+    List<String> checks = new ArrayList<>();
+    checks.add(check("nullValues", length + " IS NULL", text(column + " is null"), "an array"));
+    checks.add(
+        check(
+            "nullElement",
+            "null" + part + " >= 0",
+            "concat('" + column + " has a null at element ', null" + part + ")",
+            "numbers only"));
+    checks.add(
+        defect(
+            "wrongLength",
+            length
+                + " IS NOT NULL AND "
+                + String.join(" AND ", positive)
+                + " AND NOT ("
+                + length
+                + " <=> "
+                + product
+                + ")",
+            "concat('" + column + " has ', " + length + ", ' elements')",
+            "concat("
+                + String.join(", ' * ', ", sizes)
+                + ", ' = ', coalesce(string("
+                + product
+                + "), 'more than 2^63'))"));
+    return checks;
+  }
+
+  private static String text(String literal) {
+    return "'" + literal + "'";
+  }
+
+  private String check(String code, String condition, String found, String expected) {
+    return defect(code, condition, found, text(expected));
+  }
+
+  private String defect(String code, String condition, String found, String expected) {
+    return "if("
+        + condition
+        + ", named_struct('code', '"
+        + code
+        + "', 'block', "
+        + blockText()
+        + ", 'found', "
+        + found
+        + ", 'expected', "
+        + expected
+        + "), NULL)";
+  }
+
+  private String blockText() {
+    List<String> parts = new ArrayList<>();
+    for (int axis = 0; axis < rank; axis++) {
+      parts.add(
+          "'"
+              + (axis == 0 ? "block at " : ", ")
+              + kind.offsetColumns().get(axis)
+              + " ', coalesce(string(o"
+              + axis
+              + "), 'null')");
+    }
+    return "concat(" + String.join(", ", parts) + ", " + groupText() + ")";
+  }
+
+  /** SQL for what names an array among several: {@code " (sample 3)"}. */
+  String groupText() {
+    if (further.isEmpty()) {
+      return "''";
+    }
+    List<String> parts = new ArrayList<>();
+    for (int i = 0; i < further.size(); i++) {
+      String name = further.get(i).replace("\\", "\\\\").replace("'", "\\'");
+      parts.add("'" + (i == 0 ? " (" : ", ") + name + " ', coalesce(string(g" + i + "), 'null')");
+    }
+    return "concat(" + String.join(", ", parts) + ", ')')";
+  }
+}

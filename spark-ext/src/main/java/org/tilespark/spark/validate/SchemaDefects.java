@@ -1,0 +1,82 @@
+package org.tilespark.spark.validate;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+
+/** What is wrong with the columns of a DataFrame of blocks, whatever its rows hold. Stateless. */
+final class SchemaDefects {
+  private SchemaDefects() {}
+
+  /** Rows of code, block, found, expected. */
+  static List<Row> of(StructType found, BlockKind kind) {
+    List<Row> defects = new ArrayList<>();
+    kind.offsetColumns().forEach(name -> column(found, name, "BIGINT", true, defects));
+    kind.sizeColumns().forEach(name -> column(found, name, "INT", true, defects));
+    StructField values = column(found, BlockKind.VALUES, null, true, defects);
+    StructField imag = column(found, BlockKind.IMAG, null, false, defects);
+    boolean arrays = isBlockArray(values, defects);
+    if (imag != null && isBlockArray(imag, defects) && arrays) {
+      String type = sql(values);
+      if (!type.equals(sql(imag))) {
+        defects.add(row("columnType", "column imag is " + sql(imag), type + ", as values"));
+      }
+    }
+    return defects;
+  }
+
+  private static StructField column(
+      StructType found, String name, String type, boolean needed, List<Row> defects) {
+    StructField only = null;
+    for (StructField field : found.fields()) {
+      if (field.name().equalsIgnoreCase(name)) {
+        if (only != null) {
+          defects.add(row("doubledColumn", "two columns " + name, "one"));
+          return only;
+        }
+        only = field;
+      }
+    }
+    if (only == null && needed) {
+      defects.add(
+          row(
+              "missingColumn",
+              "no column " + name + " among " + String.join(", ", found.fieldNames()),
+              name + (type == null ? " ARRAY<T>" : " " + type)));
+    } else if (only != null && type != null && !sql(only).equals(type)) {
+      defects.add(row("columnType", "column " + name + " is " + sql(only), type));
+    }
+    return only;
+  }
+
+  private static boolean isBlockArray(StructField field, List<Row> defects) {
+    if (field == null) {
+      return false;
+    }
+    boolean numbers =
+        field.dataType() instanceof ArrayType array
+            && BlockSchema.elementType(array.elementType()) != null;
+    if (!numbers) {
+      defects.add(
+          row(
+              "columnType",
+              "column " + field.name() + " is " + sql(field),
+              "an ARRAY of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE"));
+    }
+    return numbers;
+  }
+
+  private static Row row(String code, String found, String expected) {
+    return RowFactory.create(code, "all blocks", found, expected);
+  }
+
+  private static String sql(StructField field) {
+    return field.dataType().sql();
+  }
+}
