@@ -1,8 +1,9 @@
 package org.tilespark.examples.bench;
 
 import java.io.PrintStream;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.Arrays;
-import java.util.Date;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
@@ -83,14 +84,14 @@ public final class BlockTransposeBenchmark {
 
     report.line(
         "machine",
-        "%s, %d cores of %s, heap of this JVM %.1f GiB, Spark %s, Java %s, %tF",
+        "%s, %d cores of %s, heap of this JVM %.1f GiB, Spark %s, Java %s, %s",
         spark.sparkContext().master(),
         cores,
         System.getProperty("os.arch"),
         Runtime.getRuntime().maxMemory() / (double) (1L << 30),
         spark.version(),
         System.getProperty("java.version"),
-        new Date());
+        LocalDate.now(ZoneOffset.UTC));
     report.line(
         "data",
         "%,d blocks of %d x %d FLOAT, %.2f GiB of values, %d partitions",
