@@ -54,7 +54,7 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
 
   @Test
   void plainMemoryIsRefused() {
-    try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource())) {
+    try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource(0))) {
       assertThrows(
           IllegalArgumentException.class,
           () ->
