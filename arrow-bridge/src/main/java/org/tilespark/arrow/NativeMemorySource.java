@@ -1,33 +1,45 @@
 package org.tilespark.arrow;
 
+import java.util.List;
+import java.util.OptionalLong;
+import org.tilespark.kernels.FreeList;
 import org.tilespark.kernels.HostMemory;
 import sun.misc.Unsafe;
 
 /**
- * Memory from the C heap, for executors without a GPU. Large allocations come straight from the
- * operating system and go back to it when freed, and they do not count against the JVM's limit for
- * direct buffers, which defaults to the heap's size.
+ * Memory from the C heap, for executors without a GPU. It does not count against the JVM's limit
+ * for direct buffers, which defaults to the heap's size.
+ *
+ * <p>Large blocks are kept for reuse up to a bound: the operating system hands out such memory page
+ * by page at first touch, which costs more than the work done in it when many threads do so at
+ * once.
  */
-public final class NativeMemorySource implements HostMemorySource {
+public final class NativeMemorySource implements HostMemorySource, AutoCloseable {
   /** Cache lines of the host, and the alignment Arrow recommends. */
   private static final long ALIGNMENT_BYTES = 64;
 
+  /** From here on the C library takes memory from the operating system for each request. */
+  private static final long LEAST_KEPT_BYTES = 128 << 10;
+
   private static final Unsafe UNSAFE = HostMemory.unsafe();
+
+  private final FreeList free;
+
+  /**
+   * A source that keeps at most {@code maxKeptBytes} bytes for reuse.
+   *
+   * @throws IllegalArgumentException if that is negative
+   */
+  public NativeMemorySource(long maxKeptBytes) {
+    this.free = new FreeList(maxKeptBytes);
+  }
 
   @Override
   public Allocation allocate(long bytes) {
-    long raw;
-    try {
-      raw = UNSAFE.allocateMemory(bytes + ALIGNMENT_BYTES);
-    } catch (OutOfMemoryError e) {
-      throw new OutOfHostMemoryException(
-          "The operating system refused "
-              + bytes
-              + " bytes of memory outside the Java heap; lower"
-              + " the batch size or the number of tasks per executor, or give the executor more"
-              + " spark.executor.memoryOverhead",
-          e);
-    }
+    boolean kept = bytes >= LEAST_KEPT_BYTES;
+    long classBytes = kept ? FreeList.sizeClass(bytes) : bytes;
+    OptionalLong reused = kept ? free.take(classBytes) : OptionalLong.empty();
+    long raw = reused.isPresent() ? reused.getAsLong() : malloc(classBytes);
     long aligned = (raw + ALIGNMENT_BYTES - 1) & -ALIGNMENT_BYTES;
     return new Allocation() {
       @Override
@@ -37,7 +49,9 @@ public final class NativeMemorySource implements HostMemorySource {
 
       @Override
       public void free() {
-        UNSAFE.freeMemory(raw);
+        if (!kept || !free.offer(raw, classBytes)) {
+          UNSAFE.freeMemory(raw);
+        }
       }
     };
   }
@@ -45,5 +59,39 @@ public final class NativeMemorySource implements HostMemorySource {
   @Override
   public boolean isPinned() {
     return false;
+  }
+
+  /** Bytes kept for the next request. */
+  public long keptBytes() {
+    return free.cachedBytes();
+  }
+
+  /** Frees what is kept; what is still handed out is freed when it comes back. */
+  @Override
+  public void close() {
+    release(free.shut());
+  }
+
+  private long malloc(long bytes) {
+    try {
+      return UNSAFE.allocateMemory(bytes + ALIGNMENT_BYTES);
+    } catch (OutOfMemoryError first) {
+      release(free.drain());
+    }
+    try {
+      return UNSAFE.allocateMemory(bytes + ALIGNMENT_BYTES);
+    } catch (OutOfMemoryError e) {
+      throw new OutOfHostMemoryException(
+          "The operating system refused "
+              + bytes
+              + " bytes of memory outside the Java heap, also after what was kept for reuse had been"
+              + " freed; lower the batch size or the number of tasks per executor, or give the"
+              + " executor more spark.executor.memoryOverhead",
+          e);
+    }
+  }
+
+  private static void release(List<FreeList.Block> blocks) {
+    blocks.forEach(block -> UNSAFE.freeMemory(block.address()));
   }
 }

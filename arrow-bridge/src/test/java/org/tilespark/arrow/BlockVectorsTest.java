@@ -18,7 +18,7 @@ class BlockVectorsTest {
   @ParameterizedTest
   @EnumSource
   void wrapsValuesWithoutACopy(ElementType type) {
-    try (ArrowMemory memory = new ArrowMemory(new NativeMemorySource());
+    try (ArrowMemory memory = new ArrowMemory(new NativeMemorySource(0));
         BufferAllocator allocator = memory.newChild("test")) {
       ArrowBuf data = allocator.buffer(10L * type.bytes());
       try (ListVector list = BlockVectors.list("v", type, new int[] {3, 0, 7}, data, allocator)) {
@@ -40,7 +40,7 @@ class BlockVectorsTest {
 
   @Test
   void refusesWhatDoesNotFit() {
-    try (ArrowMemory memory = new ArrowMemory(new NativeMemorySource());
+    try (ArrowMemory memory = new ArrowMemory(new NativeMemorySource(0));
         BufferAllocator allocator = memory.newChild("test");
         ArrowBuf data = allocator.buffer(64)) {
       String few =
@@ -62,8 +62,8 @@ class BlockVectorsTest {
 
   @Test
   void memoryKnowsItsOwnBuffers() {
-    try (ArrowMemory memory = new ArrowMemory(new NativeMemorySource());
-        ArrowMemory other = new ArrowMemory(new NativeMemorySource())) {
+    try (ArrowMemory memory = new ArrowMemory(new NativeMemorySource(0));
+        ArrowMemory other = new ArrowMemory(new NativeMemorySource(0))) {
       ArrowBuf buffer = memory.root().buffer(100);
       assertTrue(memory.owns(buffer));
       assertTrue(memory.owns(buffer.slice(3, 5)));
@@ -79,7 +79,7 @@ class BlockVectorsTest {
 
   @Test
   void closingMemoryWithLiveBuffersSaysSo() {
-    ArrowMemory memory = new ArrowMemory(new NativeMemorySource());
+    ArrowMemory memory = new ArrowMemory(new NativeMemorySource(0));
     memory.root().buffer(100);
     String message = assertThrows(IllegalStateException.class, memory::close).getMessage();
     assertTrue(message.contains("128"), message);

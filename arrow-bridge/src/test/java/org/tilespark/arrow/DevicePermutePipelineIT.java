@@ -5,14 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import org.apache.arrow.memory.BufferAllocator;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.RequiresGpu;
 import org.tilespark.kernels.device.CudaDevice;
-import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedPool;
 
+@RequiresGpu
 class DevicePermutePipelineIT extends PermutePipelineContract {
   private static CudaDevice device;
   private static DeviceTransposer transposer;
@@ -21,8 +21,6 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
 
   @BeforeAll
   static void openDevice() {
-    DeviceProbe probe = DeviceProbe.run();
-    Assumptions.assumeTrue(probe.available(), probe.reason());
     device = CudaDevice.open(0);
     transposer = new DeviceTransposer(device);
     pool = device.newPinnedPool(1 << 28);
@@ -54,7 +52,7 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
 
   @Test
   void plainMemoryIsRefused() {
-    try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource())) {
+    try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource(0))) {
       assertThrows(
           IllegalArgumentException.class,
           () ->

@@ -5,7 +5,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.tilespark.kernels.HostTransposer;
 
 class HostPermutePipelineTest extends PermutePipelineContract {
-  private static final ArrowMemory MEMORY = new ArrowMemory(new NativeMemorySource());
+  private static final ArrowMemory MEMORY = new ArrowMemory(new NativeMemorySource(1 << 20));
 
   @AfterAll
   static void close() {

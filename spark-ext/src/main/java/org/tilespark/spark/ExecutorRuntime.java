@@ -45,7 +45,8 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final long pinnedPoolBytes;
   private final GpuTurns turns;
   private final Transposer hostTransposer = new HostTransposer();
-  private final ArrowMemory nativeMemory = new ArrowMemory(new NativeMemorySource());
+  private final NativeMemorySource nativeSource;
+  private final ArrowMemory nativeMemory;
   private final Map<Integer, Gpu> gpus = new TreeMap<>();
   private final AtomicBoolean saidWhyCpu = new AtomicBoolean();
   private PinnedPool pinnedPool;
@@ -56,6 +57,9 @@ public final class ExecutorRuntime implements AutoCloseable {
     this.env = env;
     this.gpuAddresses = gpuAddresses;
     SparkConf conf = env == null ? new SparkConf(false) : env.conf();
+    this.nativeSource =
+        new NativeMemorySource(TileSparkConf.HOST_POOL_SIZE.read(TileSparkConf.application(conf)));
+    this.nativeMemory = new ArrowMemory(nativeSource);
     this.pinnedPoolBytes = TileSparkConf.PINNED_POOL_SIZE.read(TileSparkConf.application(conf));
     this.turns = new GpuTurns(TileSparkConf.CONCURRENT_TASKS.read(TileSparkConf.application(conf)));
   }
@@ -188,6 +192,7 @@ public final class ExecutorRuntime implements AutoCloseable {
       }
       closed = true;
       closeMemory(nativeMemory);
+      nativeSource.close();
       if (pinnedMemory != null) {
         closeMemory(pinnedMemory);
         pinnedPool.close();

@@ -45,6 +45,16 @@ public final class TileSparkConf {
               + " beyond is pinned and released as it goes. It is memory outside the Java heap:"
               + " count it in spark.executor.memoryOverhead.");
 
+  public static final ConfigKey<Long> HOST_POOL_SIZE =
+      ConfigKey.ofBytes(
+          PREFIX + "memory.hostPoolSize",
+          "1g",
+          0,
+          Reach.EXECUTOR,
+          "Bytes of plain host memory outside the Java heap that an executor keeps for reuse when it"
+              + " computes on the CPU: about one batch for each of its tasks, and for each part of"
+              + " complex blocks. Count it in spark.executor.memoryOverhead.");
+
   public static final ConfigKey<Integer> CONCURRENT_TASKS =
       ConfigKey.ofInt(
           PREFIX + "gpu.concurrentTasks",
@@ -58,7 +68,7 @@ public final class TileSparkConf {
 
   /** All keys, in the order of the documentation. */
   public static List<ConfigKey<?>> all() {
-    return List.of(BACKEND, BATCH_SIZE, PINNED_POOL_SIZE, CONCURRENT_TASKS);
+    return List.of(BACKEND, BATCH_SIZE, PINNED_POOL_SIZE, HOST_POOL_SIZE, CONCURRENT_TASKS);
   }
 
   /** Looks keys up in the active session's configuration. */

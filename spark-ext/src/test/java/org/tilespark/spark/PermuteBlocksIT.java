@@ -2,16 +2,18 @@ package org.tilespark.spark;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.tilespark.kernels.RequiresGpu;
 
 /** The same expectations with {@code backend=gpu}. */
+@RequiresGpu
 class PermuteBlocksIT extends PermuteBlocksTest {
   @BeforeAll
-  static void requireGpu() {
-    GpuBackend.require(spark);
+  static void onTheGpu() {
+    spark.conf().set(TileSparkConf.BACKEND.name(), "gpu");
   }
 
   @AfterAll
-  static void backToAuto() {
-    GpuBackend.release(spark);
+  static void asTheSessionBegan() {
+    spark.conf().unset(TileSparkConf.BACKEND.name());
   }
 }

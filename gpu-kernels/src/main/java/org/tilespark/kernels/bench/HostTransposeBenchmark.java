@@ -1,8 +1,11 @@
 package org.tilespark.kernels.bench;
 
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.OptionalDouble;
 import java.util.SplittableRandom;
 import java.util.stream.LongStream;
 import org.tilespark.kernels.HostMemory;
@@ -12,14 +15,14 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * Measures the host transposer on one core beside {@code System.arraycopy} of the same bytes in the
- * same run.
+ * Measures the host transposer on one core beside {@code System.arraycopy} of the same bytes, and
+ * beside numpy's {@code ascontiguousarray(a.transpose(...))} where there is a {@code python3} with
+ * numpy, in the same run.
  *
  * <p>{@code java -Xmx4g org.tilespark.kernels.bench.HostTransposeBenchmark [runs]} prints one line
  * a case: milliseconds (median), nanoseconds an element, GB/s (2 x bytes / time), the spread
- * (maximum over minimum) and the ratio to arraycopy. For numpy's figure on the same machine: {@code
- * python3 -m timeit -s 'import numpy as n; a=n.zeros((8192,8192),"f4")'
- * 'n.ascontiguousarray(a.T)'}.
+ * (maximum over minimum), arraycopy's time over ours, and numpy's time over ours ("-" without
+ * numpy).
  */
 public final class HostTransposeBenchmark {
   private record Case(Shape shape, Permutation permutation, int elementBytes) {
@@ -71,8 +74,8 @@ public final class HostTransposeBenchmark {
         System.getProperty("os.arch"),
         runs);
     System.out.printf(
-        "%-18s %-10s %5s %10s %8s %8s %7s %9s%n",
-        "shape", "order", "width", "ms", "ns/elem", "GB/s", "spread", "arraycopy");
+        "%-18s %-10s %5s %10s %8s %8s %7s %9s %7s%n",
+        "shape", "order", "width", "ms", "ns/elem", "GB/s", "spread", "arraycopy", "numpy");
     try (HostTransposer transposer = new HostTransposer()) {
       for (Case each : CASES) {
         measure(each, transposer, runs);
@@ -93,7 +96,7 @@ public final class HostTransposeBenchmark {
     double nanos = transpose[runs / 2];
     System.out.printf(
         Locale.ROOT,
-        "%-18s %-10s %5d %10.3f %8.3f %8.2f %7.2f %9.2f%n",
+        "%-18s %-10s %5d %10.3f %8.3f %8.2f %7.2f %9.2f %7s%n",
         each.shape(),
         each.permutation(),
         each.elementBytes(),
@@ -101,7 +104,51 @@ public final class HostTransposeBenchmark {
         nanos / each.shape().elements(),
         2.0 * problem.bytes() / nanos,
         (double) transpose[runs - 1] / transpose[0],
-        copy[runs / 2] / nanos);
+        copy[runs / 2] / nanos,
+        times(numpyNanos(each, runs), nanos));
+  }
+
+  private static String times(OptionalDouble peerNanos, double nanos) {
+    return peerNanos.isPresent()
+        ? String.format(Locale.ROOT, "%.1f", peerNanos.getAsDouble() / nanos)
+        : "-";
+  }
+
+  /** Median nanoseconds of numpy's own transpose, on one thread too; empty without numpy. */
+  private static OptionalDouble numpyNanos(Case each, int runs) {
+    String dtype = each.elementBytes() == 16 ? "c16" : "u" + each.elementBytes();
+    String program =
+        String.join(
+            "\n",
+            "import numpy, time",
+            "a = numpy.frombuffer(numpy.random.default_rng(1).bytes("
+                + each.shape().elements() * each.elementBytes()
+                + "), dtype='"
+                + dtype
+                + "').reshape"
+                + each.shape(),
+            "def run():",
+            "    start = time.perf_counter_ns()",
+            "    numpy.ascontiguousarray(a.transpose(" + each.permutation() + "))",
+            "    return time.perf_counter_ns() - start",
+            "run()",
+            "print(sorted(run() for _ in range(" + runs + "))[" + runs + " // 2])");
+    try {
+      Process python =
+          new ProcessBuilder("python3", "-c", program)
+              .redirectError(ProcessBuilder.Redirect.DISCARD)
+              .start();
+      String printed =
+          new String(python.getInputStream().readAllBytes(), StandardCharsets.US_ASCII);
+      return python.waitFor() == 0
+          ? OptionalDouble.of(Double.parseDouble(printed.trim()))
+          : OptionalDouble.empty();
+    } catch (IOException e) {
+      return OptionalDouble.empty(); // no python3 here
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return OptionalDouble.empty();
+    }
   }
 
   /** Nanoseconds of each run, sorted. Short work is repeated and divided. */

@@ -1,36 +1,24 @@
 package org.tilespark.kernels.device;
 
-import java.util.ArrayDeque;
-import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
+import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
+import org.tilespark.kernels.FreeList;
 
 /**
- * Page-locked host memory, kept for reuse since pinning is slow. Buffers come in size classes, four
- * to each power of two, so that at most a fifth of one is unused (below 4 KiB: one page).
+ * Page-locked host memory, kept for reuse since pinning is slow. Buffers come in the size classes
+ * of {@link FreeList}.
  *
  * <p>Safe for several threads. Whoever made the pool closes it; buffers still taken then are freed
  * when they are closed.
  */
 public final class PinnedPool extends Owned {
-  static final long SMALLEST_CLASS = 4096;
-
-  private final long maxBytes;
-  // Guarded by this.
-  private final TreeMap<Long, Deque<Long>> cached = new TreeMap<>(); // class bytes -> addresses
-  private long cachedBytes;
-  private long liveBytes;
-  private boolean shut;
+  private final FreeList free;
+  private final AtomicLong liveBytes = new AtomicLong();
 
   PinnedPool(CudaDevice device, long maxBytes) {
     super(device);
-    if (maxBytes < 0) {
-      throw new IllegalArgumentException(
-          "Pinned pool that keeps " + maxBytes + " bytes; expected 0 or more");
-    }
-    this.maxBytes = maxBytes;
+    this.free = new FreeList(maxBytes);
     device.register(this);
   }
 
@@ -46,32 +34,26 @@ public final class PinnedPool extends Owned {
       throw new IllegalArgumentException(
           "Pinned buffer of " + bytes + " bytes; expected 0 or more");
     }
-    long classBytes = sizeClass(bytes);
-    Long address = takeCached(classBytes);
-    if (address == null) {
-      address = pin(classBytes);
-    }
-    synchronized (this) {
-      liveBytes += classBytes;
-    }
+    long classBytes = FreeList.sizeClass(bytes);
+    OptionalLong kept = free.take(classBytes);
+    long address = kept.isPresent() ? kept.getAsLong() : pin(classBytes);
+    liveBytes.addAndGet(classBytes);
     return new PinnedBuffer(device, this, address, bytes);
   }
 
   /** Bytes handed out and not returned, in whole size classes. */
-  public synchronized long liveBytes() {
-    return liveBytes;
+  public long liveBytes() {
+    return liveBytes.get();
   }
 
   /** Bytes kept for the next request. */
-  public synchronized long cachedBytes() {
-    return cachedBytes;
+  public long cachedBytes() {
+    return free.cachedBytes();
   }
 
   /** Frees what is kept unused. */
   public void trim() {
-    for (Map.Entry<Long, Long> buffer : drain()) {
-      device.unpin(buffer.getKey(), buffer.getValue());
-    }
+    unpin(free.drain());
   }
 
   private long pin(long classBytes) {
@@ -96,56 +78,24 @@ public final class PinnedPool extends Owned {
     }
   }
 
-  private synchronized Long takeCached(long classBytes) {
-    Deque<Long> addresses = cached.get(classBytes);
-    if (addresses == null || addresses.isEmpty()) {
-      return null;
-    }
-    cachedBytes -= classBytes;
-    return addresses.pop();
-  }
-
   /** Called by a buffer's close. */
   void giveBack(long address, long bytes) {
-    long classBytes = sizeClass(bytes);
-    synchronized (this) {
-      liveBytes -= classBytes;
-      if (!shut && cachedBytes + classBytes <= maxBytes) {
-        cached.computeIfAbsent(classBytes, size -> new ArrayDeque<>()).push(address);
-        cachedBytes += classBytes;
-        return;
-      }
+    long classBytes = FreeList.sizeClass(bytes);
+    liveBytes.addAndGet(-classBytes);
+    if (!free.offer(address, classBytes)) {
+      device.unpin(address, classBytes);
     }
-    device.unpin(address, classBytes);
   }
 
-  private synchronized List<Map.Entry<Long, Long>> drain() {
-    List<Map.Entry<Long, Long>> buffers = new ArrayList<>();
-    cached.forEach(
-        (classBytes, addresses) ->
-            addresses.forEach(address -> buffers.add(Map.entry(address, classBytes))));
-    cached.clear();
-    cachedBytes = 0;
-    return buffers;
-  }
-
-  /** The least size class that holds {@code bytes}; 0 for 0. */
-  static long sizeClass(long bytes) {
-    if (bytes <= SMALLEST_CLASS) {
-      return bytes == 0 ? 0 : SMALLEST_CLASS;
+  private void unpin(List<FreeList.Block> blocks) {
+    for (FreeList.Block block : blocks) {
+      device.unpin(block.address(), block.classBytes());
     }
-    long power = Long.highestOneBit(bytes - 1); // power < bytes <= 2 * power
-    long step = Math.max(SMALLEST_CLASS, power / 4);
-    long steps = (bytes - power + step - 1) / step;
-    return Math.addExact(power, steps * step);
   }
 
   @Override
   void release() {
-    synchronized (this) {
-      shut = true;
-    }
-    trim();
+    unpin(free.shut());
   }
 
   @Override
@@ -154,11 +104,11 @@ public final class PinnedPool extends Owned {
   }
 
   @Override
-  public synchronized String toString() {
+  public String toString() {
     return "pinned pool with "
-        + liveBytes
+        + liveBytes()
         + " bytes handed out and "
-        + cachedBytes
+        + cachedBytes()
         + " bytes kept on "
         + device.where();
   }

@@ -8,20 +8,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
 import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.RequiresGpu;
 
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
+@RequiresGpu
 class CudaDeviceIT {
   private CudaDevice device;
 
   @BeforeAll
   void open() {
-    DeviceProbe probe = DeviceProbe.run();
-    Assumptions.assumeTrue(probe.available(), probe::reason);
     device = CudaDevice.open(0);
   }
 

@@ -86,21 +86,4 @@ class DeviceProbeTest {
         earlier.getMessage());
     assertEquals("CUDA_ERROR_ILLEGAL_ADDRESS", earlier.codeName());
   }
-
-  @Test
-  void sizeClassesOfPinnedBuffers() {
-    assertEquals(0, PinnedPool.sizeClass(0));
-    assertEquals(4096, PinnedPool.sizeClass(1));
-    assertEquals(4096, PinnedPool.sizeClass(4096));
-    assertEquals(8192, PinnedPool.sizeClass(4097));
-    assertEquals(1 << 20, PinnedPool.sizeClass(1 << 20));
-    assertEquals(5 << 18, PinnedPool.sizeClass((1 << 20) + 1));
-    assertEquals(7L << 30, PinnedPool.sizeClass((6L << 30) + 1));
-    for (long bytes = 1; bytes < 1L << 40; bytes = bytes * 3 / 2 + 1) {
-      long size = PinnedPool.sizeClass(bytes);
-      assertTrue(size >= bytes, () -> "class too small");
-      assertTrue(size <= Math.max(4096, bytes + bytes / 4 + 4096), () -> "class too large");
-      assertEquals(size, PinnedPool.sizeClass(size));
-    }
-  }
 }

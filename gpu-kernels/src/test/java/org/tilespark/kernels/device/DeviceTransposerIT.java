@@ -19,20 +19,20 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.HostTransposer;
+import org.tilespark.kernels.RequiresGpu;
 import org.tilespark.kernels.Transposer;
 import org.tilespark.kernels.TransposerContract;
 import org.tilespark.kernels.plan.TransposeProblem;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
+@RequiresGpu
 class DeviceTransposerIT extends TransposerContract {
   private CudaDevice device;
   private DeviceTransposer transposer;
 
   @BeforeAll
   void open() {
-    DeviceProbe probe = DeviceProbe.run();
-    Assumptions.assumeTrue(probe.available(), probe::reason);
     device = CudaDevice.open(0);
     transposer = new DeviceTransposer(device);
   }

@@ -2,17 +2,19 @@ package org.tilespark.spark.npy;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.tilespark.spark.GpuBackend;
+import org.tilespark.kernels.RequiresGpu;
+import org.tilespark.spark.TileSparkConf;
 
 /** The same expectations with {@code backend=gpu}. */
+@RequiresGpu
 class NpyPermuteIT extends NpyPermuteTest {
   @BeforeAll
-  static void requireGpu() {
-    GpuBackend.require(spark);
+  static void onTheGpu() {
+    spark.conf().set(TileSparkConf.BACKEND.name(), "gpu");
   }
 
   @AfterAll
-  static void backToAuto() {
-    GpuBackend.release(spark);
+  static void asTheSessionBegan() {
+    spark.conf().unset(TileSparkConf.BACKEND.name());
   }
 }
