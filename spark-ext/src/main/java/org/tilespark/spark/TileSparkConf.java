@@ -58,11 +58,11 @@ public final class TileSparkConf {
   public static final ConfigKey<Integer> CONCURRENT_TASKS =
       ConfigKey.ofInt(
           PREFIX + "gpu.concurrentTasks",
-          4,
+          16,
           1,
           Reach.EXECUTOR,
           "Tasks of one executor that may use the GPU at the same time; more wait before their"
-              + " first upload.");
+              + " first upload. Each holds about four batches of device memory.");
 
   private TileSparkConf() {}
 
