@@ -29,6 +29,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
   private final CudaDevice device;
   private final DeviceTransposer transposer;
   private final ArrowMemory memory;
+  private final MemoryGovernor governor;
   private final BufferAllocator allocator;
   private final Runnable deviceTurn;
   private final PipelineListener listener;
@@ -41,6 +42,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
    * A pipeline on one device; borrows everything.
    *
    * @param memory pinned memory
+   * @param governor of the device's memory
    * @param allocator of {@code memory}, for this task's buffers
    * @param deviceTurn called before the first upload of every batch; returns when this task may use
    *     the device
@@ -49,6 +51,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
       CudaDevice device,
       DeviceTransposer transposer,
       ArrowMemory memory,
+      MemoryGovernor governor,
       BufferAllocator allocator,
       Runnable deviceTurn,
       PipelineListener listener) {
@@ -58,6 +61,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
     this.device = device;
     this.transposer = transposer;
     this.memory = memory;
+    this.governor = governor;
     this.allocator = allocator;
     this.deviceTurn = deviceTurn;
     this.listener = listener;
@@ -100,9 +104,17 @@ public final class DevicePermutePipeline implements PermutePipeline {
     listener.waited(System.nanoTime() - start);
     Batch batch = filling;
     filling = null;
-    underWay.add(batch); // from here on close() waits for it
-    batch.launch(streams.get(nextStream));
+    try {
+      batch.launch(streams.get(nextStream), this::settleUnderWay);
+    } finally {
+      underWay.add(batch); // also after a failure: close() waits for what was queued
+    }
     nextStream = (nextStream + 1) % STREAMS;
+  }
+
+  /** Waits for the batches under way, and frees their device memory; they can still be taken. */
+  private void settleUnderWay() {
+    underWay.forEach(Batch::settle);
   }
 
   @Override
@@ -155,6 +167,60 @@ public final class DevicePermutePipeline implements PermutePipeline {
     }
   }
 
+  /** The device's memory of one batch: input and output of its largest piece. */
+  private record InAndOut(DeviceBuffer in, DeviceBuffer out) implements AutoCloseable {
+    static InAndOut allocate(CudaDevice device, long bytes, CudaStream stream) {
+      DeviceBuffer in = device.allocate(bytes, stream);
+      try {
+        return new InAndOut(in, device.allocate(bytes, stream));
+      } catch (Throwable t) {
+        in.close();
+        throw t;
+      }
+    }
+
+    @Override
+    public void close() {
+      in.close();
+      out.close();
+    }
+  }
+
+  /** Consecutive blocks that go through the device together. */
+  private record Piece(long startBytes, long bytes, List<Run> runs) {
+    long endBytes() {
+      return startBytes + bytes;
+    }
+
+    /** Cuts a batch, at the borders of blocks, into pieces of at most {@code mostBytes} bytes. */
+    static List<Piece> cut(List<Run> runs, long mostBytes) {
+      List<Piece> pieces = new ArrayList<>();
+      List<Run> open = new ArrayList<>();
+      long start = 0;
+      long end = 0;
+      for (Run run : runs) {
+        long blockBytes = run.problem.bytes();
+        long left = run.count;
+        while (left > 0) {
+          long fit = Math.min(left, (mostBytes - (end - start)) / blockBytes);
+          if (fit == 0) {
+            pieces.add(new Piece(start, end - start, List.copyOf(open)));
+            open.clear();
+            start = end;
+          } else {
+            Run part = new Run(run.problem, end);
+            part.count = fit;
+            open.add(part);
+            end += fit * blockBytes;
+            left -= fit;
+          }
+        }
+      }
+      pieces.add(new Piece(start, end - start, List.copyOf(open)));
+      return pieces;
+    }
+  }
+
   /** Pinned bytes that go to one place of a plane's device buffer. */
   private static final class Upload implements AutoCloseable {
     private final ReferenceManager source;
@@ -196,6 +262,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
     private final List<Run> runs = new ArrayList<>();
     private final List<AutoCloseable> onDevice = new ArrayList<>();
     private List<ArrowBuf> outputs = List.of();
+    private MemoryGovernor.Grant<InAndOut> granted;
     private CudaEvent started;
     private CudaEvent finished;
     private long usedBytes;
@@ -246,23 +313,49 @@ public final class DevicePermutePipeline implements PermutePipeline {
       }
     }
 
-    void launch(CudaStream stream) {
+    void launch(CudaStream stream, Runnable settleOthers) {
       int planes = staging.length;
       outputs = Buffers.allocate(allocator, planes, usedBytes);
       started = kept(stream.record());
+      // The planes follow each other on one stream, so they can share the device's memory.
+      long leastBytes = runs.stream().mapToLong(run -> run.problem.bytes()).max().orElseThrow();
+      granted =
+          governor.acquire(
+              2 * usedBytes,
+              2 * leastBytes,
+              bytes -> InAndOut.allocate(device, bytes / 2, stream),
+              settleOthers,
+              listener);
+      List<Piece> pieces = Piece.cut(runs, granted.bytes() / 2);
       for (int p = 0; p < planes; p++) {
-        DeviceBuffer in = kept(device.allocate(usedBytes, stream));
-        DeviceBuffer out = kept(device.allocate(usedBytes, stream));
-        for (Upload upload : uploads.get(p)) {
-          stream.upload(HostMemory.ofAddress(upload.address, upload.bytes), in, upload.toBytes);
+        for (Piece piece : pieces) {
+          launch(piece, uploads.get(p), outputs.get(p), stream);
         }
-        for (Run run : runs) {
-          transposer.enqueue(run.batched(), in, run.startBytes, out, run.startBytes, stream);
-        }
-        stream.download(out, 0, HostMemory.ofAddress(outputs.get(p).memoryAddress(), usedBytes));
       }
       finished = kept(stream.record());
       listener.moved(planes * usedBytes, planes * usedBytes);
+    }
+
+    /** Queues one piece of one plane. */
+    private void launch(Piece piece, List<Upload> from, ArrowBuf to, CudaStream stream) {
+      DeviceBuffer in = granted.resource().in();
+      DeviceBuffer out = granted.resource().out();
+      for (Upload upload : from) {
+        long start = Math.max(upload.toBytes, piece.startBytes());
+        long end = Math.min(upload.toBytes + upload.bytes, piece.endBytes());
+        if (start < end) {
+          stream.upload(
+              HostMemory.ofAddress(upload.address + (start - upload.toBytes), end - start),
+              in,
+              start - piece.startBytes());
+        }
+      }
+      for (Run run : piece.runs()) {
+        long offset = run.startBytes - piece.startBytes();
+        transposer.enqueue(run.batched(), in, offset, out, offset, stream);
+      }
+      stream.download(
+          out, 0, HostMemory.ofAddress(to.memoryAddress() + piece.startBytes(), piece.bytes()));
     }
 
     private <T extends AutoCloseable> T kept(T owned) {
@@ -270,9 +363,15 @@ public final class DevicePermutePipeline implements PermutePipeline {
       return owned;
     }
 
+    /** Waits until the device is done, and frees its memory. */
+    void settle() {
+      finished.synchronize();
+      granted.close();
+    }
+
     List<ArrowBuf> finish() {
       long start = System.nanoTime();
-      finished.synchronize();
+      settle();
       listener.waited(System.nanoTime() - start);
       listener.worked((long) (finished.millisSince(started) * 1e6));
       List<ArrowBuf> done = outputs;
@@ -292,6 +391,10 @@ public final class DevicePermutePipeline implements PermutePipeline {
         }
       }
       onDevice.clear();
+      if (granted != null) {
+        granted.close();
+        granted = null;
+      }
       Buffers.close(outputs);
       outputs = List.of();
       for (List<Upload> list : uploads) {

@@ -13,4 +13,10 @@ public interface PipelineListener {
 
   /** Nanoseconds the task waited for the device: for its turn, or for a batch to be done. */
   default void waited(long nanos) {}
+
+  /** Device memory did not suffice, and was asked for again. */
+  default void retried() {}
+
+  /** Device memory did not suffice, and the batch goes in smaller pieces. */
+  default void split() {}
 }

@@ -47,7 +47,13 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
 
   @Override
   PermutePipeline open(BufferAllocator allocator, PipelineListener listener) {
-    return new DevicePermutePipeline(device, transposer, memory, allocator, () -> {}, listener);
+    return new DevicePermutePipeline(
+        device, transposer, memory, governor(), allocator, () -> {}, listener);
+  }
+
+  /** Plenty of memory, one request in five refused. */
+  MemoryGovernor governor() {
+    return new MemoryGovernor(1L << 30, new AllocationFaults(5, 1), "none");
   }
 
   @Test
@@ -57,7 +63,13 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
           IllegalArgumentException.class,
           () ->
               new DevicePermutePipeline(
-                  device, transposer, plain, allocator, () -> {}, PipelineListener.NONE));
+                  device,
+                  transposer,
+                  plain,
+                  governor(),
+                  allocator,
+                  () -> {},
+                  PipelineListener.NONE));
     }
   }
 }

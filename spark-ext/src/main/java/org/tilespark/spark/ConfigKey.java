@@ -79,6 +79,22 @@ public final class ConfigKey<T> {
         text -> Math.toIntExact(atLeast(least, Long.parseLong(text.trim()))));
   }
 
+  static ConfigKey<Double> ofFraction(String name, double defaultValue, Reach reach, String doc) {
+    return new ConfigKey<>(
+        name,
+        "fraction, above 0 and at most 1",
+        Double.toString(defaultValue),
+        reach,
+        doc,
+        text -> {
+          double value = Double.parseDouble(text.trim());
+          if (!(value > 0 && value <= 1)) {
+            throw new IllegalArgumentException(value + " is no fraction");
+          }
+          return value;
+        });
+  }
+
   /**
    * The value under this key, or the default.
    *

@@ -5,13 +5,16 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.UnaryOperator;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.resource.ResourceInformation;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.arrow.AllocationFaults;
 import org.tilespark.arrow.ArrowMemory;
+import org.tilespark.arrow.MemoryGovernor;
 import org.tilespark.arrow.NativeMemorySource;
 import org.tilespark.arrow.PinnedMemorySource;
 import org.tilespark.kernels.HostTransposer;
@@ -37,6 +40,9 @@ public final class ExecutorRuntime implements AutoCloseable {
   /** Spark's name for the resource. */
   private static final String GPU = "gpu";
 
+  /** Injected faults fall in the same places in every run. */
+  private static final long FAULT_SEED = 20260101;
+
   private static final Object LOCK = new Object();
   private static ExecutorRuntime current;
 
@@ -56,7 +62,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   private ExecutorRuntime(SparkEnv env, List<String> gpuAddresses) {
     this.env = env;
     this.gpuAddresses = gpuAddresses;
-    SparkConf conf = env == null ? new SparkConf(false) : env.conf();
+    SparkConf conf = conf();
     this.nativeSource =
         new NativeMemorySource(TileSparkConf.HOST_POOL_SIZE.read(TileSparkConf.application(conf)));
     this.nativeMemory = new ArrowMemory(nativeSource);
@@ -97,7 +103,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /** One device with what belongs to it. */
-  public record Gpu(CudaDevice device, DeviceTransposer transposer) {}
+  public record Gpu(CudaDevice device, DeviceTransposer transposer, MemoryGovernor governor) {}
 
   /**
    * The device a task is to use, or empty for the CPU.
@@ -220,9 +226,27 @@ public final class ExecutorRuntime implements AutoCloseable {
           number -> {
             CudaDevice device = CudaDevice.open(number);
             LOG.info("Executor {} uses {}", executorId(), device.description());
-            return new Gpu(device, new DeviceTransposer(device));
+            return new Gpu(device, new DeviceTransposer(device), governor(device));
           });
     }
+  }
+
+  private MemoryGovernor governor(CudaDevice device) {
+    UnaryOperator<String> conf = TileSparkConf.application(conf());
+    double share =
+        TileSparkConf.DEVICE_FRACTION.read(conf)
+            * (device.memoryInfo().totalBytes() - TileSparkConf.DEVICE_RESERVE.read(conf));
+    return new MemoryGovernor(
+        (long) share,
+        new AllocationFaults(TileSparkConf.FAIL_EVERY_NTH_ALLOCATION.read(conf), FAULT_SEED),
+        "Use smaller blocks, or raise "
+            + TileSparkConf.DEVICE_FRACTION.name()
+            + ", or lower "
+            + TileSparkConf.CONCURRENT_TASKS.name());
+  }
+
+  private SparkConf conf() {
+    return env == null ? new SparkConf(false) : env.conf();
   }
 
   private int address(TaskContext task) {

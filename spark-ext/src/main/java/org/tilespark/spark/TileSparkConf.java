@@ -55,6 +55,31 @@ public final class TileSparkConf {
               + " computes on the CPU: about one batch for each of its tasks, and for each part of"
               + " complex blocks. Count it in spark.executor.memoryOverhead.");
 
+  public static final ConfigKey<Double> DEVICE_FRACTION =
+      ConfigKey.ofFraction(
+          PREFIX + "memory.deviceFraction",
+          0.8,
+          Reach.EXECUTOR,
+          "Fraction of a device's memory that the tasks of one executor may hold together, after"
+              + " memory.deviceReserve. Lower it where executors or programs share a device.");
+
+  public static final ConfigKey<Long> DEVICE_RESERVE =
+      ConfigKey.ofBytes(
+          PREFIX + "memory.deviceReserve",
+          "640m",
+          0,
+          Reach.EXECUTOR,
+          "Bytes of a device's memory left for the driver's own context and kernels.");
+
+  public static final ConfigKey<Integer> FAIL_EVERY_NTH_ALLOCATION =
+      ConfigKey.ofInt(
+          PREFIX + "gpu.failEveryNthAllocation",
+          0,
+          0,
+          Reach.EXECUTOR,
+          "For tests: one of every n requests for device memory is refused, so that the paths of"
+              + " short memory are walked; 0 refuses none.");
+
   public static final ConfigKey<Integer> CONCURRENT_TASKS =
       ConfigKey.ofInt(
           PREFIX + "gpu.concurrentTasks",
@@ -68,7 +93,15 @@ public final class TileSparkConf {
 
   /** All keys, in the order of the documentation. */
   public static List<ConfigKey<?>> all() {
-    return List.of(BACKEND, BATCH_SIZE, PINNED_POOL_SIZE, HOST_POOL_SIZE, CONCURRENT_TASKS);
+    return List.of(
+        BACKEND,
+        BATCH_SIZE,
+        PINNED_POOL_SIZE,
+        HOST_POOL_SIZE,
+        DEVICE_FRACTION,
+        DEVICE_RESERVE,
+        CONCURRENT_TASKS,
+        FAIL_EVERY_NTH_ALLOCATION);
   }
 
   /** Looks keys up in the active session's configuration. */

@@ -40,6 +40,7 @@ public abstract class SparkTest {
         .config("spark.sql.extensions", TileSparkExtensions.class.getName())
         .config("spark.plugins", TileSparkPlugin.class.getName())
         .config(TileSparkConf.BACKEND.name(), backend)
+        .config(TileSparkConf.FAIL_EVERY_NTH_ALLOCATION.name(), "7")
         .getOrCreate();
   }
 

@@ -163,6 +163,11 @@ public final class PermuteBlocksExec extends SparkPlan {
       map.put(
           TaskMetrics.WAIT_TIME,
           SQLMetrics.createNanoTimingMetric(context, "time waiting for the device", -1));
+      map.put(
+          TaskMetrics.RETRIES, SQLMetrics.createMetric(context, "device memory asked for again"));
+      map.put(
+          TaskMetrics.SPLITS,
+          SQLMetrics.createMetric(context, "batches split for want of device memory"));
       metrics = ScalaInterop.map(map);
     }
     return metrics;

@@ -73,6 +73,7 @@ final class PermuteTask<T>
                 gpu.get().device(),
                 gpu.get().transposer(),
                 memory,
+                gpu.get().governor(),
                 allocator,
                 () -> runtime.turns().take(task),
                 metrics.onDevice());

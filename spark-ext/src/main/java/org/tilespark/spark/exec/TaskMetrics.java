@@ -13,6 +13,8 @@ final class TaskMetrics implements Serializable {
   static final String DEVICE_TIME = "deviceTime";
   static final String HOST_TIME = "hostTime";
   static final String WAIT_TIME = "waitTime";
+  static final String RETRIES = "numRetries";
+  static final String SPLITS = "numSplits";
 
   private static final long serialVersionUID = 1;
 
@@ -23,6 +25,8 @@ final class TaskMetrics implements Serializable {
   private final SQLMetric deviceTime;
   private final SQLMetric hostTime;
   private final SQLMetric waitTime;
+  private final SQLMetric retries;
+  private final SQLMetric splits;
 
   TaskMetrics(scala.collection.immutable.Map<String, SQLMetric> metrics) {
     this.blocks = metrics.apply(BLOCKS);
@@ -32,15 +36,13 @@ final class TaskMetrics implements Serializable {
     this.deviceTime = metrics.apply(DEVICE_TIME);
     this.hostTime = metrics.apply(HOST_TIME);
     this.waitTime = metrics.apply(WAIT_TIME);
+    this.retries = metrics.apply(RETRIES);
+    this.splits = metrics.apply(SPLITS);
   }
 
   void handedOut(int blockCount) {
     batches.add(1);
     blocks.add(blockCount);
-  }
-
-  void waited(long nanos) {
-    waitTime.add(nanos);
   }
 
   PipelineListener onHost() {
@@ -68,6 +70,16 @@ final class TaskMetrics implements Serializable {
       @Override
       public void waited(long nanos) {
         waitTime.add(nanos);
+      }
+
+      @Override
+      public void retried() {
+        retries.add(1);
+      }
+
+      @Override
+      public void split() {
+        splits.add(1);
       }
     };
   }

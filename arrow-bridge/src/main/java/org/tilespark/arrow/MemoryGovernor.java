@@ -1,0 +1,199 @@
+package org.tilespark.arrow;
+
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongFunction;
+import org.tilespark.kernels.ResourceException;
+
+/**
+ * Shares a bounded amount of device memory among the tasks of an executor, and says what happens
+ * when it runs out. A request that does not fit is tried again after, in this order: the task's own
+ * earlier work is done and freed; others have given some back (for a while); it is halved, down to
+ * the least that makes sense; and when even that does not fit while others still hold memory, they
+ * are waited for longer. Only then it fails, with the figures.
+ *
+ * <p>Safe for several threads.
+ */
+public final class MemoryGovernor {
+  private static final long SHORT_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
+  private static final long LONG_WAIT_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+  /** Attempts at the least size while nobody else holds memory: a passing failure may pass. */
+  private static final int LAST_ATTEMPTS = 3;
+
+  private final long limitBytes;
+  private final AllocationFaults faults;
+  private final String advice;
+  // Guarded by this.
+  private long usedBytes;
+  private long peakBytes;
+  private long releases;
+
+  /**
+   * A governor of {@code limitBytes} bytes.
+   *
+   * @param faults attempts that are to fail, for tests
+   * @param advice what helps when memory runs out, in the words of whoever configures this
+   */
+  public MemoryGovernor(long limitBytes, AllocationFaults faults, String advice) {
+    if (limitBytes <= 0) {
+      throw new IllegalArgumentException(
+          "Device memory limited to " + limitBytes + " bytes; " + advice);
+    }
+    this.limitBytes = limitBytes;
+    this.faults = faults;
+    this.advice = advice;
+  }
+
+  /** Memory that was granted; closing it gives it back, once its own resource is freed. */
+  public final class Grant<T extends AutoCloseable> implements AutoCloseable {
+    private final long bytes;
+    private final T resource;
+    private boolean closed;
+
+    private Grant(long bytes, T resource) {
+      this.bytes = bytes;
+      this.resource = resource;
+    }
+
+    /** What was granted, in bytes: as wanted, or less. */
+    public long bytes() {
+      return bytes;
+    }
+
+    /** The memory itself; the grant closes it. */
+    public T resource() {
+      return resource;
+    }
+
+    /** Frees the resource and lets others have its bytes; may be called twice. */
+    @Override
+    public void close() {
+      if (closed) {
+        return;
+      }
+      closed = true;
+      try {
+        resource.close();
+      } catch (RuntimeException e) {
+        throw e;
+      } catch (Exception e) {
+        throw new IllegalStateException("Freeing device memory failed", e);
+      } finally {
+        giveBack(bytes);
+      }
+    }
+  }
+
+  /**
+   * Memory of {@code wanted} bytes, or less but at least {@code least}.
+   *
+   * @param allocate makes the resource for a number of bytes; throws a {@link ResourceException} if
+   *     it does not fit
+   * @param settleOwn waits for the task's own earlier work and frees its memory
+   * @throws ResourceException if not even {@code least} bytes can be had; says what was requested,
+   *     the limit, what others hold, and what helps
+   */
+  public <T extends AutoCloseable> Grant<T> acquire(
+      long wanted,
+      long least,
+      LongFunction<T> allocate,
+      Runnable settleOwn,
+      PipelineListener listener) {
+    long size = Math.max(least, Math.min(wanted, limitBytes));
+    boolean settled = false;
+    int lastAttempts = 0;
+    long waitedLong = 0;
+    while (true) {
+      ResourceException refusal = null;
+      if (reserve(size)) {
+        try {
+          return new Grant<>(size, allocate.apply(size));
+        } catch (ResourceException e) {
+          giveBack(size);
+          refusal = e;
+        } catch (Throwable t) {
+          giveBack(size);
+          throw t;
+        }
+      }
+      listener.retried();
+      if (!settled) {
+        settled = true;
+        settleOwn.run();
+      } else if (othersGiveBack(SHORT_WAIT_NANOS)) {
+        continue;
+      } else if (size > least) {
+        size = Math.max(least, size / 2);
+        listener.split();
+      } else if (usedBytes() > 0 && waitedLong < LONG_WAIT_NANOS) {
+        waitedLong += LONG_WAIT_NANOS / 60;
+        othersGiveBack(LONG_WAIT_NANOS / 60);
+      } else if (++lastAttempts >= LAST_ATTEMPTS) {
+        throw exhausted(size, refusal);
+      }
+    }
+  }
+
+  /** Bytes granted and not given back. */
+  public synchronized long usedBytes() {
+    return usedBytes;
+  }
+
+  /** Most bytes ever granted at once. */
+  public synchronized long peakBytes() {
+    return peakBytes;
+  }
+
+  /** Bytes that may be granted at once. */
+  public long limitBytes() {
+    return limitBytes;
+  }
+
+  private synchronized boolean reserve(long bytes) {
+    if (faults.strikes() || bytes > limitBytes - usedBytes) {
+      return false;
+    }
+    usedBytes += bytes;
+    peakBytes = Math.max(peakBytes, usedBytes);
+    return true;
+  }
+
+  private synchronized void giveBack(long bytes) {
+    usedBytes -= bytes;
+    releases++;
+    notifyAll();
+  }
+
+  /** Waits until someone gave memory back; false if nobody did, or nobody holds any. */
+  private synchronized boolean othersGiveBack(long nanos) {
+    long before = releases;
+    long deadline = System.nanoTime() + nanos;
+    try {
+      while (usedBytes > 0 && releases == before) {
+        long left = deadline - System.nanoTime();
+        if (left <= 0) {
+          return false;
+        }
+        TimeUnit.NANOSECONDS.timedWait(this, left);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new ResourceException("Interrupted while waiting for device memory", e);
+    }
+    return releases != before;
+  }
+
+  private ResourceException exhausted(long bytes, ResourceException refusal) {
+    return new ResourceException(
+        "Device memory: "
+            + bytes
+            + " bytes requested, the least that one block needs; the limit is "
+            + limitBytes
+            + " bytes, other tasks of this executor hold "
+            + usedBytes()
+            + (refusal == null ? "" : "; the driver said: " + refusal.getMessage())
+            + ". "
+            + advice,
+        refusal);
+  }
+}

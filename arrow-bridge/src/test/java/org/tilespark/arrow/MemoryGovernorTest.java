@@ -1,0 +1,193 @@
+package org.tilespark.arrow;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.tilespark.kernels.ResourceException;
+
+@Timeout(60)
+class MemoryGovernorTest {
+  private final Heard heard = new Heard();
+
+  @Test
+  void grantsWhatIsWantedAndTakesItBack() {
+    MemoryGovernor governor = governor(100);
+    try (var grant = acquire(governor, 60, 10)) {
+      assertEquals(60, grant.bytes());
+      assertEquals(60, governor.usedBytes());
+      grant.close();
+    }
+    assertEquals(0, governor.usedBytes());
+    assertEquals(60, governor.peakBytes());
+    assertEquals(0, heard.retries);
+  }
+
+  @Test
+  void moreThanTheLimitIsCutToIt() {
+    try (var grant = acquire(governor(100), 500, 30)) {
+      assertEquals(100, grant.bytes());
+    }
+  }
+
+  @Test
+  void ownWorkIsSettledFirst() {
+    MemoryGovernor governor = governor(100);
+    var first = acquire(governor, 80, 80);
+    try (var second = governor.acquire(90, 90, Memory::new, first::close, heard)) {
+      assertEquals(90, second.bytes());
+    }
+    assertEquals(1, heard.retries);
+    assertEquals(0, heard.splits);
+  }
+
+  @Test
+  void thenItIsHalvedDownToTheLeast() {
+    MemoryGovernor governor = governor(100);
+    try (var other = acquire(governor, 70, 70);
+        var mine = acquire(governor, 100, 20)) {
+      assertEquals(25, mine.bytes());
+      assertEquals(2, heard.splits);
+      assertEquals(95, governor.usedBytes());
+      assertEquals(70, other.bytes());
+    }
+  }
+
+  @Test
+  void theLeastWaitsForOthers() throws Exception {
+    MemoryGovernor governor = governor(100);
+    var other = acquire(governor, 70, 70);
+    ExecutorService pool = Executors.newSingleThreadExecutor();
+    try {
+      Future<Long> waiting =
+          pool.submit(
+              () -> {
+                try (var mine = acquire(governor, 50, 50)) {
+                  return mine.bytes();
+                }
+              });
+      TimeUnit.MILLISECONDS.sleep(500);
+      assertEquals(false, waiting.isDone());
+      other.close();
+      assertEquals(50, waiting.get());
+    } finally {
+      pool.shutdownNow();
+    }
+  }
+
+  @Test
+  void failsWithTheFiguresAndTheAdvice() {
+    ResourceException limit =
+        assertThrows(ResourceException.class, () -> acquire(governor(100), 500, 101));
+    assertTrue(
+        limit
+            .getMessage()
+            .contains("101 bytes requested, the least that one block needs; the limit is 100"),
+        limit.getMessage());
+    assertTrue(limit.getMessage().endsWith("raise the limit"), limit.getMessage());
+    MemoryGovernor governor = governor(100);
+    ResourceException driver =
+        assertThrows(
+            ResourceException.class,
+            () ->
+                governor.acquire(
+                    50,
+                    10,
+                    bytes -> {
+                      throw new ResourceException("3 bytes free");
+                    },
+                    () -> {},
+                    heard));
+    assertTrue(driver.getMessage().contains("10 bytes requested"), driver.getMessage());
+    assertTrue(driver.getMessage().contains("the driver said: 3 bytes free"), driver.getMessage());
+    assertEquals(0, governor.usedBytes());
+  }
+
+  @Test
+  void injectedFaultsStrikeOneInN() {
+    AllocationFaults faults = new AllocationFaults(4, 7);
+    int strikes = 0;
+    for (int i = 0; i < 400; i++) {
+      strikes += faults.strikes() ? 1 : 0;
+    }
+    assertEquals(100, strikes);
+    MemoryGovernor governor = new MemoryGovernor(100, new AllocationFaults(2, 7), "");
+    for (int i = 0; i < 20; i++) {
+      acquire(governor, 10, 10).close();
+    }
+    assertTrue(heard.retries >= 10, () -> heard.retries + " retries");
+  }
+
+  @Test
+  void manyThreadsNeverExceedTheLimit() throws Exception {
+    MemoryGovernor governor = new MemoryGovernor(1000, new AllocationFaults(5, 1), "");
+    AtomicLong live = new AtomicLong();
+    AtomicLong most = new AtomicLong();
+    CountDownLatch start = new CountDownLatch(1);
+    ExecutorService pool = Executors.newFixedThreadPool(16);
+    try {
+      List<Future<?>> tasks = new ArrayList<>();
+      for (int t = 0; t < 16; t++) {
+        tasks.add(
+            pool.submit(
+                () -> {
+                  start.await();
+                  for (int i = 0; i < 50; i++) {
+                    try (var grant =
+                        governor.acquire(400, 100, Memory::new, () -> {}, PipelineListener.NONE)) {
+                      most.accumulateAndGet(live.addAndGet(grant.bytes()), Math::max);
+                      live.addAndGet(-grant.bytes());
+                    }
+                  }
+                  return null;
+                }));
+      }
+      start.countDown();
+      for (Future<?> task : tasks) {
+        task.get();
+      }
+    } finally {
+      pool.shutdownNow();
+    }
+    assertTrue(most.get() <= 1000, () -> most + " bytes at once");
+    assertEquals(0, governor.usedBytes());
+  }
+
+  private MemoryGovernor governor(long limit) {
+    return new MemoryGovernor(limit, AllocationFaults.NONE, "raise the limit");
+  }
+
+  private MemoryGovernor.Grant<Memory> acquire(MemoryGovernor governor, long wanted, long least) {
+    return governor.acquire(wanted, least, Memory::new, () -> {}, heard);
+  }
+
+  private record Memory(long bytes) implements AutoCloseable {
+    @Override
+    public void close() {}
+  }
+
+  private static final class Heard implements PipelineListener {
+    int retries;
+    int splits;
+
+    @Override
+    public void retried() {
+      retries++;
+    }
+
+    @Override
+    public void split() {
+      splits++;
+    }
+  }
+}
