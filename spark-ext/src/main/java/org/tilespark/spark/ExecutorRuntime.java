@@ -182,6 +182,13 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
   }
 
+  /** Bytes of host memory kept for reuse, pinned and plain. */
+  public long keptHostBytes() {
+    synchronized (gpus) {
+      return nativeSource.keptBytes() + (pinnedPool == null ? 0 : pinnedPool.cachedBytes());
+    }
+  }
+
   /** Bytes of device memory alive in this executor; 0 when nothing runs. */
   public long liveDeviceBytes() {
     synchronized (gpus) {

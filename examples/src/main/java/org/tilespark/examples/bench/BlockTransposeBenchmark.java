@@ -136,8 +136,7 @@ public final class BlockTransposeBenchmark {
   }
 
   /** Blocks one below the other, made where their tasks run. */
-  private static Dataset<Row> matrix(
-      SparkSession spark, long blocks, int rows, int cols, int partitions) {
+  static Dataset<Row> matrix(SparkSession spark, long blocks, int rows, int cols, int partitions) {
     return spark
         .range(0, blocks, 1, partitions)
         .map(
