@@ -2,6 +2,7 @@ package org.tilespark.arrow;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
@@ -129,14 +130,15 @@ public final class DevicePermutePipeline implements PermutePipeline {
   @Override
   public void close() {
     // The streams first: closing one waits for its work, which reads and writes our buffers.
-    streams.forEach(CudaStream::close);
-    streams.clear();
+    List<AutoCloseable> owned = new ArrayList<>(streams);
     if (filling != null) {
-      filling.close();
-      filling = null;
+      owned.add(filling);
     }
-    underWay.forEach(Batch::close);
+    owned.addAll(underWay);
+    streams.clear();
+    filling = null;
     underWay.clear();
+    Closing.all(owned);
   }
 
   /** Consecutive blocks of one problem, back to back: one launch. */
@@ -255,7 +257,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
     }
   }
 
-  private final class Batch {
+  private final class Batch implements AutoCloseable {
     private final long capacityBytes;
     private final ArrowBuf[] staging; // per plane; null until a block needs it
     private final List<List<Upload>> uploads = new ArrayList<>(); // per plane
@@ -380,33 +382,25 @@ public final class DevicePermutePipeline implements PermutePipeline {
     }
 
     /** Frees everything; the device must be done with it. */
-    void close() {
-      for (AutoCloseable owned : onDevice) {
-        try {
-          owned.close();
-        } catch (RuntimeException e) {
-          throw e;
-        } catch (Exception e) {
-          throw new IllegalStateException(e); // none of ours declares a checked exception
+    @Override
+    public void close() {
+      List<AutoCloseable> owned = new ArrayList<>(onDevice);
+      if (granted != null) {
+        owned.add(granted);
+      }
+      owned.addAll(outputs);
+      uploads.forEach(owned::addAll);
+      for (ArrowBuf buffer : staging) {
+        if (buffer != null) {
+          owned.add(buffer);
         }
       }
       onDevice.clear();
-      if (granted != null) {
-        granted.close();
-        granted = null;
-      }
-      Buffers.close(outputs);
+      granted = null;
       outputs = List.of();
-      for (List<Upload> list : uploads) {
-        list.forEach(Upload::close);
-        list.clear();
-      }
-      for (int p = 0; p < staging.length; p++) {
-        if (staging[p] != null) {
-          staging[p].close();
-          staging[p] = null;
-        }
-      }
+      uploads.forEach(List::clear);
+      Arrays.fill(staging, null);
+      Closing.all(owned);
     }
   }
 }

@@ -79,6 +79,21 @@ public final class ConfigKey<T> {
         text -> Math.toIntExact(atLeast(least, Long.parseLong(text.trim()))));
   }
 
+  static ConfigKey<Boolean> ofBoolean(String name, boolean defaultValue, Reach reach, String doc) {
+    return new ConfigKey<>(
+        name,
+        "true|false",
+        Boolean.toString(defaultValue),
+        reach,
+        doc,
+        text ->
+            switch (text.trim().toLowerCase(Locale.ROOT)) {
+              case "true" -> true;
+              case "false" -> false;
+              default -> throw new IllegalArgumentException(text + " is neither true nor false");
+            });
+  }
+
   static ConfigKey<Double> ofFraction(String name, double defaultValue, Reach reach, String doc) {
     return new ConfigKey<>(
         name,

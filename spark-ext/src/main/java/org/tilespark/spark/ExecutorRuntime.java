@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.UnaryOperator;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -21,6 +22,7 @@ import org.tilespark.kernels.HostTransposer;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.Transposer;
 import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedPool;
@@ -55,6 +57,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final ArrowMemory nativeMemory;
   private final Map<Integer, Gpu> gpus = new TreeMap<>();
   private final AtomicBoolean saidWhyCpu = new AtomicBoolean();
+  private final AtomicReference<CudaFailure> lost = new AtomicReference<>();
   private PinnedPool pinnedPool;
   private ArrowMemory pinnedMemory;
   private boolean closed;
@@ -120,7 +123,10 @@ public final class ExecutorRuntime implements AutoCloseable {
       return Optional.empty();
     }
     DeviceProbe probe = DeviceProbe.run();
-    if (probe.available()) {
+    String reason = probe.reason();
+    if (lost.get() != null) {
+      reason = "it was lost: " + lost.get().getMessage();
+    } else if (probe.available()) {
       return Optional.of(open(address(task)));
     }
     if (backend == Backend.GPU) {
@@ -130,7 +136,7 @@ public final class ExecutorRuntime implements AutoCloseable {
               + executorId()
               + " has no usable"
               + " GPU: "
-              + probe.reason()
+              + reason
               + ". Set it to auto or cpu to compute on the CPU");
     }
     if (saidWhyCpu.compareAndSet(false, true)) {
@@ -138,9 +144,25 @@ public final class ExecutorRuntime implements AutoCloseable {
           "{}=auto: executor {} computes on the CPU, since {}",
           TileSparkConf.BACKEND.name(),
           executorId(),
-          probe.reason());
+          reason);
     }
     return Optional.empty();
+  }
+
+  /**
+   * Says that the device is lost to this process: from now on {@link #gpu} does not give it.
+   *
+   * @param failure what a task met; {@link CudaFailure#isSticky() sticky}
+   */
+  public void deviceLost(CudaFailure failure) {
+    if (lost.compareAndSet(null, failure)) {
+      LOG.error("Executor {} lost its device and cannot use one any more", executorId(), failure);
+    }
+  }
+
+  /** What cost this process its device, if it lost it. */
+  public Optional<CudaFailure> lostDevice() {
+    return Optional.ofNullable(lost.get());
   }
 
   /** Arrow memory for blocks: pinned if {@code gpu} is present, else plain. */
@@ -208,10 +230,15 @@ public final class ExecutorRuntime implements AutoCloseable {
       nativeSource.close();
       if (pinnedMemory != null) {
         closeMemory(pinnedMemory);
-        pinnedPool.close();
+        if (lost.get() == null) {
+          pinnedPool.close();
+        }
       }
-      gpus.values().forEach(gpu -> gpu.transposer().close());
-      gpus.values().forEach(gpu -> gpu.device().close());
+      if (lost.get()
+          == null) { // nothing of a lost device can be freed but by the end of the process
+        gpus.values().forEach(gpu -> gpu.transposer().close());
+        gpus.values().forEach(gpu -> gpu.device().close());
+      }
       gpus.clear();
       hostTransposer.close();
     }

@@ -71,6 +71,15 @@ public final class TileSparkConf {
           Reach.EXECUTOR,
           "Bytes of a device's memory left for the driver's own context and kernels.");
 
+  public static final ConfigKey<Boolean> EXIT_ON_LOST_DEVICE =
+      ConfigKey.ofBoolean(
+          PREFIX + "gpu.exitOnLostDevice",
+          true,
+          Reach.EXECUTOR,
+          "After a CUDA error that no later call of the process can get past, end the executor, so"
+              + " that Spark starts another and runs the work there; needs the plugin. In local mode"
+              + " the job fails and the process goes on without the device.");
+
   public static final ConfigKey<Integer> FAIL_EVERY_NTH_ALLOCATION =
       ConfigKey.ofInt(
           PREFIX + "gpu.failEveryNthAllocation",
@@ -101,6 +110,7 @@ public final class TileSparkConf {
         DEVICE_FRACTION,
         DEVICE_RESERVE,
         CONCURRENT_TASKS,
+        EXIT_ON_LOST_DEVICE,
         FAIL_EVERY_NTH_ALLOCATION);
   }
 

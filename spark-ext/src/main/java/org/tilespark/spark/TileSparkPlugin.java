@@ -2,7 +2,10 @@ package org.tilespark.spark;
 
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.SparkContext;
+import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
@@ -23,6 +26,11 @@ import org.tilespark.spark.planner.ExecutorReports;
  */
 public final class TileSparkPlugin implements SparkPlugin {
   private static final Logger LOG = LoggerFactory.getLogger(TileSparkPlugin.class);
+
+  /**
+   * The exit status of an executor that lost its device; Spark's log of lost executors shows it.
+   */
+  public static final int LOST_DEVICE_STATUS = 87;
 
   @Override
   public DriverPlugin driverPlugin() {
@@ -59,8 +67,20 @@ public final class TileSparkPlugin implements SparkPlugin {
   }
 
   private static final class Executor implements ExecutorPlugin {
+    /** Long enough for a status update to be sent. */
+    private static final long EXIT_DELAY_MILLIS = 1000;
+
+    /** The executor's id in local mode, where it shares the driver's process. */
+    private static final String LOCAL_EXECUTOR = "driver";
+
+    private final AtomicBoolean exiting = new AtomicBoolean();
+    private boolean exitOnLostDevice;
+
     @Override
     public void init(PluginContext plugin, Map<String, String> extraConf) {
+      exitOnLostDevice =
+          !plugin.executorID().equals(LOCAL_EXECUTOR)
+              && TileSparkConf.EXIT_ON_LOST_DEVICE.read(TileSparkConf.application(plugin.conf()));
       DeviceProbe probe = DeviceProbe.run();
       ResourceInformation gpus = plugin.resources().get("gpu");
       ExecutorRuntime runtime =
@@ -75,6 +95,29 @@ public final class TileSparkPlugin implements SparkPlugin {
             new ExecutorReport(plugin.executorID(), probe.available(), probe.description()));
       } catch (Exception e) { // the interface declares it; a report is worth no executor
         LOG.warn("Could not report the GPU to the driver; EXPLAIN will not know it", e);
+      }
+    }
+
+    /** Ends an executor that lost its device, once the driver has heard of the task's failure. */
+    @Override
+    public void onTaskFailed(TaskFailedReason reason) {
+      boolean lost = ExecutorRuntime.current().lostDevice().isPresent();
+      if (lost && exitOnLostDevice && exiting.compareAndSet(false, true)) {
+        LOG.error("This executor lost its device and ends; Spark runs its work elsewhere");
+        Thread exit =
+            new Thread(
+                () -> {
+                  try {
+                    TimeUnit.MILLISECONDS.sleep(EXIT_DELAY_MILLIS);
+                  } catch (InterruptedException e) {
+                    Thread.currentThread().interrupt();
+                  }
+                  Runtime.getRuntime()
+                      .halt(LOST_DEVICE_STATUS); // exit hooks may wait for the device
+                },
+                "tilespark-exit");
+        exit.setDaemon(true);
+        exit.start();
       }
     }
 

@@ -106,25 +106,34 @@ public final class QuerySoak {
       SparkSession spark, Dataset<Row> transposed, int kind, JobReport report)
       throws InterruptedException {
     switch (kind) {
-      case 0:
+      case 0 -> {
         return transposed.limit(1).collectAsList().size() == 1;
-      case 1:
-        try {
-          transposed.where("IF(row = 512, raise_error('on purpose'), size(values)) > 0").count();
-        } catch (Exception e) { // what a failing task throws reaches Java undeclared
-          return String.valueOf(e.getMessage()).contains("on purpose");
-        }
-        report.line("query", "should have failed");
-        return false;
-      case 2:
+      }
+      case 1 -> {
+        return failed(transposed, report);
+      }
+      case 2 -> {
         cancelled(spark, transposed);
         return true;
-      case 3:
+      }
+      case 3 -> {
         return transposed.count() == BLOCKS;
-      default:
+      }
+      default -> {
         transposed.write().format("noop").mode(SaveMode.Overwrite).save();
         return true;
+      }
     }
+  }
+
+  private static boolean failed(Dataset<Row> transposed, JobReport report) {
+    try {
+      transposed.where("IF(row = 512, raise_error('on purpose'), size(values)) > 0").count();
+    } catch (Exception e) { // what a failing task throws reaches Java undeclared
+      return String.valueOf(e.getMessage()).contains("on purpose");
+    }
+    report.line("query", "should have failed");
+    return false;
   }
 
   private static void cancelled(SparkSession spark, Dataset<Row> transposed)

@@ -12,6 +12,7 @@ import org.tilespark.arrow.ArrowMemory;
 import org.tilespark.arrow.DevicePermutePipeline;
 import org.tilespark.arrow.HostPermutePipeline;
 import org.tilespark.arrow.PermutePipeline;
+import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
@@ -80,7 +81,7 @@ final class PermuteTask<T>
     resources.iterator =
         new PermuteIterator(
             spec, source.open(ScalaInterop.iterator(partition)), resources.pipeline, allocator);
-    return ScalaInterop.iterator(new Counted(resources.iterator, metrics));
+    return ScalaInterop.iterator(new Counted(resources.iterator, runtime, metrics));
   }
 
   /** What a task owns, freed in the order users-before-used. */
@@ -95,29 +96,51 @@ final class PermuteTask<T>
 
     @Override
     public void onTaskCompletion(TaskContext context) {
-      try (allocator) {
+      // Users before used; all of them, also when one fails.
+      try {
         if (pipeline != null) {
           pipeline.close();
         }
-        if (iterator != null) {
-          iterator.close();
+      } finally {
+        try {
+          if (iterator != null) {
+            iterator.close();
+          }
+        } finally {
+          allocator.close();
         }
       }
     }
   }
 
-  private record Counted(PermuteIterator batches, TaskMetrics metrics)
+  /** Counts what is handed out, and notices when the device is lost. */
+  private record Counted(PermuteIterator batches, ExecutorRuntime runtime, TaskMetrics metrics)
       implements Iterator<ColumnarBatch> {
     @Override
     public boolean hasNext() {
-      return batches.hasNext();
+      try {
+        return batches.hasNext();
+      } catch (CudaFailure e) {
+        throw noticed(e);
+      }
     }
 
     @Override
     public ColumnarBatch next() {
-      ColumnarBatch batch = batches.next();
-      metrics.handedOut(batch.numRows());
-      return batch;
+      try {
+        ColumnarBatch batch = batches.next();
+        metrics.handedOut(batch.numRows());
+        return batch;
+      } catch (CudaFailure e) {
+        throw noticed(e);
+      }
+    }
+
+    private CudaFailure noticed(CudaFailure failure) {
+      if (failure.isSticky()) {
+        runtime.deviceLost(failure);
+      }
+      return failure;
     }
   }
 }

@@ -1,0 +1,68 @@
+package org.tilespark.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.RequiresGpu;
+import org.tilespark.kernels.device.TrapKernel;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Permutation;
+import org.tilespark.spark.planner.Backend;
+
+/** A CUDA error that cannot be got past, in a process of its own. */
+@RequiresGpu
+class LostDeviceIT {
+  @Test
+  void theJobFailsAndTheProcessGoesOnWithoutTheDevice() throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>();
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.addAll(
+        java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
+            .filter(argument -> argument.startsWith("--add") || argument.startsWith("-D"))
+            .toList());
+    command.addAll(
+        List.of("-Xmx1g", "-cp", System.getProperty("java.class.path"), Child.class.getName()));
+    Process child = new ProcessBuilder(command).redirectErrorStream(true).start();
+    String printed = new String(child.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertEquals(0, child.waitFor(), () -> printed);
+    assertTrue(printed.contains("went on without the device"), () -> printed);
+  }
+
+  /** What the process does. */
+  static final class Child extends SparkTest {
+    public static void main(String[] args) {
+      startSpark();
+      TestArray array = TestArray.matrix(ElementType.FLOAT32, 64, 48, 16, 16);
+      Dataset<Row> df = array.toDataFrame(spark, 2);
+      Permutation transpose = Permutation.of(1, 0);
+      array.assertPermuted(transpose, MatrixBlocks.transpose(df));
+      TrapKernel.launch(ExecutorRuntime.current().gpu(Backend.GPU, null).orElseThrow().device());
+      assertFails(
+          () -> MatrixBlocks.transpose(df).collectAsList(),
+          "CUDA_ERROR_",
+          "every later call in this process will fail on this device");
+      assertTrue(ExecutorRuntime.current().lostDevice().isPresent());
+      with(
+          Map.of(TileSparkConf.BACKEND.name(), "gpu"),
+          () ->
+              assertFails(
+                  () -> MatrixBlocks.transpose(df).collectAsList(),
+                  "has no usable GPU: it was lost: "));
+      array.assertPermuted(transpose, MatrixBlocks.transpose(df));
+      assertEquals(
+          Optional.empty(), ExecutorRuntime.current().gpu(Backend.AUTO, null), "auto is the CPU");
+      spark.stop();
+      System.out.println("went on without the device");
+    }
+  }
+}
