@@ -1,5 +1,6 @@
 package org.tilespark.kernels.plan;
 
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -31,6 +32,11 @@ public final class TransposePlanner {
 
   /** Runs shorter than this go unit by unit: there are hardly whole vectors in them. */
   private static final int SHORT_RUN_BYTES = 32;
+
+  private static final Comparator<KernelIndex.Kernel> LARGEST_FIRST =
+      Comparator.comparingInt(
+              (KernelIndex.Kernel kernel) -> -kernel.shape().rows() * kernel.shape().cols())
+          .thenComparingInt(kernel -> -kernel.shape().rows());
 
   private TransposePlanner() {}
 
@@ -157,14 +163,18 @@ public final class TransposePlanner {
     }
 
     /**
-     * The vector kernel whose tiles cover the matrices with the fewest elements; the first listed
-     * unless another saves a tenth. One without masks where all tiles are full.
+     * The vector kernel whose tiles cover the matrices with the fewest elements; that of the
+     * largest tile (with the longer output rows) unless another saves a tenth. One without masks
+     * where all tiles are full.
      */
     private Optional<KernelIndex.Kernel> leastWaste(MatrixBatch matrices) {
       KernelIndex.Kernel best = null;
       double least = Double.MAX_VALUE;
-      for (KernelIndex.Kernel kernel :
-          index.findAll("transpose_vector", matrices.elementBytes(), limits)) {
+      List<KernelIndex.Kernel> kernels =
+          index.findAll("transpose_vector", matrices.elementBytes(), limits).stream()
+              .sorted(LARGEST_FIRST)
+              .toList();
+      for (KernelIndex.Kernel kernel : kernels) {
         double covered =
             covered(matrices.rows(), kernel.shape().rows())
                 * covered(matrices.cols(), kernel.shape().cols());
