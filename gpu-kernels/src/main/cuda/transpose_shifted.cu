@@ -50,6 +50,7 @@ struct ShiftedTile {
   static constexpr int COL_STEP = THREADS / VECTORS;
   static constexpr int STORES = COLS / COL_STEP;
   static_assert(WORD_COLS % 32 == 0 && THREADS % WORD_COLS == 0, "a warp loads from one row");
+  static_assert(THREADS % VECTORS == 0, "a thread keeps its place in the row");
   static_assert(LOADS * ROW_STEP == STAGED && STORES * COL_STEP == COLS, "no thread is idle");
   static_assert(U * PITCH % 2 == 0, "an odd distance between words");
 

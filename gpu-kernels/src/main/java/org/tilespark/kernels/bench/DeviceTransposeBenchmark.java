@@ -13,10 +13,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.SplittableRandom;
-import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.device.CudaDevice;
-import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceProbe;
@@ -44,10 +41,6 @@ import org.tilespark.layout.Shape;
  * PyTorch and Triton for each. {@code --only} takes the cases whose line contains a text.
  */
 public final class DeviceTransposeBenchmark {
-  /** Bytes touched before a buffer is used again: many times any L2 cache. */
-  private static final long ROTATION_BYTES = 1L << 30;
-
-  private static final long RANDOM_BYTES = 64L << 20;
   private static final long PCIE_BYTES = 256L << 20;
 
   /** A case of the grid, with the least ratio to the copy on an H200. */
@@ -201,37 +194,12 @@ public final class DeviceTransposeBenchmark {
     TransposeProblem problem =
         new TransposeProblem(each.shape(), each.permutation(), each.elementBytes());
     long bytes = problem.bytes();
-    int pairs = (int) (ROTATION_BYTES / (2 * bytes) + 2);
-    // One allocation for each side; buffer k begins at k * pitch.
-    long pitch = (bytes + 255) / 256 * 256;
-    try (CudaStream stream = device.newStream();
-        DeviceBuffer in = device.allocate(pitch * pairs, stream);
-        DeviceBuffer out = device.allocate(pitch * pairs, stream)) {
-      fillRandom(in, stream);
-      stream.fill(out, (byte) 0);
-      Work transpose = k -> transposer.enqueue(problem, in, k * pitch, out, k * pitch, stream);
-      Work copy = k -> stream.copy(in, k * pitch, out, k * pitch, bytes);
-      Work before = k -> stream.copy(out, 0, in, 0, Math.min(pitch * pairs, RANDOM_BYTES * 16));
-      double[] millis = time(stream, before, transpose, pairs);
-      double[] copyMillis = time(stream, before, copy, pairs);
+    try (DeviceTimer timer = new DeviceTimer(device, bytes, runs)) {
+      double[] millis =
+          timer.time((in, out, at) -> transposer.enqueue(problem, in, at, out, at, timer.stream()));
+      double[] copyMillis = timer.timeCopy();
       return new Result(
           each, millis, copyMillis[runs / 2], bytes, transposer.plan(problem).describe());
-    }
-  }
-
-  /** Random bytes, the same every 64 MiB. */
-  private void fillRandom(DeviceBuffer buffer, CudaStream stream) {
-    long length = Math.min(RANDOM_BYTES, buffer.bytes());
-    try (PinnedBuffer random = device.allocatePinned(RANDOM_BYTES)) {
-      SplittableRandom generator = new SplittableRandom(buffer.bytes());
-      for (long at = 0; at < RANDOM_BYTES; at += Long.BYTES) {
-        HostMemory.unsafe().putLong(random.memory().offset() + at, generator.nextLong());
-      }
-      for (long at = 0; at < buffer.bytes(); at += length) {
-        long part = Math.min(length, buffer.bytes() - at);
-        stream.upload(random.memory().slice(0, part), buffer, at);
-      }
-      stream.synchronize();
     }
   }
 
@@ -262,8 +230,10 @@ public final class DeviceTransposeBenchmark {
       down.memory().fill((byte) 2);
       two.fill(out, (byte) 3);
       two.synchronize();
-      double[] upload = time(one, k -> {}, k -> one.upload(up.memory(), in, 0), 1);
-      double[] download = time(two, k -> {}, k -> two.download(out, 0, down.memory()), 1);
+      double[] upload =
+          DeviceTimer.time(one, runs, 1, () -> {}, k -> one.upload(up.memory(), in, 0));
+      double[] download =
+          DeviceTimer.time(two, runs, 1, () -> {}, k -> two.download(out, 0, down.memory()));
       System.out.printf(
           Locale.ROOT,
           "pinned copies of %d MiB: up %.1f GB/s, down %.1f GB/s%n",
@@ -271,32 +241,6 @@ public final class DeviceTransposeBenchmark {
           PCIE_BYTES / upload[runs / 2] / 1e6,
           PCIE_BYTES / download[runs / 2] / 1e6);
     }
-  }
-
-  /** One piece of work on buffer pair {@code k}, queued. */
-  private interface Work {
-    void queue(long k);
-  }
-
-  /** Milliseconds of one piece of work in each run, sorted; a run goes once over all pairs. */
-  private double[] time(CudaStream stream, Work occupy, Work work, int pairs) {
-    double[] millis = new double[runs];
-    for (int run = -3; run < runs; run++) { // the first three warm up
-      occupy.queue(0);
-      try (CudaEvent before = stream.record()) {
-        for (int k = 0; k < pairs; k++) {
-          work.queue(k);
-        }
-        try (CudaEvent after = stream.record()) {
-          after.synchronize();
-          if (run >= 0) {
-            millis[run] = after.millisSince(before) / pairs;
-          }
-        }
-      }
-    }
-    Arrays.sort(millis);
-    return millis;
   }
 
   // --- peers ---

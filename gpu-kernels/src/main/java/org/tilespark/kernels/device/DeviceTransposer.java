@@ -71,6 +71,34 @@ public final class DeviceTransposer implements Transposer {
       DeviceBuffer out,
       long outOffset,
       CudaStream stream) {
+    check(problem, in, inOffset, out, outOffset);
+    if (problem.bytes() > 0) {
+      // Buffers begin at multiples of 256, so only the offsets limit the width of an access.
+      long common = Long.lowestOneBit(inOffset | outOffset | TransposePlanner.MAX_ALIGNMENT);
+      run(plan(problem, (int) common).orElseThrow(), in, inOffset, out, outOffset, stream);
+    }
+  }
+
+  /**
+   * Queues a plan that was made elsewhere; returns before it is done. As {@link
+   * #enqueue(TransposeProblem, DeviceBuffer, long, DeviceBuffer, long, CudaStream)}, but the caller
+   * answers for the plan: its launch does what its problem says, at the alignment of the offsets.
+   */
+  public void enqueue(
+      TransposePlan plan,
+      DeviceBuffer in,
+      long inOffset,
+      DeviceBuffer out,
+      long outOffset,
+      CudaStream stream) {
+    check(plan.problem(), in, inOffset, out, outOffset);
+    if (plan.problem().bytes() > 0) {
+      run(plan, in, inOffset, out, outOffset, stream);
+    }
+  }
+
+  private void check(
+      TransposeProblem problem, DeviceBuffer in, long inOffset, DeviceBuffer out, long outOffset) {
     long inBytes = problem.inBytes();
     long outBytes = problem.outBytes();
     long source = in.address(device, inOffset, inBytes);
@@ -95,17 +123,22 @@ public final class DeviceTransposer implements Transposer {
               + outOffset
               + " of one buffer");
     }
-    if (problem.bytes() == 0) {
-      return;
-    }
-    // Buffers begin at multiples of 256, so only the offsets limit the width of an access.
-    long common = Long.lowestOneBit(inOffset | outOffset | TransposePlanner.MAX_ALIGNMENT);
-    TransposePlan plan = plan(problem, (int) common).orElseThrow();
+  }
+
+  private void run(
+      TransposePlan plan,
+      DeviceBuffer in,
+      long inOffset,
+      DeviceBuffer out,
+      long outOffset,
+      CudaStream stream) {
     device.enter();
     if (plan.launch().isPresent()) {
+      long source = in.address(device, inOffset, plan.problem().inBytes());
+      long target = out.address(device, outOffset, plan.problem().outBytes());
       device.kernels().launch(plan.launch().get(), source, target, stream);
     } else {
-      stream.copy(in, inOffset, out, outOffset, problem.bytes());
+      stream.copy(in, inOffset, out, outOffset, plan.problem().bytes());
     }
   }
 

@@ -17,6 +17,11 @@ import java.util.List;
  */
 public record MatrixBatch(
     int elementBytes, long rows, long cols, long inRowStride, long outRowStride, List<Axis> outer) {
+  /** Places in {@link #tileWords}. */
+  static final int TILES_WORD = 4;
+
+  static final int COLS_FIRST_WORD = 7;
+
   /** Copies the list. */
   public MatrixBatch {
     outer = List.copyOf(outer);
