@@ -178,7 +178,12 @@ public final class TransposePlanner {
         double covered =
             covered(matrices.rows(), kernel.shape().rows())
                 * covered(matrices.cols(), kernel.shape().cols());
-        if (best == null || covered < 0.9 * least) {
+        boolean fuller =
+            best != null
+                && covered == least
+                && area(kernel) == area(best)
+                && edgeFill(matrices, kernel) > edgeFill(matrices, best);
+        if (best == null || covered < 0.9 * least || fuller) {
           best = kernel;
           least = covered;
         }
@@ -194,6 +199,20 @@ public final class TransposePlanner {
               .filter(kernel -> kernel.shape().equals(tile))
               .findFirst()
               .or(() -> Optional.of(masked));
+    }
+
+    private static int area(KernelIndex.Kernel kernel) {
+      return kernel.shape().rows() * kernel.shape().cols();
+    }
+
+    /** The part of a tile that exists in the last row and column of tiles. */
+    private static double edgeFill(MatrixBatch matrices, KernelIndex.Kernel kernel) {
+      return fill(matrices.rows(), kernel.shape().rows())
+          * fill(matrices.cols(), kernel.shape().cols());
+    }
+
+    private static double fill(long extent, int tile) {
+      return extent % tile == 0 ? 1 : (double) (extent % tile) / tile;
     }
 
     private static double covered(long extent, int tile) {
