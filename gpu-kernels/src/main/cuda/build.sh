@@ -77,7 +77,7 @@ compile() {
     return
   fi
   echo "[cuda] compiling $name.cu for ${architectures[*]}"
-  rm -f "$cache/$name".*
+  rm -rf "$cache/$name".*
   work=$cache/$name.work
   rm -rf "$work"
   mkdir -p "$work"

@@ -50,6 +50,72 @@ struct Element<16> {
   using type = uint4;
 };
 
+// Transposes the 4 x 4 bytes of four words: byte n of a, b, c, d becomes word n.
+__device__ __forceinline__ void transpose_bytes(u32& a, u32& b, u32& c, u32& d) {
+  const u32 ab_low = __byte_perm(a, b, 0x5140);
+  const u32 ab_high = __byte_perm(a, b, 0x7362);
+  const u32 cd_low = __byte_perm(c, d, 0x5140);
+  const u32 cd_high = __byte_perm(c, d, 0x7362);
+  a = __byte_perm(ab_low, cd_low, 0x5410);
+  b = __byte_perm(ab_low, cd_low, 0x7632);
+  c = __byte_perm(ab_high, cd_high, 0x5410);
+  d = __byte_perm(ab_high, cd_high, 0x7632);
+}
+
+// Word n of a vector; n is a constant once loops are unrolled.
+__device__ __forceinline__ u32& word(uint4& vector, int n) {
+  return n == 0 ? vector.x : n == 1 ? vector.y : n == 2 ? vector.z : vector.w;
+}
+
+__device__ __forceinline__ void swap(u32& a, u32& b) {
+  const u32 held = a;
+  a = b;
+  b = held;
+}
+
+// Transposes a square of 16 / BYTES vectors of as many elements, in registers.
+template <int BYTES>
+__device__ __forceinline__ void transpose_square(uint4 (&square)[16 / BYTES]) {
+  if constexpr (BYTES == 8) {
+    swap(square[0].z, square[1].x);
+    swap(square[0].w, square[1].y);
+  } else if constexpr (BYTES < 8) {
+    // Words first trade places as in a matrix of 4 x 4 pieces, each PIECE words high; then the
+    // elements inside each piece are transposed.
+    constexpr int PIECE = 4 / BYTES;
+#pragma unroll
+    for (int r = 0; r < 4; r++) {
+#pragma unroll
+      for (int c = 0; c < 4; c++) {
+        if (c > r) {
+#pragma unroll
+          for (int k = 0; k < PIECE; k++) {
+            swap(word(square[r * PIECE + k], c), word(square[c * PIECE + k], r));
+          }
+        }
+      }
+    }
+    if constexpr (BYTES < 4) {
+#pragma unroll
+      for (int r = 0; r < 4; r++) {
+#pragma unroll
+        for (int c = 0; c < 4; c++) {
+          if constexpr (BYTES == 1) {
+            transpose_bytes(word(square[r * 4], c), word(square[r * 4 + 1], c),
+                            word(square[r * 4 + 2], c), word(square[r * 4 + 3], c));
+          } else {
+            u32& top = word(square[r * 2], c);
+            u32& bottom = word(square[r * 2 + 1], c);
+            const u32 low = __byte_perm(top, bottom, 0x5410);
+            bottom = __byte_perm(top, bottom, 0x7632);
+            top = low;
+          }
+        }
+      }
+    }
+  }
+}
+
 // The 64-bit case of divide(): a hundred instructions that almost no index needs, kept out of line.
 __device__ __noinline__ static u64 divide_wide(u64 n, u64 d) { return n / d; }
 
@@ -70,7 +136,8 @@ __device__ __forceinline__ u64 divide(u64& n, u64 d) {
   return quotient;
 }
 
-// The offsets of step `index` of the outer axes, the last of which moves fastest.
+// The offsets of step `index` of the outer axes, the last of which moves fastest. The outermost axis
+// costs no division, since the index that is left is below its extent.
 __device__ __forceinline__ Offsets locate_outer(const Axis (&outer)[MAX_OUTER], u64 index) {
   Offsets at = {0, 0};
 #pragma unroll
@@ -78,12 +145,54 @@ __device__ __forceinline__ Offsets locate_outer(const Axis (&outer)[MAX_OUTER], 
     const u64 extent = outer[axis].extent;
     if (extent > 1) {
       u64 step = index;
-      index = divide(step, extent);
+      index = index >= extent ? divide(step, extent) : 0;
       at.in += step * outer[axis].in_stride;
       at.out += step * outer[axis].out_stride;
     }
   }
   return at;
+}
+
+// A batch of two-dimensional transposes in tiles, as the tile kernels take it. Fields in the order of
+// MatrixBatch.tileWords.
+struct TileArguments {
+  const void* in;
+  void* out;
+  u64 rows;
+  u64 cols;
+  u64 in_row_stride;
+  u64 out_row_stride;
+  u64 tiles;       // row_tiles * col_tiles * product of outer extents
+  u64 row_tiles;
+  u64 col_tiles;
+  u64 cols_first;  // 1: neighbouring thread blocks take neighbouring column tiles; 0: row tiles
+  Axis outer[MAX_OUTER];
+};
+
+// Where a tile lies.
+struct TilePlace {
+  u64 row_tile;
+  u64 col_tile;
+  Offsets at;  // of its matrix
+};
+
+__device__ __forceinline__ TilePlace locate_tile(const TileArguments& arguments, u64 tile) {
+  TilePlace place;
+  u64 slow;
+  u64 step;
+  if (arguments.cols_first) {
+    slow = divide(tile, arguments.col_tiles);
+    place.col_tile = tile;
+    step = divide(slow, arguments.row_tiles);
+    place.row_tile = slow;
+  } else {
+    slow = divide(tile, arguments.row_tiles);
+    place.row_tile = tile;
+    step = divide(slow, arguments.col_tiles);
+    place.col_tile = slow;
+  }
+  place.at = locate_outer(arguments.outer, step);
+  return place;
 }
 
 }  // namespace tilespark

@@ -1,23 +1,24 @@
 package org.tilespark.kernels;
 
+import java.util.List;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import org.tilespark.kernels.plan.Axis;
+import org.tilespark.kernels.plan.Move;
 import org.tilespark.kernels.plan.TransposeProblem;
-import org.tilespark.layout.AxisFusion;
-import org.tilespark.layout.Strides;
 import sun.misc.Unsafe;
 
 /**
  * The host twin: the semantics of {@link Transposer} in plain Java, of any rank, on the calling
  * thread alone (Spark gives each task one core). Oracle of the tests and fallback in production.
  *
- * <p>As on the device, the problem is simplified first ({@link AxisFusion}); what is left is one
- * copy, a copy of runs, or two-dimensional transposes between the innermost axes of input and
- * output. Those go tile by tile: a tile of the input is read row by row, eight rows at a time, and
- * laid down transposed in a buffer that stays in the second-level cache; then each of the buffer's
- * rows goes to the output as one contiguous piece of 512 bytes or more. So both sides move whole
- * cache lines, whatever the leading dimension: a power of two, whose rows all fall into the same
- * few cache sets, is no worse than any other.
+ * <p>As on the device, the problem is simplified first ({@link Move}); what is left is one copy, a
+ * copy of runs, or two-dimensional transposes between the innermost axes of input and output. Those
+ * go tile by tile: a tile of the input is read row by row, eight rows at a time, and laid down
+ * transposed in a buffer that stays in the second-level cache; then each of the buffer's rows goes
+ * to the output as one contiguous piece of 512 bytes or more. So both sides move whole cache lines,
+ * whatever the leading dimension: a power of two, whose rows all fall into the same few cache sets,
+ * is no worse than any other.
  *
  * <p>Safe for several threads; each concurrent call uses a buffer of at most {@value
  * #MAX_STAGE_BYTES} bytes, kept for the next call until {@link #close}.
@@ -59,25 +60,32 @@ public final class HostTransposer implements Transposer {
     if (in.bytes() == 0) {
       return;
     }
-    AxisFusion fused = AxisFusion.of(problem.shape(), problem.permutation());
-    if (fused.isCopy()) {
+    Move move = Move.of(problem);
+    if (move.isCopy()) {
       in.copyTo(out);
       return;
     }
-    int width = problem.elementBytes();
-    if (fused.keepsInnermost()) {
-      long runBytes = fused.shape().extent(fused.rank() - 1) * width;
-      if (runBytes > 16 || Long.bitCount(runBytes) != 1) {
-        new Move(fused, width, in, out).copyRuns(runBytes);
+    for (int run = move.runAxis(); run >= 0; run = move.runAxis()) {
+      long runBytes = move.axes().get(run).extent() * move.elementBytes();
+      if (runBytes > 16 || Long.bitCount(runBytes) != 1 || !move.absorbs(run)) {
+        new Work(move, move.without(run), in, out).copyRuns(runBytes);
         return;
       }
-      fused = fused.withoutInnermost();
-      width = (int) runBytes;
+      move = move.absorb(run);
     }
-    Move move = new Move(fused, width, in, out);
+    int rows = move.outInnermost();
+    int cols = move.inInnermost();
+    if (rows < 0 || cols < 0) {
+      new Work(move, move.axes(), in, out).copyRuns(move.elementBytes());
+      return;
+    }
+    // Rows come last, as the output's innermost axis.
+    List<Axis> axes = move.without(rows, cols);
+    axes.add(move.axes().get(cols));
+    axes.add(move.axes().get(rows));
     long[] stage = takeStage();
     try {
-      move.transposeTiles(stage);
+      new Work(move, axes, in, out).transposeTiles(stage);
     } finally {
       stages.add(stage);
     }
@@ -105,36 +113,34 @@ public final class HostTransposer implements Transposer {
    * <p>Index letters: {@code i} counts input rows, {@code j} input columns, {@code axis} output
    * axes.
    */
-  private static final class Move {
+  private static final class Work {
     private final int width;
     private final Object inBase;
     private final long inStart;
     private final Object outBase;
     private final long outStart;
-    // Per output axis, outermost first.
+    // Per axis, outermost first; the innermost axes of a run are left out.
     private final long[] extents;
     private final long[] inStrides;
     private final long[] outStrides;
-    // The output axis that is the input's innermost: a tile's columns. Rows are the last output
-    // axis.
-    private final int colAxis;
 
-    Move(AxisFusion fused, int width, HostMemory in, HostMemory out) {
-      this.width = width;
+    Work(Move move, List<Axis> axes, HostMemory in, HostMemory out) {
+      width = move.elementBytes();
       inBase = in.base();
       inStart = in.offset();
       outBase = out.base();
       outStart = out.offset();
-      extents = fused.permutation().apply(fused.shape()).toArray();
-      inStrides = Strides.rowMajor(fused.shape()).permute(fused.permutation()).toArray();
-      outStrides = Strides.rowMajor(fused.permutation().apply(fused.shape())).toArray();
-      for (int axis = 0; axis < extents.length; axis++) {
-        inStrides[axis] *= width;
-        outStrides[axis] *= width;
-      }
-      colAxis = fused.permutation().inverse().axis(extents.length - 1);
+      extents = axes.stream().mapToLong(Axis::extent).toArray();
+      inStrides = axes.stream().mapToLong(axis -> axis.inStride() * width).toArray();
+      outStrides = axes.stream().mapToLong(axis -> axis.outStride() * width).toArray();
     }
 
+    /** A tile's columns: the input's innermost axis. */
+    private int colAxis() {
+      return extents.length - 2;
+    }
+
+    /** A tile's rows: the output's innermost axis. */
     private int rowAxis() {
       return extents.length - 1;
     }
@@ -147,10 +153,8 @@ public final class HostTransposer implements Transposer {
 
     /** Steps through the axes that are neither rows nor columns, in output order. */
     private void forEachOuter(int axis, long in, long out, long[] stage) {
-      if (axis == rowAxis()) {
+      if (axis == colAxis()) {
         transposeMatrix(in, out, stage);
-      } else if (axis == colAxis) {
-        forEachOuter(axis + 1, in, out, stage);
       } else {
         for (long step = 0; step < extents[axis]; step++) {
           forEachOuter(axis + 1, in + step * inStrides[axis], out + step * outStrides[axis], stage);
@@ -161,9 +165,9 @@ public final class HostTransposer implements Transposer {
     /** One matrix: (rows, cols) at {@code in} becomes (cols, rows) at {@code out}. */
     private void transposeMatrix(long in, long out, long[] stage) {
       long rows = extents[rowAxis()];
-      long cols = extents[colAxis];
+      long cols = extents[colAxis()];
       long inPitch = inStrides[rowAxis()];
-      long outPitch = outStrides[colAxis];
+      long outPitch = outStrides[colAxis()];
       int tileRows = tileExtent(rows, Math.max(MIN_TILE_ROWS, PIECE_BYTES / width));
       int tileCols = tileExtent(cols, Math.min(MAX_TILE_COLS, MAX_TILE_COL_BYTES / width));
       for (long i = 0; i < rows; i += tileRows) {
@@ -204,9 +208,9 @@ public final class HostTransposer implements Transposer {
 
     // --- runs that stay whole ---
 
-    /** Moves runs of {@code runBytes}: the last axis, which is innermost on both sides. */
+    /** Moves runs of {@code runBytes}, one for each step of the axes. */
     void copyRuns(long runBytes) {
-      int outerAxes = extents.length - 1;
+      int outerAxes = extents.length;
       // The two axes whose runs lie closest together, in the output and in the input.
       int outInner = outerAxes - 1;
       int inInner = 0;

@@ -10,6 +10,11 @@ public final class Strides {
     this.strides = strides;
   }
 
+  /** The given strides, outermost axis first. */
+  public static Strides of(long... strides) {
+    return new Strides(strides.clone());
+  }
+
   /** The strides of a dense row-major array: 1 for the last axis. */
   public static Strides rowMajor(Shape shape) {
     long[] strides = new long[shape.rank()];

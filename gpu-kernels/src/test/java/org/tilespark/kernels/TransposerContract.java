@@ -5,9 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
+import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -17,6 +19,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.kernels.plan.TransposeProblem;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
+import org.tilespark.layout.Strides;
 import sun.misc.Unsafe;
 
 /**
@@ -151,6 +154,64 @@ public abstract class TransposerContract {
     check(Shape.of(), Permutation.identity(0), width);
   }
 
+  /**
+   * Blocks inside larger arrays, on either side and on both, at leading dimensions of all kinds.
+   */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4, 8, 16})
+  void stridedSourcesAndTargets(int width) {
+    long[][] matrices = {{64, 64}, {67, 45}, {3, 130}, {130, 3}, {1, 70}, {70, 1}, {32, 129}};
+    for (long[] extents : matrices) {
+      Shape shape = Shape.of(extents);
+      for (long inPad : new long[] {0, 1, 16}) {
+        for (long outPad : new long[] {0, 3, 32}) {
+          for (Permutation order : permutations(2)) {
+            Strides in = padded(shape, inPad);
+            Strides out = padded(order.apply(shape), outPad);
+            check(new TransposeProblem(shape, order, width, in, out));
+          }
+        }
+      }
+    }
+    Shape volume = Shape.of(9, 35, 34);
+    for (Permutation order : permutations(3)) {
+      for (long pad : new long[] {2, 5, 16}) {
+        Strides in = padded(volume, pad);
+        Strides out = padded(order.apply(volume), 0);
+        check(new TransposeProblem(volume, order, width, in, out));
+        in = padded(volume, 0);
+        out = padded(order.apply(volume), pad);
+        check(new TransposeProblem(volume, order, width, in, out));
+      }
+    }
+    // No side contiguous, axes in column-major order, and pairs that stay together.
+    Shape shape = Shape.of(20, 33);
+    Permutation order = Permutation.of(1, 0);
+    check(new TransposeProblem(shape, order, width, Strides.of(70, 2), Strides.of(61, 3)));
+    check(new TransposeProblem(shape, order, width, Strides.of(1, 20), Strides.of(20, 1)));
+    check(
+        new TransposeProblem(
+            shape, Permutation.identity(2), width, Strides.of(1, 20), Strides.of(40, 1)));
+    check(
+        new TransposeProblem(
+            Shape.of(19, 23, 2),
+            Permutation.of(1, 0, 2),
+            width,
+            Strides.of(60, 2, 1),
+            Strides.of(44, 2, 1)));
+  }
+
+  /** Row-major strides whose innermost rows are longer by {@code pad} elements. */
+  private static Strides padded(Shape shape, long pad) {
+    long[] strides = new long[shape.rank()];
+    long stride = 1;
+    for (int axis = shape.rank() - 1; axis >= 0; axis--) {
+      strides[axis] = stride;
+      stride *= shape.extent(axis) + (axis == shape.rank() - 1 ? pad : 0);
+    }
+    return Strides.of(strides);
+  }
+
   @Test
   void nanPayloadsKeepTheirBits() {
     int rows = 67;
@@ -261,38 +322,44 @@ public abstract class TransposerContract {
     return out;
   }
 
-  /** Transposes an array that holds its own index and compares every byte. */
+  /** Transposes a dense array that holds its own index and compares every byte. */
   protected final void check(Shape shape, Permutation order, int width) {
-    TransposeProblem problem = new TransposeProblem(shape, order, width);
+    check(new TransposeProblem(shape, order, width));
+  }
+
+  /** Transposes an array that holds its own index and compares every byte, gaps included. */
+  protected final void check(TransposeProblem problem) {
+    int width = problem.elementBytes();
     cases++;
-    Guarded in = Guarded.of(problem.bytes(), width, cases % 2 == 0, cases / 2 % 3);
-    Guarded out = Guarded.of(problem.bytes(), width, cases / 2 % 2 == 0, cases % 3);
-    for (long index = 0; index < shape.elements(); index++) {
+    Guarded in = Guarded.of(problem.inBytes(), width, cases % 2 == 0, cases / 2 % 3);
+    Guarded out = Guarded.of(problem.outBytes(), width, cases / 2 % 2 == 0, cases % 3);
+    for (long index = 0; index < problem.inBytes() / width; index++) {
       write(in.memory, index, width, index);
     }
     transposer().transpose(problem, in.memory, out.memory);
     in.requireGuards(problem, "input");
     out.requireGuards(problem, "output");
     compare(problem, out.memory);
+    Reference.reachabilityFence(in);
+    Reference.reachabilityFence(out);
   }
 
   private static void compare(TransposeProblem problem, HostMemory out) {
-    Shape shape = problem.shape();
-    int rank = shape.rank();
-    long[] inStride = new long[rank]; // of each output axis
-    long[] extent = new long[rank];
-    for (int axis = 0; axis < rank; axis++) {
-      int from = problem.permutation().axis(axis);
-      extent[axis] = shape.extent(from);
-      inStride[axis] = 1;
-      for (int inner = from + 1; inner < rank; inner++) {
-        inStride[axis] *= shape.extent(inner);
-      }
-    }
+    int width = problem.elementBytes();
+    int rank = problem.shape().rank();
+    Shape shape = problem.outputShape();
+    Strides inStrides = problem.inStrides().permute(problem.permutation());
+    BitSet written = new BitSet();
     long[] index = new long[rank];
-    long expected = 0;
-    for (long at = 0; at < shape.elements(); at++) {
-      if (!holds(out, at, problem.elementBytes(), expected)) {
+    for (long step = 0; step < shape.elements(); step++) {
+      long expected = 0;
+      long at = 0;
+      for (int axis = 0; axis < rank; axis++) {
+        expected += index[axis] * inStrides.stride(axis);
+        at += index[axis] * problem.outStrides().stride(axis);
+      }
+      written.set(Math.toIntExact(at));
+      if (!holds(out, at, width, expected)) {
         fail(
             problem
                 + ": output element "
@@ -300,15 +367,18 @@ public abstract class TransposerContract {
                 + " should be input element "
                 + expected
                 + ", found bits of "
-                + Long.toHexString(read(out, at, problem.elementBytes())));
+                + Long.toHexString(read(out, at, width)));
       }
-      for (int axis = rank - 1; axis >= 0; axis--) {
-        expected += inStride[axis];
-        if (++index[axis] < extent[axis]) {
-          break;
-        }
-        expected -= inStride[axis] * extent[axis];
+      for (int axis = rank - 1; axis >= 0 && ++index[axis] == shape.extent(axis); axis--) {
         index[axis] = 0;
+      }
+    }
+    int elements = Math.toIntExact(problem.outBytes() / width);
+    for (int at = written.nextClearBit(0); at < elements; at = written.nextClearBit(at + 1)) {
+      for (int b = 0; b < width; b++) {
+        if (UNSAFE.getByte(out.base(), out.offset() + (long) at * width + b) != GUARD) {
+          fail(problem + ": element " + at + " of the output lies between rows and was changed");
+        }
       }
     }
   }

@@ -198,10 +198,12 @@ public final class CudaDevice implements AutoCloseable {
     return new DeviceBuffer(this, stream, pointer.address(), bytes);
   }
 
+  /** Whole 16-byte vectors: kernels may read to the end of the last one (copy_shifted.cu). */
   private int tryAllocate(DevicePointer pointer, long bytes, CudaStream stream) {
+    long whole = bytes > Long.MAX_VALUE - 15 ? bytes : (bytes + 15) / 16 * 16;
     return poolsMemory
-        ? stream.call(handle -> JCudaDriver.cuMemAllocAsync(pointer, bytes, handle))
-        : JCudaDriver.cuMemAlloc(pointer, bytes);
+        ? stream.call(handle -> JCudaDriver.cuMemAllocAsync(pointer, whole, handle))
+        : JCudaDriver.cuMemAlloc(pointer, whole);
   }
 
   /**

@@ -71,9 +71,38 @@ public final class DeviceTransposer implements Transposer {
       DeviceBuffer out,
       long outOffset,
       CudaStream stream) {
-    long bytes = problem.bytes();
-    long source = in.address(device, inOffset, bytes);
-    long target = out.address(device, outOffset, bytes);
+    check(problem, in, inOffset, out, outOffset);
+    if (problem.bytes() > 0) {
+      // Buffers begin at multiples of 256, so only the offsets limit the width of an access.
+      long common = Long.lowestOneBit(inOffset | outOffset | TransposePlanner.MAX_ALIGNMENT);
+      run(plan(problem, (int) common).orElseThrow(), in, inOffset, out, outOffset, stream);
+    }
+  }
+
+  /**
+   * Queues a plan that was made elsewhere; returns before it is done. As {@link
+   * #enqueue(TransposeProblem, DeviceBuffer, long, DeviceBuffer, long, CudaStream)}, but the caller
+   * answers for the plan: its launch does what its problem says, at the alignment of the offsets.
+   */
+  public void enqueue(
+      TransposePlan plan,
+      DeviceBuffer in,
+      long inOffset,
+      DeviceBuffer out,
+      long outOffset,
+      CudaStream stream) {
+    check(plan.problem(), in, inOffset, out, outOffset);
+    if (plan.problem().bytes() > 0) {
+      run(plan, in, inOffset, out, outOffset, stream);
+    }
+  }
+
+  private void check(
+      TransposeProblem problem, DeviceBuffer in, long inOffset, DeviceBuffer out, long outOffset) {
+    long inBytes = problem.inBytes();
+    long outBytes = problem.outBytes();
+    long source = in.address(device, inOffset, inBytes);
+    long target = out.address(device, outOffset, outBytes);
     if ((inOffset | outOffset) % problem.elementBytes() != 0) {
       throw new IllegalArgumentException(
           "Offsets "
@@ -83,27 +112,33 @@ public final class DeviceTransposer implements Transposer {
               + "; expected multiples of the width "
               + problem.elementBytes());
     }
-    if (source < target + bytes && target < source + bytes) {
+    if (source < target + outBytes && target < source + inBytes) {
       throw new IllegalArgumentException(
           "Input and output overlap: "
-              + bytes
+              + (inBytes == outBytes ? "" : inBytes + " and ")
+              + outBytes
               + " bytes at offsets "
               + inOffset
               + " and "
               + outOffset
               + " of one buffer");
     }
-    if (bytes == 0) {
-      return;
-    }
-    // Buffers begin at multiples of 256, so only the offsets limit the width of an access.
-    long common = Long.lowestOneBit(inOffset | outOffset | TransposePlanner.MAX_ALIGNMENT);
-    TransposePlan plan = plan(problem, (int) common).orElseThrow();
+  }
+
+  private void run(
+      TransposePlan plan,
+      DeviceBuffer in,
+      long inOffset,
+      DeviceBuffer out,
+      long outOffset,
+      CudaStream stream) {
     device.enter();
     if (plan.launch().isPresent()) {
+      long source = in.address(device, inOffset, plan.problem().inBytes());
+      long target = out.address(device, outOffset, plan.problem().outBytes());
       device.kernels().launch(plan.launch().get(), source, target, stream);
     } else {
-      stream.copy(in, inOffset, out, outOffset, bytes);
+      stream.copy(in, inOffset, out, outOffset, plan.problem().bytes());
     }
   }
 
@@ -111,30 +146,28 @@ public final class DeviceTransposer implements Transposer {
    * {@inheritDoc}
    *
    * <p>Memory outside the heap is copied as it is (pin it for full speed); heap arrays go through
-   * small pinned buffers. Device memory of twice the array is used for the length of the call.
+   * small pinned buffers. Device memory for input and output is used for the length of the call.
    *
    * @throws DeviceOutOfMemoryException if that is not free
    */
   @Override
   public void transpose(TransposeProblem problem, HostMemory in, HostMemory out) {
-    long bytes = problem.bytes();
     problem.requireBytes(in.bytes(), out.bytes());
-    if (bytes == 0) {
+    if (problem.bytes() == 0) {
       return;
     }
     boolean staged = !in.isOffHeap() || !out.isOffHeap();
-    long stagingBytes = staged ? Math.min(STAGING_BYTES, bytes) : 0;
+    long stagingBytes = staged ? Math.min(STAGING_BYTES, Math.max(in.bytes(), out.bytes())) : 0;
     // The stream is closed, and so waited for, before the host memory it copies from is freed.
     try (PinnedBuffer first = staging.take(stagingBytes);
         PinnedBuffer second = staging.take(stagingBytes);
         CudaStream stream = device.newStream();
-        DeviceBuffer source = device.allocate(bytes, stream);
-        DeviceBuffer target = device.allocate(bytes, stream)) {
+        DeviceBuffer source = device.allocate(in.bytes(), stream);
+        DeviceBuffer target = device.allocate(out.bytes(), stream)) {
       PinnedBuffer[] buffers = {first, second};
-      if (in.isOffHeap()) {
-        stream.upload(in, source, 0);
-      } else {
-        uploadStaged(in, source, stream, buffers);
+      upload(in, source, stream, buffers);
+      if (out.bytes() > problem.bytes()) { // what lies between its elements comes back as it was
+        upload(out, target, stream, buffers);
       }
       enqueue(problem, source, 0, target, 0, stream);
       if (out.isOffHeap()) {
@@ -143,6 +176,15 @@ public final class DeviceTransposer implements Transposer {
       } else {
         downloadStaged(target, out, stream, buffers);
       }
+    }
+  }
+
+  private static void upload(
+      HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] buffers) {
+    if (in.isOffHeap()) {
+      stream.upload(in, to, 0);
+    } else {
+      uploadStaged(in, to, stream, buffers);
     }
   }
 

@@ -174,10 +174,15 @@ public final class KernelIndex {
 
   /** The first kernel of a family and width that runs on a device. */
   public Optional<Kernel> find(String family, int elementBytes, DeviceLimits limits) {
+    return findAll(family, elementBytes, limits).stream().findFirst();
+  }
+
+  /** The kernels of a family and width that run on a device, in the order of the resource. */
+  public List<Kernel> findAll(String family, int elementBytes, DeviceLimits limits) {
     return kernels.values().stream()
         .filter(kernel -> kernel.family().equals(family) && kernel.elementBytes() == elementBytes)
         .filter(kernel -> kernel.runsOn(limits.computeMajor(), limits.computeMinor()))
-        .findFirst();
+        .toList();
   }
 
   /** All architectures that some kernel was compiled for, sorted. */

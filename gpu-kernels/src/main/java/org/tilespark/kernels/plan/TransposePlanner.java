@@ -1,25 +1,42 @@
 package org.tilespark.kernels.plan;
 
-import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import org.tilespark.layout.AxisFusion;
-import org.tilespark.layout.Permutation;
-import org.tilespark.layout.Strides;
+import java.util.function.Function;
 
 /**
  * Turns a problem into a plan: a pure function of the problem, the device's limits and the kernels
  * there are.
  *
- * <p>First the problem is simplified ({@link AxisFusion}). What then changes nothing is a copy. An
- * innermost axis that stays in place and spans 2, 4, 8 or 16 bytes becomes part of the element;
- * longer or odd ones are moved as runs. All else is a two-dimensional transpose between the input's
- * innermost axis and the output's, batched over the axes that remain: {@code yzx} and {@code zxy}
- * have none, {@code xzy} has x, {@code zyx} has y.
+ * <p>First the problem is simplified ({@link Move}). What then is one contiguous range on both
+ * sides is a copy. A contiguous axis that stays in place and spans 2, 4, 8 or 16 bytes becomes part
+ * of the element; longer or odd ones are moved as runs. All else is a two-dimensional transpose
+ * between the input's innermost axis and the output's, batched over the axes that remain: {@code
+ * yzx} and {@code zxy} have none, {@code xzy} has x, {@code zyx} has y. Of those,
+ *
+ * <ul>
+ *   <li>one with at most {@value TransposeStrategy.Narrow#MOST} rows or columns, dense on that
+ *       side, is {@link TransposeStrategy.Narrow};
+ *   <li>one whose pointers, strides and extents are multiples of 16 bytes is {@link
+ *       TransposeStrategy.Vector}, by the tile that covers it with the least waste;
+ *   <li>any other is {@link TransposeStrategy.Shifted}.
+ * </ul>
+ *
+ * <p>Where neither side has a contiguous axis (possible with strides alone), elements move one by
+ * one, as runs of length 1.
  */
 public final class TransposePlanner {
   /** The widest access of a kernel, in bytes; a pointer aligned to it is aligned for all. */
-  public static final int MAX_ALIGNMENT = 16;
+  public static final int MAX_ALIGNMENT = TransposeStrategy.VECTOR_BYTES;
+
+  /** Runs shorter than this go unit by unit: there are hardly whole vectors in them. */
+  private static final int SHORT_RUN_BYTES = 32;
+
+  private static final Comparator<KernelIndex.Kernel> LARGEST_FIRST =
+      Comparator.comparingInt(
+              (KernelIndex.Kernel kernel) -> -kernel.shape().rows() * kernel.shape().cols())
+          .thenComparingInt(kernel -> -kernel.shape().rows());
 
   private TransposePlanner() {}
 
@@ -43,134 +60,195 @@ public final class TransposePlanner {
               + problem.elementBytes()
               + " bytes need a multiple of their width");
     }
-    AxisFusion fused = AxisFusion.of(problem.shape(), problem.permutation());
-    if (fused.isCopy()) {
+    if (problem.bytes() == 0) {
+      return new TransposePlan(problem, new TransposeStrategy.Copy(0), Optional.empty());
+    }
+    Move move = Move.of(problem);
+    if (move.isCopy()) {
       return new TransposePlan(
           problem, new TransposeStrategy.Copy(problem.bytes()), Optional.empty());
     }
-    int alignment = Math.min(alignmentBytes, MAX_ALIGNMENT);
-    int elementBytes = problem.elementBytes();
-    if (fused.keepsInnermost()) {
-      long runBytes = fused.shape().extent(fused.rank() - 1) * elementBytes;
-      if (runBytes > alignment || Long.bitCount(runBytes) != 1) {
-        return stridedCopy(problem, fused, runBytes, alignment, limits, index);
+    return new Choice(problem, Math.min(alignmentBytes, MAX_ALIGNMENT), limits, index).of(move);
+  }
+
+  /** The choice for one problem. */
+  private record Choice(
+      TransposeProblem problem, int alignment, DeviceLimits limits, KernelIndex index) {
+    PlanDecision of(Move move) {
+      int run = move.runAxis();
+      if (run >= 0) {
+        long runBytes = move.axes().get(run).extent() * move.elementBytes();
+        if (runBytes > alignment || Long.bitCount(runBytes) != 1 || !move.absorbs(run)) {
+          return runs(move.elementBytes(), move.axes().get(run).extent(), move.without(run));
+        }
+        return of(move.absorb(run));
       }
-      fused = fused.withoutInnermost();
-      elementBytes = (int) runBytes;
+      int rows = move.outInnermost();
+      int cols = move.inInnermost();
+      return rows >= 0 && cols >= 0
+          ? matrices(MatrixBatch.of(move, rows, cols))
+          : runs(move.elementBytes(), 1, move.axes());
     }
-    return tiled(problem, fused, elementBytes, limits, index);
-  }
 
-  private static PlanDecision stridedCopy(
-      TransposeProblem problem,
-      AxisFusion fused,
-      long runBytes,
-      int alignment,
-      DeviceLimits limits,
-      KernelIndex index) {
-    int unitBytes = (int) Math.min(alignment, Long.lowestOneBit(runBytes));
-    int unitsPerElement = unitBytes / problem.elementBytes();
-    List<Axis> outer = new ArrayList<>();
-    Permutation permutation = fused.permutation();
-    for (int i = 0; i < fused.rank() - 1; i++) {
-      outer.add(axis(fused, permutation.axis(i), i, unitsPerElement));
-    }
-    return decide(
-        problem,
-        outer,
-        index.find("copy_strided", unitBytes, limits),
-        unitBytes,
-        limits,
-        index,
-        kernel ->
-            new TransposeStrategy.StridedCopy(unitBytes, runBytes / unitBytes, outer, kernel));
-  }
-
-  private static PlanDecision tiled(
-      TransposeProblem problem,
-      AxisFusion fused,
-      int elementBytes,
-      DeviceLimits limits,
-      KernelIndex index) {
-    Permutation permutation = fused.permutation();
-    int rank = fused.rank();
-    int colAxis = rank - 1;
-    int rowAxis = permutation.axis(rank - 1);
-    List<Axis> outer = new ArrayList<>();
-    Axis rows = null;
-    Axis cols = null;
-    for (int i = 0; i < rank; i++) {
-      Axis axis = axis(fused, permutation.axis(i), i, 1);
-      if (permutation.axis(i) == rowAxis) {
-        rows = axis;
-      } else if (permutation.axis(i) == colAxis) {
-        cols = axis;
-      } else {
-        outer.add(axis);
+    private PlanDecision runs(int elementBytes, long run, List<Axis> outer) {
+      long runBytes = run * elementBytes;
+      long common = alignment | runBytes; // what divides every address, as its lowest bit
+      for (Axis axis : outer) {
+        common |= axis.inStride() * elementBytes | axis.outStride() * elementBytes;
       }
+      int unitBytes = (int) Long.lowestOneBit(common);
+      if (unitBytes < MAX_ALIGNMENT && runBytes >= SHORT_RUN_BYTES) {
+        return decide(
+            outer,
+            index.find("copy_shifted", elementBytes, limits),
+            elementBytes,
+            kernel -> new TransposeStrategy.ShiftedCopy(elementBytes, run, outer, kernel));
+      }
+      int elements = unitBytes / elementBytes; // of a unit
+      List<Axis> inUnits =
+          outer.stream()
+              .map(
+                  axis ->
+                      new Axis(
+                          axis.extent(), axis.inStride() / elements, axis.outStride() / elements))
+              .toList();
+      return decide(
+          inUnits,
+          index.find("copy_strided", unitBytes, limits),
+          unitBytes,
+          kernel -> new TransposeStrategy.StridedCopy(unitBytes, run / elements, inUnits, kernel));
     }
-    Axis in = rows;
-    Axis out = cols;
-    return decide(
-        problem,
-        outer,
-        index.find("transpose_tiled", elementBytes, limits),
-        elementBytes,
-        limits,
-        index,
-        kernel ->
-            new TransposeStrategy.Tiled(
-                elementBytes,
-                in.extent(),
-                out.extent(),
-                in.inStride(),
-                out.outStride(),
-                outer,
-                kernel));
-  }
 
-  /** What both kernels need: few enough outer axes, and a kernel that runs here. */
-  private static PlanDecision decide(
-      TransposeProblem problem,
-      List<Axis> outer,
-      Optional<KernelIndex.Kernel> kernel,
-      int width,
-      DeviceLimits limits,
-      KernelIndex index,
-      java.util.function.Function<KernelIndex.Kernel, TransposeStrategy> strategy) {
-    if (outer.size() > TransposeStrategy.MAX_OUTER) {
-      return new PlanDecision.Unsupported(
-          "Shape "
-              + problem.shape()
-              + " under "
-              + problem.permutation()
-              + " has "
-              + outer.size()
-              + " outer axes after fusion; device kernels take at most "
-              + TransposeStrategy.MAX_OUTER);
+    private PlanDecision matrices(MatrixBatch matrices) {
+      int width = matrices.elementBytes();
+      int perVector = matrices.perVector(MAX_ALIGNMENT);
+      boolean aligned = alignment == MAX_ALIGNMENT && matrices.stridesAreMultiplesOf(perVector);
+      boolean split =
+          matrices.cols() <= TransposeStrategy.Narrow.MOST
+              && matrices.inRowStride() == matrices.cols();
+      boolean merge =
+          matrices.rows() <= TransposeStrategy.Narrow.MOST
+              && matrices.outRowStride() == matrices.rows();
+      if (split || merge) {
+        // Only the long side's pieces must begin at multiples of 16 bytes.
+        boolean vectors = alignment == MAX_ALIGNMENT && narrowIsAligned(matrices, split, perVector);
+        String family =
+            (split ? "split_narrow" : "merge_narrow") + (vectors || width == 16 ? "" : "_any");
+        return decide(
+            matrices.outer(),
+            index.find(family, width, limits),
+            width,
+            kernel -> new TransposeStrategy.Narrow(matrices, split, kernel));
+      }
+      if (aligned && matrices.rows() % perVector == 0 && matrices.cols() % perVector == 0) {
+        return decide(
+            matrices.outer(),
+            leastWaste(matrices),
+            width,
+            kernel -> new TransposeStrategy.Vector(matrices, kernel));
+      }
+      return decide(
+          matrices.outer(),
+          index.find("transpose_shifted", width, limits),
+          width,
+          kernel -> new TransposeStrategy.Shifted(matrices, kernel));
     }
-    if (kernel.isEmpty()) {
-      return new PlanDecision.Unsupported(
-          index.isEmpty()
-              ? "this jar was built without nvcc and has no device kernels"
-              : "no kernel of width "
-                  + width
-                  + " for "
-                  + limits.architecture()
-                  + "; this jar has "
-                  + index);
-    }
-    TransposeStrategy chosen = strategy.apply(kernel.get());
-    return new TransposePlan(problem, chosen, chosen.launch(limits));
-  }
 
-  /** Input axis {@code inAxis}, which is output axis {@code outAxis}, with strides in units. */
-  private static Axis axis(AxisFusion fused, int inAxis, int outAxis, int elementsPerUnit) {
-    Strides in = Strides.rowMajor(fused.shape());
-    Strides out = Strides.rowMajor(fused.permutation().apply(fused.shape()));
-    return new Axis(
-        fused.shape().extent(inAxis),
-        in.stride(inAxis) / elementsPerUnit,
-        out.stride(outAxis) / elementsPerUnit);
+    private static boolean narrowIsAligned(MatrixBatch matrices, boolean split, int perVector) {
+      long stride = split ? matrices.outRowStride() : matrices.inRowStride();
+      return stride % perVector == 0
+          && matrices.outer().stream()
+              .allMatch(
+                  axis -> axis.inStride() % perVector == 0 && axis.outStride() % perVector == 0);
+    }
+
+    /**
+     * The vector kernel whose tiles cover the matrices with the fewest elements; that of the
+     * largest tile (with the longer output rows) unless another saves a tenth. One without masks
+     * where all tiles are full.
+     */
+    private Optional<KernelIndex.Kernel> leastWaste(MatrixBatch matrices) {
+      KernelIndex.Kernel best = null;
+      double least = Double.MAX_VALUE;
+      List<KernelIndex.Kernel> kernels =
+          index.findAll("transpose_vector", matrices.elementBytes(), limits).stream()
+              .sorted(LARGEST_FIRST)
+              .toList();
+      for (KernelIndex.Kernel kernel : kernels) {
+        double covered =
+            covered(matrices.rows(), kernel.shape().rows())
+                * covered(matrices.cols(), kernel.shape().cols());
+        boolean fuller =
+            best != null
+                && covered == least
+                && area(kernel) == area(best)
+                && edgeFill(matrices, kernel) > edgeFill(matrices, best);
+        if (best == null || covered < 0.9 * least || fuller) {
+          best = kernel;
+          least = covered;
+        }
+      }
+      if (best == null) {
+        return Optional.empty();
+      }
+      KernelIndex.TileShape tile = best.shape();
+      KernelIndex.Kernel masked = best;
+      return matrices.rows() % tile.rows() != 0 || matrices.cols() % tile.cols() != 0
+          ? Optional.of(masked)
+          : index.findAll("transpose_vector_exact", matrices.elementBytes(), limits).stream()
+              .filter(kernel -> kernel.shape().equals(tile))
+              .findFirst()
+              .or(() -> Optional.of(masked));
+    }
+
+    private static int area(KernelIndex.Kernel kernel) {
+      return kernel.shape().rows() * kernel.shape().cols();
+    }
+
+    /** The part of a tile that exists in the last row and column of tiles. */
+    private static double edgeFill(MatrixBatch matrices, KernelIndex.Kernel kernel) {
+      return fill(matrices.rows(), kernel.shape().rows())
+          * fill(matrices.cols(), kernel.shape().cols());
+    }
+
+    private static double fill(long extent, int tile) {
+      return extent % tile == 0 ? 1 : (double) (extent % tile) / tile;
+    }
+
+    private static double covered(long extent, int tile) {
+      return Math.ceil((double) extent / tile) * tile;
+    }
+
+    /** What all kernels need: few enough outer axes, and a kernel that runs here. */
+    private PlanDecision decide(
+        List<Axis> outer,
+        Optional<KernelIndex.Kernel> kernel,
+        int width,
+        Function<KernelIndex.Kernel, TransposeStrategy> strategy) {
+      if (outer.size() > TransposeStrategy.MAX_OUTER) {
+        return new PlanDecision.Unsupported(
+            "Shape "
+                + problem.shape()
+                + " under "
+                + problem.permutation()
+                + " has "
+                + outer.size()
+                + " outer axes after fusion; device kernels take at most "
+                + TransposeStrategy.MAX_OUTER);
+      }
+      if (kernel.isEmpty()) {
+        return new PlanDecision.Unsupported(
+            index.isEmpty()
+                ? "this jar was built without nvcc and has no device kernels"
+                : "no kernel of width "
+                    + width
+                    + " for "
+                    + limits.architecture()
+                    + "; this jar has "
+                    + index);
+      }
+      TransposeStrategy chosen = strategy.apply(kernel.get());
+      return new TransposePlan(problem, chosen, chosen.launch(limits));
+    }
   }
 }

@@ -12,6 +12,12 @@ public sealed interface TransposeStrategy {
   /** Outer axes a kernel's argument struct has room for; {@code MAX_OUTER} in index.cuh. */
   int MAX_OUTER = 4;
 
+  /** The widest access of a kernel, in bytes. */
+  int VECTOR_BYTES = 16;
+
+  /** Units or vectors each thread of a copy has in flight; {@code ITEMS} in copy_*.cu. */
+  int UNITS_PER_THREAD = 4;
+
   /** The launch on a device of these limits; empty if the driver's own copy does the work. */
   Optional<KernelLaunch> launch(DeviceLimits limits);
 
@@ -36,7 +42,8 @@ public sealed interface TransposeStrategy {
   }
 
   /**
-   * The innermost axis stays: whole contiguous runs move. {@code out[o][r] = in[perm(o)][r]}.
+   * One axis is contiguous on both sides: whole runs move, in units that suit every run. {@code
+   * out[o][r] = in[perm(o)][r]}.
    *
    * @param unitBytes width of one access: the widest of 1 to 16 that divides a run and fits the
    *     alignment
@@ -46,9 +53,6 @@ public sealed interface TransposeStrategy {
    */
   record StridedCopy(int unitBytes, long run, List<Axis> outer, KernelIndex.Kernel kernel)
       implements TransposeStrategy {
-    /** Units each thread moves in one pass; {@code ITEMS} in copy_strided.cu. */
-    static final int UNITS_PER_THREAD = 4;
-
     /** Copies the list and checks its length. */
     public StridedCopy {
       outer = List.copyOf(outer);
@@ -57,14 +61,11 @@ public sealed interface TransposeStrategy {
 
     @Override
     public Optional<KernelLaunch> launch(DeviceLimits limits) {
-      long units = run;
-      for (Axis axis : outer) {
-        units = Math.multiplyExact(units, axis.extent());
-      }
-      int threads = kernel.shape().threads();
-      long chunks = ceilDiv(units, (long) threads * UNITS_PER_THREAD);
+      long units = volume(run, outer);
       List<Long> words = new ArrayList<>(List.of(units, run));
       addOuter(words, outer);
+      int threads = kernel.shape().threads();
+      long chunks = ceilDiv(units, (long) threads * UNITS_PER_THREAD);
       return Optional.of(
           new KernelLaunch(
               kernel.name(),
@@ -79,64 +80,237 @@ public sealed interface TransposeStrategy {
   }
 
   /**
-   * Two-dimensional transposes through a tile in shared memory, one for each step of the outer
-   * axes: {@code out[o][j][i] = in[o][i][j]}, every stride free but the two innermost, which are 1.
+   * As {@link StridedCopy}, for long runs that begin at addresses 16-byte accesses do not suit: the
+   * input is shifted into place in registers.
    *
-   * @param elementBytes width of one element as moved; an innermost axis of a few bytes that stays
-   *     in place is part of the element
-   * @param rows extent of the input axis that becomes innermost
-   * @param cols extent of the input's innermost axis
-   * @param inRowStride elements between neighbours along {@code rows} in the input
-   * @param outRowStride elements between neighbours along {@code cols} in the output
+   * @param elementBytes width of one element
+   * @param run length of a run, in elements
    * @param outer the other axes in output order, outermost first
    * @param kernel the kernel that runs it
    */
-  record Tiled(
-      int elementBytes,
-      long rows,
-      long cols,
-      long inRowStride,
-      long outRowStride,
-      List<Axis> outer,
-      KernelIndex.Kernel kernel)
+  record ShiftedCopy(int elementBytes, long run, List<Axis> outer, KernelIndex.Kernel kernel)
       implements TransposeStrategy {
+    private static final int WARP = 32;
+
     /** Copies the list and checks its length. */
-    public Tiled {
+    public ShiftedCopy {
       outer = List.copyOf(outer);
       checkOuter(outer);
     }
 
     @Override
     public Optional<KernelLaunch> launch(DeviceLimits limits) {
-      KernelIndex.TileShape tile = kernel.shape();
-      long rowTiles = ceilDiv(rows, tile.rows());
-      long colTiles = ceilDiv(cols, tile.cols());
-      long tiles = Math.multiplyExact(rowTiles, colTiles);
-      for (Axis axis : outer) {
-        tiles = Math.multiplyExact(tiles, axis.extent());
-      }
+      // Vectors of memory that a run touches at worst.
+      long vectors = ceilDiv(run * elementBytes + VECTOR_BYTES - elementBytes, VECTOR_BYTES);
+      // The smallest group of threads that moves a run at once, at most a warp.
+      long lanes = Math.min(WARP, Long.highestOneBit(2 * ceilDiv(vectors, UNITS_PER_THREAD) - 1));
+      long segmentsPerRun = ceilDiv(vectors, lanes * UNITS_PER_THREAD);
+      long segments = volume(segmentsPerRun, outer);
       List<Long> words =
           new ArrayList<>(
-              List.of(rows, cols, inRowStride, outRowStride, tiles, rowTiles, colTiles));
+              List.of(segments, segmentsPerRun, run, (long) Long.numberOfTrailingZeros(lanes)));
       addOuter(words, outer);
+      int threads = kernel.shape().threads();
       return Optional.of(
           new KernelLaunch(
               kernel.name(),
-              LaunchConfig.forPieces(tiles, tile.threads(), 0, limits),
+              LaunchConfig.forPieces(ceilDiv(segments, threads / lanes), threads, 0, limits),
               words.stream().mapToLong(Long::longValue).toArray()));
     }
 
     @Override
     public String describe() {
-      long count = outer.stream().mapToLong(Axis::extent).reduce(1, (a, b) -> a * b);
-      return "Tiled "
-          + (count == 1 ? "" : count + " x ")
-          + rows
-          + " x "
-          + cols
-          + " by "
-          + kernel.name();
+      return "ShiftedCopy of runs of " + run * elementBytes + " bytes by " + kernel.name();
     }
+  }
+
+  /**
+   * Transposes in 16-byte accesses on both sides: pointers, strides and extents are multiples of 16
+   * bytes.
+   *
+   * @param matrices what is transposed
+   * @param kernel the kernel that runs it; one without masks if the extents are multiples of its
+   *     tile
+   */
+  record Vector(MatrixBatch matrices, KernelIndex.Kernel kernel) implements TransposeStrategy {
+    /** Checks the count of outer axes. */
+    public Vector {
+      checkOuter(matrices.outer());
+    }
+
+    @Override
+    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+      return launchTiles(
+          matrices,
+          ceilDiv(matrices.rows(), kernel.shape().rows()),
+          ceilDiv(matrices.cols(), kernel.shape().cols()),
+          kernel,
+          limits);
+    }
+
+    @Override
+    public String describe() {
+      return "Vector " + matrices + " by " + kernel.name();
+    }
+  }
+
+  /**
+   * Transposes in 16-byte accesses on both sides of rows that begin anywhere.
+   *
+   * @param matrices what is transposed
+   * @param kernel the kernel that runs it
+   */
+  record Shifted(MatrixBatch matrices, KernelIndex.Kernel kernel) implements TransposeStrategy {
+    /** Tiles end at multiples of this many bytes of the output; {@code SHIFT} in the kernel. */
+    static final int SHIFT_BYTES = 32;
+
+    /** Checks the count of outer axes. */
+    public Shifted {
+      checkOuter(matrices.outer());
+    }
+
+    @Override
+    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+      long most = SHIFT_BYTES / matrices.elementBytes() - 1L; // elements a row lies further on
+      return launchTiles(
+          matrices,
+          ceilDiv(Math.addExact(matrices.rows(), most), kernel.shape().rows()),
+          ceilDiv(matrices.cols(), kernel.shape().cols()),
+          kernel,
+          limits);
+    }
+
+    @Override
+    public String describe() {
+      return "Shifted " + matrices + " by " + kernel.name();
+    }
+  }
+
+  /**
+   * Transposes with one extent of at most {@link #MOST}, whose side is dense.
+   *
+   * @param matrices what is transposed
+   * @param split true if the columns are few, false if the rows are
+   * @param kernel the kernel that runs it
+   */
+  record Narrow(MatrixBatch matrices, boolean split, KernelIndex.Kernel kernel)
+      implements TransposeStrategy {
+    /** The longest narrow extent. */
+    static final int MOST = 31;
+
+    /** Bytes of a piece at most; {@code STAGE_BYTES} in transpose_narrow.cu. */
+    static final int STAGE_BYTES = 16384;
+
+    /** Checks the count of outer axes. */
+    public Narrow {
+      checkOuter(matrices.outer());
+    }
+
+    @Override
+    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+      long narrow = split ? matrices.cols() : matrices.rows();
+      long count = split ? matrices.rows() : matrices.cols();
+      long stride = split ? matrices.outRowStride() : matrices.inRowStride();
+      long most = STAGE_BYTES / (narrow * matrices.elementBytes());
+      long length = Long.highestOneBit(most);
+      long pieces = ceilDiv(count, length);
+      long all = Math.multiplyExact(pieces, matrices.count());
+      List<Long> words =
+          new ArrayList<>(
+              List.of(
+                  narrow, count, stride, all, pieces, (long) Long.numberOfTrailingZeros(length)));
+      addOuter(words, matrices.outer());
+      return Optional.of(
+          new KernelLaunch(
+              kernel.name(),
+              LaunchConfig.forPieces(all, kernel.shape().threads(), 0, limits),
+              words.stream().mapToLong(Long::longValue).toArray()));
+    }
+
+    @Override
+    public String describe() {
+      return "Narrow " + matrices + " by " + kernel.name();
+    }
+  }
+
+  /**
+   * A rung of the literature's ladder, to be measured beside the others; the planner chooses none.
+   *
+   * @param matrices what is transposed
+   * @param kernel the kernel that runs it; {@code ladder_slices} wants one outer axis
+   */
+  record Rung(MatrixBatch matrices, KernelIndex.Kernel kernel) implements TransposeStrategy {
+    /** The family of the three-dimensional transpose by slices. */
+    public static final String SLICES = "ladder_slices";
+
+    /** Checks the count of outer axes. */
+    public Rung {
+      checkOuter(matrices.outer());
+      if (kernel.family().equals(SLICES) && matrices.outer().size() != 1) {
+        throw new IllegalArgumentException(
+            kernel.name() + " wants one outer axis, found " + matrices.outer().size());
+      }
+    }
+
+    /**
+     * How {@code slices} lie in a grid of {@code {k1, k2}}: as square as can be with at most one
+     * place unused. From L.-S. Chien's three-dimensional transpose.
+     */
+    static long[] packing(long slices) {
+      for (long k1 = (long) Math.sqrt((double) slices); k1 > 1; k1--) {
+        long k2 = ceilDiv(slices, k1);
+        if (k1 * k2 - slices <= 1) {
+          return new long[] {k1, k2};
+        }
+      }
+      return new long[] {1, slices};
+    }
+
+    @Override
+    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+      long rowTiles = ceilDiv(matrices.rows(), kernel.shape().rows());
+      long colTiles = ceilDiv(matrices.cols(), kernel.shape().cols());
+      if (!kernel.family().equals(SLICES)) {
+        return launchTiles(matrices, rowTiles, colTiles, kernel, limits);
+      }
+      long[] packing = packing(matrices.count());
+      long blocks = Math.multiplyExact(packing[0] * rowTiles, packing[1] * colTiles);
+      long[] words = matrices.tileWords(rowTiles, colTiles);
+      words[MatrixBatch.TILES_WORD] = blocks;
+      words[MatrixBatch.COLS_FIRST_WORD] = packing[1];
+      return Optional.of(
+          new KernelLaunch(
+              kernel.name(),
+              LaunchConfig.forPieces(blocks, kernel.shape().threads(), 0, limits),
+              words));
+    }
+
+    @Override
+    public String describe() {
+      return "Rung " + matrices + " by " + kernel.name();
+    }
+  }
+
+  private static Optional<KernelLaunch> launchTiles(
+      MatrixBatch matrices,
+      long rowTiles,
+      long colTiles,
+      KernelIndex.Kernel kernel,
+      DeviceLimits limits) {
+    return Optional.of(
+        new KernelLaunch(
+            kernel.name(),
+            LaunchConfig.forPieces(
+                matrices.tiles(rowTiles, colTiles), kernel.shape().threads(), 0, limits),
+            matrices.tileWords(rowTiles, colTiles)));
+  }
+
+  private static long volume(long inner, List<Axis> outer) {
+    long volume = inner;
+    for (Axis axis : outer) {
+      volume = Math.multiplyExact(volume, axis.extent());
+    }
+    return volume;
   }
 
   private static void checkOuter(List<Axis> outer) {
@@ -147,7 +321,7 @@ public sealed interface TransposeStrategy {
   }
 
   /** The outer axes, innermost last, padded in front with axes of extent 1. */
-  private static void addOuter(List<Long> words, List<Axis> outer) {
+  static void addOuter(List<Long> words, List<Axis> outer) {
     for (int i = outer.size(); i < MAX_OUTER; i++) {
       words.addAll(List.of(1L, 0L, 0L));
     }

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -22,7 +23,12 @@ import org.tilespark.kernels.HostTransposer;
 import org.tilespark.kernels.RequiresGpu;
 import org.tilespark.kernels.Transposer;
 import org.tilespark.kernels.TransposerContract;
+import org.tilespark.kernels.plan.KernelIndex;
+import org.tilespark.kernels.plan.MatrixBatch;
+import org.tilespark.kernels.plan.Move;
+import org.tilespark.kernels.plan.TransposePlan;
 import org.tilespark.kernels.plan.TransposeProblem;
+import org.tilespark.kernels.plan.TransposeStrategy;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
@@ -76,7 +82,41 @@ class DeviceTransposerIT extends TransposerContract {
     }
   }
 
+  /** The rungs that the ladder measures do what they are measured for. */
+  @Test
+  void rungsOfTheLadder() {
+    long[][] shapes = {{64, 128}, {67, 129}, {5, 33, 66}, {31, 13, 40}};
+    for (KernelIndex.Kernel kernel : device.kernels().index().kernels()) {
+      if (!kernel.family().startsWith("ladder_")) {
+        continue;
+      }
+      for (long[] extents : shapes) {
+        boolean slices = kernel.family().equals(TransposeStrategy.Rung.SLICES);
+        if (slices && extents.length == 2) {
+          continue;
+        }
+        Permutation order = extents.length == 2 ? Permutation.of(1, 0) : Permutation.of(2, 1, 0);
+        TransposeProblem problem =
+            new TransposeProblem(Shape.of(extents), order, kernel.elementBytes());
+        Move move = Move.of(problem);
+        TransposeStrategy rung =
+            new TransposeStrategy.Rung(
+                MatrixBatch.of(move, move.outInnermost(), move.inInnermost()), kernel);
+        insideBuffers(
+            problem,
+            0,
+            0,
+            Optional.of(new TransposePlan(problem, rung, rung.launch(device.limits()))));
+      }
+    }
+  }
+
   private void insideBuffers(TransposeProblem problem, long inOffset, long outOffset) {
+    insideBuffers(problem, inOffset, outOffset, Optional.empty());
+  }
+
+  private void insideBuffers(
+      TransposeProblem problem, long inOffset, long outOffset, Optional<TransposePlan> plan) {
     int bytes = Math.toIntExact(problem.bytes());
     int room = bytes + 256;
     byte[] in = new byte[room];
@@ -97,7 +137,11 @@ class DeviceTransposerIT extends TransposerContract {
       HostMemory.ofArray(in).copyTo(pinned.memory());
       stream.upload(pinned.memory(), source, 0);
       stream.fill(target, (byte) 0x5A);
-      transposer.enqueue(problem, source, inOffset, target, outOffset, stream);
+      if (plan.isPresent()) {
+        transposer.enqueue(plan.get(), source, inOffset, target, outOffset, stream);
+      } else {
+        transposer.enqueue(problem, source, inOffset, target, outOffset, stream);
+      }
       stream.download(target, 0, pinned.memory());
       stream.synchronize();
       pinned.memory().copyTo(HostMemory.ofArray(actual));

@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Set;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
 class KernelIndexTest {
@@ -69,6 +73,22 @@ class KernelIndexTest {
     assertMessage("kernel a nameless sm_80", "expected a name like transpose_tiled_w4_64x64x256");
     assertMessage("kernel a b", "expected at least 4 words");
     assertMessage("colonel a", "expected nvcc, fatbin or kernel first");
+  }
+
+  /** What the compiler says of the kernels in this jar. */
+  @Test
+  void noKernelOfThisJarSpills() throws IOException {
+    try (InputStream in = KernelIndex.class.getResourceAsStream(KernelIndex.RESOURCE)) {
+      Assumptions.assumeTrue(in != null, "built without nvcc");
+      List<String> machineCode =
+          new String(in.readAllBytes(), StandardCharsets.UTF_8)
+              .lines()
+              .filter(line -> line.contains(" spillBytes="))
+              .toList();
+      assertFalse(machineCode.isEmpty());
+      assertEquals(
+          List.of(), machineCode.stream().filter(line -> !line.endsWith(" spillBytes=0")).toList());
+    }
   }
 
   @Test
