@@ -67,8 +67,8 @@ public abstract class TransposerContract {
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 4, 8, 16})
   void tallAndWideMatrices(int width) {
-    for (long narrow : new long[] {1, 2, 3, 5, 8, 31}) {
-      for (long wide : new long[] {4099, 65537}) {
+    for (long narrow : new long[] {1, 2, 3, 5, 8, 31, 33, 48}) {
+      for (long wide : new long[] {4096, 4099, 65537}) {
         check(Shape.of(wide, narrow), Permutation.of(1, 0), width);
         check(Shape.of(narrow, wide), Permutation.of(1, 0), width);
       }

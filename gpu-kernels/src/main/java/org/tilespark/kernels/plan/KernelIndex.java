@@ -57,9 +57,9 @@ public final class KernelIndex {
   /**
    * One entry point.
    *
-   * @param name entry point, such as {@code transpose_tiled_w4_64x64x256}
+   * @param name entry point, such as {@code transpose_vector_w4_64x64x256}
    * @param source the {@code .cu} file without its ending; its fatbin has the same name
-   * @param family name without width and tile, such as {@code transpose_tiled}
+   * @param family name without width and tile, such as {@code transpose_vector}
    * @param elementBytes width of an element
    * @param shape tile and threads
    * @param architectures what it was compiled for
@@ -129,7 +129,7 @@ public final class KernelIndex {
     String name = words[2];
     Matcher matcher = NAME.matcher(name);
     if (!matcher.matches()) {
-      throw bad(number, line, "expected a name like transpose_tiled_w4_64x64x256");
+      throw bad(number, line, "expected a name like transpose_vector_w4_64x64x256");
     }
     if (!ARCH.matcher(words[3]).matches()) {
       throw bad(number, line, "expected an architecture like sm_90a or compute_80");

@@ -17,7 +17,7 @@ public final class KernelLaunch {
   /**
    * A launch of {@code kernel}.
    *
-   * @param kernel entry point, such as {@code transpose_tiled_w4_64x64x256}
+   * @param kernel entry point, such as {@code transpose_vector_w4_64x64x256}
    * @param config launch shape
    * @param words the struct's fields after the two pointers; copied
    */

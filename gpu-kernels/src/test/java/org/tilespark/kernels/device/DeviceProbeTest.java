@@ -14,7 +14,7 @@ import org.tilespark.kernels.plan.KernelIndex;
 
 class DeviceProbeTest {
   private static final KernelIndex SOME =
-      KernelIndex.parse("kernel t transpose_tiled_w4_64x64x256 compute_75");
+      KernelIndex.parse("kernel t transpose_vector_w4_64x64x256 compute_75");
 
   @Test
   void aJarBuiltWithoutNvccSaysSo() {

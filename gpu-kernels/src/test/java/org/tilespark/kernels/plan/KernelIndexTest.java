@@ -19,9 +19,9 @@ class KernelIndexTest {
       # a comment
       nvcc 13.0.88
 
-      fatbin transpose_tiled 1000
-      kernel transpose_tiled transpose_tiled_w4_64x32x256 sm_80 registers=64 sharedBytes=16640
-      kernel transpose_tiled transpose_tiled_w4_64x32x256 sm_90a
+      fatbin transpose_vector 1000
+      kernel transpose_vector transpose_vector_w4_64x32x256 sm_80 registers=64 sharedBytes=16640
+      kernel transpose_vector transpose_vector_w4_64x32x256 sm_90a
       kernel copy_strided copy_strided_w16_128 compute_80
       """;
 
@@ -29,9 +29,9 @@ class KernelIndexTest {
   void readsNamesTilesAndArchitectures() {
     KernelIndex index = KernelIndex.parse(TEXT);
     assertEquals("nvcc 13.0.88", index.compiler());
-    KernelIndex.Kernel tiled = index.find("transpose_tiled_w4_64x32x256").orElseThrow();
-    assertEquals("transpose_tiled", tiled.family());
-    assertEquals("transpose_tiled", tiled.source());
+    KernelIndex.Kernel tiled = index.find("transpose_vector_w4_64x32x256").orElseThrow();
+    assertEquals("transpose_vector", tiled.family());
+    assertEquals("transpose_vector", tiled.source());
     assertEquals(4, tiled.elementBytes());
     assertEquals(new KernelIndex.TileShape(64, 32, 256), tiled.shape());
     assertEquals(Set.of("sm_80", "sm_90a"), tiled.architectures());
@@ -70,7 +70,7 @@ class KernelIndexTest {
   @Test
   void linesNotUnderstoodAreQuoted() {
     assertMessage("kernel a b_w4_32 sm_x", "expected an architecture like sm_90a or compute_80");
-    assertMessage("kernel a nameless sm_80", "expected a name like transpose_tiled_w4_64x64x256");
+    assertMessage("kernel a nameless sm_80", "expected a name like transpose_vector_w4_64x64x256");
     assertMessage("kernel a b", "expected at least 4 words");
     assertMessage("colonel a", "expected nvcc, fatbin or kernel first");
   }
