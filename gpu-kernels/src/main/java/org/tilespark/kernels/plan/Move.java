@@ -7,8 +7,7 @@ import org.tilespark.layout.Strides;
 /**
  * The simplest form of a transpose: its axes in output order, each with its strides on both sides.
  * Axes of extent 1 are dropped, and neighbours that one pair of strides describes are fused, so
- * what is dense and stays in order is one axis. For dense arrays this is {@link
- * org.tilespark.layout.AxisFusion} with strides. Immutable.
+ * what is dense and stays in order is one axis. Immutable.
  *
  * @param elementBytes width of one element
  * @param axes output axes, outermost first; empty for a single element
