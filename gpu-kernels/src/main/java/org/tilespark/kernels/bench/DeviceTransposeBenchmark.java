@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -124,7 +125,7 @@ public final class DeviceTransposeBenchmark {
               device.description(),
               options.get("--commit"),
               device.kernels().index().compiler(),
-              LocalDate.now(),
+              LocalDate.now(ZoneOffset.UTC),
               runs);
       System.out.println(machine);
       DeviceTransposeBenchmark benchmark = new DeviceTransposeBenchmark(device, runs);

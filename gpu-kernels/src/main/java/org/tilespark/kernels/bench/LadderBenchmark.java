@@ -1,6 +1,7 @@
 package org.tilespark.kernels.bench;
 
 import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -78,7 +79,7 @@ public final class LadderBenchmark {
           device.description(),
           options.get("--commit"),
           device.kernels().index().compiler(),
-          LocalDate.now(),
+          LocalDate.now(ZoneOffset.UTC),
           runs);
       double peak = Double.parseDouble(options.getOrDefault("--peak", "NaN"));
       LadderBenchmark ladder = new LadderBenchmark(device, transposer, runs, peak);

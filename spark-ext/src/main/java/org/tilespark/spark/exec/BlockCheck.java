@@ -74,7 +74,7 @@ final class BlockCheck implements Serializable {
       if (found != expected) {
         throw bad(name + " has " + found + " elements; expected " + product(kind, expected));
       }
-      int nullAt = cursor.firstNull(plane);
+      long nullAt = cursor.firstNull(plane);
       if (nullAt >= 0) {
         throw bad(name + " has a null at element " + nullAt + "; blocks hold numbers only");
       }

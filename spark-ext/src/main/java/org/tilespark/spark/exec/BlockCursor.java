@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.ArrayValues;
 
 /**
  * Walks over the rows of a partition, whether they come as rows or as batches, and finds their
@@ -22,7 +23,7 @@ abstract class BlockCursor {
   abstract int length(int ordinal);
 
   /** Index of the first null in the array in column {@code ordinal}, or -1. */
-  abstract int firstNull(int ordinal);
+  abstract long firstNull(int ordinal);
 
   /** The values of the array in column {@code ordinal}, which holds no nulls. */
   abstract BlockValues values(int ordinal, ElementType type);
@@ -60,8 +61,8 @@ abstract class BlockCursor {
     }
 
     @Override
-    int firstNull(int ordinal) {
-      return BlockValues.firstNull(row.getArray(ordinal));
+    long firstNull(int ordinal) {
+      return ArrayValues.firstNull(row.getArray(ordinal));
     }
 
     @Override
@@ -104,10 +105,10 @@ abstract class BlockCursor {
     }
 
     @Override
-    int firstNull(int ordinal) {
+    long firstNull(int ordinal) {
       ListVector list = BlockValues.arrowList(batch.column(ordinal));
       return list == null
-          ? BlockValues.firstNull(array(ordinal))
+          ? ArrayValues.firstNull(array(ordinal))
           : BlockValues.firstNull(list, index);
     }
 

@@ -10,8 +10,8 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.kernels.HostMemory;
+import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.validate.ArrayValues;
 
 /**
  * Puts blocks at their places in the file of an {@link NpyTarget}.

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;

@@ -1,4 +1,4 @@
-package org.tilespark.spark.validate;
+package org.tilespark.spark;
 
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -15,10 +15,10 @@ public final class ArrayValues {
     if (array instanceof UnsafeArrayData unsafe) {
       // Null bits follow the count, 64 to a word (UnsafeArrayData's own Javadoc).
       long bits = unsafe.getBaseOffset() + Long.BYTES;
-      for (int word = 0; word < (count + 63) / 64; word++) {
-        long nulls = HostMemory.unsafe().getLong(unsafe.getBaseObject(), bits + 8L * word);
+      for (long word = 0; word < (count + 63L) / 64; word++) {
+        long nulls = HostMemory.unsafe().getLong(unsafe.getBaseObject(), bits + 8 * word);
         if (nulls != 0) {
-          return 64L * word + Long.numberOfTrailingZeros(nulls);
+          return 64 * word + Long.numberOfTrailingZeros(nulls);
         }
       }
       return -1;
