@@ -13,7 +13,8 @@
 # holds no kernels.
 set -euo pipefail
 
-options=(-std=c++17 -O3 -Werror all-warnings)
+# Compressed for size: a quarter of the bytes; the drivers that load what nvcc 13 makes can read it.
+options=(-std=c++17 -O3 -Werror all-warnings --compress-mode=size)
 
 fail() {
   echo "[cuda] $*" >&2
@@ -157,7 +158,7 @@ index=$(mktemp "$cache/XXXXXX")
   echo "# Kernels in this jar: kernel SOURCE NAME ARCHITECTURE. Written by build.sh."
   echo "nvcc $("$nvcc" --version | sed -n 's/.*, V\([0-9.]*\).*/\1/p')"
   for name in "${names[@]}"; do
-    echo "fatbin $name $(wc -c <"$cache/$name.fatbin" | tr -d ' ')"
+    echo "fatbin $name $(wc -c <"$cache/$name.fatbin" | tr -d ' ') $(<"$cache/$name.hash")"
     cat "$cache/$name.index"
     install_file "$cache/$name.fatbin" "$output/$name.fatbin"
   done

@@ -169,6 +169,38 @@ struct TileArguments {
   Axis outer[MAX_OUTER];
 };
 
+// Matrices of several sizes in one launch, as the mixed kernels take them. Fields in the order of
+// MixedLaunch.words.
+struct MixedPart {
+  u64 first_tile;  // tiles of the parts before
+  TileArguments tiles;  // in and out are the bytes from the pointers below
+};
+
+constexpr int MAX_PARTS = 88;  // MixedLaunch.MAX_PARTS; the struct stays below 16 KiB
+
+struct MixedArguments {
+  const void* in;
+  void* out;
+  u64 tiles;  // of all parts
+  u64 count;  // of parts
+  MixedPart part[MAX_PARTS];
+};
+
+// The part that holds a tile: the last that does not begin behind it.
+__device__ __forceinline__ u32 locate_part(const MixedArguments& arguments, u64 tile) {
+  u32 low = 0;
+  u32 high = static_cast<u32>(arguments.count);
+  while (high - low > 1) {
+    const u32 middle = (low + high) / 2;
+    if (arguments.part[middle].first_tile <= tile) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 // Where a tile lies.
 struct TilePlace {
   u64 row_tile;

@@ -8,7 +8,7 @@
 //
 // Threads to elements: one thread block per piece of LENGTH = 2^length_bits values of i, or several
 // pieces in turn. The dense side of a piece is one contiguous range, the other n ranges; both are
-// moved in accesses of UNIT bytes, neighbouring threads neighbouring units.
+// moved in vectors of 16 bytes, neighbouring threads neighbouring vectors.
 //
 // Bytes: each element is read once and written once; 2 * n * count * width for each o.
 //
@@ -36,13 +36,17 @@ struct NarrowArguments {
 
 constexpr int STAGE_BYTES = 16384;
 
-template <int BYTES, int UNIT_BYTES, bool SPLIT, int THREADS>
+// The longest short extent; TransposeStrategy.Narrow.MOST on the Java side.
+constexpr int MOST_NARROW = 31;
+
+template <int BYTES, bool SPLIT, int THREADS>
 struct Narrow {
   using T = typename Element<BYTES>::type;
-  using U = typename Element<UNIT_BYTES>::type;
+  using U = uint4;
+  static constexpr int UNIT_BYTES = 16;
   static constexpr int PER_UNIT = UNIT_BYTES / BYTES;
   static constexpr int STEPS = STAGE_BYTES / UNIT_BYTES / THREADS;
-  static constexpr int BATCH = STEPS < 8 ? STEPS : UNIT_BYTES < 4 ? 4 : 8;  // units in flight for each thread
+  static constexpr int BATCH = STEPS < 8 ? STEPS : 8;  // units in flight for each thread
   static constexpr int SHARED_BYTES = STAGE_BYTES + STAGE_BYTES / 32;
 
   // Where byte `at` of the piece lies in shared memory.
@@ -73,26 +77,18 @@ struct Narrow {
   // A unit of the dense side: contiguous in shared memory but for the pads.
   static __device__ __forceinline__ void put_dense(char* shared, u32 at, const U& unit) {
     const char* const from = reinterpret_cast<const char*>(&unit);
-    if constexpr (UNIT_BYTES >= 4) {
 #pragma unroll
-      for (int b = 0; b < UNIT_BYTES; b += 4) {
-        *reinterpret_cast<u32*>(shared + place(at) + b) = *reinterpret_cast<const u32*>(from + b);
-      }
-    } else {
-      *reinterpret_cast<U*>(shared + place(at)) = unit;
+    for (int b = 0; b < UNIT_BYTES; b += 4) {
+      *reinterpret_cast<u32*>(shared + place(at) + b) = *reinterpret_cast<const u32*>(from + b);
     }
   }
 
   static __device__ __forceinline__ U take_dense(const char* shared, u32 at) {
     U unit;
     char* const to = reinterpret_cast<char*>(&unit);
-    if constexpr (UNIT_BYTES >= 4) {
 #pragma unroll
-      for (int b = 0; b < UNIT_BYTES; b += 4) {
-        *reinterpret_cast<u32*>(to + b) = *reinterpret_cast<const u32*>(shared + place(at) + b);
-      }
-    } else {
-      unit = *reinterpret_cast<const U*>(shared + place(at));
+    for (int b = 0; b < UNIT_BYTES; b += 4) {
+      *reinterpret_cast<u32*>(to + b) = *reinterpret_cast<const u32*>(shared + place(at) + b);
     }
     return unit;
   }
@@ -132,7 +128,6 @@ struct Narrow {
             put_dense(shared, unit * UNIT_BYTES, held[k]);
           } else {
 #pragma unroll 1
-  #pragma unroll 1
           for (u32 at = unit * UNIT_BYTES; at < dense_bytes; at += BYTES) {
               put_element(shared, at, in + at);
             }
@@ -149,7 +144,6 @@ struct Narrow {
               }
             } else {
 #pragma unroll 1
-    #pragma unroll 1
           for (u32 at = i; at < length; at++) {
                 put_element(shared, (at * n + j) * BYTES, in + (j * stride + at) * BYTES);
               }
@@ -225,26 +219,204 @@ struct Narrow {
   }
 };
 
+// As above for sides that begin at any address: they are still moved in aligned vectors. Of range j,
+// whose first element lies m(j) elements past a multiple of 16 bytes, piece t of a split holds i from
+// t * LENGTH - m(j) on, so that its vectors are whole; the piece then has up to V - 1 more values of i.
+// A merge reads the vectors that its ranges touch and drops what lies beside them. Up to 15 bytes beside
+// a range are read, never beyond a multiple of 16 bytes: buffers begin and end at such.
+template <int BYTES, bool SPLIT, int THREADS>
+struct NarrowShifted {
+  using Base = Narrow<BYTES, SPLIT, THREADS>;
+  static constexpr int V = 16 / BYTES;
+  static constexpr int BATCH = 8;
+  // A piece, V - 1 more values of i, and the vectors at its ends.
+  static constexpr int MOST_BYTES = STAGE_BYTES + MOST_NARROW * 16 + 32;
+  static constexpr int SHARED_BYTES = MOST_BYTES + MOST_BYTES / 32 + 4;
+
+  static __device__ __forceinline__ u32 elements_past(u64 address) {
+    return static_cast<u32>(address) % 16 / BYTES;
+  }
+
+  // A piece from i = first - m(j) on.
+  static __device__ __forceinline__ void split(const char* __restrict__ in, char* __restrict__ out,
+                                               char* shared, u32 n, u32 length_bits, i64 first,
+                                               i64 count, u64 stride) {
+    const u32 unit_bits = length_bits - Base::log2_of(V);
+    const i64 from = first < V ? 0 : first - (V - 1);
+    const i64 to = first + (i64{1} << length_bits) < count ? first + (i64{1} << length_bits) : count;
+    const char* const begin = in + from * n * BYTES;
+    const u32 skew = static_cast<u32>(reinterpret_cast<u64>(begin)) % 16;
+    const uint4* const aligned = reinterpret_cast<const uint4*>(begin - skew);
+    const u32 vectors = to <= from ? 0 : (skew + static_cast<u32>(to - from) * n * BYTES + 15) / 16;
+
+    // load
+#pragma unroll 1
+    for (u32 start = threadIdx.x; start < vectors; start += BATCH * THREADS) {
+      uint4 held[BATCH];
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {
+        const u32 unit = start + static_cast<u32>(k * THREADS);
+        if (unit < vectors) {
+          held[k] = aligned[unit];
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {
+        const u32 unit = start + static_cast<u32>(k * THREADS);
+        if (unit < vectors) {
+          Base::put_dense(shared, unit * 16, held[k]);
+        }
+      }
+    }
+
+    // synchronise
+    __syncthreads();
+
+    // store
+#pragma unroll 2
+    for (u32 unit = threadIdx.x; unit < n << unit_bits; unit += THREADS) {
+      const u32 j = unit >> unit_bits;
+      char* const range = out + j * stride * BYTES;
+      const i64 i = first + (unit & ((1u << unit_bits) - 1)) * V -
+                    elements_past(reinterpret_cast<u64>(range));
+      const u32 at = skew + (static_cast<u32>(i - from) * n + j) * BYTES;
+      if (i >= 0 && i + V <= count) {
+        uint4 held;
+#pragma unroll
+        for (int e = 0; e < V; e++) {
+          Base::take_element(shared, at + e * n * BYTES, reinterpret_cast<char*>(&held) + e * BYTES);
+        }
+        *reinterpret_cast<uint4*>(range + i * BYTES) = held;
+      } else {
+#pragma unroll 1
+        for (int e = 0; e < V; e++) {
+          if (i + e >= 0 && i + e < count) {
+            Base::take_element(shared, at + e * n * BYTES, range + (i + e) * BYTES);
+          }
+        }
+      }
+    }
+  }
+
+  // A piece of `length` values of i, whose ranges begin at `in`.
+  static __device__ __forceinline__ void merge(const char* __restrict__ in, char* __restrict__ out,
+                                               char* shared, u32 n, u32 length_bits, u32 length,
+                                               u64 stride) {
+    const u32 unit_bits = length_bits - Base::log2_of(V);
+    const u32 lead = static_cast<u32>(reinterpret_cast<u64>(out)) % 16;
+
+    // load: of each range 2^unit_bits vectors, then the one more that each range can touch
+#pragma unroll 1
+    for (u32 start = threadIdx.x; start < (n << unit_bits) + n; start += BATCH * THREADS) {
+      uint4 held[BATCH];
+      int from[BATCH];
+      u32 ranges[BATCH];
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {
+        const u32 unit = start + static_cast<u32>(k * THREADS);
+        const bool last = unit >= n << unit_bits;
+        const u32 j = last ? unit - (n << unit_bits) : unit >> unit_bits;
+        const u32 v = last ? 1u << unit_bits : unit & ((1u << unit_bits) - 1);
+        const u64 range = reinterpret_cast<u64>(in) + j * stride * BYTES;
+        from[k] = static_cast<int>(v * V) - static_cast<int>(elements_past(range));
+        ranges[k] = j;
+        if (j >= n || from[k] >= static_cast<int>(length)) {
+          from[k] = static_cast<int>(length);
+        } else {
+          held[k] = *reinterpret_cast<const uint4*>(range + static_cast<i64>(from[k]) * BYTES);
+        }
+      }
+#pragma unroll
+      for (int k = 0; k < BATCH; k++) {
+        if (from[k] >= 0 && from[k] + V <= static_cast<int>(length)) {
+          const u32 at = lead + (static_cast<u32>(from[k]) * n + ranges[k]) * BYTES;
+#pragma unroll
+          for (int e = 0; e < V; e++) {
+            Base::put_element(shared, at + e * n * BYTES,
+                              reinterpret_cast<const char*>(&held[k]) + e * BYTES);
+          }
+        } else {
+          const char* const range = in + ranges[k] * stride * BYTES;
+#pragma unroll 1
+          for (int i = from[k] < 0 ? 0 : from[k];
+               i < from[k] + V && i < static_cast<int>(length); i++) {
+            Base::put_element(shared, lead + (static_cast<u32>(i) * n + ranges[k]) * BYTES,
+                              range + i * BYTES);
+          }
+        }
+      }
+    }
+
+    // synchronise
+    __syncthreads();
+
+    // store
+    const u32 end = lead + length * n * BYTES;
+    char* const aligned = out - lead;
+#pragma unroll 2
+    for (u32 at = threadIdx.x * 16; at < end; at += THREADS * 16) {
+      if (at >= lead && at + 16 <= end) {
+        *reinterpret_cast<uint4*>(aligned + at) = Base::take_dense(shared, at);
+      } else {
+#pragma unroll 1
+        for (u32 b = at; b < at + 16; b += BYTES) {
+          if (b >= lead && b < end) {
+            Base::take_element(shared, b, aligned + b);
+          }
+        }
+      }
+    }
+  }
+
+  static __device__ __forceinline__ void run(const NarrowArguments& arguments) {
+    __shared__ __align__(16) char shared[SHARED_BYTES];
+    const u32 n = static_cast<u32>(arguments.n);
+    const u32 length_bits = static_cast<u32>(arguments.length_bits);
+    for (u64 tile = blockIdx.x; tile < arguments.tiles; tile += gridDim.x) {
+      // locate
+      u64 piece = tile;
+      const u64 step = divide(piece, arguments.pieces);
+      const Offsets at = locate_outer(arguments.outer, step);
+      const char* const in = static_cast<const char*>(arguments.in) + at.in * BYTES;
+      char* const out = static_cast<char*>(arguments.out) + at.out * BYTES;
+      const u64 i = piece << length_bits;
+      if constexpr (SPLIT) {
+        split(in, out, shared, n, length_bits, static_cast<i64>(i), static_cast<i64>(arguments.count),
+              arguments.stride);
+      } else {
+        const u64 left = arguments.count - i;
+        const u32 length = left >> length_bits ? 1u << length_bits : static_cast<u32>(left);
+        merge(in + i * BYTES, out + i * n * BYTES, shared, n, length_bits, length, arguments.stride);
+      }
+
+      // The next piece overwrites the shared one. All threads take the same branch.
+      if (tile + gridDim.x < arguments.tiles) {
+        __syncthreads();
+      }
+    }
+  }
+};
+
 }  // namespace tilespark
 
 #ifndef TILESPARK_EXPLORE
-// split_narrow_w<width>_<threads>, merge_narrow_w<width>_<threads>: in units of 16 bytes;
-// ..._any_w<width>_<threads>: in units of one element
-#define NARROW(NAME, BYTES, UNIT_BYTES, SPLIT, THREADS)                              \
+// split_narrow_w<width>_<threads>, merge_narrow_w<width>_<threads>: ranges and dense side at multiples of
+// 16 bytes; ..._shifted_w<width>_<threads>: at any address
+#define NARROW(NAME, STRUCT, BYTES, SPLIT, THREADS)                                  \
   extern "C" __global__ void __launch_bounds__(THREADS) NAME##_w##BYTES##_##THREADS( \
       const __grid_constant__ tilespark::NarrowArguments arguments) {                \
-    tilespark::Narrow<BYTES, UNIT_BYTES, SPLIT, THREADS>::run(arguments);            \
+    tilespark::STRUCT<BYTES, SPLIT, THREADS>::run(arguments);                        \
   }
-#define NARROW_WIDTH(BYTES)                            \
-  NARROW(split_narrow, BYTES, 16, true, 128)           \
-  NARROW(merge_narrow, BYTES, 16, false, 128)          \
-  NARROW(split_narrow_any, BYTES, BYTES, true, 128)    \
-  NARROW(merge_narrow_any, BYTES, BYTES, false, 128)
+#define NARROW_WIDTH(BYTES)                                        \
+  NARROW(split_narrow, Narrow, BYTES, true, 128)                   \
+  NARROW(merge_narrow, Narrow, BYTES, false, 128)                  \
+  NARROW(split_narrow_shifted, NarrowShifted, BYTES, true, 128)    \
+  NARROW(merge_narrow_shifted, NarrowShifted, BYTES, false, 128)
 
 NARROW_WIDTH(1)
 NARROW_WIDTH(2)
 NARROW_WIDTH(4)
 NARROW_WIDTH(8)
-NARROW(split_narrow, 16, 16, true, 128)
-NARROW(merge_narrow, 16, 16, false, 128)
+NARROW(split_narrow, Narrow, 16, true, 128)
+NARROW(merge_narrow, Narrow, 16, false, 128)
 #endif

@@ -192,25 +192,47 @@ struct ShiftedTile {
     }
   }
 
+  // (COLS, PITCH) words, and the one word that the last funnel shift reads and drops
+  static constexpr int SHARED_WORDS = COLS * PITCH + COLS / U + 1;
+
+  // Moves tile number `tile` of `arguments`, whose matrices begin at `in` and `out`.
+  static __device__ __forceinline__ void move_tile(const TileArguments& arguments, const char* in,
+                                                   char* out, Word* shared, u64 tile) {
+    // locate
+    const TilePlace place = locate_tile(arguments, tile);
+    const char* const from = in + place.at.in * BYTES;
+    char* const to = out + place.at.out * BYTES;
+    const u64 first_row = place.row_tile * ROWS;
+    const u64 first_col = place.col_tile * COLS;
+
+    if (first_row >= PERIOD && first_row + ROWS <= arguments.rows &&
+        first_col + COLS <= arguments.cols) {
+      move<true>(from, to, shared, static_cast<i64>(first_row), first_col, arguments);
+    } else {
+      move<false>(from, to, shared, static_cast<i64>(first_row), first_col, arguments);
+    }
+  }
+
   static __device__ __forceinline__ void run(const TileArguments& arguments) {
-    // (COLS, PITCH) words, and the one word that the last funnel shift reads and drops
-    __shared__ Word shared[COLS * PITCH + COLS / U + 1];
+    __shared__ Word shared[SHARED_WORDS];
     for (u64 tile = blockIdx.x; tile < arguments.tiles; tile += gridDim.x) {
-      // locate
-      const TilePlace place = locate_tile(arguments, tile);
-      const char* const from = static_cast<const char*>(arguments.in) + place.at.in * BYTES;
-      char* const to = static_cast<char*>(arguments.out) + place.at.out * BYTES;
-      const u64 first_row = place.row_tile * ROWS;
-      const u64 first_col = place.col_tile * COLS;
-
-      if (first_row >= PERIOD && first_row + ROWS <= arguments.rows &&
-          first_col + COLS <= arguments.cols) {
-        move<true>(from, to, shared, static_cast<i64>(first_row), first_col, arguments);
-      } else {
-        move<false>(from, to, shared, static_cast<i64>(first_row), first_col, arguments);
-      }
-
+      move_tile(arguments, static_cast<const char*>(arguments.in),
+                static_cast<char*>(arguments.out), shared, tile);
       // The next tile overwrites the shared one. All threads take the same branch.
+      if (tile + gridDim.x < arguments.tiles) {
+        __syncthreads();
+      }
+    }
+  }
+
+  static __device__ __forceinline__ void run_mixed(const MixedArguments& arguments) {
+    __shared__ Word shared[SHARED_WORDS];
+    for (u64 tile = blockIdx.x; tile < arguments.tiles; tile += gridDim.x) {
+      const MixedPart& part = arguments.part[locate_part(arguments, tile)];
+      move_tile(part.tiles,
+                static_cast<const char*>(arguments.in) + reinterpret_cast<u64>(part.tiles.in),
+                static_cast<char*>(arguments.out) + reinterpret_cast<u64>(part.tiles.out), shared,
+                tile - part.first_tile);
       if (tile + gridDim.x < arguments.tiles) {
         __syncthreads();
       }
@@ -229,8 +251,32 @@ struct ShiftedTile {
     tilespark::ShiftedTile<BYTES, ROWS, COLS, THREADS>::run(arguments);    \
   }
 
+// transpose_shifted_mixed_w<width>_<output elements>x<columns>x<threads>: of matrices of several sizes
+#define TRANSPOSE_SHIFTED_MIXED(BYTES, ROWS, COLS, THREADS)                 \
+  extern "C" __global__ void __launch_bounds__(THREADS)                     \
+      transpose_shifted_mixed_w##BYTES##_##ROWS##x##COLS##x##THREADS(       \
+          const __grid_constant__ tilespark::MixedArguments arguments) {    \
+    tilespark::ShiftedTile<BYTES, ROWS, COLS, THREADS>::run_mixed(arguments); \
+  }
+
+// The first of a width is the planner's choice; the others win somewhere, as the tuner finds out.
 TRANSPOSE_SHIFTED(1, 128, 128, 128)
+TRANSPOSE_SHIFTED(1, 64, 128, 128)
 TRANSPOSE_SHIFTED(2, 64, 64, 64)
+TRANSPOSE_SHIFTED(2, 32, 64, 64)
+TRANSPOSE_SHIFTED(2, 64, 64, 128)
 TRANSPOSE_SHIFTED(4, 64, 64, 256)
+TRANSPOSE_SHIFTED(4, 32, 128, 256)
+TRANSPOSE_SHIFTED(4, 32, 64, 128)
+TRANSPOSE_SHIFTED(4, 32, 32, 128)
+TRANSPOSE_SHIFTED(4, 128, 64, 512)
 TRANSPOSE_SHIFTED(8, 32, 32, 128)
+TRANSPOSE_SHIFTED(8, 32, 64, 256)
+TRANSPOSE_SHIFTED(8, 32, 128, 512)
+TRANSPOSE_SHIFTED(8, 16, 64, 256)
+
+TRANSPOSE_SHIFTED_MIXED(1, 64, 128, 128)
+TRANSPOSE_SHIFTED_MIXED(2, 32, 64, 64)
+TRANSPOSE_SHIFTED_MIXED(4, 32, 64, 128)
+TRANSPOSE_SHIFTED_MIXED(8, 32, 32, 128)
 #endif

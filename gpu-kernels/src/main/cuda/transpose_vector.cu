@@ -93,25 +93,42 @@ struct VectorTile {
     }
   }
 
+  // Moves tile number `tile` of `arguments`, whose matrices begin at `in` and `out`.
+  static __device__ __forceinline__ void move_tile(const TileArguments& arguments, const uint4* in,
+                                                   uint4* out, uint4* shared, u64 tile) {
+    // locate
+    const TilePlace place = locate_tile(arguments, tile);
+    const u64 i = place.row_tile * TILE_ROWS;
+    const u64 j = place.col_tile * TILE_COLS;
+    const uint4* const from = in + (place.at.in + i * arguments.in_row_stride + j) / V;
+    uint4* const to = out + (place.at.out + j * arguments.out_row_stride + i) / V;
+    const u64 rows_left = (arguments.rows - i) / V;
+    const u64 cols_left = (arguments.cols - j) / V;
+    move(from, to, shared, arguments.in_row_stride / V, arguments.out_row_stride / V,
+         rows_left < SQUARE_ROWS ? static_cast<int>(rows_left) : SQUARE_ROWS,
+         cols_left < SQUARE_COLS ? static_cast<int>(cols_left) : SQUARE_COLS);
+  }
+
   static __device__ __forceinline__ void run(const TileArguments& arguments) {
+    __shared__ uint4 shared[TILE_COLS * SQUARE_ROWS];  // (TILE_COLS, SQUARE_ROWS), row-major
+    for (u64 tile = blockIdx.x; tile < arguments.tiles; tile += gridDim.x) {
+      move_tile(arguments, static_cast<const uint4*>(arguments.in),
+                static_cast<uint4*>(arguments.out), shared, tile);
+      // The next tile overwrites the shared one. All threads take the same branch.
+      if (tile + gridDim.x < arguments.tiles) {
+        __syncthreads();
+      }
+    }
+  }
+
+  static __device__ __forceinline__ void run_mixed(const MixedArguments& arguments) {
     __shared__ uint4 shared[TILE_COLS * SQUARE_ROWS];  // (TILE_COLS, SQUARE_ROWS), row-major
     const uint4* const in = static_cast<const uint4*>(arguments.in);
     uint4* const out = static_cast<uint4*>(arguments.out);
-
     for (u64 tile = blockIdx.x; tile < arguments.tiles; tile += gridDim.x) {
-      // locate
-      const TilePlace place = locate_tile(arguments, tile);
-      const u64 i = place.row_tile * TILE_ROWS;
-      const u64 j = place.col_tile * TILE_COLS;
-      const uint4* const from = in + (place.at.in + i * arguments.in_row_stride + j) / V;
-      uint4* const to = out + (place.at.out + j * arguments.out_row_stride + i) / V;
-      const u64 rows_left = (arguments.rows - i) / V;
-      const u64 cols_left = (arguments.cols - j) / V;
-      move(from, to, shared, arguments.in_row_stride / V, arguments.out_row_stride / V,
-           rows_left < SQUARE_ROWS ? static_cast<int>(rows_left) : SQUARE_ROWS,
-           cols_left < SQUARE_COLS ? static_cast<int>(cols_left) : SQUARE_COLS);
-
-      // The next tile overwrites the shared one. All threads take the same branch.
+      const MixedPart& part = arguments.part[locate_part(arguments, tile)];
+      move_tile(part.tiles, in + reinterpret_cast<u64>(part.tiles.in) / 16,
+                out + reinterpret_cast<u64>(part.tiles.out) / 16, shared, tile - part.first_tile);
       if (tile + gridDim.x < arguments.tiles) {
         __syncthreads();
       }
@@ -135,12 +152,40 @@ struct VectorTile {
     tilespark::VectorTile<BYTES, ROWS, COLS, THREADS, true>::run(arguments);                \
   }
 
+// transpose_vector_mixed_w<width>_<tile rows>x<tile columns>x<threads>: of matrices of several sizes
+#define TRANSPOSE_VECTOR_MIXED(BYTES, ROWS, COLS, THREADS)                               \
+  extern "C" __global__ void __launch_bounds__(THREADS)                                  \
+      transpose_vector_mixed_w##BYTES##_##ROWS##x##COLS##x##THREADS(                     \
+          const __grid_constant__ tilespark::MixedArguments arguments) {                 \
+    tilespark::VectorTile<BYTES, ROWS, COLS, THREADS, false>::run_mixed(arguments);      \
+  }
+
+// The first of a width is the planner's choice where tiles cover a problem equally well; the others win
+// somewhere, as the tuner finds out (docs/benchmarks-kernels.md).
 TRANSPOSE_VECTOR(1, 128, 256, 128)
+TRANSPOSE_VECTOR(1, 256, 128, 128)
+TRANSPOSE_VECTOR(1, 128, 128, 64)
 TRANSPOSE_VECTOR(2, 64, 128, 128)
+TRANSPOSE_VECTOR(2, 128, 64, 128)
+TRANSPOSE_VECTOR(2, 128, 128, 256)
+TRANSPOSE_VECTOR(2, 64, 64, 64)
 TRANSPOSE_VECTOR(4, 64, 64, 256)
+TRANSPOSE_VECTOR(4, 64, 64, 128)
 TRANSPOSE_VECTOR(4, 64, 32, 128)
 TRANSPOSE_VECTOR(4, 32, 64, 128)
+TRANSPOSE_VECTOR(4, 64, 32, 64)
+TRANSPOSE_VECTOR(4, 32, 32, 64)
 TRANSPOSE_VECTOR(8, 64, 32, 256)
 TRANSPOSE_VECTOR(8, 32, 64, 256)
+TRANSPOSE_VECTOR(8, 32, 32, 128)
+TRANSPOSE_VECTOR(8, 64, 16, 128)
+TRANSPOSE_VECTOR(8, 16, 32, 64)
 TRANSPOSE_VECTOR(16, 32, 32, 256)
+TRANSPOSE_VECTOR(16, 16, 16, 128)
+
+TRANSPOSE_VECTOR_MIXED(1, 128, 128, 64)
+TRANSPOSE_VECTOR_MIXED(2, 64, 64, 64)
+TRANSPOSE_VECTOR_MIXED(4, 64, 64, 256)
+TRANSPOSE_VECTOR_MIXED(8, 32, 32, 128)
+TRANSPOSE_VECTOR_MIXED(16, 16, 16, 128)
 #endif

@@ -31,6 +31,11 @@ public final class AllocationFaults {
     this.random = new SplittableRandom(seed);
   }
 
+  /** True if no attempt is to fail, ever. */
+  boolean none() {
+    return everyNth == 0;
+  }
+
   /** True if this attempt is to fail. */
   public synchronized boolean strikes() {
     if (everyNth == 0) {

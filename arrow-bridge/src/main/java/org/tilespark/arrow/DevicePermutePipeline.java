@@ -8,23 +8,31 @@ import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.ReferenceManager;
+import org.tilespark.arrow.DeviceClock.Phase;
+import org.tilespark.arrow.Piece.Layout;
+import org.tilespark.arrow.Piece.Run;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceTransposer;
-import org.tilespark.kernels.plan.TransposeProblem;
-import org.tilespark.layout.Permutation;
-import org.tilespark.layout.Shape;
+import org.tilespark.kernels.device.DeviceTransposer.Part;
 
 /**
  * The pipeline of an executor with a GPU: blocks are gathered in pinned memory (or read from where
- * they lie, if that is pinned already), uploaded, reordered by one launch per run of equal blocks,
- * and downloaded into pinned memory. Two batches are under way, each on a stream of its own, so
- * that one uploads while the other computes and downloads, and the task fills a third.
+ * they lie, if that is pinned already), uploaded, put through all steps of their chain in device
+ * memory, and downloaded into pinned memory. A step is one launch for equal blocks, and one for
+ * blocks of several sizes where the kernels allow it. Two batches are under way, each on a stream
+ * of its own, so that one uploads while the other computes and downloads, and the task fills a
+ * third.
+ *
+ * <p>A batch that does not fit the device memory it was granted, and a block larger than a batch
+ * that is not pinned or takes much of the device, go in pieces ({@link Piece}), in turn on both
+ * streams, so that the copies of one overlap those of the next. Such a block is not gathered first:
+ * its pieces go through two small pinned buffers.
  */
-public final class DevicePermutePipeline implements PermutePipeline {
+public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.Pipeline {
   private static final int STREAMS = 2;
 
   private final CudaDevice device;
@@ -32,12 +40,14 @@ public final class DevicePermutePipeline implements PermutePipeline {
   private final ArrowMemory memory;
   private final MemoryGovernor governor;
   private final BufferAllocator allocator;
-  private final Runnable deviceTurn;
+  private final long batchBytes;
+  private final DeviceTask task;
   private final PipelineListener listener;
   private final List<CudaStream> streams = new ArrayList<>();
   private final Deque<Batch> underWay = new ArrayDeque<>();
   private Batch filling;
   private int nextStream;
+  private volatile Thread user; // the one that began the last batch
 
   /**
    * A pipeline on one device; borrows everything.
@@ -45,8 +55,10 @@ public final class DevicePermutePipeline implements PermutePipeline {
    * @param memory pinned memory
    * @param governor of the device's memory
    * @param allocator of {@code memory}, for this task's buffers
-   * @param deviceTurn called before the first upload of every batch; returns when this task may use
-   *     the device
+   * @param batchBytes bytes of a usual batch in each plane; what is larger goes in pieces
+   * @param task whose pipeline this is
+   * @throws IllegalArgumentException if {@code memory} is not pinned, or {@code batchBytes} is less
+   *     than 1
    */
   public DevicePermutePipeline(
       CudaDevice device,
@@ -54,18 +66,24 @@ public final class DevicePermutePipeline implements PermutePipeline {
       ArrowMemory memory,
       MemoryGovernor governor,
       BufferAllocator allocator,
-      Runnable deviceTurn,
+      long batchBytes,
+      DeviceTask task,
       PipelineListener listener) {
     if (!memory.isPinned()) {
       throw new IllegalArgumentException("A device pipeline needs pinned memory");
+    }
+    if (batchBytes < 1) {
+      throw new IllegalArgumentException("Batches of " + batchBytes + " bytes; expected 1 or more");
     }
     this.device = device;
     this.transposer = transposer;
     this.memory = memory;
     this.governor = governor;
     this.allocator = allocator;
-    this.deviceTurn = deviceTurn;
+    this.batchBytes = batchBytes;
+    this.task = task;
     this.listener = listener;
+    task.joins(this);
   }
 
   @Override
@@ -80,6 +98,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
 
   @Override
   public void begin(int planes, long planeBytes) {
+    user = Thread.currentThread();
     filling = new Batch(planes, planeBytes);
   }
 
@@ -89,33 +108,52 @@ public final class DevicePermutePipeline implements PermutePipeline {
   }
 
   @Override
-  public void add(TransposeProblem problem, List<Plane> planes) {
-    filling.add(problem, planes);
+  public void add(TransposeChain chain, List<Plane> planes) {
+    filling.add(chain, planes);
   }
 
   @Override
   public void submit() {
-    if (streams.isEmpty()) {
-      for (int i = 0; i < STREAMS; i++) {
-        streams.add(device.newStream());
-      }
-    }
-    long start = System.nanoTime();
-    deviceTurn.run();
-    listener.waited(System.nanoTime() - start);
     Batch batch = filling;
     filling = null;
     try {
-      batch.launch(streams.get(nextStream), this::settleUnderWay);
+      batch.launch();
     } finally {
       underWay.add(batch); // also after a failure: close() waits for what was queued
     }
-    nextStream = (nextStream + 1) % STREAMS;
   }
 
-  /** Waits for the batches under way, and frees their device memory; they can still be taken. */
-  private void settleUnderWay() {
+  @Override
+  public void settleUnderWay() {
     underWay.forEach(Batch::settle);
+  }
+
+  @Override
+  public Thread user() {
+    return user;
+  }
+
+  /** The stream of a batch's lane. */
+  private CudaStream stream(int lane) {
+    while (streams.size() < STREAMS) {
+      streams.add(device.newStream());
+    }
+    return streams.get((nextStream + lane) % STREAMS);
+  }
+
+  /**
+   * Queues one step of all blocks of a piece; the one place that launches kernels.
+   *
+   * @param in the blocks as the step before left them
+   * @param out where the same blocks go, each to its place in {@code in}
+   */
+  private void enqueue(
+      List<Run> runs, int step, DeviceBuffer in, DeviceBuffer out, CudaStream stream) {
+    List<Part> parts = new ArrayList<>();
+    for (Run run : runs) {
+      parts.add(new Part(run.batched(step), run.startBytes(), run.startBytes()));
+    }
+    transposer.enqueueAll(parts, in, out, stream);
   }
 
   @Override
@@ -129,6 +167,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
 
   @Override
   public void close() {
+    task.leaves(this);
     // The streams first: closing one waits for its work, which reads and writes our buffers.
     List<AutoCloseable> owned = new ArrayList<>(streams);
     if (filling != null) {
@@ -141,89 +180,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
     Closing.all(owned);
   }
 
-  /** Consecutive blocks of one problem, back to back: one launch. */
-  private static final class Run {
-    private final TransposeProblem problem;
-    private final long startBytes;
-    private long count = 1;
-
-    private Run(TransposeProblem problem, long startBytes) {
-      this.problem = problem;
-      this.startBytes = startBytes;
-    }
-
-    /** The run as one problem, with the blocks along a leading batch axis. */
-    private TransposeProblem batched() {
-      if (count == 1) {
-        return problem;
-      }
-      int rank = problem.shape().rank();
-      long[] extents = new long[rank + 1];
-      int[] axes = new int[rank + 1];
-      extents[0] = count;
-      for (int axis = 0; axis < rank; axis++) {
-        extents[axis + 1] = problem.shape().extent(axis);
-        axes[axis + 1] = problem.permutation().axis(axis) + 1;
-      }
-      return new TransposeProblem(Shape.of(extents), Permutation.of(axes), problem.elementBytes());
-    }
-  }
-
-  /** The device's memory of one batch: input and output of its largest piece. */
-  private record InAndOut(DeviceBuffer in, DeviceBuffer out) implements AutoCloseable {
-    static InAndOut allocate(CudaDevice device, long bytes, CudaStream stream) {
-      DeviceBuffer in = device.allocate(bytes, stream);
-      try {
-        return new InAndOut(in, device.allocate(bytes, stream));
-      } catch (Throwable t) {
-        in.close();
-        throw t;
-      }
-    }
-
-    @Override
-    public void close() {
-      in.close();
-      out.close();
-    }
-  }
-
-  /** Consecutive blocks that go through the device together. */
-  private record Piece(long startBytes, long bytes, List<Run> runs) {
-    long endBytes() {
-      return startBytes + bytes;
-    }
-
-    /** Cuts a batch, at the borders of blocks, into pieces of at most {@code mostBytes} bytes. */
-    static List<Piece> cut(List<Run> runs, long mostBytes) {
-      List<Piece> pieces = new ArrayList<>();
-      List<Run> open = new ArrayList<>();
-      long start = 0;
-      long end = 0;
-      for (Run run : runs) {
-        long blockBytes = run.problem.bytes();
-        long left = run.count;
-        while (left > 0) {
-          long fit = Math.min(left, (mostBytes - (end - start)) / blockBytes);
-          if (fit == 0) {
-            pieces.add(new Piece(start, end - start, List.copyOf(open)));
-            open.clear();
-            start = end;
-          } else {
-            Run part = new Run(run.problem, end);
-            part.count = fit;
-            open.add(part);
-            end += fit * blockBytes;
-            left -= fit;
-          }
-        }
-      }
-      pieces.add(new Piece(start, end - start, List.copyOf(open)));
-      return pieces;
-    }
-  }
-
-  /** Pinned bytes that go to one place of a plane's device buffer. */
+  /** Pinned bytes that go to one place of a plane. */
   private static final class Upload implements AutoCloseable {
     private final ReferenceManager source;
     private final ArrowBuf held;
@@ -251,23 +208,162 @@ public final class DevicePermutePipeline implements PermutePipeline {
       return follows;
     }
 
+    /** Queues the copy of what a region of the plane has of these bytes. */
+    private void copy(Region region, Lane lane) {
+      if (region.rows() == 1) {
+        long start = Math.max(toBytes, region.startBytes());
+        long end = Math.min(toBytes + bytes, region.startBytes() + region.rowBytes());
+        if (start < end) {
+          lane.stream.upload(
+              HostMemory.ofAddress(address + (start - toBytes), end - start),
+              lane.in,
+              start - region.startBytes());
+        }
+      } else if (toBytes <= region.startBytes()
+          && region.startBytes() + region.spanBytes() <= toBytes + bytes) {
+        // A slice of a block, and a block lies in one place.
+        lane.stream.uploadRows(
+            HostMemory.ofAddress(address + (region.startBytes() - toBytes), region.spanBytes()),
+            region.pitchBytes(),
+            region.rowBytes(),
+            region.rows(),
+            lane.in,
+            0);
+      }
+    }
+
     @Override
     public void close() {
       held.close();
     }
   }
 
+  /**
+   * The device's memory of one piece at a time: blocks go from one buffer to the other and back.
+   */
+  private final class Lane implements AutoCloseable {
+    private final CudaStream stream;
+    private final DeviceBuffer in;
+    private final DeviceBuffer out;
+    private DeviceClock clock; // null until the batch has all of its memory
+    private ArrowBuf staging; // null until a piece needs it
+    private CudaEvent staged; // the last copy from it
+
+    private Lane(CudaStream stream, long bytes) {
+      this.stream = stream;
+      this.in = device.allocate(bytes, stream);
+      try {
+        this.out = device.allocate(bytes, stream);
+      } catch (Throwable t) {
+        in.close();
+        throw t;
+      }
+    }
+
+    /** Queues the copy of a region of {@code values}, which have been read when this returns. */
+    private void stage(HostMemory values, Region region) {
+      if (staging == null) {
+        staging = allocator.buffer(in.bytes());
+      } else {
+        long start = System.nanoTime();
+        staged.synchronize();
+        listener.waitedForResults(System.nanoTime() - start);
+      }
+      HostMemory target = HostMemory.ofAddress(staging.memoryAddress(), region.bytes());
+      for (long row = 0; row < region.rows(); row++) {
+        values
+            .slice(region.startBytes() + row * region.pitchBytes(), region.rowBytes())
+            .copyTo(target.slice(row * region.rowBytes(), region.rowBytes()));
+      }
+      stream.upload(target, in, 0);
+    }
+
+    /** Queues the steps of a piece that was uploaded, and its download into a plane. */
+    private void finish(Piece piece, ArrowBuf plane) {
+      staged = clock.ended(Phase.COPY_UP);
+      DeviceBuffer from = in;
+      DeviceBuffer to = out;
+      for (int step = 0; step < piece.steps(); step++) {
+        enqueue(piece.runs(), step, from, to, stream);
+        DeviceBuffer swapped = from;
+        from = to;
+        to = swapped;
+      }
+      clock.ended(Phase.KERNELS);
+      Region region = piece.to();
+      stream.downloadRows(
+          from,
+          0,
+          HostMemory.ofAddress(plane.memoryAddress() + region.startBytes(), region.spanBytes()),
+          region.pitchBytes(),
+          region.rowBytes(),
+          region.rows());
+      clock.ended(Phase.COPY_DOWN);
+    }
+
+    /** Frees everything; the device must be done with {@link #staging}. */
+    @Override
+    public void close() {
+      List<AutoCloseable> owned = new ArrayList<>(List.of(in, out));
+      if (clock != null) {
+        owned.add(clock);
+      }
+      if (staging != null) {
+        owned.add(staging);
+        staging = null;
+      }
+      Closing.all(owned);
+    }
+  }
+
+  /** The lanes of one batch; made and freed together. */
+  private final class Lanes implements AutoCloseable {
+    private final Layout layout;
+    private final List<Lane> lanes = new ArrayList<>();
+
+    private Lanes(Layout layout) {
+      this.layout = layout;
+      try {
+        for (int i = 0; i < layout.lanes(); i++) {
+          lanes.add(new Lane(stream(i), layout.pieceBytes()));
+        }
+      } catch (Throwable t) {
+        close();
+        throw t;
+      }
+    }
+
+    private Lane lane(int piece) {
+      return lanes.get(piece % lanes.size());
+    }
+
+    @Override
+    public void close() {
+      Closing.all(lanes);
+    }
+  }
+
   private final class Batch implements AutoCloseable {
+    /** Smaller pieces cost more than waiting for other tasks to give back memory. */
+    private static final long LEAST_PIECE_BYTES = 1 << 20;
+
+    /**
+     * A block larger than a batch that lies in pinned memory goes in one piece where so many fit
+     * the device: two of each of sixteen tasks. Copies of whole blocks run at the full rate of the
+     * bus, those of slices, which take short rows from all over the block, at three quarters.
+     */
+    private static final int WHOLE_BLOCKS = 32;
+
     private final long capacityBytes;
     private final ArrowBuf[] staging; // per plane; null until a block needs it
     private final List<List<Upload>> uploads = new ArrayList<>(); // per plane
     private final List<Run> runs = new ArrayList<>();
-    private final List<AutoCloseable> onDevice = new ArrayList<>();
     private List<ArrowBuf> outputs = List.of();
-    private MemoryGovernor.Grant<InAndOut> granted;
-    private CudaEvent started;
-    private CudaEvent finished;
+    private MemoryGovernor.Grant<Lanes> granted;
+    private long[] nanos = new long[Phase.values().length];
     private long usedBytes;
+    private int launched; // pieces
+    private boolean settled;
 
     private Batch(int planes, long capacityBytes) {
       this.capacityBytes = capacityBytes;
@@ -277,12 +373,22 @@ public final class DevicePermutePipeline implements PermutePipeline {
       }
     }
 
-    void add(TransposeProblem problem, List<Plane> planes) {
+    void add(TransposeChain chain, List<Plane> planes) {
+      boolean passes =
+          chain.bytes() > batchBytes
+              && usedBytes == 0
+              && chain.bytes() == capacityBytes
+              && !planes.stream().allMatch(this::isPinned);
+      if (passes) {
+        runs.add(new Run(chain, 0, 1));
+        usedBytes = chain.bytes();
+        passThrough(planes);
+        return;
+      }
       for (int p = 0; p < planes.size(); p++) {
         HostMemory values = planes.get(p).values();
-        ArrowBuf owner = planes.get(p).owner();
-        if (owner != null && memory.owns(owner)) {
-          send(p, owner, values.offset(), values.bytes());
+        if (isPinned(planes.get(p))) {
+          send(p, planes.get(p).owner(), values.offset(), values.bytes());
         } else {
           ArrowBuf buffer = stagingOf(p);
           HostMemory target =
@@ -292,12 +398,16 @@ public final class DevicePermutePipeline implements PermutePipeline {
         }
       }
       Run last = runs.isEmpty() ? null : runs.get(runs.size() - 1);
-      if (last != null && last.problem.equals(problem)) {
-        last.count++;
+      if (last != null && last.chain().equals(chain)) {
+        runs.set(runs.size() - 1, new Run(chain, last.startBytes(), last.count() + 1));
       } else {
-        runs.add(new Run(problem, usedBytes));
+        runs.add(new Run(chain, usedBytes, 1));
       }
-      usedBytes += problem.bytes();
+      usedBytes += chain.bytes();
+    }
+
+    private boolean isPinned(Plane plane) {
+      return plane.owner() != null && memory.owns(plane.owner());
     }
 
     private ArrowBuf stagingOf(int plane) {
@@ -315,67 +425,101 @@ public final class DevicePermutePipeline implements PermutePipeline {
       }
     }
 
-    void launch(CudaStream stream, Runnable settleOthers) {
-      int planes = staging.length;
-      outputs = Buffers.allocate(allocator, planes, usedBytes);
-      started = kept(stream.record());
-      // The planes follow each other on one stream, so they can share the device's memory.
-      long leastBytes = runs.stream().mapToLong(run -> run.problem.bytes()).max().orElseThrow();
+    /** Queues everything that was gathered; nothing is left to do for a block that passed. */
+    void launch() {
+      if (granted != null) {
+        return;
+      }
+      List<Piece> pieces = prepare(false);
+      for (int p = 0; p < staging.length; p++) {
+        for (Piece piece : pieces) {
+          Lane lane = granted.resource().lane(launched++);
+          for (Upload upload : uploads.get(p)) {
+            upload.copy(piece.from(), lane);
+          }
+          lane.finish(piece, outputs.get(p));
+        }
+      }
+      launchedAll();
+    }
+
+    /** Queues one large block piece by piece; its planes have been read when this returns. */
+    private void passThrough(List<Plane> planes) {
+      List<Piece> pieces = prepare(true);
+      for (int p = 0; p < staging.length; p++) {
+        for (Piece piece : pieces) {
+          Lane lane = granted.resource().lane(launched++);
+          lane.stage(planes.get(p).values(), piece.from());
+          lane.finish(piece, outputs.get(p));
+        }
+      }
+      launchedAll();
+    }
+
+    /**
+     * Gets a turn and memory; the pieces in which the batch goes through it.
+     *
+     * @param passes true for a block that goes through small pinned buffers
+     */
+    private List<Piece> prepare(boolean passes) {
+      long start = System.nanoTime();
+      task.takeTurn();
+      listener.waitedForTurn(System.nanoTime() - start);
+      outputs = Buffers.allocate(allocator, staging.length, usedBytes);
+      long largest = 0;
+      long thinnest = 0;
+      for (Run run : runs) {
+        largest = Math.max(largest, run.chain().bytes());
+        thinnest = Math.max(thinnest, BlockSlices.thinnestBytes(run.chain()));
+      }
+      long thinnestBytes = thinnest;
+      boolean whole = !passes && 2 * usedBytes <= governor.limitBytes() / WHOLE_BLOCKS;
+      long wanted = 2 * (whole ? usedBytes : Math.min(usedBytes, batchBytes));
+      long worthwhile =
+          Math.min(Math.min(2 * LEAST_PIECE_BYTES, wanted), governor.limitBytes() / 2);
+      start = System.nanoTime();
       granted =
           governor.acquire(
-              2 * usedBytes,
-              2 * leastBytes,
-              bytes -> InAndOut.allocate(device, bytes / 2, stream),
-              settleOthers,
+              wanted,
+              Math.max(2 * thinnestBytes, Math.min(2 * largest, worthwhile)),
+              bytes -> new Lanes(Layout.of(usedBytes, thinnestBytes, bytes)),
+              task::settle,
               listener);
-      List<Piece> pieces = Piece.cut(runs, granted.bytes() / 2);
-      for (int p = 0; p < planes; p++) {
-        for (Piece piece : pieces) {
-          launch(piece, uploads.get(p), outputs.get(p), stream);
-        }
+      listener.waitedForMemory(System.nanoTime() - start);
+      listener.held(governor.usedBytes(), memory.allocatedBytes());
+      for (Lane lane : granted.resource().lanes) {
+        lane.clock = new DeviceClock(lane.stream);
       }
-      finished = kept(stream.record());
-      listener.moved(planes * usedBytes, planes * usedBytes);
+      return Piece.cut(runs, granted.resource().layout.pieceBytes());
     }
 
-    /** Queues one piece of one plane. */
-    private void launch(Piece piece, List<Upload> from, ArrowBuf to, CudaStream stream) {
-      DeviceBuffer in = granted.resource().in();
-      DeviceBuffer out = granted.resource().out();
-      for (Upload upload : from) {
-        long start = Math.max(upload.toBytes, piece.startBytes());
-        long end = Math.min(upload.toBytes + upload.bytes, piece.endBytes());
-        if (start < end) {
-          stream.upload(
-              HostMemory.ofAddress(upload.address + (start - upload.toBytes), end - start),
-              in,
-              start - piece.startBytes());
-        }
-      }
-      for (Run run : piece.runs()) {
-        long offset = run.startBytes - piece.startBytes();
-        transposer.enqueue(run.batched(), in, offset, out, offset, stream);
-      }
-      stream.download(
-          out, 0, HostMemory.ofAddress(to.memoryAddress() + piece.startBytes(), piece.bytes()));
-    }
-
-    private <T extends AutoCloseable> T kept(T owned) {
-      onDevice.add(owned);
-      return owned;
+    private void launchedAll() {
+      listener.moved(staging.length * usedBytes, staging.length * usedBytes);
+      // Planes of a batch in one lane follow each other on its stream; the next takes the other.
+      nextStream = (nextStream + (granted.resource().lanes.size() == 1 ? 1 : launched)) % STREAMS;
     }
 
     /** Waits until the device is done, and frees its memory. */
     void settle() {
-      finished.synchronize();
+      if (settled || granted == null) {
+        return;
+      }
+      for (Lane lane : granted.resource().lanes) {
+        lane.clock.synchronize();
+        long[] ofLane = lane.clock.nanos();
+        Arrays.setAll(nanos, i -> nanos[i] + ofLane[i]);
+      }
+      settled = true;
       granted.close();
     }
 
     List<ArrowBuf> finish() {
       long start = System.nanoTime();
       settle();
-      listener.waited(System.nanoTime() - start);
-      listener.worked((long) (finished.millisSince(started) * 1e6));
+      listener.waitedForResults(System.nanoTime() - start);
+      listener.copiedUp(nanos[Phase.COPY_UP.ordinal()]);
+      listener.computed(nanos[Phase.KERNELS.ordinal()]);
+      listener.copiedDown(nanos[Phase.COPY_DOWN.ordinal()]);
       List<ArrowBuf> done = outputs;
       outputs = List.of();
       return done;
@@ -384,7 +528,7 @@ public final class DevicePermutePipeline implements PermutePipeline {
     /** Frees everything; the device must be done with it. */
     @Override
     public void close() {
-      List<AutoCloseable> owned = new ArrayList<>(onDevice);
+      List<AutoCloseable> owned = new ArrayList<>();
       if (granted != null) {
         owned.add(granted);
       }
@@ -395,8 +539,6 @@ public final class DevicePermutePipeline implements PermutePipeline {
           owned.add(buffer);
         }
       }
-      onDevice.clear();
-      granted = null;
       outputs = List.of();
       uploads.forEach(List::clear);
       Arrays.fill(staging, null);

@@ -10,8 +10,9 @@ import org.tilespark.kernels.Transposer;
 import org.tilespark.kernels.plan.TransposeProblem;
 
 /**
- * The pipeline of an executor without a GPU: every block is reordered straight from where it lies
- * into the batch's buffer, on the calling thread, when it is added.
+ * The pipeline of an executor without a GPU: every block goes straight from where it lies into the
+ * batch's buffer, on the calling thread, when it is added. Between the steps of a chain it lies in
+ * the batch's buffer and in scratch memory of a block's size, in turn.
  */
 public final class HostPermutePipeline implements PermutePipeline {
   private final Transposer transposer;
@@ -19,6 +20,7 @@ public final class HostPermutePipeline implements PermutePipeline {
   private final PipelineListener listener;
   private final Deque<List<ArrowBuf>> done = new ArrayDeque<>();
   private List<ArrowBuf> filling = List.of();
+  private ArrowBuf scratch; // as large as a block; null until a chain needs it
   private long used;
 
   /** A pipeline into buffers of {@code allocator}; borrows all three. */
@@ -51,15 +53,42 @@ public final class HostPermutePipeline implements PermutePipeline {
   }
 
   @Override
-  public void add(TransposeProblem problem, List<Plane> planes) {
+  public void add(TransposeChain chain, List<Plane> planes) {
     long start = System.nanoTime();
     for (int p = 0; p < planes.size(); p++) {
       HostMemory target =
-          HostMemory.ofAddress(filling.get(p).memoryAddress() + used, problem.bytes());
-      transposer.transpose(problem, planes.get(p).values(), target);
+          HostMemory.ofAddress(filling.get(p).memoryAddress() + used, chain.bytes());
+      transpose(chain, planes.get(p).values(), target);
     }
-    used += problem.bytes();
-    listener.worked(System.nanoTime() - start);
+    used += chain.bytes();
+    listener.computed(System.nanoTime() - start);
+  }
+
+  /** All steps, in turn into {@code target} and into scratch memory, the last into the former. */
+  private void transpose(TransposeChain chain, HostMemory values, HostMemory target) {
+    List<TransposeProblem> steps = chain.steps();
+    HostMemory from = values;
+    for (int i = 0; i < steps.size(); i++) {
+      boolean intoTarget = (steps.size() - 1 - i) % 2 == 0;
+      HostMemory to = intoTarget ? target : scratch(chain.bytes());
+      transposer.transpose(steps.get(i), from, to);
+      from = to;
+    }
+  }
+
+  private HostMemory scratch(long bytes) {
+    if (scratch == null || scratch.capacity() < bytes) {
+      closeScratch();
+      scratch = allocator.buffer(bytes);
+    }
+    return HostMemory.ofAddress(scratch.memoryAddress(), bytes);
+  }
+
+  private void closeScratch() {
+    if (scratch != null) {
+      scratch.close();
+      scratch = null;
+    }
   }
 
   @Override
@@ -75,6 +104,7 @@ public final class HostPermutePipeline implements PermutePipeline {
 
   @Override
   public void close() {
+    closeScratch();
     Buffers.close(filling);
     filling = List.of();
     done.forEach(Buffers::close);

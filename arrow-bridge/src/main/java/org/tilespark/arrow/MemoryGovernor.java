@@ -2,6 +2,8 @@ package org.tilespark.arrow;
 
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.ResourceException;
 
 /**
@@ -16,6 +18,11 @@ import org.tilespark.kernels.ResourceException;
 public final class MemoryGovernor {
   private static final long SHORT_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
   private static final long LONG_WAIT_NANOS = TimeUnit.SECONDS.toNanos(60);
+
+  /** A few batches of those who take and give back quickly. */
+  private static final long MOST_SPARE_BYTES = 256L << 20;
+
+  private static final Logger LOG = LoggerFactory.getLogger(MemoryGovernor.class);
 
   /** Attempts at the least size while nobody else holds memory: a passing failure may pass. */
   private static final int LAST_ATTEMPTS = 3;
@@ -105,7 +112,7 @@ public final class MemoryGovernor {
     long waitedLong = 0;
     while (true) {
       ResourceException refusal = null;
-      if (reserve(size)) {
+      if (reserve(size, 0)) {
         try {
           return new Grant<>(size, allocate.apply(size));
         } catch (ResourceException e) {
@@ -134,6 +141,66 @@ public final class MemoryGovernor {
     }
   }
 
+  /**
+   * Memory of just {@code bytes} bytes, to be held for long. It leaves some to those who take and
+   * give back quickly, unless nobody holds any; and since whoever holds memory needs no more to
+   * give it back, it waits for others as long as they hold some.
+   *
+   * @param allocate as in {@link #acquire}
+   * @param settleOwn as in {@link #acquire}
+   * @param stillWanted called each time it has waited for a while; throws if the memory is not
+   *     wanted any more
+   * @throws ResourceException if that much cannot be had though nobody else holds any, or the
+   *     thread is interrupted
+   */
+  public <T extends AutoCloseable> Grant<T> acquireForLong(
+      long bytes,
+      LongFunction<T> allocate,
+      Runnable settleOwn,
+      Runnable stillWanted,
+      PipelineListener listener) {
+    boolean settled = false;
+    int lastAttempts = 0;
+    long lastTold = System.nanoTime();
+    while (true) {
+      ResourceException refusal = null;
+      if (reserve(bytes, spareBytes())) {
+        try {
+          return new Grant<>(bytes, allocate.apply(bytes));
+        } catch (ResourceException e) {
+          giveBack(bytes);
+          refusal = e;
+        } catch (Throwable t) {
+          giveBack(bytes);
+          throw t;
+        }
+      }
+      listener.retried();
+      if (!settled) {
+        settled = true;
+        settleOwn.run();
+      } else if (usedBytes() > 0) {
+        othersGiveBack(SHORT_WAIT_NANOS);
+        stillWanted.run();
+        if (System.nanoTime() - lastTold >= LONG_WAIT_NANOS) {
+          lastTold = System.nanoTime();
+          LOG.info(
+              "Waiting for {} bytes of device memory; the limit is {}, other tasks hold {}",
+              bytes,
+              limitBytes,
+              usedBytes());
+        }
+      } else if (++lastAttempts >= LAST_ATTEMPTS) {
+        throw exhausted(bytes, refusal);
+      }
+    }
+  }
+
+  /** What {@link #acquireForLong} leaves to others. */
+  public long spareBytes() {
+    return Math.min(limitBytes / 8, MOST_SPARE_BYTES);
+  }
+
   /** Bytes granted and not given back. */
   public synchronized long usedBytes() {
     return usedBytes;
@@ -149,8 +216,9 @@ public final class MemoryGovernor {
     return limitBytes;
   }
 
-  private synchronized boolean reserve(long bytes) {
-    if (faults.strikes() || bytes > limitBytes - usedBytes) {
+  /** Takes bytes unless that leaves less than {@code spare} to others, of whom there are some. */
+  private synchronized boolean reserve(long bytes, long spare) {
+    if (faults.strikes() || bytes > limitBytes - usedBytes - (usedBytes == 0 ? 0 : spare)) {
       return false;
     }
     usedBytes += bytes;
@@ -187,7 +255,7 @@ public final class MemoryGovernor {
     return new ResourceException(
         "Device memory: "
             + bytes
-            + " bytes requested, the least that one block needs; the limit is "
+            + " bytes requested, the least that will do; the limit is "
             + limitBytes
             + " bytes, other tasks of this executor hold "
             + usedBytes()

@@ -6,10 +6,10 @@ import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.plan.TransposeProblem;
 
 /**
- * One task's way of reordering the axes of many blocks, batch by batch: {@link #begin} a batch,
- * {@link #add} blocks while they {@link #fits fit}, {@link #submit} it, and {@link #take} the
- * oldest submitted batch. While one batch computes, the next may be filled; {@link #capacity()}
- * says how many may be under way at once.
+ * One task's way of putting many blocks through a chain of transposes, batch by batch: {@link
+ * #begin} a batch, {@link #add} blocks while they {@link #fits fit}, {@link #submit} it, and {@link
+ * #take} the oldest submitted batch. While one batch computes, the next may be filled; {@link
+ * #capacity()} says how many may be under way at once.
  *
  * <p>A block has one plane (its values) or two (real and imaginary parts); each plane of a batch is
  * one Arrow buffer with the blocks back to back, in the order they were added. Used by one thread.
@@ -32,7 +32,8 @@ public interface PermutePipeline extends AutoCloseable {
   int inFlight();
 
   /**
-   * Starts a batch with room for {@code planeBytes} bytes in each of {@code planes} planes.
+   * Starts a batch with room for {@code planeBytes} bytes in each of {@code planes} planes. A block
+   * that is larger than usual batches is best added to a batch of exactly its own size.
    *
    * @throws OutOfHostMemoryException if there is no such amount of memory
    */
@@ -45,11 +46,16 @@ public interface PermutePipeline extends AutoCloseable {
    * Adds one block to the batch being filled. Planes without an owner have been read when this
    * returns; planes with one are retained until the batch is done.
    *
-   * @param problem its shape, permutation and width, the same for every plane; blocks of one batch
-   *     may differ in shape and permutation, not in width
+   * @param chain what happens to it, the same for every plane; blocks of one batch may differ in
+   *     shape and permutations, not in width or number of steps
    * @param planes as many as {@link #begin} was told
    */
-  void add(TransposeProblem problem, List<Plane> planes);
+  void add(TransposeChain chain, List<Plane> planes);
+
+  /** Adds one block that is transposed once. */
+  default void add(TransposeProblem problem, List<Plane> planes) {
+    add(TransposeChain.of(problem), planes);
+  }
 
   /** Sends the batch being filled on its way. At most {@link #capacity()} may be under way. */
   void submit();

@@ -2,18 +2,26 @@ package org.tilespark.arrow;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.PermutePipeline.Plane;
+import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.RequiresGpu;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedPool;
+import org.tilespark.kernels.plan.TransposeProblem;
+import org.tilespark.layout.Permutation;
 
 @RequiresGpu
 class DevicePermutePipelineIT extends PermutePipelineContract {
+  private static final long BATCH_BYTES = 64 << 10;
+
   private static CudaDevice device;
   private static DeviceTransposer transposer;
   private static PinnedPool pool;
@@ -48,7 +56,14 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
   @Override
   PermutePipeline open(BufferAllocator allocator, PipelineListener listener) {
     return new DevicePermutePipeline(
-        device, transposer, memory, governor(), allocator, () -> {}, listener);
+        device,
+        transposer,
+        memory,
+        governor(),
+        allocator,
+        BATCH_BYTES,
+        new DeviceTask(() -> {}),
+        listener);
   }
 
   /** Plenty of memory, one request in five refused. */
@@ -68,8 +83,69 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
                   plain,
                   governor(),
                   allocator,
-                  () -> {},
+                  BATCH_BYTES,
+                  new DeviceTask(() -> {}),
                   PipelineListener.NONE));
     }
+  }
+
+  @Test
+  void tellsBytesAndTheTimeOfEachPhase() {
+    TransposeProblem problem = problem(4, Permutation.of(1, 0), 90, 80);
+    pipeline.begin(2, problem.bytes());
+    Plane zeros = new Plane(HostMemory.ofArray(new byte[(int) problem.bytes()]), null);
+    pipeline.add(problem, List.of(zeros, zeros));
+    pipeline.submit();
+    assertTrue(counts.deviceBytes >= 2 * problem.bytes(), "device bytes " + counts.deviceBytes);
+    assertTrue(counts.pinnedBytes >= 4 * problem.bytes(), "pinned bytes " + counts.pinnedBytes);
+    byte[] expected = new byte[(int) problem.bytes()];
+    assertTaken(pipeline, List.of(expected, expected), "zeros");
+    assertEquals(2 * problem.bytes(), counts.bytesUp);
+    assertEquals(2 * problem.bytes(), counts.bytesDown);
+    assertTrue(counts.upNanos > 0, "time copying up");
+    assertTrue(counts.computedNanos > 0, "time in kernels");
+    assertTrue(counts.downNanos > 0, "time copying down");
+  }
+
+  @Test
+  void pipelinesOfOneTaskMakeRoomForEachOther() {
+    TransposeProblem problem = problem(4, Permutation.of(1, 0), 128, 128);
+    assertEquals(BATCH_BYTES, problem.bytes());
+    byte[] zeros = new byte[(int) problem.bytes()];
+    MemoryGovernor scarce =
+        new MemoryGovernor(4 * BATCH_BYTES, AllocationFaults.NONE, "none"); // two batches
+    DeviceTask task = new DeviceTask(() -> {});
+    int[] retries = new int[1];
+    PipelineListener heard =
+        new PipelineListener() {
+          @Override
+          public void retried() {
+            retries[0]++;
+          }
+
+          @Override
+          public void split() {
+            throw new AssertionError("nothing needs to be split");
+          }
+        };
+    try (PermutePipeline first = open(scarce, task, heard);
+        PermutePipeline second = open(scarce, task, heard)) {
+      for (PermutePipeline each : List.of(first, first, second, second)) {
+        each.begin(1, problem.bytes());
+        each.add(problem, List.of(new Plane(HostMemory.ofArray(zeros), null)));
+        each.submit();
+      }
+      assertEquals(1, retries[0], "the first's batches are settled when the second needs memory");
+      for (PermutePipeline each : List.of(second, first, first, second)) {
+        assertTaken(each, List.of(zeros), "zeros");
+      }
+    }
+    assertEquals(0, scarce.usedBytes());
+  }
+
+  private PermutePipeline open(
+      MemoryGovernor governor, DeviceTask task, PipelineListener listener) {
+    return new DevicePermutePipeline(
+        device, transposer, memory, governor, allocator, BATCH_BYTES, task, listener);
   }
 }

@@ -85,6 +85,95 @@ class MemoryGovernorTest {
     }
   }
 
+  private MemoryGovernor.Grant<Memory> acquireForLong(
+      MemoryGovernor governor, long bytes, Runnable stillWanted) {
+    return governor.acquireForLong(bytes, Memory::new, () -> {}, stillWanted, heard);
+  }
+
+  /** Tiles are held for minutes: the next in line waits that long, and never fails for it. */
+  @Test
+  void whatIsHeldForLongIsWaitedForAsLongAsOthersHoldSome() throws Exception {
+    MemoryGovernor governor = governor(800);
+    assertEquals(100, governor.spareBytes());
+    var first = acquireForLong(governor, 400, () -> {});
+    CountDownLatch waited = new CountDownLatch(5);
+    ExecutorService pool = Executors.newFixedThreadPool(2);
+    try {
+      List<Future<Long>> waiting = new ArrayList<>();
+      for (int i = 0; i < 2; i++) {
+        waiting.add(
+            pool.submit(
+                () -> {
+                  try (var mine = acquireForLong(governor, 401, waited::countDown)) {
+                    return mine.bytes();
+                  }
+                }));
+      }
+      waited.await();
+      assertEquals(400, governor.usedBytes());
+      first.close();
+      for (Future<Long> each : waiting) {
+        assertEquals(401, each.get());
+      }
+    } finally {
+      pool.shutdownNow();
+    }
+    assertEquals(0, governor.usedBytes());
+    assertTrue(governor.peakBytes() <= 800);
+  }
+
+  /** A tile leaves room for the batches of other operators, unless it needs all and is alone. */
+  @Test
+  void whatIsHeldForLongLeavesSomeToOthers() throws Exception {
+    MemoryGovernor governor = governor(800);
+    var first = acquireForLong(governor, 300, () -> {});
+    ExecutorService pool = Executors.newSingleThreadExecutor();
+    try {
+      CountDownLatch waited = new CountDownLatch(2);
+      Future<Long> waiting =
+          pool.submit(
+              () -> {
+                try (var mine = acquireForLong(governor, 450, waited::countDown)) {
+                  return mine.bytes();
+                }
+              });
+      waited.await(); // 50 would be left
+      try (var batch = acquire(governor, 500, 500)) {
+        assertEquals(500, batch.bytes());
+      }
+      first.close();
+      assertEquals(450, waiting.get());
+    } finally {
+      pool.shutdownNow();
+    }
+    try (var alone = acquireForLong(governor, 800, () -> {})) {
+      assertEquals(800, alone.bytes());
+    }
+  }
+
+  @Test
+  void whatIsHeldForLongFailsOnlyWhereItNeverFits() {
+    ResourceException e =
+        assertThrows(ResourceException.class, () -> acquireForLong(governor(100), 101, () -> {}));
+    assertTrue(e.getMessage().contains("101 bytes requested"), e.getMessage());
+    MemoryGovernor governor = governor(100);
+    try (var other = acquire(governor, 50, 50)) {
+      IllegalStateException killed =
+          assertThrows(
+              IllegalStateException.class,
+              () ->
+                  acquireForLong(
+                      governor,
+                      60,
+                      () -> {
+                        throw new IllegalStateException("killed");
+                      }));
+      assertEquals("killed", killed.getMessage());
+      assertEquals(50, other.bytes());
+    }
+    assertEquals(0, governor.usedBytes());
+  }
+
   @Test
   void failsWithTheFiguresAndTheAdvice() {
     ResourceException limit =
@@ -92,7 +181,7 @@ class MemoryGovernorTest {
     assertTrue(
         limit
             .getMessage()
-            .contains("101 bytes requested, the least that one block needs; the limit is 100"),
+            .contains("101 bytes requested, the least that will do; the limit is 100"),
         limit.getMessage());
     assertTrue(limit.getMessage().endsWith("raise the limit"), limit.getMessage());
     MemoryGovernor governor = governor(100);

@@ -25,7 +25,7 @@ import org.tilespark.layout.Shape;
 abstract class PermutePipelineContract {
   protected BufferAllocator allocator;
   protected final Counts counts = new Counts();
-  private PermutePipeline pipeline;
+  protected PermutePipeline pipeline;
 
   /** The memory the pipeline takes its buffers from. */
   abstract ArrowMemory memory();
@@ -82,7 +82,7 @@ abstract class PermutePipelineContract {
     while (!expected.isEmpty()) {
       assertTaken(expected.remove(), "seed " + seed);
     }
-    assertTrue(counts.workedNanos > 0);
+    assertTrue(counts.computedNanos > 0);
   }
 
   @Test
@@ -134,6 +134,103 @@ abstract class PermutePipelineContract {
   }
 
   @Test
+  void chainsOfOneToFourStepsGiveWhatTheirStepsGive() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    List<String> orders = List.of("xyz", "yzx", "zxy", "xzy", "yxz", "zyx");
+    for (int steps = 1; steps <= 4; steps++) {
+      pipeline.begin(2, 1 << 15);
+      List<byte[]> wanted = List.of(new byte[1 << 15], new byte[1 << 15]);
+      int used = 0;
+      for (int block = 0; block < 6; block++) {
+        List<Permutation> permutations = new ArrayList<>();
+        for (int i = 0; i < steps; i++) {
+          permutations.add(Permutation.parse(orders.get(random.nextInt(orders.size()))));
+        }
+        Shape shape = Shape.of(1 + random.nextInt(9), 1 + random.nextInt(9), 1 + random.nextInt(9));
+        TransposeChain chain = TransposeChain.of(shape, permutations, 4);
+        for (int repeat = 0; repeat <= random.nextInt(2); repeat++) {
+          pipeline.add(chain, planes(random, chain, wanted, used));
+          used += (int) chain.bytes();
+        }
+      }
+      pipeline.submit();
+      int end = used;
+      assertTaken(
+          wanted.stream().map(p -> java.util.Arrays.copyOf(p, end)).toList(), "seed " + seed);
+    }
+  }
+
+  /** Blocks far larger than the batches that {@link #open} was told of, alone in their batches. */
+  @Test
+  void largeBlocksInHeapAndArrowMemory() {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    Deque<List<byte[]>> expected = new ArrayDeque<>();
+    List<TransposeChain> chains = new ArrayList<>();
+    for (String order : List.of("yzx", "zxy", "xzy", "yxz", "zyx", "xyz")) {
+      Permutation permutation = Permutation.parse(order);
+      chains.add(TransposeChain.of(Shape.of(61, 67, 33), List.of(permutation), 4));
+      chains.add(
+          TransposeChain.of(
+              Shape.of(20, 90, 71), List.of(permutation, Permutation.parse("zxy")), 2));
+    }
+    chains.add(TransposeChain.of(Shape.of(300, 517), List.of(Permutation.of(1, 0)), 8));
+    chains.add(TransposeChain.of(Shape.of(3, 70_001), List.of(Permutation.of(1, 0)), 4));
+    chains.add(TransposeChain.of(Shape.of(70_001, 3), List.of(Permutation.of(1, 0)), 1));
+    try (BufferAllocator upstream = memory().newChild("upstream")) {
+      for (TransposeChain chain : chains) {
+        for (boolean inPlace : new boolean[] {false, true}) {
+          if (pipeline.inFlight() == pipeline.capacity()) {
+            assertTaken(expected.remove(), "seed " + seed);
+          }
+          int bytes = (int) chain.bytes();
+          List<byte[]> wanted = List.of(new byte[bytes], new byte[bytes]);
+          pipeline.begin(2, bytes);
+          List<Plane> heap = planes(random, chain, wanted, 0);
+          if (inPlace) {
+            try (ArrowBuf first = upstream.buffer(bytes);
+                ArrowBuf second = upstream.buffer(bytes)) {
+              pipeline.add(chain, List.of(copied(heap.get(0), first), copied(heap.get(1), second)));
+            }
+          } else {
+            pipeline.add(chain, heap);
+            heap.forEach(plane -> plane.values().fill((byte) 0)); // they have been read
+          }
+          pipeline.submit();
+          expected.add(wanted);
+        }
+      }
+      while (!expected.isEmpty()) {
+        assertTaken(expected.remove(), "seed " + seed);
+      }
+    }
+  }
+
+  /** Random planes of a block; their results go to {@code at} in {@code wanted}. */
+  private static List<Plane> planes(
+      Random random, TransposeChain chain, List<byte[]> wanted, int at) {
+    List<Plane> planes = new ArrayList<>();
+    for (byte[] plane : wanted) {
+      byte[] in = new byte[(int) chain.bytes()];
+      random.nextBytes(in);
+      byte[] result = in;
+      for (TransposeProblem step : chain.steps()) {
+        result = permuted(step, result);
+      }
+      System.arraycopy(result, 0, plane, at, result.length);
+      planes.add(new Plane(HostMemory.ofArray(in), null));
+    }
+    return planes;
+  }
+
+  private static Plane copied(Plane plane, ArrowBuf to) {
+    HostMemory values = HostMemory.ofAddress(to.memoryAddress(), plane.values().bytes());
+    plane.values().copyTo(values);
+    return new Plane(values, to);
+  }
+
+  @Test
   void closingWithBatchesUnderWayFreesThem() {
     TransposeProblem problem = problem(8, Permutation.of(1, 2, 0), 9, 8, 7);
     for (int i = 0; i < pipeline.capacity(); i++) {
@@ -147,6 +244,10 @@ abstract class PermutePipelineContract {
   }
 
   private void assertTaken(List<byte[]> expected, String context) {
+    assertTaken(pipeline, expected, context);
+  }
+
+  static void assertTaken(PermutePipeline pipeline, List<byte[]> expected, String context) {
     List<ArrowBuf> taken = pipeline.take();
     try {
       assertEquals(expected.size(), taken.size());
@@ -175,7 +276,7 @@ abstract class PermutePipelineContract {
     };
   }
 
-  private static TransposeProblem problem(int width, Permutation permutation, long... extents) {
+  static TransposeProblem problem(int width, Permutation permutation, long... extents) {
     return new TransposeProblem(Shape.of(extents), permutation, width);
   }
 
@@ -204,7 +305,11 @@ abstract class PermutePipelineContract {
   static final class Counts implements PipelineListener {
     long bytesUp;
     long bytesDown;
-    long workedNanos;
+    long upNanos;
+    long computedNanos;
+    long downNanos;
+    long deviceBytes;
+    long pinnedBytes;
 
     @Override
     public void moved(long up, long down) {
@@ -213,8 +318,24 @@ abstract class PermutePipelineContract {
     }
 
     @Override
-    public void worked(long nanos) {
-      workedNanos += nanos;
+    public void copiedUp(long nanos) {
+      upNanos += nanos;
+    }
+
+    @Override
+    public void computed(long nanos) {
+      computedNanos += nanos;
+    }
+
+    @Override
+    public void copiedDown(long nanos) {
+      downNanos += nanos;
+    }
+
+    @Override
+    public void held(long device, long pinned) {
+      deviceBytes = device;
+      pinnedBytes = pinned;
     }
   }
 }

@@ -2,6 +2,8 @@ package org.tilespark.examples;
 
 import java.io.PrintStream;
 import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.SparkSession;
 import org.tilespark.spark.TileSparkConf;
@@ -32,9 +34,40 @@ public final class ExampleJob {
     boolean run(SparkSession spark, JobArguments arguments, PrintStream out) throws Exception;
   }
 
+  /** A job that makes its own sessions, with {@link #session}. */
+  @FunctionalInterface
+  public interface BodyWithoutSession {
+    /**
+     * Runs.
+     *
+     * @return true if the answer is right
+     */
+    boolean run(JobArguments arguments, PrintStream out) throws Exception;
+  }
+
   /** Runs a job; returns its exit status. */
   public static int run(
       JobArguments.Usage usage, String[] args, Body job, PrintStream out, PrintStream err) {
+    BodyWithoutSession inSession =
+        (arguments, stream) -> {
+          Map<String, String> settings = new HashMap<>();
+          arguments
+              .option("backend")
+              .ifPresent(backend -> settings.put(TileSparkConf.BACKEND.name(), backend));
+          try (SparkSession spark = session(name(usage), settings)) {
+            return job.run(spark, arguments, stream);
+          }
+        };
+    return runWithoutSession(usage, args, inSession, out, err);
+  }
+
+  /** Runs a job that makes its own sessions; returns its exit status. */
+  public static int runWithoutSession(
+      JobArguments.Usage usage,
+      String[] args,
+      BodyWithoutSession job,
+      PrintStream out,
+      PrintStream err) {
     if (Arrays.asList(args).contains("--help")) {
       out.print(usage.text());
       return RIGHT;
@@ -47,9 +80,8 @@ public final class ExampleJob {
       err.print(usage.text());
       return WRONG_ARGUMENTS;
     }
-    String name = usage.line().split(" ", 2)[0];
-    try (SparkSession spark = session("tilespark " + name, arguments)) {
-      return job.run(spark, arguments, out) ? RIGHT : FAILED;
+    try {
+      return job.run(arguments, out) ? RIGHT : FAILED;
     } catch (IllegalArgumentException e) { // wrong input: the message says it all
       err.println("error: " + e.getMessage());
       return FAILED;
@@ -60,13 +92,19 @@ public final class ExampleJob {
     }
   }
 
+  private static String name(JobArguments.Usage usage) {
+    return "tilespark " + usage.line().split(" ", 2)[0];
+  }
+
   /**
-   * The session, with tilespark in it. An application of yours need not do this: its
+   * A session, with tilespark in it. An application of yours need not do this: its
    * spark-defaults.conf, or spark-submit's {@code --conf}, says {@code
    * spark.sql.extensions=org.tilespark.spark.TileSparkExtensions} and {@code
    * spark.plugins=org.tilespark.spark.TileSparkPlugin}.
+   *
+   * @param settings further configuration, of which {@code --conf} is none
    */
-  private static SparkSession session(String name, JobArguments arguments) {
+  public static SparkSession session(String name, Map<String, String> settings) {
     SparkConf submitted = new SparkConf();
     SparkSession.Builder builder =
         SparkSession.builder()
@@ -76,9 +114,7 @@ public final class ExampleJob {
                 with(submitted.get("spark.sql.extensions", ""), TileSparkExtensions.class))
             .config(
                 "spark.plugins", with(submitted.get("spark.plugins", ""), TileSparkPlugin.class));
-    arguments
-        .option("backend")
-        .ifPresent(backend -> builder.config(TileSparkConf.BACKEND.name(), backend));
+    settings.forEach(builder::config);
     return builder.getOrCreate();
   }
 

@@ -212,6 +212,23 @@ public final class JobArguments {
     return file;
   }
 
+  /**
+   * The directory that a word names, to be written into; made if it is missing.
+   *
+   * @throws IllegalArgumentException if it is a file
+   */
+  public Path outputDirectory(int word) {
+    Path directory = path(words.get(word));
+    if (Files.exists(directory) && !Files.isDirectory(directory)) {
+      throw new IllegalArgumentException(directory + " is no directory");
+    }
+    try {
+      return Files.createDirectories(directory);
+    } catch (java.io.IOException e) {
+      throw new java.io.UncheckedIOException("Cannot make " + directory + ": " + e, e);
+    }
+  }
+
   /** The path as Spark takes it, whatever file system is its default. */
   public static String uri(Path file) {
     return "file://" + file.toAbsolutePath();

@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.StructField;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.exec.PermuteBlocksExec;
+import org.tilespark.spark.exec.BlockStageExec;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.npy.NpyType;
 
@@ -52,11 +52,16 @@ public final class JobReport {
         "backend",
         "%s",
         permute(execution(result).executedPlan())
-            .map(PermuteBlocksExec::backend)
+            .map(BlockStageExec::backend)
             .map(
                 choice ->
                     choice.requested().name().toLowerCase(Locale.ROOT) + " -> " + choice.expected())
             .orElse("none: the optimizer found nothing to compute"));
+  }
+
+  /** How Spark will run it. */
+  void plan(Dataset<Row> result) {
+    line("plan", "%n%s", execution(result).executedPlan().toString().stripTrailing());
   }
 
   /** What was written, and how fast. */
@@ -82,8 +87,8 @@ public final class JobReport {
     out.printf(Locale.ROOT, "%-10s %s%n", label, String.format(Locale.ROOT, format, arguments));
   }
 
-  private static Optional<PermuteBlocksExec> permute(SparkPlan plan) {
-    if (plan instanceof PermuteBlocksExec node) {
+  private static Optional<BlockStageExec> permute(SparkPlan plan) {
+    if (plan instanceof BlockStageExec node) {
       return Optional.of(node);
     }
     return ScalaInterop.<SparkPlan>list(plan.children()).stream()

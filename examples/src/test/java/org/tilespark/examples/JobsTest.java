@@ -8,9 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.PrintStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -65,6 +68,110 @@ class JobsTest {
     assertPrinted("complex128 (5, 7, 3)", "and imag", "backend    auto -> ");
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"x", "y", "z"})
+  void takesAVolumeToPencils(String axis) throws IOException {
+    int[] shape = {5, 7, 3};
+    byte[] data = NpyBytes.data(5 * 7 * 3, 8);
+    Path input = file("in.npy", NpyBytes.of("<f8", false, "(5, 7, 3)", data));
+    Path output = directory.resolve("out.npy");
+
+    int status =
+        run(
+            PencilsJob::run,
+            input,
+            output,
+            "--axis=" + axis,
+            "--section=2,3",
+            "--block-shape=3,2,2");
+
+    assertEquals(ExampleJob.RIGHT, status, this::printed);
+    int first = axis.charAt(0) - 'x';
+    int[] order = {(first + 1) % 3, (first + 2) % 3, first};
+    String ordered = "(" + shape[order[0]] + ", " + shape[order[1]] + ", " + shape[order[2]] + ")";
+    assertArrayEquals(
+        NpyBytes.of("<f8", false, ordered, NpyBytes.permuted(data, 8, shape, order)),
+        Files.readAllBytes(output));
+    assertPrinted("AssembleBlocks", "right: 4096 elements");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "--real"})
+  void transformsAVolumeAndBack(String form) throws IOException {
+    Path input = file("in.npy", NpyBytes.of("<i2", false, "(5, 7, 6)", NpyBytes.data(210, 2)));
+    Path output = directory.resolve("fft");
+
+    Object[] words = {input, output, "--as=double", "--block-shape=2,4,3", "--low-pass=0.2", form};
+    int status = run(FourierVolumeJob::run, form.isEmpty() ? Arrays.copyOf(words, 5) : words);
+
+    assertEquals(ExampleJob.RIGHT, status, this::printed);
+    assertPrinted(
+        "FourierBlocks",
+        form.isEmpty() ? "complex128 (5, 7, 6)" : "complex128 (5, 7, 4)",
+        form.isEmpty() ? "lowpass.npy: complex128" : "lowpass.npy: float64 (5, 7, 6)",
+        "right: the spectrum at 8 frequencies");
+    for (String picture : List.of("volume.png", "spectrum.png", "lowpass.png")) {
+      assertTrue(Files.size(output.resolve(picture)) > 0, picture);
+    }
+  }
+
+  @Test
+  void multipliesMatricesOfTwoTypes() throws IOException {
+    // (5, 7) of uint8 and (5, 6) of int16: At B is (7, 6)
+    byte[] a = NpyBytes.data(35, 1);
+    byte[] b = NpyBytes.data(30, 2);
+    Path fileA = file("a.npy", NpyBytes.of("|u1", false, "(5, 7)", a));
+    Path fileB = file("b.npy", NpyBytes.of("<i2", false, "(5, 6)", b));
+    Path output = directory.resolve("c.npy");
+
+    int status =
+        run(
+            MultiplyMatricesJob::run,
+            fileA,
+            fileB,
+            output,
+            "--transpose-a",
+            "--as=double",
+            "--block-shape=2,4",
+            "--backend=cpu");
+
+    assertEquals(ExampleJob.RIGHT, status, this::printed);
+    ByteBuffer numbers = ByteBuffer.wrap(b).order(ByteOrder.LITTLE_ENDIAN);
+    ByteBuffer expected = ByteBuffer.allocate(7 * 6 * 8).order(ByteOrder.LITTLE_ENDIAN);
+    for (int i = 0; i < 7; i++) {
+      for (int j = 0; j < 6; j++) {
+        double sum = 0;
+        for (int k = 0; k < 5; k++) {
+          sum += (a[k * 7 + i] & 0xff) * (double) numbers.getShort(2 * (k * 6 + j));
+        }
+        expected.putDouble(sum);
+      }
+    }
+    assertArrayEquals(
+        NpyBytes.of("<f8", false, "(7, 6)", expected.array()), Files.readAllBytes(output));
+    assertPrinted("Multiply", "GFLOP/s", "right: 1024 elements");
+  }
+
+  @Test
+  void aWrongProductIsSeen() throws IOException {
+    byte[] eye = new byte[9 * 4];
+    for (int i = 0; i < 3; i++) {
+      ByteBuffer.wrap(eye).order(ByteOrder.LITTLE_ENDIAN).putFloat(16 * i, 1 + i);
+    }
+    Path a = file("a.npy", NpyBytes.of("<f4", false, "(3, 3)", eye));
+    ByteBuffer.wrap(eye).order(ByteOrder.LITTLE_ENDIAN).putFloat(16, Math.nextUp(4f));
+    ByteBuffer.wrap(eye).order(ByteOrder.LITTLE_ENDIAN).putFloat(32, 9);
+    Path square = file("c.npy", NpyBytes.of("<f4", false, "(3, 3)", eye));
+    ProductCheck.Factor factor = new ProductCheck.Factor(a, false);
+    ProductCheck near = ProductCheck.run(factor, factor, square, true, 0x1p-24, 5);
+    assertTrue(near.isRight(), near::toString);
+    ByteBuffer.wrap(eye).order(ByteOrder.LITTLE_ENDIAN).putFloat(16, 4.00001f);
+    file("c.npy", NpyBytes.of("<f4", false, "(3, 3)", eye));
+    ProductCheck far = ProductCheck.run(factor, factor, square, true, 0x1p-24, 5);
+    assertFalse(far.isRight());
+    assertTrue(far.toString().contains("output[1, 1] is 4.00001"), far::toString);
+  }
+
   @Test
   void refusesWrongArguments() throws IOException {
     Path input = file("in.npy", NpyBytes.of("|u1", false, "(2, 2)", NpyBytes.data(4, 1)));
@@ -82,7 +189,26 @@ class JobsTest {
     assertRefused(
         "--seed is 'x': expected a number", TransposeMatrixJob::run, input, output, "--seed=x");
     assertRefused("--seed has no value", TransposeMatrixJob::run, input, output, "--seed");
+    assertRefused(
+        "--precision is 'exact'",
+        MultiplyMatricesJob::run,
+        input,
+        input,
+        output,
+        "--precision=exact");
+    assertRefused("--as is 'half'", MultiplyMatricesJob::run, input, input, output, "--as=half");
+    assertRefused(
+        "--components is '0'", PrincipalComponentsJob::run, input, output, "--components=0");
     assertRefused("--axes is missing", PermuteVolumeJob::run, input, output);
+    assertRefused("--axis is 'w': expected x, y or z", PencilsJob::run, input, output, "--axis=w");
+    assertRefused(
+        "--section is '3': expected two",
+        PencilsJob::run,
+        input,
+        output,
+        "--axis=x",
+        "--section=3");
+    assertRefused("--low-pass is '-1'", FourierVolumeJob::run, input, output, "--low-pass=-1");
     assertRefused("--axes is 'yyx'", PermuteVolumeJob::run, input, output, "--axes", "yyx");
     assertFalse(Files.exists(output));
   }

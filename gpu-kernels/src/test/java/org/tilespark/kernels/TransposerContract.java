@@ -138,6 +138,63 @@ public abstract class TransposerContract {
     check(Shape.of(40, 33, 50, 3), Permutation.of(2, 1, 0, 3), width);
   }
 
+  /** Short first and last axes, alone and together, so that boxes end at every edge. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4, 8, 16})
+  void shortAxesOfVolumes(int width) {
+    Permutation reversed = Permutation.of(2, 1, 0);
+    for (long few : new long[] {2, 3, 5, 8, 17, 31}) {
+      check(Shape.of(97, 83, few), reversed, width);
+      check(Shape.of(few, 83, 97), reversed, width);
+      check(Shape.of(few, 301, 7), reversed, width);
+      check(Shape.of(3, 41, 50, few), Permutation.of(0, 3, 2, 1), width);
+    }
+    check(Shape.of(400, 3, 256), reversed, width);
+    check(Shape.of(33, 64, 8), reversed, width);
+    check(Shape.of(8, 3, 5, 7, 6, 4), Permutation.of(5, 1, 3, 4, 2, 0), width);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4, 8, 16})
+  void shortAxesOfStridedVolumes(int width) {
+    Permutation reversed = Permutation.of(2, 1, 0);
+    for (long[] extents : new long[][] {{97, 43, 3}, {3, 43, 97}, {6, 99, 4}}) {
+      Shape volume = Shape.of(extents);
+      for (Permutation order : List.of(reversed, Permutation.of(1, 0, 2))) {
+        for (long pad : new long[] {1, 2, 13}) {
+          Strides in = padded(volume, 0);
+          Strides out = padded(order.apply(volume), 0);
+          Strides inPadded = padded(volume, pad);
+          Strides outPadded = padded(order.apply(volume), pad);
+          check(new TransposeProblem(volume, order, width, inPadded, out));
+          check(new TransposeProblem(volume, order, width, in, outPadded));
+          check(new TransposeProblem(volume, order, width, inPadded, outPadded));
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4, 8, 16})
+  void manyTinyMatrices(int width) {
+    Permutation each = Permutation.of(0, 2, 1);
+    for (long rows : new long[] {2, 7, 16, 32}) {
+      for (long cols : new long[] {3, 8, 9, 16}) {
+        check(Shape.of(301, rows, cols), each, width);
+        check(Shape.of(5, 60, rows, cols), Permutation.of(1, 0, 3, 2), width);
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4, 8, 16})
+  void manyShortRuns(int width) {
+    for (long run : new long[] {2, 3, 5, 7, 21, 31, 60, 101}) {
+      check(Shape.of(67, 45, run), Permutation.of(1, 0, 2), width);
+      check(Shape.of(3, 35, 34, run), Permutation.of(2, 1, 0, 3), width);
+    }
+  }
+
   @Test
   void arraysThatExceedOneStagingBuffer() {
     check(Shape.of(3001, 1999), Permutation.of(1, 0), 4);

@@ -30,6 +30,12 @@ public final class ArrayMetadata {
   /** The file's own element type as numpy writes it: {@code "|u1"}, {@code "<c8"}. */
   public static final String FILE_TYPE = "tilespark.fileType";
 
+  /**
+   * What an inverse must know of the transforms that made these values, see {@link
+   * org.tilespark.spark.fourier.Spectrum}.
+   */
+  public static final String SPECTRUM = "tilespark.spectrum";
+
   private final Metadata metadata;
 
   private ArrayMetadata(Metadata metadata) {
@@ -74,6 +80,18 @@ public final class ArrayMetadata {
   /** The file's own element type in numpy's spelling, if stated. */
   public Optional<String> fileType() {
     return text(FILE_TYPE);
+  }
+
+  /** What transforms made these values, if stated. */
+  public Optional<String> spectrum() {
+    return text(SPECTRUM);
+  }
+
+  /** This metadata with other transforms, or without any. */
+  public ArrayMetadata withSpectrum(Optional<String> spectrum) {
+    return spectrum.isPresent()
+        ? with(SPECTRUM, spectrum.get())
+        : new ArrayMetadata(new MetadataBuilder().withMetadata(metadata).remove(SPECTRUM).build());
   }
 
   /** This metadata with other extents. */
@@ -147,6 +165,11 @@ public final class ArrayMetadata {
           what + " is '" + text + "'; expected " + rank + " whole numbers of 0 or more");
     }
     return Shape.of(extents);
+  }
+
+  /** Extents as {@link #parseShape} reads them. */
+  public static String text(Shape shape) {
+    return join(shape.toArray());
   }
 
   private Optional<Shape> shape(String key, int rank) {

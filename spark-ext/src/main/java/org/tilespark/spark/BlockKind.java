@@ -41,6 +41,22 @@ public enum BlockKind {
     return sizes;
   }
 
+  /**
+   * The axis of a name.
+   *
+   * @param operator who asks, for the message
+   * @param name of the axis' offset column, in any case
+   * @throws IllegalArgumentException if there is no such axis
+   */
+  public int axis(String operator, String name) {
+    int axis = offsets.indexOf(name.trim().toLowerCase(Locale.ROOT));
+    if (axis < 0) {
+      throw new IllegalArgumentException(
+          operator + ": axis is '" + name + "'; expected one of " + String.join(", ", offsets));
+    }
+    return axis;
+  }
+
   /** {@code "matrix"} or {@code "volume"}, for messages. */
   public String label() {
     return name().toLowerCase(Locale.ROOT);

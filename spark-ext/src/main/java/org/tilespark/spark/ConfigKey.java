@@ -1,5 +1,9 @@
 package org.tilespark.spark;
 
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Locale;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -17,7 +21,9 @@ public final class ConfigKey<T> {
     /** Read when a query is planned: {@code SET} or {@code spark.conf.set} changes it. */
     SESSION,
     /** Read once per executor, from the application's configuration. */
-    EXECUTOR
+    EXECUTOR,
+    /** Read once by the driver, when the application starts. */
+    DRIVER
   }
 
   private final String name;
@@ -66,6 +72,36 @@ public final class ConfigKey<T> {
         reach,
         doc,
         text -> atLeast(least, JavaUtils.byteStringAsBytes(text)));
+  }
+
+  static ConfigKey<Duration> ofTime(String name, String defaultText, Reach reach, String doc) {
+    return new ConfigKey<>(
+        name,
+        "time, with unit (ms, s)",
+        defaultText,
+        reach,
+        doc,
+        text -> Duration.ofMillis(atLeast(0, JavaUtils.timeStringAsMs(text))));
+  }
+
+  static ConfigKey<String> ofPath(String name, String defaultText, Reach reach, String doc) {
+    return new ConfigKey<>(name, "path", defaultText, reach, doc, String::trim);
+  }
+
+  static ConfigKey<List<Path>> ofDirectories(
+      String name, String defaultText, Reach reach, String doc) {
+    return new ConfigKey<>(
+        name,
+        "directories, separated by :",
+        defaultText,
+        reach,
+        doc,
+        text ->
+            Arrays.stream(text.split(":", -1))
+                .map(String::strip)
+                .filter(directory -> !directory.isEmpty())
+                .map(Path::of)
+                .toList());
   }
 
   static ConfigKey<Integer> ofInt(

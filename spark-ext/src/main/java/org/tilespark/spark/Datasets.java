@@ -1,5 +1,6 @@
 package org.tilespark.spark;
 
+import java.util.function.BinaryOperator;
 import java.util.function.UnaryOperator;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -19,6 +20,48 @@ final class Datasets {
    * @throws IllegalArgumentException if {@code df} belongs to a Spark Connect session
    */
   static Dataset<Row> map(Dataset<Row> df, UnaryOperator<LogicalPlan> f) {
+    org.apache.spark.sql.classic.Dataset<Row> classic = classic(df);
+    return of(classic, f.apply(classic.logicalPlan()));
+  }
+
+  /**
+   * A DataFrame over the plan that {@code f} makes of two.
+   *
+   * @throws IllegalStateException if the session cannot plan our nodes
+   * @throws IllegalArgumentException if the two belong to different sessions, or to a Spark Connect
+   *     session
+   */
+  static Dataset<Row> combine(Dataset<Row> a, Dataset<Row> b, BinaryOperator<LogicalPlan> f) {
+    org.apache.spark.sql.classic.Dataset<Row> left = classic(a);
+    org.apache.spark.sql.classic.Dataset<Row> right = classic(b);
+    if (left.sparkSession() != right.sparkSession()) {
+      throw new IllegalArgumentException(
+          "The two DataFrames belong to different Spark sessions; expected one");
+    }
+    return of(left, f.apply(left.logicalPlan(), right.logicalPlan()));
+  }
+
+  /** A DataFrame over a plan, in the session of {@code like}. */
+  static Dataset<Row> of(Dataset<Row> like, LogicalPlan plan) {
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(classic(like).sparkSession(), plan);
+  }
+
+  /** The plan behind a DataFrame. */
+  static LogicalPlan plan(Dataset<Row> df) {
+    return classic(df).logicalPlan();
+  }
+
+  /** Looks keys up in the configuration of a DataFrame's session. */
+  static UnaryOperator<String> conf(Dataset<Row> df) {
+    return name -> classic(df).sparkSession().sessionState().conf().getConfString(name, null);
+  }
+
+  /** Tasks that can run at once, as Spark tells it. */
+  static int parallelism(Dataset<Row> df) {
+    return classic(df).sparkSession().sparkContext().defaultParallelism();
+  }
+
+  private static org.apache.spark.sql.classic.Dataset<Row> classic(Dataset<Row> df) {
     if (!(df instanceof org.apache.spark.sql.classic.Dataset<Row> classic)) {
       throw new IllegalArgumentException(
           "Expected a DataFrame of a classic session, found "
@@ -26,10 +69,8 @@ final class Datasets {
               + "; over Spark Connect use the SQL functions, as SELECT * FROM"
               + " matrix_transpose(TABLE(m))");
     }
-    SparkSession session = classic.sparkSession();
-    requireExtension(session);
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
-        session, f.apply(classic.logicalPlan()));
+    requireExtension(classic.sparkSession());
+    return classic;
   }
 
   private static void requireExtension(SparkSession session) {

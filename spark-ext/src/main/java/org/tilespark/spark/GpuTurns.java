@@ -1,41 +1,75 @@
 package org.tilespark.spark;
 
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.function.ToIntFunction;
 import org.apache.spark.TaskContext;
 import org.apache.spark.util.TaskCompletionListener;
+import org.tilespark.arrow.DeviceTask;
 
 /**
- * Lets a limited number of tasks use the device at a time. A task attempt takes one turn, however
+ * Lets a limited number of tasks use a device at a time. A task attempt takes one turn, however
  * many of its operators ask, and gives it back when it ends, whatever that end is. Thread-safe.
  */
 public final class GpuTurns {
   private static final long POLL_MILLIS = 100;
 
-  private final Semaphore free;
+  private final int concurrentTasks;
+  private final ToIntFunction<TaskContext> deviceOf;
+  private final Map<Integer, Semaphore> free = new ConcurrentHashMap<>(); // by device
   private final Set<Long> holders = new HashSet<>();
+  private final Map<Long, DeviceTask> tasks = new ConcurrentHashMap<>();
 
-  /** As many turns at a time. */
-  GpuTurns(int concurrentTasks) {
-    this.free = new Semaphore(concurrentTasks, true);
+  /**
+   * As many turns at a time on each device.
+   *
+   * @param deviceOf says which device a task uses
+   */
+  GpuTurns(int concurrentTasks, ToIntFunction<TaskContext> deviceOf) {
+    this.concurrentTasks = concurrentTasks;
+    this.deviceOf = deviceOf;
+  }
+
+  /** The task's one use of its device, shared by all of its operators. */
+  public DeviceTask of(TaskContext task) {
+    long id = task.taskAttemptId();
+    DeviceTask made = new DeviceTask(() -> take(task));
+    DeviceTask known = tasks.putIfAbsent(id, made);
+    if (known != null) {
+      return known;
+    }
+    task.addTaskCompletionListener(
+        new TaskCompletionListener() {
+          @Override
+          public void onTaskCompletion(TaskContext context) {
+            tasks.remove(id);
+          }
+        });
+    return made;
   }
 
   /**
-   * Waits until the task may use the device; at once if it holds a turn already.
+   * Waits until the task may use its device; at once if it holds a turn already.
    *
-   * @throws org.apache.spark.TaskKilledException if the task is killed while it waits
+   * @throws org.apache.spark.TaskKilledException if the task has been killed, or is while it waits
    */
-  public void take(TaskContext task) {
+  void take(TaskContext task) {
     long id = task.taskAttemptId();
     synchronized (holders) {
       if (holders.contains(id)) {
+        task.killTaskIfInterrupted();
         return;
       }
     }
+    Semaphore turns =
+        free.computeIfAbsent(
+            deviceOf.applyAsInt(task), device -> new Semaphore(concurrentTasks, true));
     try {
-      while (!free.tryAcquire(POLL_MILLIS, TimeUnit.MILLISECONDS)) {
+      while (!turns.tryAcquire(POLL_MILLIS, TimeUnit.MILLISECONDS)) {
         task.killTaskIfInterrupted();
       }
     } catch (InterruptedException e) {
@@ -50,22 +84,22 @@ public final class GpuTurns {
         new TaskCompletionListener() {
           @Override
           public void onTaskCompletion(TaskContext context) {
-            giveBack(id);
+            giveBack(id, turns);
           }
         });
   }
 
-  /** Tasks that hold a turn now. */
+  /** Tasks that hold a turn now, on all devices. */
   public int held() {
     synchronized (holders) {
       return holders.size();
     }
   }
 
-  private void giveBack(long id) {
+  private void giveBack(long id, Semaphore turns) {
     synchronized (holders) {
       if (holders.remove(id)) {
-        free.release();
+        turns.release();
       }
     }
   }

@@ -1,10 +1,16 @@
 package org.tilespark.spark;
 
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.layout.Permutation;
+import org.tilespark.spark.elementwise.ElementwisePlans;
 import org.tilespark.spark.plans.BlockPlans;
+import org.tilespark.spark.plans.MultiplyPlans;
+import org.tilespark.spark.plans.ReblockPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
 /**
@@ -15,6 +21,10 @@ import org.tilespark.spark.validate.BlockValidator;
  * any tiling is legal. All operators are lazy; what one row shows to be wrong is reported when the
  * query runs, as an {@link IllegalArgumentException} that names the block. The session must have
  * {@code spark.sql.extensions=org.tilespark.spark.TileSparkExtensions}.
+ *
+ * <p>On a DataFrame of a Spark Connect session the operators that have a SQL function call it on
+ * the server, whose session must have the extension; what is wrong is told when the server plans or
+ * runs the query. The others throw {@link UnsupportedOperationException} there.
  */
 public final class MatrixBlocks {
   private MatrixBlocks() {}
@@ -28,11 +38,175 @@ public final class MatrixBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> transpose(Dataset<Row> df) {
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call("matrix_transpose", Map.of("input", df), Map.of());
+    }
     return Datasets.map(
         df,
         plan ->
             BlockPlans.permute(
                 plan, BlockKind.MATRIX, Permutation.of(1, 0), "MatrixBlocks.transpose"));
+  }
+
+  /** {@link #multiply(Dataset, Dataset, MultiplyOptions)} with all defaults. */
+  public static Dataset<Row> multiply(Dataset<Row> a, Dataset<Row> b) {
+    return multiply(a, b, MultiplyOptions.defaults());
+  }
+
+  /**
+   * The product {@code op(A) op(B)}, where {@code op} is a transpose if the options say so. Any
+   * tiling of either side is legal. Further columns tell several matrices apart: both sides have
+   * the same ones, and the products are made matrix by matrix, all of one size.
+   *
+   * <p>Extents are those that the column metadata states; where it states none, a small aggregate
+   * over the coordinate columns runs now. All else is lazy. Sums are made in an order that depends
+   * on the plan alone, so the same query gives the same bits every time on one backend.
+   *
+   * <p>Where blocks are missing and the options ask for {@code missing=zero}, they count as zeros,
+   * and infinity times such a zero is 0. Of several matrices, blocks of the result for which no
+   * block of either side is there are then left out.
+   *
+   * @param a M x K blocks of FLOAT or DOUBLE
+   * @param b K x N blocks of the same type
+   * @return {@code row, col, rows, cols, values} and the further columns of {@code a}; M x N
+   * @throws IllegalArgumentException if the two do not fit each other; says what was found
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> multiply(Dataset<Row> a, Dataset<Row> b, MultiplyOptions options) {
+    if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
+      return ConnectCalls.call("matrix_multiply", Map.of("a", a, "b", b), literals(options));
+    }
+    return Datasets.combine(
+        a,
+        b,
+        (left, right) ->
+            MultiplyPlans.multiply(
+                left, right, options, plan -> Datasets.of(a, plan), "MatrixBlocks.multiply"));
+  }
+
+  /** {@link #gram(Dataset, MultiplyOptions)} with all defaults. */
+  public static Dataset<Row> gram(Dataset<Row> a) {
+    return gram(a, MultiplyOptions.defaults());
+  }
+
+  /**
+   * {@code A^T A}: half of it is computed, the whole is returned, and it is exactly symmetric. As
+   * {@link #multiply(Dataset, Dataset, MultiplyOptions)} of {@code a} with itself otherwise.
+   *
+   * @param a M x N blocks of FLOAT or DOUBLE
+   * @param options without transposes
+   * @return N x N
+   */
+  public static Dataset<Row> gram(Dataset<Row> a, MultiplyOptions options) {
+    if (ConnectCalls.isFor(a)) {
+      return ConnectCalls.call("matrix_gram", Map.of("a", a), literals(options));
+    }
+    return Datasets.map(
+        a,
+        plan ->
+            MultiplyPlans.gram(plan, options, each -> Datasets.of(a, each), "MatrixBlocks.gram"));
+  }
+
+  /**
+   * Each value times a number, computed in double and rounded once. Block by block, no shuffle;
+   * further columns are carried through.
+   *
+   * @param df blocks of FLOAT or DOUBLE, real or complex
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> scale(Dataset<Row> df, double alpha) {
+    ConnectCalls.refuse("MatrixBlocks.scale", List.of(df));
+    return Datasets.map(df, plan -> ElementwisePlans.scale(plan, alpha, "MatrixBlocks.scale"));
+  }
+
+  /**
+   * The sum of two matrices of the same extents: a join of their blocks on place and further
+   * columns, which moves each side once, or not at all where they are partitioned alike already.
+   * Where the metadata states other block shapes, {@code b} is first cut as {@code a} is, which
+   * moves it to where it is added; else both must be cut alike. The result has the first one's
+   * columns and metadata.
+   *
+   * <p>A block that only one of them has fails the query (see {@link #add(Dataset, Dataset,
+   * Missing)}), and so does one that has another size in the other. What both lack is in the result
+   * as in them; {@link #validate} and the sink tell it.
+   *
+   * @param a blocks of FLOAT or DOUBLE, real or complex
+   * @param b blocks of the same type, with the same further columns
+   * @throws IllegalArgumentException if the columns or the stated extents do not fit
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> add(Dataset<Row> a, Dataset<Row> b) {
+    return add(a, b, Missing.ERROR);
+  }
+
+  /**
+   * As {@link #add(Dataset, Dataset)}, with a choice of what a block is that only one of them has:
+   * with {@link Missing#ZERO} the sum is the other's. What both lack may be missing in the result,
+   * or zeros.
+   */
+  public static Dataset<Row> add(Dataset<Row> a, Dataset<Row> b, Missing missing) {
+    ConnectCalls.refuse("MatrixBlocks.add", List.of(a, b));
+    return Datasets.combine(
+        a, b, (first, second) -> ElementwisePlans.add(first, second, missing, "MatrixBlocks.add"));
+  }
+
+  /**
+   * The matrix with the mean of each of its columns taken off the column's values. The blocks are
+   * read twice (cache them if they are dear) and not shuffled: a first pass makes the means, which
+   * are broadcast, 16 bytes for each column. Sums and means are made in double with compensation,
+   * so a large offset of the data costs no accuracy. NaN and infinity spread over their column, as
+   * in numpy.
+   *
+   * <p>Any tiling will do. A hole or an overlap fails the query. Further columns tell matrices
+   * apart, each of which has its own means.
+   *
+   * @param df blocks of FLOAT or DOUBLE, real or complex
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> center(Dataset<Row> df) {
+    ConnectCalls.refuse("MatrixBlocks.center", List.of(df));
+    return Datasets.map(df, plan -> ElementwisePlans.center(plan, "MatrixBlocks.center"));
+  }
+
+  /**
+   * The same matrix in blocks of {@code rows} x {@code cols}, smaller at the far edges: every block
+   * is cut along the target tiling, the pieces are shuffled once, and each target block is
+   * assembled. Missing blocks are an error; see {@link #reblock(Dataset, int, int, Missing)}.
+   *
+   * @param df blocks of any tiling; further columns tell several matrices apart
+   * @param rows of a full target block, 1 or more
+   * @param cols of a full target block, 1 or more
+   * @return blocks that begin at multiples of {@code rows} and {@code cols}. If the column metadata
+   *     says that the blocks of {@code df} do already, nothing is shuffled, and only each block's
+   *     place is looked at
+   * @throws IllegalArgumentException if {@code df} has no matrix blocks, a target block would have
+   *     2 GiB or more, or a further column has no order (a MAP)
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> reblock(Dataset<Row> df, int rows, int cols) {
+    return reblock(df, rows, cols, Missing.ERROR);
+  }
+
+  /**
+   * As {@link #reblock(Dataset, int, int)}, with a choice of what missing blocks are. Two blocks
+   * that hold the same element are an error either way. Without stated extents the matrix ends
+   * where its last blocks do, which one small aggregate over the coordinate columns finds when the
+   * query runs.
+   */
+  public static Dataset<Row> reblock(Dataset<Row> df, int rows, int cols, Missing missing) {
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call(
+          "matrix_reblock",
+          Map.of("input", df),
+          Map.of("rows", rows + "", "cols", cols + "", "missing", ConnectCalls.text(missing + "")));
+    }
+    return Datasets.map(
+        df,
+        plan ->
+            ReblockPlans.reblock(
+                plan, BlockKind.MATRIX, new long[] {rows, cols}, missing, "MatrixBlocks.reblock"));
   }
 
   /**
@@ -44,6 +218,7 @@ public final class MatrixBlocks {
    *     The codes are listed at {@link BlockValidator}
    */
   public static Dataset<Row> validate(Dataset<Row> df) {
+    ConnectCalls.refuse("MatrixBlocks.validate", List.of(df));
     return BlockValidator.validate(df, BlockKind.MATRIX);
   }
 
@@ -64,10 +239,27 @@ public final class MatrixBlocks {
   }
 
   private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.withExtents(df, BlockKind.MATRIX, extents);
+    }
     return Datasets.map(
         df,
         plan ->
             BlockPlans.withExtents(
                 plan, BlockKind.MATRIX, Optional.of(extents), "MatrixBlocks.withExtents"));
+  }
+
+  /** Options as SQL's arguments; a gram's transposes are left out where they are not asked for. */
+  private static Map<String, String> literals(MultiplyOptions options) {
+    Map<String, String> literals = new LinkedHashMap<>();
+    options
+        .toMap()
+        .forEach(
+            (name, text) -> {
+              if (!text.equals(MultiplyOptions.defaults().toMap().get(name))) {
+                literals.put(name, ConnectCalls.text(text));
+              }
+            });
+    return literals;
   }
 }

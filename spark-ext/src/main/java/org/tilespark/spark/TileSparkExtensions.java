@@ -8,6 +8,8 @@ import org.tilespark.spark.rules.BulkTransitions;
 import org.tilespark.spark.rules.ComposePermutations;
 import org.tilespark.spark.rules.PrunePermutedColumns;
 import org.tilespark.spark.rules.PushFilterThroughPermute;
+import org.tilespark.spark.rules.SimplifyProducts;
+import org.tilespark.spark.rules.WatchPlaces;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 
@@ -25,6 +27,9 @@ public final class TileSparkExtensions
     }
     // Optimization: work removed before it starts.
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new ComposePermutations()));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyProducts()));
+    extensions.injectOptimizerRule(
+        ScalaInterop.function(session -> new WatchPlaces(session.sparkContext())));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PrunePermutedColumns()));
     extensions.injectOptimizerRule(
         ScalaInterop.function(session -> new PushFilterThroughPermute()));

@@ -2,8 +2,10 @@ package org.tilespark.spark;
 
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.spark.ExceptionFailure;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.plugin.DriverPlugin;
@@ -11,12 +13,18 @@ import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.api.plugin.SparkPlugin;
 import org.apache.spark.resource.ResourceInformation;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.spark.planner.Backend;
 import org.tilespark.spark.planner.ExecutorReport;
 import org.tilespark.spark.planner.ExecutorReports;
+import org.tilespark.spark.ui.ExecutorBoard;
+import org.tilespark.spark.ui.ExecutorStatus;
+import org.tilespark.spark.ui.GpuTab;
 
 /**
  * Sets executors up and down: {@code spark.plugins=org.tilespark.spark.TileSparkPlugin}.
@@ -42,19 +50,52 @@ public final class TileSparkPlugin implements SparkPlugin {
     return new Executor();
   }
 
+  /** Tells executors, in the map that the driver's part gives them, that their status is shown. */
+  private static final String SHOWN = "status.shown";
+
   private static final class Driver implements DriverPlugin {
+    private final ExecutorBoard board = new ExecutorBoard();
     private ExecutorReports reports;
 
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
       reports = ExecutorReports.start();
-      return Map.of();
+      context.addSparkListener(board);
+      context.addSparkListener(
+          new SparkListener() {
+            @Override
+            public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+              reports.remove(event.executorId());
+            }
+          });
+      return Map.of(SHOWN, Boolean.toString(attachTab(context)));
+    }
+
+    /** Adds the tab, if there is a UI to add it to and it is wanted; true if so. */
+    private boolean attachTab(SparkContext context) {
+      boolean wanted = TileSparkConf.UI_ENABLED.read(TileSparkConf.application(context.conf()));
+      if (!wanted || context.ui().isEmpty()) {
+        return false;
+      }
+      try {
+        GpuTab.attach(context.ui().get(), board);
+        return true;
+      } catch (RuntimeException | LinkageError e) { // Spark's UI classes are no public interface
+        LOG.warn(
+            "No GPU tab in the web UI of Spark {}; SQL metrics and the metrics system have its"
+                + " figures too",
+            context.version(),
+            e);
+        return false;
+      }
     }
 
     @Override
     public Object receive(Object message) {
       if (message instanceof ExecutorReport report) {
         reports.add(report);
+      } else if (message instanceof ExecutorStatus status) {
+        board.report(status);
       }
       return null;
     }
@@ -70,40 +111,92 @@ public final class TileSparkPlugin implements SparkPlugin {
     /** Long enough for a status update to be sent. */
     private static final long EXIT_DELAY_MILLIS = 1000;
 
-    /** The executor's id in local mode, where it shares the driver's process. */
-    private static final String LOCAL_EXECUTOR = "driver";
+    /** Chains of causes may be circular. */
+    private static final int MOST_CAUSES = 100;
 
     private final AtomicBoolean exiting = new AtomicBoolean();
     private boolean exitOnLostDevice;
+    private Optional<StatusSender> sender = Optional.empty();
 
     @Override
     public void init(PluginContext plugin, Map<String, String> extraConf) {
       exitOnLostDevice =
-          !plugin.executorID().equals(LOCAL_EXECUTOR)
+          !plugin.executorID().equals(ExecutorRuntime.LOCAL_EXECUTOR)
               && TileSparkConf.EXIT_ON_LOST_DEVICE.read(TileSparkConf.application(plugin.conf()));
       DeviceProbe probe = DeviceProbe.run();
       ResourceInformation gpus = plugin.resources().get("gpu");
       ExecutorRuntime runtime =
-          ExecutorRuntime.start(gpus == null ? List.of() : List.of(gpus.addresses()));
+          ExecutorRuntime.start(Optional.of(gpus == null ? List.of() : List.of(gpus.addresses())));
+      ExecutorMetrics.register(plugin.metricRegistry(), runtime);
       Backend backend = TileSparkConf.BACKEND.read(TileSparkConf.application(plugin.conf()));
-      if (probe.available() && backend != Backend.CPU) {
-        // Opening takes about a second, which the first task need not wait for.
-        var ignored = runtime.memory(runtime.gpu(backend, null));
+      long deviceBytes = 0;
+      int devices = runtime.usableDevices();
+      if (devices > 0 && backend != Backend.CPU) {
+        deviceBytes = openDevice(runtime, backend);
       }
       try {
         plugin.send(
-            new ExecutorReport(plugin.executorID(), probe.available(), probe.description()));
+            new ExecutorReport(
+                plugin.executorID(),
+                devices,
+                devices == 0 ? runtime.whyNoDevice(Backend.AUTO) : probe.description(),
+                deviceBytes));
       } catch (Exception e) { // the interface declares it; a report is worth no executor
         LOG.warn("Could not report the GPU to the driver; EXPLAIN will not know it", e);
       }
+      if (Boolean.parseBoolean(extraConf.get(SHOWN))) {
+        sender = Optional.of(new StatusSender(plugin::send, runtime::status));
+      }
+    }
+
+    /**
+     * Opens the device, which takes about a second that the first task need not wait for. If that
+     * fails, so do tasks, and their job says why; an executor that failed would be started again
+     * without end.
+     *
+     * @return what tasks may hold of its memory together; 0 if it could not be opened
+     */
+    private static long openDevice(ExecutorRuntime runtime, Backend backend) {
+      try {
+        Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(backend, null);
+        var ignored = runtime.memory(gpu);
+        return gpu.map(open -> open.governor().limitBytes()).orElse(0L);
+      } catch (RuntimeException e) {
+        LOG.warn("Could not open the GPU; tasks will try again", e);
+        return 0;
+      }
+    }
+
+    /**
+     * Holds tasks back in an executor that is about to end: here they would only fail, each time
+     * nearer to the limit of failures at which Spark gives the job up.
+     */
+    @Override
+    public void onTaskStart() {
+      if (exiting.get()) {
+        try {
+          TimeUnit.MILLISECONDS.sleep(10 * EXIT_DELAY_MILLIS);
+        } catch (InterruptedException e) { // the task is killed, which is as well
+          Thread.currentThread().interrupt();
+        }
+      }
+    }
+
+    @Override
+    public void onTaskSucceeded() {
+      sender.ifPresent(StatusSender::soon);
     }
 
     /** Ends an executor that lost its device, once the driver has heard of the task's failure. */
     @Override
     public void onTaskFailed(TaskFailedReason reason) {
-      boolean lost = ExecutorRuntime.current().lostDevice().isPresent();
+      sender.ifPresent(StatusSender::soon);
+      ExecutorRuntime runtime = ExecutorRuntime.current();
+      stickyFailure(reason).ifPresent(runtime::deviceLost);
+      boolean lost = runtime.lostDevice().isPresent();
       if (lost && exitOnLostDevice && exiting.compareAndSet(false, true)) {
         LOG.error("This executor lost its device and ends; Spark runs its work elsewhere");
+        sender.ifPresent(StatusSender::now);
         Thread exit =
             new Thread(
                 () -> {
@@ -121,8 +214,23 @@ public final class TileSparkPlugin implements SparkPlugin {
       }
     }
 
+    /** The CUDA error behind it that no later call can get past, wherever the task met it. */
+    private static Optional<CudaFailure> stickyFailure(TaskFailedReason reason) {
+      if (reason instanceof ExceptionFailure failure && failure.exception().isDefined()) {
+        Throwable cause = failure.exception().get();
+        for (int depth = 0; cause != null && depth < MOST_CAUSES; depth++) {
+          if (cause instanceof CudaFailure cuda && cuda.isSticky()) {
+            return Optional.of(cuda);
+          }
+          cause = cause.getCause();
+        }
+      }
+      return Optional.empty();
+    }
+
     @Override
     public void shutdown() {
+      sender.ifPresent(StatusSender::close);
       ExecutorRuntime.stop();
     }
   }

@@ -1,10 +1,20 @@
 package org.tilespark.spark;
 
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalLong;
+import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.layout.Permutation;
+import org.tilespark.spark.fourier.AxisFrequencies;
 import org.tilespark.spark.plans.BlockPlans;
+import org.tilespark.spark.plans.FourierPlans;
+import org.tilespark.spark.plans.MultiplyPointwise;
+import org.tilespark.spark.plans.ReblockPlans;
+import org.tilespark.spark.plans.SpectrumPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
 /**
@@ -30,9 +40,347 @@ public final class VolumeBlocks {
    */
   public static Dataset<Row> permute(Dataset<Row> df, String axes) {
     Permutation permutation = Permutation.parse(axes);
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call(
+          "volume_permute", Map.of("input", df), Map.of("axes", ConnectCalls.text(axes)));
+    }
     return Datasets.map(
         df,
         plan -> BlockPlans.permute(plan, BlockKind.VOLUME, permutation, "VolumeBlocks.permute"));
+  }
+
+  /**
+   * The same volume in blocks of {@code nx} x {@code ny} x {@code nz}, smaller at the far edges:
+   * every block is cut along the target tiling, the pieces are shuffled once, and each target block
+   * is assembled. Missing blocks are an error; see {@link #reblock(Dataset, int, int, int,
+   * Missing)}.
+   *
+   * @param df blocks of any tiling; further columns tell several volumes apart
+   * @param nx of a full target block along axis 0, 1 or more; likewise the others
+   * @return blocks that begin at multiples of these sizes. If the column metadata says that the
+   *     blocks of {@code df} do already, nothing is shuffled, and only each block's place is looked
+   *     at
+   * @throws IllegalArgumentException if {@code df} has no volume blocks, a target block would have
+   *     2 GiB or more, or a further column has no order (a MAP)
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> reblock(Dataset<Row> df, int nx, int ny, int nz) {
+    return reblock(df, nx, ny, nz, Missing.ERROR);
+  }
+
+  /**
+   * As {@link #reblock(Dataset, int, int, int)}, with a choice of what missing blocks are. Two
+   * blocks that hold the same element are an error either way. Without stated extents the volume
+   * ends where its last blocks do, which one small aggregate over the coordinate columns finds when
+   * the query runs.
+   */
+  public static Dataset<Row> reblock(Dataset<Row> df, int nx, int ny, int nz, Missing missing) {
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call(
+          "volume_reblock",
+          Map.of("input", df),
+          Map.of(
+              "nx", nx + "",
+              "ny", ny + "",
+              "nz", nz + "",
+              "missing", ConnectCalls.text(missing + "")));
+    }
+    return Datasets.map(
+        df,
+        plan ->
+            ReblockPlans.reblock(
+                plan, BlockKind.VOLUME, new long[] {nx, ny, nz}, missing, "VolumeBlocks.reblock"));
+  }
+
+  /**
+   * The same volume in slabs: cut along {@code axis}, whole along the others. Slabs that are there
+   * already and have less than 256 MiB of values each stay as they are; else as few slabs are made
+   * as keep below that.
+   *
+   * <p>Extents are those that the column metadata states; where it states none, a small aggregate
+   * over the coordinate columns runs now. All else as {@link #reblock(Dataset, int, int, int)}.
+   *
+   * @param axis x, y or z
+   */
+  public static Dataset<Row> slabs(Dataset<Row> df, String axis) {
+    return slabs(df, axis, OptionalLong.empty(), Missing.ERROR);
+  }
+
+  /**
+   * As {@link #slabs(Dataset, String)}, in slabs of a given thickness.
+   *
+   * @param thickness elements of a slab along {@code axis}, 1 or more
+   */
+  public static Dataset<Row> slabs(Dataset<Row> df, String axis, int thickness) {
+    return slabs(df, axis, thickness, Missing.ERROR);
+  }
+
+  /** As {@link #slabs(Dataset, String, int)}, with a choice of what missing blocks are. */
+  public static Dataset<Row> slabs(Dataset<Row> df, String axis, int thickness, Missing missing) {
+    return slabs(df, axis, OptionalLong.of(thickness), missing);
+  }
+
+  private static Dataset<Row> slabs(
+      Dataset<Row> df, String axis, OptionalLong thickness, Missing missing) {
+    int along = BlockKind.VOLUME.axis("VolumeBlocks.slabs", axis);
+    if (ConnectCalls.isFor(df)) {
+      Map<String, String> arguments = new TreeMap<>();
+      arguments.put("axis", ConnectCalls.text(axis));
+      thickness.ifPresent(elements -> arguments.put("thickness", elements + ""));
+      arguments.put("missing", ConnectCalls.text(missing + ""));
+      return ConnectCalls.call("volume_slabs", Map.of("input", df), arguments);
+    }
+    return Datasets.map(
+        df,
+        plan ->
+            ReblockPlans.slabs(
+                plan,
+                BlockKind.VOLUME,
+                along,
+                thickness,
+                missing,
+                each -> Datasets.of(df, each),
+                "VolumeBlocks.slabs"));
+  }
+
+  /**
+   * The same volume in pencils: whole along {@code axis}, cut along the others. Pencils that are
+   * there already and have less than 256 MiB of values each stay as they are; else the volume is
+   * halved across its longer other axis until pencils keep below that.
+   *
+   * <p>Extents are found as by {@link #slabs(Dataset, String)}.
+   *
+   * @param axis x, y or z
+   */
+  public static Dataset<Row> pencils(Dataset<Row> df, String axis) {
+    return pencils(df, axis, Optional.empty(), Missing.ERROR);
+  }
+
+  /**
+   * As {@link #pencils(Dataset, String)}, in pencils of a given section.
+   *
+   * @param first elements of a pencil along the first of the other axes, 1 or more
+   * @param second along the second of them
+   */
+  public static Dataset<Row> pencils(Dataset<Row> df, String axis, int first, int second) {
+    return pencils(df, axis, first, second, Missing.ERROR);
+  }
+
+  /** As {@link #pencils(Dataset, String, int, int)}, with a choice of what missing blocks are. */
+  public static Dataset<Row> pencils(
+      Dataset<Row> df, String axis, int first, int second, Missing missing) {
+    return pencils(df, axis, Optional.of(new long[] {first, second}), missing);
+  }
+
+  private static Dataset<Row> pencils(
+      Dataset<Row> df, String axis, Optional<long[]> sizes, Missing missing) {
+    int along = BlockKind.VOLUME.axis("VolumeBlocks.pencils", axis);
+    if (ConnectCalls.isFor(df)) {
+      Map<String, String> arguments = new TreeMap<>();
+      arguments.put("axis", ConnectCalls.text(axis));
+      if (sizes.isPresent()) {
+        arguments.put("first", sizes.get()[0] + "");
+        arguments.put("second", sizes.get()[1] + "");
+      }
+      arguments.put("missing", ConnectCalls.text(missing + ""));
+      return ConnectCalls.call("volume_pencils", Map.of("input", df), arguments);
+    }
+    return Datasets.map(
+        df,
+        plan ->
+            ReblockPlans.pencils(
+                plan,
+                BlockKind.VOLUME,
+                along,
+                sizes,
+                missing,
+                each -> Datasets.of(df, each),
+                "VolumeBlocks.pencils"));
+  }
+
+  /** {@link #fft(Dataset, FftOptions)} with all defaults. */
+  public static Dataset<Row> fft(Dataset<Row> df) {
+    return fft(df, FftOptions.defaults());
+  }
+
+  /**
+   * The volume's discrete Fourier transform, as numpy's {@code fftn} and {@code rfftn}.
+   *
+   * <p>Slabs need one exchange, blocks that are whole along all transformed axes none, any other
+   * tiling one more. A transform of all three axes leaves its result permuted: its axes are {@code
+   * yzx}, as the column metadata says, and it is cut along y. {@link #ifft} takes it as it is.
+   *
+   * <p>Extents are those that the column metadata states; where it states none, a small aggregate
+   * over the coordinate columns runs now. All else is lazy. Further columns tell several volumes of
+   * one size apart.
+   *
+   * @param df blocks of FLOAT or DOUBLE, real or complex, in any tiling
+   * @return complex blocks (with a column {@code imag}) of the same type
+   * @throws IllegalArgumentException if {@code df} has no such blocks or the options do not fit
+   *     them
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> fft(Dataset<Row> df, FftOptions options) {
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call("volume_fft", Map.of("input", df), ConnectCalls.texts(options));
+    }
+    return Datasets.map(
+        df, plan -> FourierPlans.fft(plan, options, context(df, "VolumeBlocks.fft")));
+  }
+
+  /** {@link #ifft(Dataset, FftOptions)} with all defaults. */
+  public static Dataset<Row> ifft(Dataset<Row> df) {
+    return ifft(df, FftOptions.defaults());
+  }
+
+  /**
+   * The volume of a spectrum: undoes {@link #fft}, as the column metadata says that it was done.
+   * The axes come back in the order they had.
+   *
+   * @param df what {@link #fft} gave, also permuted, re-blocked, or with other values; or complex
+   *     blocks of any origin, with options that say what they are
+   * @return blocks of the same type; real ones of half a spectrum
+   * @throws IllegalArgumentException if {@code df} has no complex blocks, or neither metadata nor
+   *     options say which axes were transformed
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> ifft(Dataset<Row> df, FftOptions options) {
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call("volume_ifft", Map.of("input", df), ConnectCalls.texts(options));
+    }
+    return Datasets.map(
+        df, plan -> FourierPlans.ifft(plan, options, context(df, "VolumeBlocks.ifft")));
+  }
+
+  /**
+   * The products of the elements of two volumes or spectra at equal places, computed in double and
+   * rounded once. Both are cut alike. Where both come from {@link #fft} nothing is moved for it.
+   *
+   * @param a blocks of FLOAT or DOUBLE, real or complex
+   * @param b blocks of the same type, real or complex, with the same further columns
+   * @return blocks with the first one's metadata, complex if one of the two is
+   * @throws IllegalArgumentException if the two do not fit each other; says what was found
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> multiplyPointwise(Dataset<Row> a, Dataset<Row> b) {
+    if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
+      return ConnectCalls.call("volume_multiply_pointwise", Map.of("a", a, "b", b), Map.of());
+    }
+    return Datasets.combine(
+        a,
+        b,
+        (first, second) -> MultiplyPointwise.of(first, second, "VolumeBlocks.multiplyPointwise"));
+  }
+
+  /**
+   * A spectrum with zeros where the absolute value of the frequency is above a cutoff. Block by
+   * block, between transforms in one device trip with them.
+   *
+   * @param df what {@link #fft} gave
+   * @param cutoff 0 or more, in cycles per unit of the spacing
+   * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> lowPass(Dataset<Row> df, double cutoff) {
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call(
+          "volume_low_pass", Map.of("input", df), Map.of("cutoff", cutoff + "D"));
+    }
+    return Datasets.map(
+        df, plan -> FourierPlans.lowPass(plan, cutoff, context(df, "VolumeBlocks.lowPass")));
+  }
+
+  /**
+   * The squares of a spectrum's absolute values, as real blocks in its places.
+   *
+   * @param df complex blocks of FLOAT or DOUBLE
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> powerSpectrum(Dataset<Row> df) {
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call("volume_power_spectrum", Map.of("input", df), Map.of());
+    }
+    return Datasets.map(
+        df, plan -> FourierPlans.power(plan, context(df, "VolumeBlocks.powerSpectrum")));
+  }
+
+  /** {@link #radialAverage(Dataset, double)} in rings as wide as the finest step of any axis. */
+  public static Dataset<Row> radialAverage(Dataset<Row> df) {
+    return radialAverage(df, OptionalDouble.empty());
+  }
+
+  /**
+   * The mean power of a spectrum at each absolute value of the frequency: one aggregate over the
+   * blocks. What half a spectrum leaves out is counted too.
+   *
+   * @param df what {@link #fft} or {@link #powerSpectrum} gave
+   * @param width of a ring; ring i takes what is nearest to i times the width
+   * @return further columns of {@code df}, then {@code frequency DOUBLE, power DOUBLE, count
+   *     BIGINT}, one row for each ring that holds something
+   * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
+   *     or the width is not above 0
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> radialAverage(Dataset<Row> df, double width) {
+    return radialAverage(df, OptionalDouble.of(width));
+  }
+
+  private static Dataset<Row> radialAverage(Dataset<Row> df, OptionalDouble width) {
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call(
+          "volume_radial_average",
+          Map.of("input", df),
+          width.isPresent() ? Map.of("width", width.getAsDouble() + "D") : Map.of());
+    }
+    return Datasets.map(
+        df,
+        plan ->
+            SpectrumPlans.radialAverage(plan, width, context(df, "VolumeBlocks.radialAverage")));
+  }
+
+  /**
+   * The frequencies along the axes of a spectrum, from its column metadata alone.
+   *
+   * @param df what {@link #fft} gave
+   * @return {@code axis STRING} (x, y or z as {@code df} has them), {@code index BIGINT}, {@code
+   *     frequency DOUBLE} in cycles per unit of the spacing; rows of transformed axes only
+   * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> frequencies(Dataset<Row> df) {
+    ConnectCalls.refuse("VolumeBlocks.frequencies", List.of(df));
+    Map<Integer, AxisFrequencies> axes =
+        FourierPlans.frequencies(Datasets.plan(df), context(df, "VolumeBlocks.frequencies"));
+    return new TreeMap<>(axes)
+        .entrySet().stream()
+            .map(axis -> frequencies(df, axis.getKey(), axis.getValue()))
+            .reduce(Dataset::unionAll)
+            .orElseThrow();
+  }
+
+  private static Dataset<Row> frequencies(Dataset<Row> df, int axis, AxisFrequencies along) {
+    long n = along.extent();
+    String cycles =
+        along.isHalf()
+            ? "id"
+            : along.isShifted()
+                ? "id - " + n / 2
+                : "IF(id < " + (n - n / 2) + ", id, id - " + n + ")";
+    return df.sparkSession()
+        .range(along.count())
+        .selectExpr(
+            "'" + BlockKind.VOLUME.offsetColumns().get(axis) + "' AS axis",
+            "id AS index",
+            "(" + cycles + ") / CAST(" + n * along.spacing() + " AS DOUBLE) AS frequency");
+  }
+
+  private static FourierPlans.Context context(Dataset<Row> df, String operator) {
+    return new FourierPlans.Context(
+        plan -> Datasets.of(df, plan),
+        Datasets.parallelism(df),
+        TileSparkConf.FOURIER_TASK_SIZE.read(Datasets.conf(df)),
+        operator);
   }
 
   /**
@@ -44,6 +392,7 @@ public final class VolumeBlocks {
    *     The codes are listed at {@link BlockValidator}
    */
   public static Dataset<Row> validate(Dataset<Row> df) {
+    ConnectCalls.refuse("VolumeBlocks.validate", List.of(df));
     return BlockValidator.validate(df, BlockKind.VOLUME);
   }
 
@@ -61,6 +410,9 @@ public final class VolumeBlocks {
   }
 
   private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.withExtents(df, BlockKind.VOLUME, extents);
+    }
     return Datasets.map(
         df,
         plan ->

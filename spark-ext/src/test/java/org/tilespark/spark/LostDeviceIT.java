@@ -3,39 +3,39 @@ package org.tilespark.spark;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
-import java.util.ArrayList;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.RequiresGpu;
 import org.tilespark.kernels.device.TrapKernel;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
+import org.tilespark.spark.cluster.ChildJvm;
 import org.tilespark.spark.planner.Backend;
 
 /** A CUDA error that cannot be got past, in a process of its own. */
 @RequiresGpu
 class LostDeviceIT {
+  @TempDir Path directory;
+
   @Test
-  void theJobFailsAndTheProcessGoesOnWithoutTheDevice() throws IOException, InterruptedException {
-    List<String> command = new ArrayList<>();
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(
-        java.lang.management.ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
-            .filter(argument -> argument.startsWith("--add") || argument.startsWith("-D"))
-            .toList());
-    command.addAll(
-        List.of("-Xmx1g", "-cp", System.getProperty("java.class.path"), Child.class.getName()));
-    Process child = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String printed = new String(child.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertEquals(0, child.waitFor(), () -> printed);
-    assertTrue(printed.contains("went on without the device"), () -> printed);
+  void theJobFailsAndTheProcessGoesOnWithoutTheDevice() {
+    ChildJvm.Outcome outcome =
+        ChildJvm.start(
+                Child.class.getName(),
+                List.of(),
+                List.of("-Xmx1g"),
+                Map.of(),
+                directory.resolve("child.log"))
+            .await(Duration.ofMinutes(5));
+    assertEquals(0, outcome.exitCode(), outcome::output);
+    assertTrue(outcome.output().contains("went on without the device"), outcome::output);
   }
 
   /** What the process does. */

@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayDeque;
 import java.util.Deque;
+import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -14,12 +16,16 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
+import org.apache.spark.sql.execution.ui.SQLExecutionUIData;
+import org.apache.spark.sql.execution.ui.SQLPlanMetric;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.exec.PermuteBlocksExec;
+import org.tilespark.spark.exec.BlockStageExec;
+import org.tilespark.spark.exec.PeakMemory;
 import org.tilespark.spark.interop.ScalaInterop;
+import scala.jdk.javaapi.CollectionConverters;
 
 /** What the optimizer makes of our nodes, and what EXPLAIN and the metrics show. */
 class PermutePlanTest extends SparkTest {
@@ -113,7 +119,7 @@ class PermutePlanTest extends SparkTest {
         plan(df)
             .explainString(
                 org.apache.spark.sql.execution.ExplainMode$.MODULE$.fromString("formatted"));
-    assertTrue(formatted.contains("Axes: volume yzx"), formatted);
+    assertTrue(formatted.contains("Operator 1: PermuteBlocks volume yzx"), formatted);
   }
 
   @Test
@@ -143,14 +149,76 @@ class PermutePlanTest extends SparkTest {
           () -> {
             Dataset<Row> df = MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2));
             df.collectAsList();
-            PermuteBlocksExec node = find(plan(df).executedPlan());
+            BlockStageExec node = find(plan(df).executedPlan());
             assertEquals(MATRIX.blockCount(), node.metrics().apply("numBlocks").value());
             boolean gpu = DeviceProbe.run().available();
-            assertTrue(node.metrics().apply(gpu ? "deviceTime" : "hostTime").value() > 0);
-            assertEquals(
-                gpu ? 20 * 30 * 4L : 0L, Math.max(0, node.metrics().apply("bytesUp").value()));
+            assertTrue(node.metrics().apply(gpu ? "kernelTime" : "hostTime").value() > 0);
+            for (String name :
+                List.of(
+                    "copyUpTime",
+                    "copyDownTime",
+                    "turnTime",
+                    "memoryTime",
+                    "resultTime",
+                    "peakDeviceMemory",
+                    "peakPinnedMemory")) {
+              assertEquals(gpu, node.metrics().apply(name).value() > 0, name);
+            }
+            for (String name : List.of("bytesUp", "bytesDown")) {
+              assertEquals(
+                  gpu ? 20 * 30 * 4L : 0L, Math.max(0, node.metrics().apply(name).value()), name);
+            }
           });
     }
+  }
+
+  @Test
+  void theUiShowsEveryMetricUnderItsName() throws Exception {
+    Dataset<Row> df = MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2));
+    long before = executions().stream().mapToLong(e -> e.executionId()).max().orElse(-1);
+    df.collectAsList();
+    spark.sparkContext().listenerBus().waitUntilEmpty();
+    SQLExecutionUIData execution =
+        executions().stream().filter(e -> e.executionId() > before).findFirst().orElseThrow();
+    var values =
+        CollectionConverters.asJava(
+            spark.sharedState().statusStore().executionMetrics(execution.executionId()));
+    Map<String, String> shown = new TreeMap<>();
+    ScalaInterop.<SQLPlanMetric>list(execution.metrics())
+        .forEach(m -> shown.put(m.name(), values.getOrDefault(m.accumulatorId(), "nothing")));
+    boolean gpu = DeviceProbe.run().available();
+    for (String name :
+        List.of(
+            "number of blocks",
+            "bytes up",
+            "bytes down",
+            "time copying up",
+            "time in kernels",
+            "time copying down",
+            "time waiting for a turn on the GPU",
+            "time waiting for device memory",
+            "time waiting for results",
+            "device memory asked for again",
+            "batches split for want of device memory",
+            "peak device memory",
+            "peak pinned memory")) {
+      assertTrue(shown.containsKey(name), () -> name + " in " + shown);
+    }
+    assertEquals(Integer.toString(MATRIX.blockCount()), shown.get("number of blocks"));
+    if (gpu) {
+      // One size, not a sum with its quartiles.
+      assertTrue(shown.get("peak device memory").matches("[0-9.]+ [KMGTP]?i?B"), shown::toString);
+    }
+  }
+
+  @Test
+  void peaksOfTasksAreNotAdded() {
+    assertEquals("2.0 GiB", new PeakMemory().aggregateTaskMetrics(new long[] {1 << 30, 1L << 31}));
+    assertEquals("0.0 B", new PeakMemory().aggregateTaskMetrics(new long[0]));
+  }
+
+  private static List<SQLExecutionUIData> executions() {
+    return ScalaInterop.list(spark.sharedState().statusStore().executionsList());
   }
 
   @Test
@@ -192,12 +260,12 @@ class PermutePlanTest extends SparkTest {
     return text.split(part, -1).length - 1;
   }
 
-  private static PermuteBlocksExec find(SparkPlan root) {
+  private static BlockStageExec find(SparkPlan root) {
     Deque<SparkPlan> open = new ArrayDeque<>();
     open.add(root);
     while (!open.isEmpty()) {
       SparkPlan plan = open.remove();
-      if (plan instanceof PermuteBlocksExec node) {
+      if (plan instanceof BlockStageExec node) {
         return node;
       } else if (plan instanceof AdaptiveSparkPlanExec adaptive) {
         open.add(adaptive.executedPlan());

@@ -32,7 +32,7 @@ public abstract class SparkTest {
     return SparkSession.builder()
         .master("local[4]")
         .appName("tilespark tests")
-        .config("spark.ui.enabled", "false")
+        .config("spark.ui.port", "0")
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.sql.warehouse.dir", scratch.resolve("warehouse").toUri().toString())
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -41,6 +41,7 @@ public abstract class SparkTest {
         .config("spark.plugins", TileSparkPlugin.class.getName())
         .config(TileSparkConf.BACKEND.name(), backend)
         .config(TileSparkConf.FAIL_EVERY_NTH_ALLOCATION.name(), "7")
+        .config(TileSparkConf.AUTOTUNE_CACHE_DIR.name(), scratch.resolve("tilings").toString())
         .getOrCreate();
   }
 

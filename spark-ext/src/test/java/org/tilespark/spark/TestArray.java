@@ -14,6 +14,7 @@ import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.distribution.Box;
 
 /**
  * A whole array whose elements are their own linear index (narrow types keep its low bytes), cut
@@ -72,6 +73,26 @@ public record TestArray(
     return spark
         .createDataFrame(rows, schema().add("tag", DataTypes.StringType))
         .repartition(partitions);
+  }
+
+  /** The parts of this array in the given boxes as blocks, in this order, without {@code tag}. */
+  public Dataset<Row> toDataFrame(SparkSession spark, int partitions, List<Box> boxes) {
+    List<Row> rows = new ArrayList<>();
+    for (Box box : boxes) {
+      List<Object> cells = new ArrayList<>();
+      for (long o : box.offset()) {
+        cells.add(o);
+      }
+      for (long s : box.sizes()) {
+        cells.add((int) s);
+      }
+      cells.add(block(box.offset(), box.sizes(), false));
+      if (complex) {
+        cells.add(block(box.offset(), box.sizes(), true));
+      }
+      rows.add(RowFactory.create(cells.toArray()));
+    }
+    return spark.createDataFrame(rows, schema()).repartition(partitions);
   }
 
   public int blockCount() {

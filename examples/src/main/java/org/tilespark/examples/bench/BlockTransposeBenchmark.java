@@ -7,6 +7,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Random;
+import java.util.function.LongUnaryOperator;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.spark.api.java.function.MapFunction;
@@ -125,7 +126,7 @@ public final class BlockTransposeBenchmark {
         "counted", "bytes of values, once; input is the same DataFrame without the transpose");
 
     long seed = arguments.seed();
-    String defect = check(transposed, blocks, shape[0], shape[1], seed);
+    String defect = check(transposed, blocks, shape[0], shape[1], true, index -> index, seed);
     report.line(
         "check",
         defect == null ? "right: %d elements of each block (seed %d)" : "WRONG: %3$s",
@@ -140,8 +141,8 @@ public final class BlockTransposeBenchmark {
     return spark
         .range(0, blocks, 1, partitions)
         .map(
-            (MapFunction<Long, MatrixBlock>) index -> MatrixBlock.numbered(index, rows, cols),
-            Encoders.bean(MatrixBlock.class))
+            (MapFunction<Long, FloatBlock>) index -> FloatBlock.numbered(index, rows, cols),
+            Encoders.bean(FloatBlock.class))
         .select("row", "col", "rows", "cols", "values");
   }
 
@@ -171,29 +172,48 @@ public final class BlockTransposeBenchmark {
     df.write().format("noop").mode(SaveMode.Overwrite).save();
   }
 
-  /** The first wrong one among some elements of each block, or null. */
-  private static String check(Dataset<Row> transposed, long blocks, int rows, int cols, long seed) {
+  /**
+   * The first wrong one among some elements of each block, or null.
+   *
+   * @param transposed true if {@code df} holds the blocks transposed, false if as they were made
+   * @param content the number of the block whose values a block of that number holds
+   */
+  static String check(
+      Dataset<Row> df,
+      long blocks,
+      int rows,
+      int cols,
+      boolean transposed,
+      LongUnaryOperator content,
+      long seed) {
     int[] sample =
         new Random(seed).ints(SAMPLES_PER_BLOCK, 0, Math.multiplyExact(rows, cols)).toArray();
     String elements =
         Arrays.stream(sample)
             .mapToObj(place -> "values[" + place + "]")
             .collect(Collectors.joining(", ", "array(", ") AS sample"));
-    List<Row> found = transposed.selectExpr("col", "rows", "cols", elements).collectAsList();
+    String along = transposed ? "col" : "row"; // the blocks lie one after the other along this axis
+    List<Row> found = df.selectExpr(along, "rows", "cols", elements).collectAsList();
     if (found.size() != blocks) {
       return "found " + found.size() + " blocks, expected " + blocks;
     }
     for (Row block : found) {
-      long index = block.getLong(0) / rows;
+      long index = content.applyAsLong(block.getLong(0) / rows);
       List<Float> values = block.getList(3);
       List<Float> expected =
           IntStream.of(sample)
               .mapToObj(
                   place ->
-                      MatrixBlock.value(index, Math.addExact(place % rows * cols, place / rows)))
+                      FloatBlock.value(
+                          index,
+                          transposed ? Math.addExact(place % rows * cols, place / rows) : place))
               .toList();
-      if (block.getInt(1) != cols || block.getInt(2) != rows || !values.equals(expected)) {
-        return "block at col "
+      if (block.getInt(1) != (transposed ? cols : rows)
+          || block.getInt(2) != (transposed ? rows : cols)
+          || !values.equals(expected)) {
+        return "block at "
+            + along
+            + " "
             + block.getLong(0)
             + " holds "
             + values
@@ -206,7 +226,7 @@ public final class BlockTransposeBenchmark {
     return null;
   }
 
-  private static int[] blockShape(String text) {
+  static int[] blockShape(String text) {
     int[] shape = Arrays.stream(text.split(",", -1)).mapToInt(Integer::parseInt).toArray();
     if (shape.length != 2 || shape[0] < 1 || shape[1] < 1) {
       throw new IllegalArgumentException("expected rows,columns");

@@ -23,6 +23,7 @@ final class DeviceTimer implements AutoCloseable {
   private final CudaDevice device;
   private final long bytes;
   private final int runs;
+  private final int warmUps;
   private final int pairs;
   private final long pitch; // buffer k of a side begins at k * pitch
   private final CudaStream stream;
@@ -43,9 +44,15 @@ final class DeviceTimer implements AutoCloseable {
    * A timer for work on {@code bytes} bytes on each side, each time measured {@code runs} times.
    */
   DeviceTimer(CudaDevice device, long bytes, int runs) {
+    this(device, bytes, runs, WARM_UPS);
+  }
+
+  /** The same with another count of runs that are not measured. */
+  DeviceTimer(CudaDevice device, long bytes, int runs, int warmUps) {
     this.device = device;
     this.bytes = bytes;
     this.runs = runs;
+    this.warmUps = warmUps;
     pairs = (int) (ROTATION_BYTES / (2 * bytes) + 2);
     pitch = (bytes + 255) / 256 * 256;
     stream = device.newStream();
@@ -62,10 +69,37 @@ final class DeviceTimer implements AutoCloseable {
 
   /** Milliseconds of one piece of work in each run, sorted. */
   double[] time(Work work) {
-    return time(stream, runs, pairs, this::occupy, k -> work.queue(in, out, k * pitch));
+    return time(work, 1);
   }
 
-  /** The same of the driver's copy. */
+  /**
+   * The same for work that takes long to queue.
+   *
+   * @param leads half milliseconds that the device is kept busy before a run
+   */
+  double[] time(Work work, int leads) {
+    Runnable lead =
+        () -> {
+          for (int i = 0; i < leads; i++) {
+            occupy();
+          }
+        };
+    return time(stream, runs, warmUps, pairs, lead, k -> work.queue(in, out, k * pitch));
+  }
+
+  /** Microseconds that the host takes to queue one piece of work, on average over a rotation. */
+  double queueMicros(Work work) {
+    stream.synchronize();
+    long start = System.nanoTime();
+    for (int k = 0; k < pairs; k++) {
+      work.queue(in, out, k * pitch);
+    }
+    double micros = (System.nanoTime() - start) / 1e3 / pairs;
+    stream.synchronize();
+    return micros;
+  }
+
+  /** Milliseconds of the driver's copy in each run, sorted. */
   double[] timeCopy() {
     return time((from, to, at) -> stream.copy(from, at, to, at, bytes));
   }
@@ -76,8 +110,13 @@ final class DeviceTimer implements AutoCloseable {
    * @param occupy queues work that is not measured, ahead of each run
    */
   static double[] time(CudaStream stream, int runs, int steps, Runnable occupy, Step work) {
+    return time(stream, runs, WARM_UPS, steps, occupy, work);
+  }
+
+  private static double[] time(
+      CudaStream stream, int runs, int warmUps, int steps, Runnable occupy, Step work) {
     double[] millis = new double[runs];
-    for (int run = -WARM_UPS; run < runs; run++) {
+    for (int run = -warmUps; run < runs; run++) {
       occupy.run();
       try (CudaEvent before = stream.record()) {
         for (int k = 0; k < steps; k++) {

@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.SplittableRandom;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
@@ -43,6 +44,10 @@ import org.tilespark.layout.Shape;
  */
 public final class DeviceTransposeBenchmark {
   private static final long PCIE_BYTES = 256L << 20;
+  private static final int MIXED_BLOCKS = 512;
+
+  /** All launches of a run are queued before the first begins. */
+  private static final int MIXED_LEADS = 100;
 
   /** A case of the grid, with the least ratio to the copy on an H200. */
   private record Case(Shape shape, Permutation permutation, int elementBytes, double floor) {
@@ -138,6 +143,7 @@ public final class DeviceTransposeBenchmark {
           results.add(result);
           print(result);
         }
+        benchmark.mixed(transposer);
       }
       benchmark.transfers();
     }
@@ -201,6 +207,65 @@ public final class DeviceTransposeBenchmark {
       double[] copyMillis = timer.timeCopy();
       return new Result(
           each, millis, copyMillis[runs / 2], bytes, transposer.plan(problem).describe());
+    }
+  }
+
+  /** Blocks as a matrix with ragged edges has them, and blocks that all differ. */
+  private void mixed(DeviceTransposer transposer) {
+    for (int width = 1; width <= 8; width *= 2) {
+      List<TransposeProblem> ragged = new ArrayList<>();
+      List<TransposeProblem> different = new ArrayList<>();
+      SplittableRandom random = new SplittableRandom(width);
+      for (int i = 0; i < MIXED_BLOCKS; i++) {
+        ragged.add(block(i % 8 == 7 ? 112 : 256, 256, width));
+        different.add(block(128 + random.nextInt(256), 128 + random.nextInt(256), width));
+      }
+      mixed("one in eight is shorter", ragged, transposer);
+      mixed("all of other sizes", different, transposer);
+    }
+  }
+
+  private static TransposeProblem block(long rows, long cols, int width) {
+    return new TransposeProblem(Shape.of(rows, cols), Permutation.of(1, 0), width);
+  }
+
+  private void mixed(String name, List<TransposeProblem> blocks, DeviceTransposer transposer) {
+    List<Long> offsets = new ArrayList<>();
+    long bytes = 0;
+    for (TransposeProblem block : blocks) {
+      offsets.add(bytes);
+      bytes += block.bytes();
+    }
+    try (DeviceTimer timer = new DeviceTimer(device, bytes, runs)) {
+      DeviceTimer.Work inFew =
+          (in, out, at) -> {
+            List<DeviceTransposer.Part> parts = new ArrayList<>();
+            for (int i = 0; i < blocks.size(); i++) {
+              long place = at + offsets.get(i);
+              parts.add(new DeviceTransposer.Part(blocks.get(i), place, place));
+            }
+            transposer.enqueueAll(parts, in, out, timer.stream());
+          };
+      DeviceTimer.Work oneByOne =
+          (in, out, at) -> {
+            for (int i = 0; i < blocks.size(); i++) {
+              long place = at + offsets.get(i);
+              transposer.enqueue(blocks.get(i), in, place, out, place, timer.stream());
+            }
+          };
+      double together = timer.time(inFew, MIXED_LEADS)[runs / 2];
+      double alone = timer.time(oneByOne, MIXED_LEADS)[runs / 2];
+      System.out.printf(
+          Locale.ROOT,
+          "%d blocks, %s, width %d: %.0f GB/s in few launches, %.3f of the copy, %.0f us to queue;"
+              + " %.0f GB/s one by one%n",
+          blocks.size(),
+          name,
+          blocks.get(0).elementBytes(),
+          2.0 * bytes / together / 1e6,
+          timer.timeCopy()[runs / 2] / together,
+          timer.queueMicros(inFew),
+          2.0 * bytes / alone / 1e6);
     }
   }
 

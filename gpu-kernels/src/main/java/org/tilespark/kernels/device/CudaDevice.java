@@ -6,11 +6,14 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.atomic.AtomicLong;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
+import jcuda.driver.CUevent;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
@@ -34,17 +37,25 @@ public final class CudaDevice implements AutoCloseable {
 
   private static final Logger LOG = LoggerFactory.getLogger(CudaDevice.class);
 
+  /** Two for each task that an executor may well run at once. */
+  private static final int MOST_IDLE_STREAMS = 64;
+
+  private static final int MOST_IDLE_EVENTS = 1024;
+
   private final int ordinal;
   private final CUdevice device;
   private final CUcontext context;
   private final String name;
   private final String description;
   private final DeviceLimits limits;
+  private final long maxPitchBytes;
   private final boolean poolsMemory;
   private final com.sun.jna.Pointer memoryPool; // null unless poolsMemory
   private final KernelModule kernels;
   private final AtomicLong liveDeviceBytes = new AtomicLong();
   private final AtomicLong livePinnedBytes = new AtomicLong();
+  private final IdleHandles<CudaStream.Handle> idleStreams = new IdleHandles<>(MOST_IDLE_STREAMS);
+  private final IdleHandles<CUevent> idleEvents = new IdleHandles<>(MOST_IDLE_EVENTS);
   // What was given out and not closed.
   private final Set<Owned> live = Collections.synchronizedSet(new HashSet<>());
   private boolean closing;
@@ -56,6 +67,7 @@ public final class CudaDevice implements AutoCloseable {
     this.context = context;
     this.name = DeviceProbe.name(device);
     this.limits = readLimits();
+    this.maxPitchBytes = attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_PITCH);
     int[] version = new int[1];
     check(JCudaDriver.cuDriverGetVersion(version), "cuDriverGetVersion", "");
     this.description =
@@ -220,7 +232,8 @@ public final class CudaDevice implements AutoCloseable {
   /**
    * A pool of page-locked host memory, which the caller closes.
    *
-   * @param maxBytes most bytes it keeps unused for the next request; 0 keeps none
+   * @param maxBytes most bytes it keeps unused for the next request (beyond that, slabs stay only
+   *     while a part of them is in use); 0 keeps none
    */
   public PinnedPool newPinnedPool(long maxBytes) {
     enter();
@@ -235,6 +248,15 @@ public final class CudaDevice implements AutoCloseable {
   /** Bytes of pinned host memory that are not freed, those that pools keep included. */
   public long livePinnedBytes() {
     return livePinnedBytes.get();
+  }
+
+  /** What was given out and is not closed: how many of each class, by its simple name. */
+  public Map<String, Integer> liveObjects() {
+    Map<String, Integer> counts = new TreeMap<>();
+    synchronized (live) {
+      live.forEach(owned -> counts.merge(owned.getClass().getSimpleName(), 1, Integer::sum));
+    }
+    return counts;
   }
 
   /** Free and total memory of the device now. */
@@ -268,6 +290,13 @@ public final class CudaDevice implements AutoCloseable {
     }
     closeLeaks();
     try {
+      enter();
+      for (CudaStream.Handle stream : idleStreams.shut()) {
+        check(stream.destroy(), "cuStreamDestroy", "");
+      }
+      for (CUevent event : idleEvents.shut()) {
+        check(JCudaDriver.cuEventDestroy(event), "cuEventDestroy", "");
+      }
       kernels.unload();
       trim();
     } catch (RuntimeException e) {
@@ -309,6 +338,21 @@ public final class CudaDevice implements AutoCloseable {
         LOG.warn("Closing it failed: {}", e.getMessage());
       }
     }
+  }
+
+  /** Streams that are closed, for those opened next. */
+  IdleHandles<CudaStream.Handle> idleStreams() {
+    return idleStreams;
+  }
+
+  /** Events that are closed, for those recorded next. */
+  IdleHandles<CUevent> idleEvents() {
+    return idleEvents;
+  }
+
+  /** Greatest distance between the rows of one copy. */
+  long maxPitchBytes() {
+    return maxPitchBytes;
   }
 
   /** Called by each object that this device owns when it is made, and by {@link #forget}. */

@@ -10,15 +10,22 @@ import jcuda.driver.JCudaDriver;
  * it while streams wait for it is allowed.
  */
 public final class CudaEvent extends Owned {
-  private final CUevent handle = new CUevent();
+  private final CUevent handle;
 
   CudaEvent(CudaDevice device) {
     super(device);
+    CUevent idle = device.idleEvents().take();
+    handle = idle == null ? create(device) : idle;
+    device.register(this);
+  }
+
+  private static CUevent create(CudaDevice device) {
+    CUevent event = new CUevent();
     device.check(
-        JCudaDriver.cuEventCreate(handle, CUevent_flags.CU_EVENT_BLOCKING_SYNC),
+        JCudaDriver.cuEventCreate(event, CUevent_flags.CU_EVENT_BLOCKING_SYNC),
         "cuEventCreate",
         "");
-    device.register(this);
+    return event;
   }
 
   /** Waits until the work before the mark is done; the thread sleeps rather than spins. */
@@ -61,8 +68,11 @@ public final class CudaEvent extends Owned {
 
   @Override
   void release() {
-    device.enter();
-    device.check(JCudaDriver.cuEventDestroy(handle), "cuEventDestroy", "");
+    // A stream that waits for it has taken note of the mark, so the next may be recorded over it.
+    if (!device.idleEvents().offer(handle)) {
+      device.enter();
+      device.check(JCudaDriver.cuEventDestroy(handle), "cuEventDestroy", "");
+    }
   }
 
   @Override

@@ -11,12 +11,14 @@ public final class CudaFailure extends RuntimeException {
 
   private final String call;
   private final int code;
+  private final String codeName;
   private final boolean sticky;
 
-  private CudaFailure(String message, String call, int code, boolean sticky) {
+  private CudaFailure(String message, String call, int code, String codeName, boolean sticky) {
     super(message);
     this.call = call;
     this.code = code;
+    this.codeName = codeName;
     this.sticky = sticky;
   }
 
@@ -41,22 +43,49 @@ public final class CudaFailure extends RuntimeException {
           "; the fault may be from earlier asynchronous work, and every later call in this process"
               + " will fail on this device");
     }
-    return new CudaFailure(message.toString(), call, code, sticky);
+    return new CudaFailure(message.toString(), call, code, codeName(code), sticky);
   }
 
-  /** The driver call that reported it, such as {@code cuLaunchKernel}. */
+  /**
+   * The failure of a library's call on a device that is sound itself.
+   *
+   * @param call the library's call
+   * @param code its result, in the library's numbering
+   * @param codeName the library's name for it
+   * @param detail what was asked, or empty
+   * @param device what it ran on
+   */
+  static CudaFailure ofLibrary(
+      String call, int code, String codeName, String detail, String device) {
+    return new CudaFailure(
+        call
+            + " failed with "
+            + codeName
+            + " ("
+            + code
+            + ")"
+            + (detail.isEmpty() ? "" : " for " + detail)
+            + " on "
+            + device,
+        call,
+        code,
+        codeName,
+        false);
+  }
+
+  /** The call that reported it, such as {@code cuLaunchKernel} or {@code cublasGemmEx}. */
   public String call() {
     return call;
   }
 
-  /** CUDA's number for it. */
+  /** The driver's or the library's number for it. */
   public int code() {
     return code;
   }
 
-  /** CUDA's name for it, such as {@code CUDA_ERROR_ILLEGAL_ADDRESS}. */
+  /** Its name for it, such as {@code CUDA_ERROR_ILLEGAL_ADDRESS}. */
   public String codeName() {
-    return codeName(code);
+    return codeName;
   }
 
   /**

@@ -1,7 +1,11 @@
 package org.tilespark.kernels.device;
 
+import java.util.function.LongToIntFunction;
 import java.util.function.ToIntFunction;
+import jcuda.driver.CUDA_MEMCPY2D;
 import jcuda.driver.CUevent;
+import jcuda.driver.CUmemorytype;
+import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
@@ -17,7 +21,8 @@ public final class CudaStream extends Owned {
   /** What {@link #callIfOpen} returns for a closed stream; no CUDA code is negative. */
   static final int CLOSED = -1;
 
-  private final CUstream handle = new CUstream();
+  private final Handle made;
+  private final CUstream handle;
   // Guards handle and launchArea against close, and launchArea against other launches.
   private final Object lock = new Object();
   // The argument of one launch: the address of the struct, then the struct. The driver copies it
@@ -25,13 +30,29 @@ public final class CudaStream extends Owned {
   private final long launchArea;
   private boolean destroyed;
 
+  /** What outlives a stream that is closed, for the next one. */
+  record Handle(StreamHandle stream, long launchArea) {
+    static Handle create(CudaDevice device) {
+      StreamHandle stream = new StreamHandle();
+      device.check(
+          JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING),
+          "cuStreamCreate",
+          "");
+      return new Handle(stream, HostMemory.unsafe().allocateMemory(KernelModule.LAUNCH_AREA_BYTES));
+    }
+
+    int destroy() {
+      HostMemory.unsafe().freeMemory(launchArea);
+      return JCudaDriver.cuStreamDestroy(stream);
+    }
+  }
+
   CudaStream(CudaDevice device) {
     super(device);
-    device.check(
-        JCudaDriver.cuStreamCreate(handle, CUstream_flags.CU_STREAM_NON_BLOCKING),
-        "cuStreamCreate",
-        "");
-    launchArea = HostMemory.unsafe().allocateMemory(KernelModule.LAUNCH_AREA_BYTES);
+    Handle idle = device.idleStreams().take();
+    made = idle == null ? Handle.create(device) : idle;
+    handle = made.stream();
+    launchArea = made.launchArea();
     device.register(this);
   }
 
@@ -86,6 +107,121 @@ public final class CudaStream extends Owned {
                     new HostPointer(to.offset()), new DevicePointer(address), to.bytes(), stream)),
         "cuMemcpyDtoHAsync",
         to.bytes() + " bytes");
+  }
+
+  /**
+   * Queues a copy of rows that lie apart in host memory to where they lie back to back on the
+   * device.
+   *
+   * @param from memory outside the heap, from the first row's first byte to the last row's last;
+   *     borrowed until the copy is done, pinned for full speed
+   * @param pitchBytes from one row's first byte to the next one's; ignored for a single row
+   * @param rowBytes length of each row
+   * @param rows 1 or more
+   * @param to borrowed until the copy is done
+   * @param toOffset first byte written
+   * @throws IllegalArgumentException if {@code from} is on the heap or has another length, or rows
+   *     overlap
+   * @throws IndexOutOfBoundsException if they do not fit
+   */
+  public void uploadRows(
+      HostMemory from, long pitchBytes, long rowBytes, long rows, DeviceBuffer to, long toOffset) {
+    requireRows(from, pitchBytes, rowBytes, rows);
+    if (rows == 1 || pitchBytes > device.maxPitchBytes()) {
+      for (long row = 0; row < rows; row++) {
+        upload(from.slice(row * pitchBytes, rowBytes), to, toOffset + row * rowBytes);
+      }
+      return;
+    }
+    CUDA_MEMCPY2D copy = copyOfRows(rowBytes, rows);
+    copy.srcMemoryType = CUmemorytype.CU_MEMORYTYPE_HOST;
+    copy.srcHost = new HostPointer(from.offset());
+    copy.srcPitch = pitchBytes;
+    copy.dstMemoryType = CUmemorytype.CU_MEMORYTYPE_DEVICE;
+    copy.dstDevice = new DevicePointer(to.address(device, toOffset, rows * rowBytes));
+    copy.dstPitch = rowBytes;
+    copyRows(copy);
+  }
+
+  /**
+   * Queues a copy of rows that lie back to back on the device to where they lie apart in host
+   * memory; what lies between them there is left alone. Parameters as in {@link #uploadRows}.
+   *
+   * @param from borrowed until the copy is done
+   * @param fromOffset first byte read
+   * @param to memory outside the heap, from the first row's first byte to the last row's last;
+   *     borrowed until the copy is done, pinned for full speed
+   * @throws IllegalArgumentException if {@code to} is on the heap or has another length, or rows
+   *     overlap
+   * @throws IndexOutOfBoundsException if {@code from} is too short
+   */
+  public void downloadRows(
+      DeviceBuffer from,
+      long fromOffset,
+      HostMemory to,
+      long pitchBytes,
+      long rowBytes,
+      long rows) {
+    requireRows(to, pitchBytes, rowBytes, rows);
+    if (rows == 1 || pitchBytes > device.maxPitchBytes()) {
+      for (long row = 0; row < rows; row++) {
+        download(from, fromOffset + row * rowBytes, to.slice(row * pitchBytes, rowBytes));
+      }
+      return;
+    }
+    CUDA_MEMCPY2D copy = copyOfRows(rowBytes, rows);
+    copy.srcMemoryType = CUmemorytype.CU_MEMORYTYPE_DEVICE;
+    copy.srcDevice = new DevicePointer(from.address(device, fromOffset, rows * rowBytes));
+    copy.srcPitch = rowBytes;
+    copy.dstMemoryType = CUmemorytype.CU_MEMORYTYPE_HOST;
+    copy.dstHost = new HostPointer(to.offset());
+    copy.dstPitch = pitchBytes;
+    copyRows(copy);
+  }
+
+  private static CUDA_MEMCPY2D copyOfRows(long rowBytes, long rows) {
+    CUDA_MEMCPY2D copy = new CUDA_MEMCPY2D();
+    copy.srcHost = new HostPointer(0);
+    copy.srcDevice = new DevicePointer();
+    copy.dstHost = new HostPointer(0);
+    copy.dstDevice = new DevicePointer();
+    copy.WidthInBytes = rowBytes;
+    copy.Height = rows;
+    return copy;
+  }
+
+  private void copyRows(CUDA_MEMCPY2D copy) {
+    device.enter();
+    device.check(
+        call(stream -> JCudaDriver.cuMemcpy2DAsync(copy, stream)),
+        "cuMemcpy2DAsync",
+        copy.Height + " rows of " + copy.WidthInBytes + " bytes");
+  }
+
+  private static void requireRows(HostMemory host, long pitchBytes, long rowBytes, long rows) {
+    requireOffHeap(host);
+    if (rowBytes < 1 || rows < 1 || (rows > 1 && pitchBytes < rowBytes)) {
+      throw new IllegalArgumentException(
+          rows
+              + " rows of "
+              + rowBytes
+              + " bytes with a pitch of "
+              + pitchBytes
+              + "; expected rows that hold something and do not overlap");
+    }
+    long span = Math.addExact(Math.multiplyExact(rows - 1, pitchBytes), rowBytes);
+    if (host.bytes() != span) {
+      throw new IllegalArgumentException(
+          rows
+              + " rows of "
+              + rowBytes
+              + " bytes with a pitch of "
+              + pitchBytes
+              + " span "
+              + span
+              + " bytes, the host memory has "
+              + host.bytes());
+    }
   }
 
   /**
@@ -173,6 +309,11 @@ public final class CudaStream extends Owned {
     }
   }
 
+  /** Makes one call of a library that takes this stream as a number. */
+  int callByAddress(LongToIntFunction call) {
+    return call(stream -> call.applyAsInt(made.stream().address()));
+  }
+
   /** Makes one driver call that takes this stream. */
   int call(ToIntFunction<CUstream> call) {
     int code = callIfOpen(call);
@@ -193,11 +334,12 @@ public final class CudaStream extends Owned {
   void release() {
     device.enter();
     int waited = JCudaDriver.cuStreamSynchronize(handle);
-    int code;
+    int code = CUresult.CUDA_SUCCESS;
     synchronized (lock) {
       destroyed = true;
-      code = JCudaDriver.cuStreamDestroy(handle);
-      HostMemory.unsafe().freeMemory(launchArea);
+      if (waited != CUresult.CUDA_SUCCESS || !device.idleStreams().offer(made)) {
+        code = made.destroy();
+      }
     }
     device.check(waited, "cuStreamSynchronize", "");
     device.check(code, "cuStreamDestroy", "");

@@ -1,12 +1,17 @@
 package org.tilespark.kernels.device;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.Transposer;
+import org.tilespark.kernels.plan.MixedLaunch;
+import org.tilespark.kernels.plan.PlacedPlan;
 import org.tilespark.kernels.plan.PlanCache;
 import org.tilespark.kernels.plan.PlanDecision;
 import org.tilespark.kernels.plan.TransposePlan;
 import org.tilespark.kernels.plan.TransposePlanner;
 import org.tilespark.kernels.plan.TransposeProblem;
+import org.tilespark.kernels.tune.Autotuner;
 
 /**
  * The device twin of {@link org.tilespark.kernels.HostTransposer}: runs plans on a {@link
@@ -24,12 +29,23 @@ public final class DeviceTransposer implements Transposer {
   private static final long KEPT_STAGING_BYTES = 8 * STAGING_BYTES;
 
   private final CudaDevice device;
+  private final Autotuner tuner;
   private final PinnedPool staging;
   private final PlanCache<Key, PlanDecision> plans = new PlanCache<>(PLANS);
 
-  /** A transposer on {@code device}, which is borrowed and must stay open longer. */
+  /** A transposer on {@code device}, which is borrowed and must stay open longer; tunes nothing. */
   public DeviceTransposer(CudaDevice device) {
+    this(device, Autotuner.off(device.limits(), device.kernels().index()));
+  }
+
+  /**
+   * A transposer on {@code device}, which is borrowed and must stay open longer.
+   *
+   * @param tuner for this device: at the first problem of a class, several ways to do it are timed
+   */
+  public DeviceTransposer(CudaDevice device, Autotuner tuner) {
     this.device = device;
+    this.tuner = tuner;
     this.staging = device.newPinnedPool(KEPT_STAGING_BYTES);
   }
 
@@ -47,11 +63,16 @@ public final class DeviceTransposer implements Transposer {
         new Key(problem, alignmentBytes),
         key ->
             TransposePlanner.plan(
-                key.problem(), key.alignmentBytes(), device.limits(), device.kernels().index()));
+                key.problem(),
+                key.alignmentBytes(),
+                device.limits(),
+                device.kernels().index(),
+                tuner.table()));
   }
 
   /**
-   * Queues the transpose of memory on the device; returns before it is done.
+   * Queues the transpose of memory on the device; returns before it is done, but for the first
+   * problem of a class that is to be tuned.
    *
    * @param problem what is asked
    * @param in borrowed until the work is done
@@ -73,10 +94,41 @@ public final class DeviceTransposer implements Transposer {
       CudaStream stream) {
     check(problem, in, inOffset, out, outOffset);
     if (problem.bytes() > 0) {
-      // Buffers begin at multiples of 256, so only the offsets limit the width of an access.
-      long common = Long.lowestOneBit(inOffset | outOffset | TransposePlanner.MAX_ALIGNMENT);
-      run(plan(problem, (int) common).orElseThrow(), in, inOffset, out, outOffset, stream);
+      int alignment = alignment(inOffset, outOffset);
+      TransposePlan plan = plan(problem, alignment).orElseThrow();
+      if (tuner.isOpen(plan)) {
+        plan = tuned(plan, alignment, in, inOffset, out, outOffset, stream);
+      }
+      run(plan, in, inOffset, out, outOffset, stream);
     }
+  }
+
+  /** The plan after tuning. Every trial does what the problem asks, so trials spoil nothing. */
+  private TransposePlan tuned(
+      TransposePlan plan,
+      int alignmentBytes,
+      DeviceBuffer in,
+      long inOffset,
+      DeviceBuffer out,
+      long outOffset,
+      CudaStream stream) {
+    boolean known =
+        tuner.tune(
+            plan,
+            trial -> {
+              try (CudaEvent before = stream.record()) {
+                run(trial, in, inOffset, out, outOffset, stream);
+                try (CudaEvent after = stream.record()) {
+                  after.synchronize();
+                  return after.millisSince(before);
+                }
+              }
+            });
+    if (!known) {
+      return plan;
+    }
+    plans.clear();
+    return plan(plan.problem(), alignmentBytes).orElseThrow();
   }
 
   /**
@@ -95,6 +147,65 @@ public final class DeviceTransposer implements Transposer {
     if (plan.problem().bytes() > 0) {
       run(plan, in, inOffset, out, outOffset, stream);
     }
+  }
+
+  /**
+   * One of several transposes between two buffers.
+   *
+   * @param problem what is asked
+   * @param inOffset first byte of its input, a multiple of the element's width
+   * @param outOffset first byte of its output, a multiple of the element's width
+   */
+  public record Part(TransposeProblem problem, long inOffset, long outOffset) {}
+
+  /**
+   * Queues several transposes, of any sizes, in as few launches as can be; returns before they are
+   * done.
+   *
+   * @param parts what is asked; no output may overlap an input or another output
+   * @param in borrowed until the work is done
+   * @param out borrowed until the work is done
+   * @param stream where to queue it
+   * @throws IllegalArgumentException if an offset is no multiple of the width, or an input overlaps
+   *     its output
+   * @throws IndexOutOfBoundsException if a range does not fit its buffer
+   * @throws UnsupportedOperationException if the planner has no kernel for a problem
+   */
+  public void enqueueAll(List<Part> parts, DeviceBuffer in, DeviceBuffer out, CudaStream stream) {
+    if (parts.size() == 1) {
+      Part part = parts.get(0);
+      enqueue(part.problem(), in, part.inOffset(), out, part.outOffset(), stream);
+      return;
+    }
+    List<PlacedPlan> placed = new ArrayList<>();
+    for (Part part : parts) {
+      check(part.problem(), in, part.inOffset(), out, part.outOffset());
+      if (part.problem().bytes() > 0) {
+        placed.add(
+            new PlacedPlan(
+                plan(part.problem(), alignment(part.inOffset(), part.outOffset())).orElseThrow(),
+                part.inOffset(),
+                part.outOffset()));
+      }
+    }
+    device.enter();
+    KernelModule kernels = device.kernels();
+    for (MixedLaunch.Placed each : MixedLaunch.of(placed, device.limits(), kernels.index())) {
+      if (each.launch().isPresent()) {
+        kernels.launch(
+            each.launch().get(),
+            in.address(device, each.inOffset(), 0),
+            out.address(device, each.outOffset(), 0),
+            stream);
+      } else {
+        stream.copy(in, each.inOffset(), out, each.outOffset(), each.bytes());
+      }
+    }
+  }
+
+  /** Buffers begin at multiples of 256, so only the offsets limit the width of an access. */
+  private static int alignment(long inOffset, long outOffset) {
+    return (int) Long.lowestOneBit(inOffset | outOffset | TransposePlanner.MAX_ALIGNMENT);
   }
 
   private void check(
@@ -165,95 +276,12 @@ public final class DeviceTransposer implements Transposer {
         DeviceBuffer source = device.allocate(in.bytes(), stream);
         DeviceBuffer target = device.allocate(out.bytes(), stream)) {
       PinnedBuffer[] buffers = {first, second};
-      upload(in, source, stream, buffers);
+      RowTransfer.whole(in.bytes()).upload(in, source, stream, buffers);
       if (out.bytes() > problem.bytes()) { // what lies between its elements comes back as it was
-        upload(out, target, stream, buffers);
+        RowTransfer.whole(out.bytes()).upload(out, target, stream, buffers);
       }
       enqueue(problem, source, 0, target, 0, stream);
-      if (out.isOffHeap()) {
-        stream.download(target, 0, out);
-        stream.synchronize();
-      } else {
-        downloadStaged(target, out, stream, buffers);
-      }
-    }
-  }
-
-  private static void upload(
-      HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] buffers) {
-    if (in.isOffHeap()) {
-      stream.upload(in, to, 0);
-    } else {
-      uploadStaged(in, to, stream, buffers);
-    }
-  }
-
-  private static void uploadStaged(
-      HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] buffers) {
-    CudaEvent[] sent = new CudaEvent[buffers.length];
-    try {
-      long chunkBytes = buffers[0].bytes();
-      int turn = 0;
-      for (long start = 0; start < in.bytes(); start += chunkBytes) {
-        HostMemory chunk = in.slice(start, Math.min(chunkBytes, in.bytes() - start));
-        HostMemory buffer = buffers[turn].memory().slice(0, chunk.bytes());
-        awaitAndClose(sent, turn);
-        chunk.copyTo(buffer);
-        stream.upload(buffer, to, start);
-        sent[turn] = stream.record();
-        turn = 1 - turn;
-      }
-      awaitAndClose(sent, 0);
-      awaitAndClose(sent, 1);
-    } finally {
-      closeAll(sent);
-    }
-  }
-
-  private static void downloadStaged(
-      DeviceBuffer from, HostMemory out, CudaStream stream, PinnedBuffer[] buffers) {
-    CudaEvent[] arrived = new CudaEvent[buffers.length];
-    HostMemory[] targets = new HostMemory[buffers.length];
-    try {
-      long chunkBytes = buffers[0].bytes();
-      int turn = 0;
-      for (long start = 0; start < out.bytes(); start += chunkBytes) {
-        drain(arrived, targets, buffers, turn);
-        HostMemory chunk = out.slice(start, Math.min(chunkBytes, out.bytes() - start));
-        stream.download(from, start, buffers[turn].memory().slice(0, chunk.bytes()));
-        arrived[turn] = stream.record();
-        targets[turn] = chunk;
-        turn = 1 - turn;
-      }
-      drain(arrived, targets, buffers, turn);
-      drain(arrived, targets, buffers, 1 - turn);
-    } finally {
-      closeAll(arrived);
-    }
-  }
-
-  /** Waits for the download into buffer {@code turn}, if there is one, and copies it out. */
-  private static void drain(
-      CudaEvent[] arrived, HostMemory[] targets, PinnedBuffer[] buffers, int turn) {
-    if (arrived[turn] != null) {
-      awaitAndClose(arrived, turn);
-      buffers[turn].memory().slice(0, targets[turn].bytes()).copyTo(targets[turn]);
-    }
-  }
-
-  private static void awaitAndClose(CudaEvent[] events, int which) {
-    if (events[which] != null) {
-      events[which].synchronize();
-      events[which].close();
-      events[which] = null;
-    }
-  }
-
-  private static void closeAll(CudaEvent[] events) {
-    for (CudaEvent event : events) {
-      if (event != null) {
-        event.close();
-      }
+      RowTransfer.whole(out.bytes()).download(target, out, stream, buffers);
     }
   }
 

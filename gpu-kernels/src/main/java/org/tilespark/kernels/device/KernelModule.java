@@ -20,8 +20,8 @@ import sun.misc.Unsafe;
  * kernels is first launched. Safe for several threads.
  */
 public final class KernelModule {
-  /** Address of the struct, the two pointers, and the longest struct of any kernel. */
-  static final int LAUNCH_AREA_BYTES = 512;
+  /** Address of the struct, and the longest struct of any kernel with its pointers. */
+  static final int LAUNCH_AREA_BYTES = 16 << 10;
 
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
@@ -55,9 +55,18 @@ public final class KernelModule {
    * @param stream where to queue it
    */
   void launch(KernelLaunch launch, long in, long out, CudaStream stream) {
+    launch(launch, new long[] {in, out}, stream);
+  }
+
+  /**
+   * The same for a kernel of another count of pointers.
+   *
+   * @param pointers device addresses, the first fields of the kernel's struct
+   */
+  void launch(KernelLaunch launch, long[] pointers, CudaStream stream) {
     CUfunction function = function(launch.kernel());
     long[] words = launch.words();
-    if (Long.BYTES * (3 + words.length) > LAUNCH_AREA_BYTES) {
+    if (Long.BYTES * (1 + pointers.length + words.length) > LAUNCH_AREA_BYTES) {
       throw new IllegalArgumentException("Argument struct too long: " + launch);
     }
     LaunchConfig config = launch.config();
@@ -66,10 +75,14 @@ public final class KernelModule {
             (handle, area) -> {
               long struct = area + Long.BYTES;
               UNSAFE.putAddress(area, struct);
-              UNSAFE.putLong(struct, in);
-              UNSAFE.putLong(struct + Long.BYTES, out);
-              for (int i = 0; i < words.length; i++) {
-                UNSAFE.putLong(struct + (2L + i) * Long.BYTES, words[i]);
+              long field = struct;
+              for (long pointer : pointers) {
+                UNSAFE.putLong(field, pointer);
+                field += Long.BYTES;
+              }
+              for (long word : words) {
+                UNSAFE.putLong(field, word);
+                field += Long.BYTES;
               }
               return JCudaDriver.cuLaunchKernel(
                   function,

@@ -8,8 +8,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.Arrays;
+import java.util.Optional;
 import jcuda.LibUtils;
 import jcuda.driver.JCudaDriver;
+import org.tilespark.kernels.OwnFiles;
 
 /**
  * Loads JCuda's native library without a race.
@@ -17,9 +20,9 @@ import jcuda.driver.JCudaDriver;
  * <p>JCuda's {@code LibUtils} unpacks its library to one fixed name in {@code java.io.tmpdir}
  * unless a file of that name is there, then loads it. Two processes that start together then load
  * half a file, and a file that somebody else left there is trusted. Here every process, and every
- * class loader in it, unpacks into a directory of its own (mode 0700, a fresh random name), loads
- * the library from it, lets {@code LibUtils} find it there, and deletes it: a loaded library stays
- * mapped without its file.
+ * class loader in it, unpacks into a directory of its own (mode 0700, a fresh random name),
+ * verifies what is there, loads the library from it, lets {@code LibUtils} find it there, and
+ * deletes it: a loaded library stays mapped without its file.
  *
  * <p>JNA, which binds the few calls that JCuda lacks, unpacks under random names, but below the
  * user's home, which an executor may not have; it is given the same directory unless {@code
@@ -40,7 +43,7 @@ final class NativeLibraries {
    * Loads the driver binding; after the first success calls are free.
    *
    * @throws UnsatisfiedLinkError if the library, or {@code libcuda.so.1} which it needs, is missing
-   * @throws IOException if there is no place to unpack to
+   * @throws IOException if there is no place to unpack to, or others could change what is there
    */
   static void load() throws IOException {
     // One lock that every class loader's copy of this class agrees on.
@@ -50,6 +53,7 @@ final class NativeLibraries {
       }
       Path directory = unpack(Path.of(System.getProperty(TMPDIR)));
       try {
+        verify(directory);
         // Without a driver this is what fails, before JCuda's class is marked as broken.
         System.load(directory.resolve(fileName()).toString());
         // Makes File.createTempFile read the property now rather than while it is ours.
@@ -101,6 +105,28 @@ final class NativeLibraries {
     } catch (IOException e) {
       remove(directory);
       throw e;
+    }
+  }
+
+  /**
+   * Checks that what will be loaded is what the jar holds, and that no other user can change it.
+   *
+   * @param directory that {@link #unpack} made
+   * @throws IOException if it is not, or one can
+   */
+  static void verify(Path directory) throws IOException {
+    Path library = directory.resolve(fileName());
+    Optional<String> objection = OwnFiles.objectionToParent(directory.getParent());
+    objection = objection.isPresent() ? objection : OwnFiles.objectionToDirectory(directory);
+    objection = objection.isPresent() ? objection : OwnFiles.objectionToFile(library);
+    if (objection.isPresent()) {
+      throw new IOException("Native libraries are not loaded from there: " + objection.get());
+    }
+    try (InputStream expected = LibUtils.class.getResourceAsStream("/lib/" + fileName())) {
+      if (expected == null
+          || !Arrays.equals(expected.readAllBytes(), Files.readAllBytes(library))) {
+        throw new IOException(library + " is not what the jar holds; it was not loaded");
+      }
     }
   }
 

@@ -1,25 +1,51 @@
 package org.tilespark.kernels.device;
 
-import java.util.List;
-import java.util.OptionalLong;
-import java.util.concurrent.atomic.AtomicLong;
-import org.tilespark.kernels.FreeList;
+import org.tilespark.kernels.ResourceException;
+import org.tilespark.kernels.SlabPool;
 
 /**
- * Page-locked host memory, kept for reuse since pinning is slow. Buffers come in the size classes
- * of {@link FreeList}.
+ * Page-locked host memory, pinned in slabs and kept for reuse since pinning is slow: the driver
+ * maps every page. Buffers are carved out of the slabs; in the steady state nothing is pinned.
  *
  * <p>Safe for several threads. Whoever made the pool closes it; buffers still taken then are freed
  * when they are closed.
  */
 public final class PinnedPool extends Owned {
-  private final FreeList free;
-  private final AtomicLong liveBytes = new AtomicLong();
+  /** Size of a slab, of pools that keep many of them; a fraction of a second to pin. */
+  private static final long SLAB_BYTES = 256L << 20;
+
+  private final SlabPool slabs;
 
   PinnedPool(CudaDevice device, long maxBytes) {
     super(device);
-    this.free = new FreeList(maxBytes);
+    this.slabs = new SlabPool(maxBytes, SLAB_BYTES, new Pinned());
     device.register(this);
+  }
+
+  /** Pins and unpins. */
+  private final class Pinned implements SlabPool.Memory {
+    @Override
+    public long make(long bytes) {
+      return device.pin(bytes);
+    }
+
+    @Override
+    public void free(long address, long bytes) {
+      device.unpin(address, bytes);
+    }
+
+    @Override
+    public RuntimeException exhausted(ResourceException refusal, long bytes, long freedBytes) {
+      return new DeviceOutOfMemoryException(
+          refusal.getMessage()
+              + "; the pool had freed the "
+              + freedBytes
+              + " bytes it kept, "
+              + liveBytes()
+              + " bytes are handed out",
+          bytes,
+          -1);
+    }
   }
 
   /**
@@ -34,68 +60,34 @@ public final class PinnedPool extends Owned {
       throw new IllegalArgumentException(
           "Pinned buffer of " + bytes + " bytes; expected 0 or more");
     }
-    long classBytes = FreeList.sizeClass(bytes);
-    OptionalLong kept = free.take(classBytes);
-    long address = kept.isPresent() ? kept.getAsLong() : pin(classBytes);
-    liveBytes.addAndGet(classBytes);
-    return new PinnedBuffer(device, this, address, bytes);
+    return new PinnedBuffer(device, this, bytes == 0 ? 0 : slabs.take(bytes), bytes);
   }
 
-  /** Bytes handed out and not returned, in whole size classes. */
+  /** Bytes handed out and not returned, in whole pages. */
   public long liveBytes() {
-    return liveBytes.get();
+    return slabs.liveBytes();
   }
 
   /** Bytes kept for the next request. */
   public long cachedBytes() {
-    return free.cachedBytes();
+    return slabs.freeBytes();
   }
 
-  /** Frees what is kept unused. */
+  /** Frees the slabs of which nothing is handed out. */
   public void trim() {
-    unpin(free.drain());
-  }
-
-  private long pin(long classBytes) {
-    try {
-      return device.pin(classBytes);
-    } catch (DeviceOutOfMemoryException e) {
-      long freed = cachedBytes();
-      trim();
-      try {
-        return device.pin(classBytes);
-      } catch (DeviceOutOfMemoryException again) {
-        throw new DeviceOutOfMemoryException(
-            again.getMessage()
-                + "; the pool had freed the "
-                + freed
-                + " bytes it kept, "
-                + liveBytes()
-                + " bytes are handed out",
-            classBytes,
-            -1);
-      }
-    }
+    slabs.trim();
   }
 
   /** Called by a buffer's close. */
   void giveBack(long address, long bytes) {
-    long classBytes = FreeList.sizeClass(bytes);
-    liveBytes.addAndGet(-classBytes);
-    if (!free.offer(address, classBytes)) {
-      device.unpin(address, classBytes);
-    }
-  }
-
-  private void unpin(List<FreeList.Block> blocks) {
-    for (FreeList.Block block : blocks) {
-      device.unpin(block.address(), block.classBytes());
+    if (bytes > 0) {
+      slabs.giveBack(address, bytes);
     }
   }
 
   @Override
   void release() {
-    unpin(free.shut());
+    slabs.shut();
   }
 
   @Override

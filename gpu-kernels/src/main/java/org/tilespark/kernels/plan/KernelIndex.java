@@ -3,9 +3,12 @@ package org.tilespark.kernels.plan;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,14 +23,14 @@ import java.util.regex.Pattern;
  * derives from what the compiler made. Tile shapes are part of a kernel's name, so the launch and
  * the kernel cannot disagree. Immutable.
  *
- * <p>The resource is text, one item a line: {@code nvcc VERSION}, {@code fatbin SOURCE BYTES},
+ * <p>The resource is text, one item a line: {@code nvcc VERSION}, {@code fatbin SOURCE BYTES HASH},
  * {@code kernel SOURCE NAME ARCH [registers=N] [sharedBytes=N] [spillBytes=N]}. {@code ARCH} is
  * {@code sm_NN}, {@code sm_NNa} (machine code) or {@code compute_NN} (PTX). Empty lines and lines
  * that begin with {@code #} say nothing.
  */
 public final class KernelIndex {
   /** The index of a jar that was built without nvcc. */
-  public static final KernelIndex EMPTY = new KernelIndex("", Map.of());
+  public static final KernelIndex EMPTY = new KernelIndex("", Map.of(), "");
 
   /** Where the build puts the resource, beside the fatbins. */
   public static final String RESOURCE = "/org/tilespark/kernels/device/kernels.index";
@@ -38,10 +41,12 @@ public final class KernelIndex {
 
   private final String compiler;
   private final Map<String, Kernel> kernels;
+  private final String hash;
 
-  private KernelIndex(String compiler, Map<String, Kernel> kernels) {
+  private KernelIndex(String compiler, Map<String, Kernel> kernels, String hash) {
     this.compiler = compiler;
     this.kernels = kernels;
+    this.hash = hash;
   }
 
   /**
@@ -122,7 +127,7 @@ public final class KernelIndex {
         }
       }
     }
-    return new KernelIndex(compiler, Collections.unmodifiableMap(kernels));
+    return new KernelIndex(compiler, Collections.unmodifiableMap(kernels), sha256(text));
   }
 
   private static void add(Map<String, Kernel> kernels, String[] words, int number, String line) {
@@ -160,6 +165,14 @@ public final class KernelIndex {
   /** The compiler that made them, such as {@code nvcc 13.0.88}; empty if there are none. */
   public String compiler() {
     return compiler;
+  }
+
+  /**
+   * Stands for all the kernels: other sources, options or architectures give another; empty if
+   * there are no kernels.
+   */
+  public String hash() {
+    return hash;
   }
 
   /** All kernels, in the order of the resource. */
@@ -210,6 +223,16 @@ public final class KernelIndex {
       return archMajor == major && archMinor <= minor;
     }
     return archMajor < major || (archMajor == major && archMinor <= minor);
+  }
+
+  private static String sha256(String text) {
+    try {
+      byte[] digest =
+          MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(digest);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("Every Java platform has SHA-256", e);
+    }
   }
 
   private static void requireWords(String[] words, int atLeast, int number, String line) {

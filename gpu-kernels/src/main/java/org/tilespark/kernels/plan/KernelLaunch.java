@@ -4,10 +4,10 @@ import java.util.Arrays;
 import java.util.Objects;
 
 /**
- * One kernel launch, ready to run but for its two pointers.
+ * One kernel launch, ready to run but for its pointers.
  *
- * <p>Every kernel takes one struct of 64-bit fields by value: the input pointer, the output
- * pointer, then {@link #words()}. Immutable.
+ * <p>Every kernel takes one struct of 64-bit fields by value: the pointers, inputs first (one input
+ * and one output for what only moves data), then {@link #words()}. Immutable.
  */
 public final class KernelLaunch {
   private final String kernel;
@@ -19,7 +19,7 @@ public final class KernelLaunch {
    *
    * @param kernel entry point, such as {@code transpose_vector_w4_64x64x256}
    * @param config launch shape
-   * @param words the struct's fields after the two pointers; copied
+   * @param words the struct's fields after the pointers; copied
    */
   public KernelLaunch(String kernel, LaunchConfig config, long... words) {
     this.kernel = Objects.requireNonNull(kernel, "kernel");
@@ -37,7 +37,7 @@ public final class KernelLaunch {
     return config;
   }
 
-  /** The struct's fields after the two pointers; a copy. */
+  /** The struct's fields after the pointers; a copy. */
   public long[] words() {
     return words.clone();
   }

@@ -112,6 +112,24 @@ public record Move(int elementBytes, List<Axis> axes) {
     return new Move(Math.toIntExact(elementBytes * extent), rest);
   }
 
+  /**
+   * The same move in units of {@code bytes}, a multiple of the element's width that divides all
+   * strides but 1 and the extent of the axis that is contiguous on both sides, which there must be.
+   */
+  public Move inUnits(int bytes) {
+    int elements = bytes / elementBytes;
+    int run = runAxis();
+    List<Axis> units = new ArrayList<>();
+    for (int i = 0; i < axes.size(); i++) {
+      Axis axis = axes.get(i);
+      units.add(
+          i == run
+              ? new Axis(axis.extent() / elements, 1, 1)
+              : new Axis(axis.extent(), axis.inStride() / elements, axis.outStride() / elements));
+    }
+    return new Move(bytes, units);
+  }
+
   /** True if {@code axis} may become part of the element: all strides are multiples of it. */
   public boolean absorbs(int axis) {
     long extent = axes.get(axis).extent();

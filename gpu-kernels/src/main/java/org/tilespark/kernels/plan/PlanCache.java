@@ -51,6 +51,13 @@ public final class PlanCache<K, V> {
     return planned;
   }
 
+  /** Forgets everything: what was decided on is no longer true. */
+  public void clear() {
+    synchronized (entries) {
+      entries.clear();
+    }
+  }
+
   /** Count of decisions held. */
   public int size() {
     synchronized (entries) {

@@ -124,6 +124,37 @@ public sealed interface TransposeStrategy {
     }
   }
 
+  /** Two-dimensional transposes cut into tiles, one for each thread block. */
+  sealed interface Tiled extends TransposeStrategy permits Vector, Shifted {
+    /** What is transposed. */
+    MatrixBatch matrices();
+
+    /** The kernel that runs it. */
+    KernelIndex.Kernel kernel();
+
+    /** Which tiles neighbouring thread blocks take. */
+    TileOrder order();
+
+    /** The same by another kernel of its width. */
+    Tiled with(KernelIndex.Kernel other);
+
+    /** Tiles along the rows. */
+    long rowTiles();
+
+    /** The family of the kernels that could run it. */
+    String family();
+
+    /** Tiles along the columns. */
+    default long colTiles() {
+      return ceilDiv(matrices().cols(), kernel().shape().cols());
+    }
+
+    @Override
+    default Optional<KernelLaunch> launch(DeviceLimits limits) {
+      return launchTiles(matrices(), rowTiles(), colTiles(), order(), kernel(), limits);
+    }
+  }
+
   /**
    * Transposes in 16-byte accesses on both sides: pointers, strides and extents are multiples of 16
    * bytes.
@@ -131,26 +162,45 @@ public sealed interface TransposeStrategy {
    * @param matrices what is transposed
    * @param kernel the kernel that runs it; one without masks if the extents are multiples of its
    *     tile
+   * @param order which tiles neighbouring thread blocks take
    */
-  record Vector(MatrixBatch matrices, KernelIndex.Kernel kernel) implements TransposeStrategy {
+  record Vector(MatrixBatch matrices, KernelIndex.Kernel kernel, TileOrder order) implements Tiled {
+    /** The family of its kernels; those without masks have {@code _exact} behind it. */
+    static final String FAMILY = "transpose_vector";
+
     /** Checks the count of outer axes. */
     public Vector {
       checkOuter(matrices.outer());
     }
 
+    /** The strategy with the kernel that has no masks, if there is one and it needs none. */
+    static Vector of(
+        MatrixBatch matrices, KernelIndex.Kernel masked, TileOrder order, KernelIndex index) {
+      boolean full =
+          matrices.rows() % masked.shape().rows() == 0
+              && matrices.cols() % masked.shape().cols() == 0;
+      String exact = masked.name().replace(FAMILY + "_w", FAMILY + "_exact_w");
+      return new Vector(matrices, full ? index.find(exact).orElse(masked) : masked, order);
+    }
+
     @Override
-    public Optional<KernelLaunch> launch(DeviceLimits limits) {
-      return launchTiles(
-          matrices,
-          ceilDiv(matrices.rows(), kernel.shape().rows()),
-          ceilDiv(matrices.cols(), kernel.shape().cols()),
-          kernel,
-          limits);
+    public Vector with(KernelIndex.Kernel other) {
+      return new Vector(matrices, other, order);
+    }
+
+    @Override
+    public long rowTiles() {
+      return ceilDiv(matrices.rows(), kernel.shape().rows());
+    }
+
+    @Override
+    public String family() {
+      return FAMILY;
     }
 
     @Override
     public String describe() {
-      return "Vector " + matrices + " by " + kernel.name();
+      return "Vector " + matrices + " by " + kernel.name() + " " + order;
     }
   }
 
@@ -159,8 +209,13 @@ public sealed interface TransposeStrategy {
    *
    * @param matrices what is transposed
    * @param kernel the kernel that runs it
+   * @param order which tiles neighbouring thread blocks take
    */
-  record Shifted(MatrixBatch matrices, KernelIndex.Kernel kernel) implements TransposeStrategy {
+  record Shifted(MatrixBatch matrices, KernelIndex.Kernel kernel, TileOrder order)
+      implements Tiled {
+    /** The family of its kernels. */
+    static final String FAMILY = "transpose_shifted";
+
     /** Tiles end at multiples of this many bytes of the output; {@code SHIFT} in the kernel. */
     static final int SHIFT_BYTES = 32;
 
@@ -170,19 +225,24 @@ public sealed interface TransposeStrategy {
     }
 
     @Override
-    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+    public Shifted with(KernelIndex.Kernel other) {
+      return new Shifted(matrices, other, order);
+    }
+
+    @Override
+    public long rowTiles() {
       long most = SHIFT_BYTES / matrices.elementBytes() - 1L; // elements a row lies further on
-      return launchTiles(
-          matrices,
-          ceilDiv(Math.addExact(matrices.rows(), most), kernel.shape().rows()),
-          ceilDiv(matrices.cols(), kernel.shape().cols()),
-          kernel,
-          limits);
+      return ceilDiv(Math.addExact(matrices.rows(), most), kernel.shape().rows());
+    }
+
+    @Override
+    public String family() {
+      return FAMILY;
     }
 
     @Override
     public String describe() {
-      return "Shifted " + matrices + " by " + kernel.name();
+      return "Shifted " + matrices + " by " + kernel.name() + " " + order;
     }
   }
 
@@ -197,6 +257,9 @@ public sealed interface TransposeStrategy {
       implements TransposeStrategy {
     /** The longest narrow extent. */
     static final int MOST = 31;
+
+    /** What the families of kernels for sides that begin at any address have behind their name. */
+    static final String SHIFTED = "_shifted";
 
     /** Bytes of a piece at most; {@code STAGE_BYTES} in transpose_narrow.cu. */
     static final int STAGE_BYTES = 16384;
@@ -213,7 +276,12 @@ public sealed interface TransposeStrategy {
       long stride = split ? matrices.outRowStride() : matrices.inRowStride();
       long most = STAGE_BYTES / (narrow * matrices.elementBytes());
       long length = Long.highestOneBit(most);
-      long pieces = ceilDiv(count, length);
+      // Vectors begin up to so many elements before the first.
+      long before =
+          split && kernel.family().endsWith(SHIFTED)
+              ? VECTOR_BYTES / matrices.elementBytes() - 1L
+              : 0;
+      long pieces = ceilDiv(Math.addExact(count, before), length);
       long all = Math.multiplyExact(pieces, matrices.count());
       List<Long> words =
           new ArrayList<>(
@@ -230,6 +298,29 @@ public sealed interface TransposeStrategy {
     @Override
     public String describe() {
       return "Narrow " + matrices + " by " + kernel.name();
+    }
+  }
+
+  /**
+   * Permutations with short extents or runs, in boxes that hold many of them.
+   *
+   * @param box what a thread block stages
+   * @param kernel the kernel that runs it
+   */
+  record Packed(PackedBox box, KernelIndex.Kernel kernel) implements TransposeStrategy {
+    @Override
+    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+      return Optional.of(
+          new KernelLaunch(
+              kernel.name(),
+              LaunchConfig.forPieces(
+                  box.boxes(), kernel.shape().threads(), box.sharedBytes(), limits),
+              box.words()));
+    }
+
+    @Override
+    public String describe() {
+      return "Packed boxes of " + box + " by " + kernel.name();
     }
   }
 
@@ -271,11 +362,11 @@ public sealed interface TransposeStrategy {
       long rowTiles = ceilDiv(matrices.rows(), kernel.shape().rows());
       long colTiles = ceilDiv(matrices.cols(), kernel.shape().cols());
       if (!kernel.family().equals(SLICES)) {
-        return launchTiles(matrices, rowTiles, colTiles, kernel, limits);
+        return launchTiles(matrices, rowTiles, colTiles, TileOrder.of(matrices), kernel, limits);
       }
       long[] packing = packing(matrices.count());
       long blocks = Math.multiplyExact(packing[0] * rowTiles, packing[1] * colTiles);
-      long[] words = matrices.tileWords(rowTiles, colTiles);
+      long[] words = matrices.tileWords(rowTiles, colTiles, TileOrder.of(matrices));
       words[MatrixBatch.TILES_WORD] = blocks;
       words[MatrixBatch.COLS_FIRST_WORD] = packing[1];
       return Optional.of(
@@ -295,6 +386,7 @@ public sealed interface TransposeStrategy {
       MatrixBatch matrices,
       long rowTiles,
       long colTiles,
+      TileOrder order,
       KernelIndex.Kernel kernel,
       DeviceLimits limits) {
     return Optional.of(
@@ -302,7 +394,7 @@ public sealed interface TransposeStrategy {
             kernel.name(),
             LaunchConfig.forPieces(
                 matrices.tiles(rowTiles, colTiles), kernel.shape().threads(), 0, limits),
-            matrices.tileWords(rowTiles, colTiles)));
+            matrices.tileWords(rowTiles, colTiles, order)));
   }
 
   private static long volume(long inner, List<Axis> outer) {
@@ -322,11 +414,25 @@ public sealed interface TransposeStrategy {
 
   /** The outer axes, innermost last, padded in front with axes of extent 1. */
   static void addOuter(List<Long> words, List<Axis> outer) {
+    long[] axes = new long[3 * MAX_OUTER];
+    putOuter(axes, 0, outer);
+    for (long word : axes) {
+      words.add(word);
+    }
+  }
+
+  /** The same into {@code words} from {@code at} on. */
+  static void putOuter(long[] words, int at, List<Axis> outer) {
+    int next = at;
     for (int i = outer.size(); i < MAX_OUTER; i++) {
-      words.addAll(List.of(1L, 0L, 0L));
+      words[next] = 1;
+      next += 3;
     }
     for (Axis axis : outer) {
-      words.addAll(List.of(axis.extent(), axis.inStride(), axis.outStride()));
+      words[next] = axis.extent();
+      words[next + 1] = axis.inStride();
+      words[next + 2] = axis.outStride();
+      next += 3;
     }
   }
 

@@ -85,6 +85,54 @@ class CudaDeviceIT {
   }
 
   @Test
+  void rowsThatLieApartOnTheHostLieTogetherOnTheDevice() {
+    int rowBytes = 37;
+    int rows = 1000;
+    int pitch = 53;
+    int span = (rows - 1) * pitch + rowBytes;
+    byte[] in = new byte[span];
+    new SplittableRandom(4).nextBytes(in);
+    byte[] together = new byte[rows * rowBytes];
+    byte[] apart = new byte[span];
+    java.util.Arrays.fill(apart, (byte) 0x55); // what lies between rows stays
+    for (int row = 0; row < rows; row++) {
+      System.arraycopy(in, row * pitch, together, row * rowBytes, rowBytes);
+      System.arraycopy(in, row * pitch, apart, row * pitch, rowBytes);
+    }
+    byte[] found = new byte[rows * rowBytes];
+    byte[] back = new byte[span];
+    try (PinnedBuffer pinned = device.allocatePinned(span);
+        CudaStream stream = device.newStream();
+        DeviceBuffer buffer = device.allocate(rows * rowBytes + 5, stream)) {
+      HostMemory.ofArray(in).copyTo(pinned.memory());
+      stream.uploadRows(pinned.memory(), pitch, rowBytes, rows, buffer, 5);
+      stream.synchronize();
+      HostMemory dense = pinned.memory().slice(0, found.length);
+      stream.download(buffer, 5, dense);
+      stream.synchronize();
+      dense.copyTo(HostMemory.ofArray(found));
+      pinned.memory().fill((byte) 0x55);
+      stream.downloadRows(buffer, 5, pinned.memory(), pitch, rowBytes, rows);
+      stream.synchronize();
+      pinned.memory().copyTo(HostMemory.ofArray(back));
+      HostMemory oneRow = pinned.memory().slice(0, rowBytes);
+      stream.uploadRows(oneRow, 0, rowBytes, 1, buffer, 0);
+      stream.downloadRows(buffer, 0, oneRow, 0, rowBytes, 1);
+      assertThrows(
+          IllegalArgumentException.class,
+          () -> stream.uploadRows(pinned.memory(), rowBytes - 1, rowBytes, rows, buffer, 0));
+      assertThrows(
+          IllegalArgumentException.class,
+          () -> stream.downloadRows(buffer, 0, pinned.memory(), pitch, rowBytes, rows - 1));
+      assertThrows(
+          IndexOutOfBoundsException.class,
+          () -> stream.uploadRows(pinned.memory(), pitch, rowBytes, rows, buffer, 6));
+    }
+    assertArrayEquals(together, found);
+    assertArrayEquals(apart, back);
+  }
+
+  @Test
   void heapMemoryAndRangesThatDoNotFitAreRefused() {
     try (CudaStream stream = device.newStream();
         PinnedBuffer pinned = device.allocatePinned(100);

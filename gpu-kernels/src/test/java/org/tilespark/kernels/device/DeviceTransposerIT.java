@@ -5,9 +5,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -16,6 +21,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.kernels.HostMemory;
@@ -26,9 +32,13 @@ import org.tilespark.kernels.TransposerContract;
 import org.tilespark.kernels.plan.KernelIndex;
 import org.tilespark.kernels.plan.MatrixBatch;
 import org.tilespark.kernels.plan.Move;
+import org.tilespark.kernels.plan.TilingTable;
 import org.tilespark.kernels.plan.TransposePlan;
+import org.tilespark.kernels.plan.TransposePlanner;
 import org.tilespark.kernels.plan.TransposeProblem;
 import org.tilespark.kernels.plan.TransposeStrategy;
+import org.tilespark.kernels.tune.Autotuner;
+import org.tilespark.kernels.tune.TilingStore;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
@@ -72,6 +82,14 @@ class DeviceTransposerIT extends TransposerContract {
       {Shape.of(5, 33, 2), Permutation.of(1, 0, 2)},
       {Shape.of(3, 40, 41), Permutation.of(0, 2, 1)},
       {Shape.of(31, 17), Permutation.identity(2)},
+      {Shape.of(4099, 3), Permutation.of(1, 0)},
+      {Shape.of(3, 4099), Permutation.of(1, 0)},
+      {Shape.of(2, 531, 31), Permutation.of(0, 2, 1)},
+      {Shape.of(2, 31, 531), Permutation.of(0, 2, 1)},
+      {Shape.of(67, 45, 3), Permutation.of(2, 1, 0)},
+      {Shape.of(5, 45, 67), Permutation.of(2, 1, 0)},
+      {Shape.of(67, 45, 7), Permutation.of(1, 0, 2)},
+      {Shape.of(150, 7, 9), Permutation.of(0, 2, 1)},
     };
     for (Object[] each : problems) {
       TransposeProblem problem =
@@ -111,6 +129,118 @@ class DeviceTransposerIT extends TransposerContract {
     }
   }
 
+  /** Every tile and order that the tuner may choose, with full and with partial tiles. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4, 8, 16})
+  void everyTiling(int width) {
+    Shape[] shapes = {
+      Shape.of(512, 512), Shape.of(592, 688), Shape.of(593, 691), Shape.of(2, 300, 273)
+    };
+    Set<String> kernels = new HashSet<>();
+    for (Shape shape : shapes) {
+      Permutation order = shape.rank() == 2 ? Permutation.of(1, 0) : Permutation.of(0, 2, 1);
+      TransposeProblem problem = new TransposeProblem(shape, order, width);
+      TransposePlan chosen = transposer.plan(problem).orElseThrow();
+      for (TransposePlan plan :
+          TransposePlanner.alternatives(chosen, device.limits(), device.kernels().index())) {
+        kernels.add(plan.launch().orElseThrow().kernel());
+        insideBuffers(problem, 0, 0, Optional.of(plan));
+      }
+    }
+    for (KernelIndex.Kernel kernel : device.kernels().index().kernels()) {
+      if (kernel.elementBytes() == width
+          && kernel.family().matches("transpose_(vector|vector_exact|shifted)")) {
+        assertTrue(kernels.contains(kernel.name()), () -> "not run: " + kernel.name());
+      }
+    }
+  }
+
+  /** Blocks of many sizes between the same buffers, in few launches, with guards between them. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 2, 4, 8, 16})
+  void blocksOfManySizes(int width) {
+    SplittableRandom random = new SplittableRandom(width);
+    List<DeviceTransposer.Part> parts = new ArrayList<>();
+    long at = 0;
+    for (int i = 0; i < 230; i++) {
+      long rows = 1L + random.nextInt(i % 3 == 0 ? 200 : 70);
+      long cols = 1L + random.nextInt(i % 5 == 0 ? 150 : 70);
+      boolean volume = i % 11 == 0;
+      TransposeProblem problem =
+          volume
+              ? new TransposeProblem(Shape.of(3, rows, cols), Permutation.of(2, 1, 0), width)
+              : i % 13 == 0
+                  ? new TransposeProblem(Shape.of(rows, cols), Permutation.identity(2), width)
+                  : new TransposeProblem(Shape.of(rows, cols), Permutation.of(1, 0), width);
+      parts.add(new DeviceTransposer.Part(problem, at, at + 16L * width));
+      at += problem.bytes() + (i % 2 == 0 ? 64 - problem.bytes() % 64 : width);
+    }
+    parts.add(
+        new DeviceTransposer.Part(
+            new TransposeProblem(Shape.of(0, 5), Permutation.of(1, 0), width), at, at));
+    int room = Math.toIntExact(at + 32L * width + 256);
+    byte[] in = new byte[room];
+    random.nextBytes(in);
+    byte[] expected = new byte[room];
+    Arrays.fill(expected, (byte) 0x5A);
+    try (HostTransposer host = new HostTransposer()) {
+      for (DeviceTransposer.Part part : parts) {
+        long bytes = part.problem().bytes();
+        host.transpose(
+            part.problem(),
+            HostMemory.ofArray(in).slice(part.inOffset(), bytes),
+            HostMemory.ofArray(expected).slice(part.outOffset(), bytes));
+      }
+    }
+    byte[] actual = new byte[room];
+    try (PinnedBuffer pinned = device.allocatePinned(room);
+        CudaStream stream = device.newStream();
+        DeviceBuffer source = device.allocate(room, stream);
+        DeviceBuffer target = device.allocate(room, stream)) {
+      HostMemory.ofArray(in).copyTo(pinned.memory());
+      stream.upload(pinned.memory(), source, 0);
+      stream.fill(target, (byte) 0x5A);
+      transposer.enqueueAll(parts, source, target, stream);
+      stream.download(target, 0, pinned.memory());
+      stream.synchronize();
+      pinned.memory().copyTo(HostMemory.ofArray(actual));
+    }
+    assertArrayEquals(expected, actual);
+  }
+
+  /** The first problem of a class is tuned, gives the right answer, and is remembered. */
+  @Test
+  void tuning(@TempDir Path directory) {
+    KernelIndex index = device.kernels().index();
+    TilingStore store =
+        new TilingStore(
+            directory.resolve("tilings"),
+            new TilingStore.Origin(device.description(), index.hash()));
+    Autotuner tuner =
+        new Autotuner(
+            device.limits(), index, TilingTable.EMPTY, Optional.of(store), Duration.ofSeconds(30));
+    TransposeProblem problem =
+        new TransposeProblem(Shape.of(3, 700, 900), Permutation.of(0, 2, 1), 4);
+    byte[] in = new byte[Math.toIntExact(problem.bytes())];
+    new SplittableRandom(7).nextBytes(in);
+    byte[] expected = new byte[in.length];
+    byte[] actual = new byte[in.length];
+    try (HostTransposer host = new HostTransposer();
+        DeviceTransposer tuned = new DeviceTransposer(device, tuner)) {
+      host.transpose(problem, HostMemory.ofArray(in), HostMemory.ofArray(expected));
+      tuned.transpose(problem, HostMemory.ofArray(in), HostMemory.ofArray(actual));
+      assertArrayEquals(expected, actual);
+      assertEquals(1, tuner.table().size());
+      assertEquals(tuner.table(), store.load());
+      assertEquals(
+          tuner.table().entries().values().iterator().next(),
+          TransposePlanner.tiling(tuned.plan(problem).orElseThrow()).orElseThrow());
+      Arrays.fill(actual, (byte) 0);
+      tuned.transpose(problem, HostMemory.ofArray(in), HostMemory.ofArray(actual));
+      assertArrayEquals(expected, actual);
+    }
+  }
+
   private void insideBuffers(TransposeProblem problem, long inOffset, long outOffset) {
     insideBuffers(problem, inOffset, outOffset, Optional.empty());
   }
@@ -122,7 +252,7 @@ class DeviceTransposerIT extends TransposerContract {
     byte[] in = new byte[room];
     new SplittableRandom(bytes).nextBytes(in);
     byte[] expected = new byte[room];
-    java.util.Arrays.fill(expected, (byte) 0x5A);
+    Arrays.fill(expected, (byte) 0x5A);
     try (HostTransposer host = new HostTransposer()) {
       host.transpose(
           problem,

@@ -3,6 +3,7 @@ package org.tilespark.kernels.device;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -15,6 +16,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -43,6 +45,55 @@ class NativeLibrariesTest {
     Path unpacked = NativeLibraries.unpack(parent);
     assertTrue(Arrays.equals(resource(), Files.readAllBytes(library(unpacked))));
     assertEquals("not a library", Files.readString(trap));
+  }
+
+  @Test
+  void whatOthersMayHaveChangedIsNotLoaded() throws IOException {
+    Path unpacked = NativeLibraries.unpack(parent);
+    NativeLibraries.verify(unpacked);
+
+    Files.setPosixFilePermissions(unpacked, PosixFilePermissions.fromString("rwxrwx---"));
+    refused(unpacked, "with permissions rwxrwx---; expected a directory of");
+    Files.setPosixFilePermissions(unpacked, PosixFilePermissions.fromString("rwx------"));
+
+    Files.setPosixFilePermissions(library(unpacked), PosixFilePermissions.fromString("rw----rw-"));
+    refused(unpacked, "with permissions rw----rw-; expected a file of");
+    Files.setPosixFilePermissions(library(unpacked), PosixFilePermissions.fromString("rw-------"));
+
+    Files.setPosixFilePermissions(parent, PosixFilePermissions.fromString("rwxrwxrwx"));
+    refused(unpacked, "everybody may remove files of others from " + parent);
+    Files.setAttribute(parent, "unix:mode", 01777); // as /tmp
+    NativeLibraries.verify(unpacked);
+
+    byte[] changed = Files.readAllBytes(library(unpacked));
+    changed[changed.length / 2] ^= 1;
+    Files.write(library(unpacked), changed);
+    refused(unpacked, "is not what the jar holds");
+
+    Path link = Files.createSymbolicLink(parent.resolve("link"), NativeLibraries.unpack(parent));
+    refused(link, "link is a link, which belongs to");
+  }
+
+  @Test
+  void installedLibrariesThatEverybodyMayChangeAreNotLoaded() throws IOException {
+    Path installed = Files.createDirectory(parent.resolve("lib"));
+    Path library = Files.createFile(installed.resolve("libcublas.so.13.1"));
+    Path name = Files.createSymbolicLink(parent.resolve("libcublas.so.13"), library);
+    assertEquals(
+        Optional.empty(), LibraryFinder.objection(List.of(name, parent.resolve("missing"))));
+    Files.setPosixFilePermissions(library, PosixFilePermissions.fromString("rw-r--rw-"));
+    assertEquals(
+        Optional.of("everybody may write to " + library), LibraryFinder.objection(List.of(name)));
+    Files.setPosixFilePermissions(library, PosixFilePermissions.fromString("rw-r--r--"));
+    Files.setPosixFilePermissions(installed, PosixFilePermissions.fromString("rwxr-xrwx"));
+    assertEquals(
+        Optional.of("everybody may write to " + installed), LibraryFinder.objection(List.of(name)));
+  }
+
+  private static void refused(Path directory, String message) {
+    String found =
+        assertThrows(IOException.class, () -> NativeLibraries.verify(directory)).getMessage();
+    assertTrue(found.contains(message), found);
   }
 
   @Test

@@ -15,6 +15,7 @@ import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.arrow.BlockVectors;
+import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.BlockKind;
 
@@ -22,7 +23,8 @@ import org.tilespark.spark.BlockKind;
 final class BatchLabels implements AutoCloseable {
   private static final int FIRST_CAPACITY = 64;
 
-  private final PermuteSpec spec;
+  private final StageSpec spec;
+  private final Permutation permutation;
   private final CarriedColumns carried;
   private final OnHeapColumnVector[] offsets; // per output axis
   private final OnHeapColumnVector[] sizes; // per output axis
@@ -30,8 +32,9 @@ final class BatchLabels implements AutoCloseable {
   private int[] lengths = new int[FIRST_CAPACITY]; // elements of each block
   private int rows;
 
-  BatchLabels(PermuteSpec spec, CarriedColumns carried) {
+  BatchLabels(StageSpec spec, CarriedColumns carried) {
     this.spec = spec;
+    this.permutation = spec.permutation();
     this.carried = carried;
     int rank = spec.blocks().kind().rank();
     this.offsets =
@@ -46,10 +49,10 @@ final class BatchLabels implements AutoCloseable {
     return rows;
   }
 
-  /** Adds the block that was checked last, which {@code row} holds. */
+  /** Adds the block that the first operator checked last, which {@code row} holds. */
   void add(InternalRow row, BlockCheck block) {
     for (int axis = 0; axis < offsets.length; axis++) {
-      int from = spec.permutation().axis(axis);
+      int from = permutation.axis(axis);
       offsets[axis].appendLong(block.offset()[from]);
       sizes[axis].appendInt(Math.toIntExact(block.size()[from]));
     }

@@ -3,6 +3,7 @@ package org.tilespark.spark.exec;
 import java.io.Serializable;
 import java.util.Arrays;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
@@ -64,7 +65,13 @@ final class BlockCheck implements Serializable {
       }
     }
     checkPlace(kind);
-    long expected = Shape.of(size).elements();
+    long expected = 1;
+    for (long extent : size) {
+      if (expected > Long.MAX_VALUE / extent) {
+        throw bad("it would have " + extents(kind) + " elements, more than 2^63 - 1");
+      }
+      expected *= extent;
+    }
     for (int plane : blocks.planes()) {
       String name = plane == blocks.imag() ? BlockKind.IMAG : BlockKind.VALUES;
       if (row.isNullAt(plane)) {
@@ -79,6 +86,21 @@ final class BlockCheck implements Serializable {
         throw bad(name + " has a null at element " + nullAt + "; blocks hold numbers only");
       }
     }
+  }
+
+  /**
+   * Takes and checks the block that another operator makes of the one it checked last: its values
+   * are known to be good, its place and sizes follow from that one's.
+   *
+   * @param before that operator's check
+   * @param permutation what it does to the axes
+   */
+  void checkAfter(BlockCheck before, Permutation permutation) {
+    for (int axis = 0; axis < offset.length; axis++) {
+      offset[axis] = before.offset[permutation.axis(axis)];
+      size[axis] = before.size[permutation.axis(axis)];
+    }
+    checkPlace(blocks.kind());
   }
 
   private void checkPlace(BlockKind kind) {
@@ -138,11 +160,16 @@ final class BlockCheck implements Serializable {
     for (int axis = 0; axis < kind.rank(); axis++) {
       text.append(axis == 0 ? "" : " x ").append(kind.sizeColumns().get(axis));
     }
-    text.append(" = ");
+    return text + " = " + extents(kind) + " = " + expected;
+  }
+
+  /** The block's own extents, {@code 4 x 6}. */
+  private String extents(BlockKind kind) {
+    StringBuilder text = new StringBuilder();
     for (int axis = 0; axis < kind.rank(); axis++) {
       text.append(axis == 0 ? "" : " x ").append(size[axis]);
     }
-    return text.append(" = ").append(expected).toString();
+    return text.toString();
   }
 
   private IllegalArgumentException bad(String defect) {

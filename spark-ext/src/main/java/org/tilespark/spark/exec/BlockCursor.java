@@ -4,6 +4,7 @@ import java.util.Iterator;
 import org.apache.arrow.vector.complex.ListVector;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.ArrayValues;
@@ -106,10 +107,13 @@ abstract class BlockCursor {
 
     @Override
     long firstNull(int ordinal) {
-      ListVector list = BlockValues.arrowList(batch.column(ordinal));
-      return list == null
-          ? ArrayValues.firstNull(array(ordinal))
-          : BlockValues.firstNull(list, index);
+      ColumnVector column = batch.column(ordinal);
+      ListVector list = BlockValues.arrowList(column);
+      if (list != null) {
+        return BlockValues.firstNull(list, index);
+      }
+      // Spark's own vectors know whether there is any null in the batch.
+      return column.getChild(0).hasNull() ? ArrayValues.firstNull(array(ordinal)) : -1;
     }
 
     @Override

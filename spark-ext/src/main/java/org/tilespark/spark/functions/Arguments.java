@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FunctionTableSubqueryArgumentExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
@@ -102,9 +103,55 @@ final class Arguments {
     return constant.toString();
   }
 
+  /**
+   * A whole number that is known when the query is planned.
+   *
+   * @throws IllegalArgumentException if the argument is missing, null or no constant whole number
+   */
+  long number(String parameter) {
+    Expression value = required(parameter);
+    Object constant = value.foldable() ? value.eval(null) : null;
+    if (constant instanceof Integer
+        || constant instanceof Long
+        || constant instanceof Short
+        || constant instanceof Byte) {
+      return ((Number) constant).longValue();
+    }
+    throw new IllegalArgumentException(
+        usage + ": " + parameter + " is " + value.sql() + "; expected a constant whole number");
+  }
+
+  /**
+   * A number that is known when the query is planned.
+   *
+   * @throws IllegalArgumentException if the argument is missing, null or no constant number
+   */
+  double decimal(String parameter) {
+    try {
+      return Double.parseDouble(text(parameter));
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          usage + ": " + parameter + " is " + text(parameter) + "; expected a constant number", e);
+    }
+  }
+
+  /** As {@link #number}, or empty if the argument was not given. */
+  OptionalLong optionalNumber(String parameter) {
+    return bound.containsKey(parameter) ? OptionalLong.of(number(parameter)) : OptionalLong.empty();
+  }
+
   /** As {@link #text}, or empty if the argument was not given. */
   Optional<String> optionalText(String parameter) {
     return bound.containsKey(parameter) ? Optional.of(text(parameter)) : Optional.empty();
+  }
+
+  /** The texts of those of these arguments that were given, by parameter. */
+  Map<String, String> optionalTexts(List<String> parameters) {
+    Map<String, String> texts = new LinkedHashMap<>();
+    for (String parameter : parameters) {
+      optionalText(parameter).ifPresent(text -> texts.put(parameter, text));
+    }
+    return texts;
   }
 
   private Expression required(String parameter) {

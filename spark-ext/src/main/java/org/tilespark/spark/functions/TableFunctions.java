@@ -1,7 +1,12 @@
 package org.tilespark.spark.functions;
 
 import java.util.List;
+import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.function.Function;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -9,8 +14,17 @@ import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.FftOptions;
+import org.tilespark.spark.Missing;
+import org.tilespark.spark.MultiplyOptions;
+import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.BlockPlans;
+import org.tilespark.spark.plans.FourierPlans;
+import org.tilespark.spark.plans.MultiplyPlans;
+import org.tilespark.spark.plans.MultiplyPointwise;
+import org.tilespark.spark.plans.ReblockPlans;
+import org.tilespark.spark.plans.SpectrumPlans;
 import scala.Tuple3;
 
 /** The SQL table functions: name, signature, meaning and plan, in one table. */
@@ -33,6 +47,79 @@ public enum TableFunctions {
               Permutation.of(1, 0),
               "matrix_transpose")),
 
+  MATRIX_MULTIPLY(
+      "matrix_multiply",
+      "matrix_multiply(TABLE(a), TABLE(b) [, transposeA, transposeB, precision, strategy,"
+          + " blockShape, missing, extentsA, extentsB])",
+      "Multiplies two matrices of blocks; columns that are none of a block's own tell several"
+          + " matrices apart. Options are given as texts, best by name: transposeA => 'true',"
+          + " strategy => 'cuboid(4,4,1)'; extentsA => '1000,800' states the extents of a.",
+      List.of(
+          "a",
+          "b",
+          "transposeA",
+          "transposeB",
+          "precision",
+          "strategy",
+          "blockShape",
+          "missing",
+          "extentsA",
+          "extentsB"),
+      arguments ->
+          MultiplyPlans.multiply(
+              BlockPlans.withExtents(
+                  arguments.table("a"),
+                  BlockKind.MATRIX,
+                  arguments.optionalText("extentsA"),
+                  "matrix_multiply, matrix A"),
+              BlockPlans.withExtents(
+                  arguments.table("b"),
+                  BlockKind.MATRIX,
+                  arguments.optionalText("extentsB"),
+                  "matrix_multiply, matrix B"),
+              MultiplyOptions.of(arguments.optionalTexts(MultiplyOptions.NAMES)),
+              TableFunctions::asDataset,
+              "matrix_multiply")),
+
+  MATRIX_GRAM(
+      "matrix_gram",
+      "matrix_gram(TABLE(a) [, precision, strategy, blockShape, missing, extents])",
+      "The product of a matrix's transpose with the matrix; computes half of it and gives all."
+          + " Options as in matrix_multiply.",
+      List.of("a", "precision", "strategy", "blockShape", "missing", "extents"),
+      arguments ->
+          MultiplyPlans.gram(
+              BlockPlans.withExtents(
+                  arguments.table("a"),
+                  BlockKind.MATRIX,
+                  arguments.optionalText("extents"),
+                  "matrix_gram"),
+              MultiplyOptions.of(
+                  arguments.optionalTexts(
+                      List.of("precision", "strategy", "blockShape", "missing"))),
+              TableFunctions::asDataset,
+              "matrix_gram")),
+  MATRIX_REBLOCK(
+      "matrix_reblock",
+      "matrix_reblock(TABLE(m), rows, cols [, missing [, extents]])",
+      "The same matrix in blocks of rows x cols. Further columns tell several matrices apart."
+          + " missing is 'error' (default) or 'zero'.",
+      List.of("input", "rows", "cols", "missing", "extents"),
+      arguments ->
+          ReblockPlans.reblock(
+              BlockPlans.withExtents(
+                  arguments.table("input"),
+                  BlockKind.MATRIX,
+                  arguments.optionalText("extents"),
+                  "matrix_reblock"),
+              BlockKind.MATRIX,
+              new long[] {arguments.number("rows"), arguments.number("cols")},
+              arguments
+                  .optionalText("missing")
+                  .map(text -> Missing.parse("matrix_reblock: missing", text))
+                  .orElse(Missing.ERROR),
+              "matrix_reblock")),
+
   VOLUME_PERMUTE(
       "volume_permute",
       "volume_permute(TABLE(v), axes [, extents])",
@@ -48,8 +135,145 @@ public enum TableFunctions {
                   "volume_permute"),
               BlockKind.VOLUME,
               Permutation.parse(arguments.text("axes")),
-              "volume_permute"));
+              "volume_permute")),
 
+  VOLUME_REBLOCK(
+      "volume_reblock",
+      "volume_reblock(TABLE(v), nx, ny, nz [, missing [, extents]])",
+      "The same volume in blocks of nx x ny x nz. Further columns tell several volumes apart."
+          + " missing is 'error' (default) or 'zero'.",
+      List.of("input", "nx", "ny", "nz", "missing", "extents"),
+      arguments ->
+          ReblockPlans.reblock(
+              volume(arguments, "volume_reblock"),
+              BlockKind.VOLUME,
+              new long[] {arguments.number("nx"), arguments.number("ny"), arguments.number("nz")},
+              missing(arguments, "volume_reblock"),
+              "volume_reblock")),
+
+  VOLUME_SLABS(
+      "volume_slabs",
+      "volume_slabs(TABLE(v), axis [, thickness [, missing [, extents]]])",
+      "The same volume cut along one axis ('x', 'y' or 'z') and whole along the others; by default"
+          + " a slab has less than 256 MiB of values. Further columns tell several volumes apart.",
+      List.of("input", "axis", "thickness", "missing", "extents"),
+      arguments ->
+          ReblockPlans.slabs(
+              volume(arguments, "volume_slabs"),
+              BlockKind.VOLUME,
+              BlockKind.VOLUME.axis("volume_slabs", arguments.text("axis")),
+              arguments.optionalNumber("thickness"),
+              missing(arguments, "volume_slabs"),
+              TableFunctions::asDataset,
+              "volume_slabs")),
+
+  VOLUME_PENCILS(
+      "volume_pencils",
+      "volume_pencils(TABLE(v), axis [, first, second [, missing [, extents]]])",
+      "The same volume whole along one axis ('x', 'y' or 'z') and cut along the others, into pencils"
+          + " of first x second elements across; by default a pencil has less than 256 MiB of"
+          + " values. Further columns tell several volumes apart.",
+      List.of("input", "axis", "first", "second", "missing", "extents"),
+      arguments ->
+          ReblockPlans.pencils(
+              volume(arguments, "volume_pencils"),
+              BlockKind.VOLUME,
+              BlockKind.VOLUME.axis("volume_pencils", arguments.text("axis")),
+              arguments.optionalNumber("first").isPresent()
+                      || arguments.optionalNumber("second").isPresent()
+                  ? Optional.of(new long[] {arguments.number("first"), arguments.number("second")})
+                  : Optional.empty(),
+              missing(arguments, "volume_pencils"),
+              TableFunctions::asDataset,
+              "volume_pencils")),
+
+  VOLUME_FFT(
+      "volume_fft",
+      "volume_fft(TABLE(v) [, axes, norm, real, output, shift, decomposition, missing, detrend,"
+          + " window, padTo, spacing, extents])",
+      "The discrete Fourier transform of a volume. By default its axes come out as yzx. Options are"
+          + " given best by name: real => 'true', padTo => 'fast', output => 'natural'.",
+      List.of(
+          "input",
+          "axes",
+          "norm",
+          "real",
+          "output",
+          "shift",
+          "decomposition",
+          "missing",
+          "detrend",
+          "window",
+          "padTo",
+          "spacing",
+          "extents"),
+      arguments ->
+          FourierPlans.fft(
+              volume(arguments, "volume_fft"),
+              FftOptions.of(arguments.optionalTexts(FftOptions.NAMES)),
+              fourier("volume_fft"))),
+
+  VOLUME_IFFT(
+      "volume_ifft",
+      "volume_ifft(TABLE(v) [, axes, norm, real, shift, decomposition, missing, realExtent,"
+          + " extents])",
+      "The volume of a spectrum: undoes volume_fft. Where the column metadata does not tell how it"
+          + " was done, options do.",
+      List.of(
+          "input",
+          "axes",
+          "norm",
+          "real",
+          "shift",
+          "decomposition",
+          "missing",
+          "realExtent",
+          "extents"),
+      arguments ->
+          FourierPlans.ifft(
+              volume(arguments, "volume_ifft"),
+              FftOptions.of(arguments.optionalTexts(FftOptions.NAMES)),
+              fourier("volume_ifft"))),
+
+  VOLUME_LOW_PASS(
+      "volume_low_pass",
+      "volume_low_pass(TABLE(v), cutoff)",
+      "A spectrum with zeros where the absolute value of the frequency is above the cutoff, in"
+          + " cycles per unit of the spacing.",
+      List.of("input", "cutoff"),
+      arguments ->
+          FourierPlans.lowPass(
+              arguments.table("input"), arguments.decimal("cutoff"), fourier("volume_low_pass"))),
+
+  VOLUME_MULTIPLY_POINTWISE(
+      "volume_multiply_pointwise",
+      "volume_multiply_pointwise(TABLE(a), TABLE(b))",
+      "The products of the elements of two volumes or spectra at equal places; both are cut alike.",
+      List.of("a", "b"),
+      arguments ->
+          MultiplyPointwise.of(
+              arguments.table("a"), arguments.table("b"), "volume_multiply_pointwise")),
+
+  VOLUME_POWER_SPECTRUM(
+      "volume_power_spectrum",
+      "volume_power_spectrum(TABLE(v))",
+      "The squares of a spectrum's absolute values.",
+      List.of("input"),
+      arguments -> FourierPlans.power(arguments.table("input"), fourier("volume_power_spectrum"))),
+
+  VOLUME_RADIAL_AVERAGE(
+      "volume_radial_average",
+      "volume_radial_average(TABLE(v) [, width])",
+      "The mean power of a spectrum at each absolute value of the frequency: frequency, power,"
+          + " count.",
+      List.of("input", "width"),
+      arguments ->
+          SpectrumPlans.radialAverage(
+              arguments.table("input"),
+              arguments.optionalText("width").isPresent()
+                  ? OptionalDouble.of(arguments.decimal("width"))
+                  : OptionalDouble.empty(),
+              fourier("volume_radial_average")));
   private final String sqlName;
   private final String usage;
   private final String doc;
@@ -92,6 +316,33 @@ public enum TableFunctions {
                 "",
                 "scala_udf"),
             ScalaInterop.function(this::build)));
+  }
+
+  /** The table argument, with the extents that the call states. */
+  private static LogicalPlan volume(Arguments arguments, String function) {
+    return BlockPlans.withExtents(
+        arguments.table("input"), BlockKind.VOLUME, arguments.optionalText("extents"), function);
+  }
+
+  private static FourierPlans.Context fourier(String function) {
+    return new FourierPlans.Context(
+        TableFunctions::asDataset,
+        SparkSession.active().sparkContext().defaultParallelism(),
+        TileSparkConf.FOURIER_TASK_SIZE.read(TileSparkConf.session()),
+        function);
+  }
+
+  private static Missing missing(Arguments arguments, String function) {
+    return arguments
+        .optionalText("missing")
+        .map(text -> Missing.parse(function + ": missing", text))
+        .orElse(Missing.ERROR);
+  }
+
+  /** A DataFrame of the session whose query is analyzed. */
+  private static Dataset<Row> asDataset(LogicalPlan plan) {
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        (org.apache.spark.sql.classic.SparkSession) SparkSession.active(), plan);
   }
 
   private LogicalPlan build(scala.collection.immutable.Seq<Expression> expressions) {

@@ -3,7 +3,9 @@ package org.tilespark.spark.npy;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
+import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.StandardOpenOption;
 import org.apache.arrow.memory.ArrowBuf;
@@ -252,8 +254,12 @@ final class NpyBlockWriter implements Closeable {
     }
     ByteBuffer bytes = buffer.nioBuffer(0, filled);
     long at = bufferStart;
-    while (bytes.hasRemaining()) {
-      at += channel.write(bytes, at);
+    try {
+      while (bytes.hasRemaining()) {
+        at += channel.write(bytes, at);
+      }
+    } catch (IOException e) {
+      throw notWritten(bytes.remaining(), at, e);
     }
     bufferStart = at;
     filled = 0;
@@ -262,7 +268,39 @@ final class NpyBlockWriter implements Closeable {
   /** Brings all that was written to the disk. */
   void finish() throws IOException {
     flush();
-    channel.force(false);
+    try {
+      channel.force(false); // some file systems find out here that they are full
+    } catch (IOException e) {
+      throw notWritten(0, target.dataOffset(), e);
+    }
+  }
+
+  private IOException notWritten(int bytes, long at, IOException why) {
+    if (why instanceof ClosedByInterruptException) {
+      return why; // the task is killed
+    }
+    java.nio.file.Path file = target.temporaryFile();
+    long elements = 1;
+    for (long extent : target.extents()) {
+      elements *= extent;
+    }
+    long free = -1;
+    try {
+      free = Files.getFileStore(file).getUsableSpace();
+    } catch (IOException unknown) {
+      why.addSuppressed(unknown);
+    }
+    return new IOException(
+        "Cannot write "
+            + (bytes > 0 ? bytes + " bytes at " + at + " of " : "")
+            + file
+            + ": "
+            + why.getMessage()
+            + "; the whole file takes "
+            + (target.dataOffset() + elements * target.type().elementBytes())
+            + " bytes"
+            + (free < 0 ? "" : ", the file system has " + free + " bytes free"),
+        why);
   }
 
   @Override

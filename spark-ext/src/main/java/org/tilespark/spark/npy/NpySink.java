@@ -38,6 +38,15 @@ import scala.runtime.AbstractFunction2;
 final class NpySink {
   private static final String WHO = "format npy";
 
+  /** Elements of a file for each that some block holds, at most, to look for holes in it... */
+  private static final double LARGEST_HOLE = 4;
+
+  /** ...unless it has no more than this: those are looked for in any case. */
+  private static final double SMALL_FILE = 1 << 24;
+
+  /** Whose bytes, of the widest type, and a header's can still be counted. */
+  private static final double MOST_ELEMENTS = 0x1p58;
+
   private final Dataset<Row> data;
   private final NpyOptions options;
   private final BlockSchema schema;
@@ -141,12 +150,15 @@ final class NpySink {
   /** One small aggregate over the coordinates. */
   private Shape measuredExtents() {
     BlockKind kind = schema.kind();
-    List<Column> ends = new ArrayList<>();
+    List<Column> measures = new ArrayList<>();
+    Column elements = functions.lit(1.0);
     for (int axis = 0; axis < kind.rank(); axis++) {
-      ends.add(
-          functions.max(column(schema.offsets().get(axis)).plus(column(schema.sizes().get(axis)))));
+      measures.add(functions.max(end(axis)));
+      Column size = column(schema.sizes().get(axis));
+      elements = elements.multiply(functions.greatest(size, functions.lit(0)).cast("double"));
     }
-    Row row = data.select(ends.toArray(new Column[0])).head();
+    measures.add(functions.sum(elements));
+    Row row = data.select(measures.toArray(new Column[0])).head();
     long[] extents = new long[kind.rank()];
     for (int axis = 0; axis < extents.length; axis++) {
       if (row.isNullAt(axis)) {
@@ -162,7 +174,60 @@ final class NpySink {
       }
       extents[axis] = Math.max(0, row.getLong(axis));
     }
+    requirePlausible(extents, row.getDouble(kind.rank()));
     return Shape.of(extents);
+  }
+
+  /** Where blocks end along an axis; null beyond 2^63 - 1, and refused by who writes them. */
+  private Column end(int axis) {
+    return functions.try_add(
+        column(schema.offsets().get(axis)), column(schema.sizes().get(axis)).cast("long"));
+  }
+
+  /**
+   * Refuses extents to which a single block far out stretches the array, before a file of that
+   * length is made: names the block.
+   *
+   * @param held elements of all blocks
+   */
+  private void requirePlausible(long[] extents, double held) {
+    double product = 1;
+    int longest = 0;
+    for (int axis = 0; axis < extents.length; axis++) {
+      product *= extents[axis];
+      longest = extents[axis] > extents[longest] ? axis : longest;
+    }
+    if (product <= Math.max(SMALL_FILE, LARGEST_HOLE * held) && product <= MOST_ELEMENTS) {
+      return; // the file shows where holes are
+    }
+    BlockKind kind = schema.kind();
+    List<Column> places = new ArrayList<>();
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      places.add(column(schema.offsets().get(axis)));
+    }
+    Row farthest =
+        data.orderBy(end(longest).desc_nulls_last()).select(places.toArray(new Column[0])).head();
+    StringBuilder block = new StringBuilder("block at ");
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      block
+          .append(axis == 0 ? "" : ", ")
+          .append(kind.offsetColumns().get(axis))
+          .append(' ')
+          .append(farthest.get(axis));
+    }
+    throw new IllegalArgumentException(
+        String.format(
+            Locale.ROOT,
+            "%s: it ends at %s %d, so the array would be of %s and have %.4g elements, of which the"
+                + " blocks hold %.4g; expected blocks without holes (see validate), or the option"
+                + " %s. Nothing was written",
+            block,
+            kind.offsetColumns().get(longest),
+            extents[longest],
+            Arrays.toString(extents),
+            product,
+            held,
+            NpyOptions.EXTENTS));
   }
 
   private Column column(int ordinal) {

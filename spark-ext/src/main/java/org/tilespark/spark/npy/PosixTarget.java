@@ -11,7 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
-import java.util.UUID;
+import java.time.Duration;
 import org.apache.hadoop.conf.Configuration;
 
 /**
@@ -55,17 +55,21 @@ record PosixTarget(Path path) {
   }
 
   /**
-   * Makes the hidden file, with its header and its whole length.
+   * Makes the hidden file, with its header and its whole length, and removes those that killed
+   * drivers left.
    *
    * @return the file, to be closed whatever happens
    */
   Pending begin(NpyHeader header) throws IOException {
-    Path directory = path.toAbsolutePath().getParent();
-    Files.createDirectories(directory);
-    Path file = directory.resolve("." + path.getFileName() + "." + UUID.randomUUID() + ".tmp");
-    Pending pending = new Pending(path, file);
-    try (FileChannel channel =
-        FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE)) {
+    return begin(header, HiddenFiles.BEAT);
+  }
+
+  Pending begin(NpyHeader header, Duration heartbeat) throws IOException {
+    Files.createDirectories(path.toAbsolutePath().getParent());
+    Path file = HiddenFiles.newName(path);
+    FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+    try {
       ByteBuffer bytes = ByteBuffer.wrap(header.encode());
       while (bytes.hasRemaining()) {
         channel.write(bytes);
@@ -73,9 +77,15 @@ record PosixTarget(Path path) {
       if (header.dataBytes() > 0) {
         channel.write(ByteBuffer.allocate(1), header.fileBytes() - 1);
       }
-      return pending;
+      HiddenFiles.removeAbandoned(path, file);
+      return new Pending(
+          path, file, channel, new HiddenFiles.Heartbeat(channel, bytes.get(0), heartbeat));
     } catch (Throwable t) {
-      pending.close();
+      try {
+        channel.close();
+      } finally {
+        Files.deleteIfExists(file);
+      }
       throw t;
     }
   }
@@ -84,10 +94,14 @@ record PosixTarget(Path path) {
   static final class Pending implements Closeable {
     private final Path target;
     private final Path file;
+    private final FileChannel channel;
+    private final HiddenFiles.Heartbeat heartbeat;
 
-    private Pending(Path target, Path file) {
+    private Pending(Path target, Path file, FileChannel channel, HiddenFiles.Heartbeat heartbeat) {
       this.target = target;
       this.file = file;
+      this.channel = channel;
+      this.heartbeat = heartbeat;
     }
 
     Path file() {
@@ -101,9 +115,8 @@ record PosixTarget(Path path) {
      * @throws FileAlreadyExistsException if not, and one is there by now
      */
     void commit(boolean replace) throws IOException {
-      try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE)) {
-        channel.force(true);
-      }
+      heartbeat.close();
+      channel.force(true);
       if (replace || !linked()) {
         Files.move(file, target, StandardCopyOption.ATOMIC_MOVE);
       }
@@ -131,10 +144,15 @@ record PosixTarget(Path path) {
       }
     }
 
-    /** Removes the hidden name, if it is still there. */
+    /** Removes the hidden name, if it is still there; may be called twice. */
     @Override
     public void close() throws IOException {
-      Files.deleteIfExists(file);
+      heartbeat.close();
+      try {
+        channel.close();
+      } finally {
+        Files.deleteIfExists(file);
+      }
     }
   }
 }

@@ -1,7 +1,10 @@
 package org.tilespark.spark.planner;
 
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 import org.apache.spark.SparkContext;
+import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceProbe;
 
 /**
@@ -24,9 +27,33 @@ final class BackendPlanner {
     return new BackendChoice(requested, expected);
   }
 
+  /**
+   * The same for Fourier transforms, which need cuFFT on a GPU.
+   *
+   * @param libraryPath where to look for it besides the system's directories
+   */
+  static BackendChoice chooseForTransforms(
+      Backend requested, List<Path> libraryPath, SparkContext context) {
+    BackendChoice choice = choose(requested, context);
+    if (requested == Backend.CPU || (context.isLocal() && !DeviceProbe.run().available())) {
+      return choice;
+    }
+    if (!context.isLocal()) {
+      return new BackendChoice(requested, choice.expected() + "; GPUs need cuFFT");
+    }
+    String missing = DeviceFourier.whyMissing(libraryPath);
+    if (missing.isEmpty()) {
+      return choice;
+    }
+    return new BackendChoice(
+        requested,
+        requested == Backend.GPU ? "gpu, which will fail: " + missing : "cpu: " + missing);
+  }
+
   static String inThisProcess(Backend requested, DeviceProbe probe) {
     if (probe.available()) {
-      return "gpu: " + probe.description();
+      int more = probe.deviceCount() - 1;
+      return "gpu: " + probe.description() + (more > 0 ? ", and " + more + " more" : "");
     }
     return requested == Backend.GPU
         ? "gpu, which will fail: " + probe.reason()

@@ -11,7 +11,7 @@ public final class ExecutorReports {
 
   private final Map<String, ExecutorReport> byExecutor = new ConcurrentSkipListMap<>();
 
-  private ExecutorReports() {}
+  ExecutorReports() {}
 
   /** Begins to collect. */
   public static ExecutorReports start() {
@@ -35,7 +35,29 @@ public final class ExecutorReports {
     byExecutor.put(report.executorId(), report);
   }
 
-  /** In words: {@code 2 of 2 executors have a GPU (NVIDIA H200 ...)}. */
+  /** Forgets an executor that ended. */
+  public void remove(String executorId) {
+    byExecutor.remove(executorId);
+  }
+
+  /** GPUs of all executors. */
+  int devices() {
+    return byExecutor.values().stream().mapToInt(ExecutorReport::devices).sum();
+  }
+
+  /** The least that the tasks of an executor may hold of one device together; 0 without any. */
+  long deviceBytes() {
+    return byExecutor.values().stream()
+        .mapToLong(ExecutorReport::deviceBytes)
+        .filter(bytes -> bytes > 0)
+        .min()
+        .orElse(0);
+  }
+
+  /**
+   * In words: {@code 2 of 2 executors have a GPU (NVIDIA H200 ...)}, or {@code 4 GPUs in 2 of 2
+   * executors (NVIDIA H200 ...)}.
+   */
   String summary() {
     long withGpu = byExecutor.values().stream().filter(ExecutorReport::hasGpu).count();
     if (byExecutor.isEmpty()) {
@@ -47,6 +69,8 @@ public final class ExecutorReports {
             .map(ExecutorReport::description)
             .findFirst()
             .orElse("");
-    return withGpu + " of " + byExecutor.size() + " executors have a GPU (" + example + ")";
+    String who = withGpu + " of " + byExecutor.size() + " executors";
+    String what = devices() > withGpu ? devices() + " GPUs in " + who : who + " have a GPU";
+    return what + " (" + example + ")";
   }
 }

@@ -35,7 +35,8 @@ public final class PermutedColumns {
     this.permutation = permutation;
     this.inputs = inputs;
     this.produced = produced;
-    this.blocks = BlockSchema.find(schema(inputs), kind, "permutation");
+    // Inputs may have other names, where columns were renamed on their way to here.
+    this.blocks = BlockSchema.find(schema(produced), kind, "permutation");
   }
 
   /**

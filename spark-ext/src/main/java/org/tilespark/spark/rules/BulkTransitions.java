@@ -4,11 +4,15 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.ColumnarRule;
 import org.apache.spark.sql.execution.ColumnarToRowExec;
+import org.apache.spark.sql.execution.ColumnarToRowTransition;
 import org.apache.spark.sql.execution.RowToColumnarExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec;
 import org.tilespark.spark.exec.BlockBatchesToRowsExec;
-import org.tilespark.spark.exec.PermuteBlocksExec;
+import org.tilespark.spark.exec.BlockStageExec;
+import org.tilespark.spark.exec.CutBlocksExec;
+import org.tilespark.spark.exec.FourierBlocksExec;
+import org.tilespark.spark.exec.MultiplyBroadcastExec;
 import org.tilespark.spark.interop.ScalaInterop;
 
 /**
@@ -32,9 +36,21 @@ public final class BulkTransitions extends ColumnarRule {
     }
 
     private static SparkPlan replace(SparkPlan node) {
-      if (node instanceof PermuteBlocksExec permute
-          && permute.child() instanceof RowToColumnarExec transition) {
-        return permute.withChild(transition.child());
+      if (node instanceof BlockStageExec stage
+          && stage.child() instanceof RowToColumnarExec transition) {
+        return stage.withChild(transition.child());
+      }
+      if (node instanceof FourierBlocksExec stage
+          && stage.child() instanceof RowToColumnarExec transition) {
+        return stage.withChild(transition.child());
+      }
+      if (node instanceof MultiplyBroadcastExec product
+          && product.large() instanceof ColumnarToRowTransition transition) {
+        return product.withLarge(transition.child());
+      }
+      if (node instanceof CutBlocksExec cut
+          && cut.child() instanceof ColumnarToRowTransition transition) {
+        return cut.withChild(transition.child());
       }
       if (node instanceof ColumnarToRowExec transition && givesBlockBatches(transition.child())) {
         return new BlockBatchesToRowsExec(transition.child());
@@ -43,7 +59,8 @@ public final class BulkTransitions extends ColumnarRule {
     }
 
     private static boolean givesBlockBatches(SparkPlan plan) {
-      return plan instanceof PermuteBlocksExec
+      return plan instanceof BlockStageExec
+          || plan instanceof FourierBlocksExec
           || (plan instanceof BatchScanExec scan && scan.scan() instanceof BlockScan);
     }
   }

@@ -116,7 +116,7 @@ public final class Coverage {
   }
 
   /** The first element, in row-major order, that two overlapping boxes share. */
-  static long[] sharedElement(int rank, long[] boxes, int first, int second) {
+  public static long[] sharedElement(int rank, long[] boxes, int first, int second) {
     long[] shared = new long[rank];
     Arrays.setAll(
         shared, axis -> Math.max(boxes[2 * rank * first + axis], boxes[2 * rank * second + axis]));
@@ -124,7 +124,7 @@ public final class Coverage {
   }
 
   /** A box in words: {@code block at row 0, col 0 (4 x 3)}. */
-  static String describe(BlockKind kind, long[] boxes, int box) {
+  public static String describe(BlockKind kind, long[] boxes, int box) {
     int rank = kind.rank();
     int at = 2 * rank * box;
     return kind.describe(Arrays.copyOfRange(boxes, at, at + rank))
@@ -134,7 +134,7 @@ public final class Coverage {
   }
 
   /** Extents in words: {@code 4 x 3}. */
-  static String sizeText(long[] size) {
+  public static String sizeText(long[] size) {
     StringBuilder text = new StringBuilder();
     for (long extent : size) {
       text.append(text.length() == 0 ? "" : " x ").append(extent);

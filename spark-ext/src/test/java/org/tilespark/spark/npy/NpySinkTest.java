@@ -9,15 +9,21 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.stream.Stream;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.DataFrameWriter;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -425,7 +431,8 @@ class NpySinkTest extends SparkTest {
               assertThrows(Exception.class, () -> save(slow));
             });
     writer.start();
-    for (int i = 0; i < 200 && runningTasks() == 0; i++) {
+    // The first tasks may be those of the aggregate that finds the extents, before there is a file.
+    for (int i = 0; i < 600 && (hiddenFiles() == 0 || runningTasks() == 0); i++) {
       Thread.sleep(50);
     }
     assertEquals(1, hiddenFiles());
@@ -476,5 +483,69 @@ class NpySinkTest extends SparkTest {
       assertTrue(message.contains("does not see"), message);
     }
     assertFalse(Files.exists(file));
+  }
+
+  /** A killed driver leaves its hidden file; {@link HiddenFiles} says how it is known. */
+  @Test
+  void removesWhatKilledDriversLeft() throws IOException {
+    NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
+    PosixTarget place = new PosixTarget(target);
+    String uuid = "0f4e6b1c-5a3d-4c7e-9b21-8d6f0a1c2e3b";
+    Path abandoned = leftBehind(".out.npy." + uuid + ".tmp", 5);
+    Path recent = leftBehind(".out.npy." + uuid.replace('0', '1') + ".tmp", 1);
+    Path anothers = leftBehind(".out.npy.npy." + uuid + ".tmp", 5);
+    Path noneOfOurs = leftBehind(".out.npy.tmp", 5);
+    place.begin(header).close();
+    assertFalse(Files.exists(abandoned));
+    for (Path kept : List.of(recent, anothers, noneOfOurs)) {
+      assertTrue(Files.exists(kept), kept::toString);
+      Files.delete(kept);
+    }
+  }
+
+  private Path leftBehind(String name, int minutesAgo) throws IOException {
+    Path file = Files.write(dir.resolve(name), new byte[10]);
+    return Files.setLastModifiedTime(
+        file, FileTime.from(Instant.now().minus(Duration.ofMinutes(minutesAgo))));
+  }
+
+  @Test
+  void aLivingDriverRenewsTheTimeOfItsFile() throws Exception {
+    NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
+    PosixTarget place = new PosixTarget(target);
+    try (PosixTarget.Pending slow = place.begin(header, Duration.ofMillis(20))) {
+      Instant longAgo = Instant.now().minus(Duration.ofMinutes(5)).truncatedTo(ChronoUnit.MILLIS);
+      Files.setLastModifiedTime(slow.file(), FileTime.from(longAgo));
+      for (int i = 0; i < 500 && modified(slow.file()).equals(longAgo); i++) {
+        Thread.sleep(20);
+      }
+      place.begin(header).close();
+      assertTrue(Files.exists(slow.file()), "another write took a living one for abandoned");
+      slow.commit(false);
+    }
+    byte[] expected = java.util.Arrays.copyOf(header.encode(), (int) header.fileBytes());
+    assertArrayEquals(expected, Files.readAllBytes(target));
+  }
+
+  private static Instant modified(Path file) throws IOException {
+    return Files.getLastModifiedTime(file).toInstant().truncatedTo(ChronoUnit.MILLIS);
+  }
+
+  /** The device that is always full stands for any disk that is. */
+  @Test
+  void aFullDiskIsNamedWithItsFigures() throws IOException {
+    Assumptions.assumeTrue(Files.isWritable(Path.of("/dev/full")), "there is no /dev/full");
+    var schema = NpySink.requireBlocks(blocks("INT", "(0, 0, 1, 1, array(1))").schema());
+    NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(1, 1));
+    NpyTarget plan = new NpyTarget("/dev/full", header, true, "the blocks", schema);
+    InternalRow row = plan(blocks("INT", "(0, 0, 1, 1, array(1))")).toRdd().toJavaRDD().first();
+    try (var allocator = new org.apache.arrow.memory.RootAllocator();
+        NpyBlockWriter writer = new NpyBlockWriter(plan, allocator)) {
+      writer.write(row, new long[4], 0);
+      String message = assertThrows(IOException.class, writer::finish).getMessage();
+      assertTrue(message.startsWith("Cannot write 4 bytes at 128 of /dev/full: "), message);
+      assertTrue(message.contains("No space left on device"), message);
+      assertTrue(message.contains("the whole file takes 132 bytes"), message);
+    }
   }
 }

@@ -1,0 +1,113 @@
+package org.tilespark.arrow;
+
+import java.util.List;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.plan.MultiplyProblem;
+
+/**
+ * Accumulates one tile of C after another from panels of A and B that stream by: what it holds does
+ * not grow with the extent that is summed over. The caller fills panels while earlier ones are
+ * multiplied. Used by one thread.
+ *
+ * <p>The life of a tile: {@link #begin}, then {@link #panels} and {@link #multiply} as often as
+ * there are panels, then {@link #finish}.
+ */
+public interface PanelMultiplier extends AutoCloseable {
+  /**
+   * Host memory for one panel of A and one of B, to be filled by the caller; what it holds is not
+   * defined. Valid until the {@link #multiply} that follows.
+   *
+   * @param b the same range as {@code a} where one panel serves as both
+   */
+  record Panels(HostMemory a, HostMemory b) {}
+
+  /**
+   * A product of parts of the panels, added to a part of the tile.
+   *
+   * @param problem what is multiplied; it accumulates
+   * @param startA first byte of op(A)'s part in A's panel
+   * @param startB first byte of op(B)'s part in B's panel
+   * @param startC first byte of the part of the tile
+   */
+  record Product(MultiplyProblem problem, long startA, long startB, long startC) {
+    /** Checks that the product adds to what is there. */
+    public Product {
+      if (!problem.accumulate()) {
+        throw new IllegalArgumentException("A product of panels overwrites; expected " + problem);
+      }
+    }
+  }
+
+  /**
+   * A tile, and what will be added to it.
+   *
+   * @param panel the product of the largest panels, which makes all of the tile; it accumulates
+   * @param shared true if one panel serves as both
+   * @param additions products that will be added to one element of the tile, at most; how sums are
+   *     made depends on it, so the same result needs the same figure
+   */
+  record Tile(MultiplyProblem panel, boolean shared, long additions) {
+    /** Checks that the panel adds to what is there. */
+    public Tile {
+      if (!panel.accumulate()) {
+        throw new IllegalArgumentException("A product of panels overwrites; expected " + panel);
+      }
+      if (additions < 0) {
+        throw new IllegalArgumentException(
+            "A tile of " + additions + " additions; expected 0 or more");
+      }
+    }
+
+    /** Bytes of the tile. */
+    public long bytes() {
+      return panel.bytesC();
+    }
+
+    /** Products that each element is the sum of, at most. */
+    long terms() {
+      long depth = Math.max(1, panel.k());
+      return additions > Long.MAX_VALUE / depth ? Long.MAX_VALUE : additions * depth;
+    }
+
+    /** Device memory for it: the tile, once or twice, and two pairs of panels. */
+    public long deviceBytes() {
+      long panels = Math.multiplyExact(2L, Math.addExact(mostA(), mostB()));
+      long tiles = Math.multiplyExact(new TileSums(this).hasTotals() ? 2L : 1L, bytes());
+      return Math.addExact(tiles, panels);
+    }
+
+    /** Bytes of the largest panel of A. */
+    long mostA() {
+      return panel.bytesA();
+    }
+
+    /** Bytes of the largest panel of B that needs memory of its own. */
+    long mostB() {
+      return shared ? 0 : panel.bytesB();
+    }
+  }
+
+  /** Begins a tile, all zero; the one before is given up. */
+  void begin(Tile tile);
+
+  /**
+   * Memory for the next panels.
+   *
+   * @param bytesA of the panel of A
+   * @param bytesB of the panel of B; negative if B's panel is A's
+   */
+  Panels panels(long bytesA, long bytesB);
+
+  /**
+   * Adds products of the panels handed out last to the tile, in this order. May return before it is
+   * done.
+   */
+  void multiply(List<Product> products);
+
+  /** The tile, when it is done; valid until the next {@link #begin} or {@link #close}. */
+  HostMemory finish();
+
+  /** Waits for what is under way and frees everything; may be called twice. */
+  @Override
+  void close();
+}

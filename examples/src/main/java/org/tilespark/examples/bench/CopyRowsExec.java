@@ -1,0 +1,144 @@
+package org.tilespark.examples.bench;
+
+import java.util.Iterator;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/** Runs {@link CopyRows}: one bulk copy of each row's bytes, the array's among them. */
+public final class CopyRowsExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  private final boolean reuse;
+  private final SparkPlan child;
+
+  /** The node over rows; {@code reuse} as in {@link CopyRows}. */
+  public CopyRowsExec(boolean reuse, SparkPlan child) {
+    this.reuse = reuse;
+    this.child = child;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return child.output();
+  }
+
+  @Override
+  public Partitioning outputPartitioning() {
+    return child.outputPartitioning();
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return child.outputOrdering();
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    StructType schema = child.schema();
+    boolean intoOne = reuse;
+    return child
+        .execute()
+        .mapPartitions(
+            ScalaInterop.function(
+                rows ->
+                    ScalaInterop.iterator(
+                        new Copies(ScalaInterop.iterator(rows), schema, intoOne))),
+            true,
+            ScalaInterop.classTag(InternalRow.class));
+  }
+
+  /** The rows of a partition, copied one by one as they are asked for. */
+  private static final class Copies implements Iterator<InternalRow> {
+    private static final int WORD_BYTES = 8;
+
+    private final Iterator<InternalRow> rows;
+    private final UnsafeProjection unsafe; // for rows of another kind
+    private final boolean reuse;
+    private final UnsafeRow copy;
+    private byte[] bytes = new byte[0];
+
+    private Copies(Iterator<InternalRow> rows, StructType schema, boolean reuse) {
+      this.rows = rows;
+      this.unsafe = UnsafeProjection.create(schema);
+      this.reuse = reuse;
+      this.copy = new UnsafeRow(schema.length());
+    }
+
+    @Override
+    public boolean hasNext() {
+      return rows.hasNext();
+    }
+
+    @Override
+    public InternalRow next() {
+      InternalRow next = rows.next();
+      UnsafeRow row = next instanceof UnsafeRow is ? is : unsafe.apply(next);
+      if (!reuse) {
+        return row.copy();
+      }
+      int size = row.getSizeInBytes();
+      if (bytes.length < size) {
+        bytes = new byte[Math.multiplyExact((size + WORD_BYTES - 1) / WORD_BYTES, WORD_BYTES)];
+      }
+      Platform.copyMemory(
+          row.getBaseObject(), row.getBaseOffset(), bytes, Platform.BYTE_ARRAY_OFFSET, size);
+      copy.pointTo(bytes, size);
+      return copy;
+    }
+  }
+
+  @Override
+  public String nodeName() {
+    return "CopyRows";
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return new CopyRowsExec(reuse, newChildren.apply(0));
+  }
+
+  @Override
+  public int productArity() {
+    return 2;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> reuse;
+      case 1 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof CopyRowsExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof CopyRowsExec that && reuse == that.reuse && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * child.hashCode() + Boolean.hashCode(reuse);
+  }
+}

@@ -1,0 +1,28 @@
+package org.tilespark.kernels;
+
+import org.tilespark.kernels.plan.MultiplyProblem;
+
+/**
+ * Multiplies matrices held in host memory; the one interface of the host twin (the oracle, the
+ * fallback) and the device twin. Sums are made in an order that depends on the problem alone, so
+ * the same problem gives the same bits every time on one twin and device.
+ *
+ * <p>Implementations are safe for use by several threads at once.
+ */
+public interface Multiplier extends AutoCloseable {
+  /**
+   * Computes {@code C = op(A) op(B)}, or adds it to C; returns when {@code c} holds it.
+   *
+   * @param problem extents, type, precision, transposes and leading dimensions
+   * @param a exactly {@code problem.bytesA()} bytes; borrowed, not changed
+   * @param b exactly {@code problem.bytesB()} bytes; borrowed, not changed
+   * @param c exactly {@code problem.bytesC()} bytes; borrowed; must not overlap the others; what
+   *     lies between its rows stays as it is
+   * @throws IllegalArgumentException if a range has another length than the problem needs
+   */
+  void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c);
+
+  /** Releases what this multiplier owns; may be called twice. */
+  @Override
+  void close();
+}

@@ -1,0 +1,222 @@
+package org.tilespark.kernels.device;
+
+import com.sun.jna.Memory;
+import com.sun.jna.Pointer;
+import com.sun.jna.ptr.IntByReference;
+import com.sun.jna.ptr.PointerByReference;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.IntSupplier;
+import jcuda.driver.JCudaDriver;
+import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.plan.MultiplyStrategy;
+import org.tilespark.kernels.plan.Precision;
+import org.tilespark.layout.ElementType;
+
+/**
+ * cuBLAS on one device, which is borrowed. Its handles are not thread-safe and are kept in a pool:
+ * one is taken for the length of a call, which only queues work. Safe for several threads.
+ *
+ * <p>The order of its sums depends on the problem alone: atomics stay off, as is the default, and
+ * the workspace is given by each call, as NVIDIA asks for where several streams are used. FULL
+ * precision uses the default math mode, which has no tf32 and no emulation.
+ */
+final class Cublas implements AutoCloseable {
+  /** As many tasks may well queue work at one moment. */
+  private static final int MOST_IDLE_HANDLES = 16;
+
+  private final CudaDevice device;
+  private final IdleHandles<Handle> idle = new IdleHandles<>(MOST_IDLE_HANDLES);
+
+  /** A handle and the factors of its next call, read by cuBLAS during the call. */
+  private record Handle(Pointer library, Memory factors) {
+    static final long ALPHA = 0;
+    static final long BETA = 8;
+  }
+
+  private Cublas(CudaDevice device) {
+    this.device = device;
+  }
+
+  /** cuBLAS on a device, or why there is none. */
+  record Opened(Optional<Cublas> cublas, String reason) {}
+
+  /**
+   * Finds the library.
+   *
+   * @param libraryPath directories where to look when the system's loader does not know it
+   */
+  static Opened open(CudaDevice device, List<Path> libraryPath) {
+    device.enter();
+    String reason = LibCublas.load(libraryPath);
+    return new Opened(
+        reason.isEmpty() ? Optional.of(new Cublas(device)) : Optional.empty(), reason);
+  }
+
+  /** Its version, such as 13.1.0. */
+  String version() {
+    Handle handle = take();
+    try {
+      IntByReference version = new IntByReference();
+      check(LibCublas.cublasGetVersion_v2(handle.library(), version), "cublasGetVersion", () -> "");
+      int number = version.getValue();
+      return number / 10_000 + "." + number / 100 % 100 + "." + number % 100;
+    } finally {
+      giveBack(handle);
+    }
+  }
+
+  /**
+   * Queues a multiply; returns before it is done.
+   *
+   * @param a device address of A, and so on
+   * @param workspace at least {@code strategy.workspaceBytes()} for work on {@code stream}
+   */
+  void enqueue(
+      MultiplyProblem problem,
+      MultiplyStrategy.Cublas strategy,
+      long a,
+      long b,
+      long c,
+      DeviceBuffer workspace,
+      CudaStream stream) {
+    device.enter();
+    long scratch = workspace.address(device, 0, strategy.workspaceBytes());
+    Handle handle = take();
+    boolean sound = false;
+    try {
+      // In this order: setting the stream takes the workspace away.
+      check(
+          stream.callByAddress(address -> LibCublas.cublasSetStream_v2(handle.library(), address)),
+          "cublasSetStream",
+          () -> "");
+      check(
+          LibCublas.cublasSetWorkspace_v2(handle.library(), scratch, strategy.workspaceBytes()),
+          "cublasSetWorkspace",
+          () -> strategy.workspaceBytes() + " bytes");
+      int width = problem.type().bytes();
+      for (long p = 0; p < problem.k(); p += strategy.chunk()) {
+        long steps = Math.min(strategy.chunk(), problem.k() - p);
+        long fromA = a + (problem.transposeA() ? p * problem.leadA() : p) * width;
+        long fromB = b + (problem.transposeB() ? p : p * problem.leadB()) * width;
+        boolean adds = p > 0 || problem.accumulate();
+        check(
+            stream.callByAddress(
+                address -> multiply(problem, handle, steps, fromA, fromB, c, adds)),
+            "cublasGemmEx",
+            problem::toString);
+      }
+      sound = true;
+    } finally {
+      if (sound) {
+        giveBack(handle);
+      } else {
+        LibCublas.cublasDestroy_v2(handle.library());
+      }
+    }
+  }
+
+  /**
+   * cuBLAS counts column by column. Read that way, each row-major matrix is its transpose, so the
+   * operands change places: C^T = op(B)^T op(A)^T.
+   */
+  private static int multiply(
+      MultiplyProblem problem, Handle handle, long steps, long a, long b, long c, boolean adds) {
+    boolean isDouble = problem.type() == ElementType.FLOAT64;
+    int type = isDouble ? LibCublas.CUDA_R_64F : LibCublas.CUDA_R_32F;
+    Memory factors = handle.factors();
+    if (isDouble) {
+      factors.setDouble(Handle.ALPHA, 1);
+      factors.setDouble(Handle.BETA, adds ? 1 : 0);
+    } else {
+      factors.setFloat(Handle.ALPHA, 1);
+      factors.setFloat(Handle.BETA, adds ? 1 : 0);
+    }
+    return LibCublas.cublasGemmEx_64(
+        handle.library(),
+        problem.transposeB() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N,
+        problem.transposeA() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N,
+        problem.n(),
+        problem.m(),
+        steps,
+        factors.share(Handle.ALPHA),
+        b,
+        type,
+        problem.leadB(),
+        a,
+        type,
+        problem.leadA(),
+        factors.share(Handle.BETA),
+        c,
+        type,
+        problem.leadC(),
+        isDouble ? LibCublas.CUBLAS_COMPUTE_64F : computeType(problem.precision()),
+        LibCublas.CUBLAS_GEMM_DEFAULT);
+  }
+
+  private static int computeType(Precision precision) {
+    return switch (precision) {
+      case FULL -> LibCublas.CUBLAS_COMPUTE_32F;
+      case TF32 -> LibCublas.CUBLAS_COMPUTE_32F_FAST_TF32;
+      case BFLOAT16 -> LibCublas.CUBLAS_COMPUTE_32F_FAST_16BF;
+      case FLOAT16 -> LibCublas.CUBLAS_COMPUTE_32F_FAST_16F;
+    };
+  }
+
+  private Handle take() {
+    Handle known = idle.take();
+    if (known != null) {
+      return known;
+    }
+    device.enter();
+    PointerByReference made = new PointerByReference();
+    check(LibCublas.cublasCreate_v2(made), "cublasCreate", () -> "");
+    return new Handle(made.getValue(), new Memory(2 * Handle.BETA));
+  }
+
+  private void giveBack(Handle handle) {
+    if (!idle.offer(handle)) {
+      device.enter();
+      LibCublas.cublasDestroy_v2(handle.library());
+    }
+  }
+
+  /** Describes a call for the message of its failure. */
+  private interface Description {
+    String text();
+  }
+
+  private void check(int status, String call, Description description) {
+    if (status == LibCublas.CUBLAS_STATUS_SUCCESS) {
+      return;
+    }
+    if (status == LibCublas.CUBLAS_STATUS_ALLOC_FAILED) {
+      MemoryInfo memory = device.memoryInfo();
+      throw new DeviceOutOfMemoryException(
+          call
+              + " failed with CUBLAS_STATUS_ALLOC_FAILED: cuBLAS got no memory for itself, "
+              + memory.freeBytes()
+              + " of "
+              + memory.totalBytes()
+              + " bytes free on "
+              + device.where(),
+          0,
+          memory.freeBytes());
+    }
+    // If the device itself is at fault, that is what the caller must know.
+    IntSupplier waited = JCudaDriver::cuCtxSynchronize;
+    device.check(waited.getAsInt(), "cuCtxSynchronize", "after " + call);
+    throw CudaFailure.ofLibrary(
+        call, status, LibCublas.statusName(status), description.text(), device.where());
+  }
+
+  /** Lets go of the handles; nothing may be queued any more. */
+  @Override
+  public void close() {
+    for (Handle handle : idle.shut()) {
+      device.enter();
+      LibCublas.cublasDestroy_v2(handle.library());
+    }
+  }
+}

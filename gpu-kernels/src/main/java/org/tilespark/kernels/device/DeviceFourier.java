@@ -1,0 +1,237 @@
+package org.tilespark.kernels.device;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.tilespark.kernels.plan.FourierBoxes;
+import org.tilespark.kernels.plan.FourierBoxes.Direction;
+import org.tilespark.kernels.plan.FourierBoxes.Piece;
+import org.tilespark.kernels.plan.FourierPass;
+import org.tilespark.kernels.plan.FourierPlanner;
+import org.tilespark.kernels.plan.FourierProblem;
+import org.tilespark.kernels.plan.KernelLaunch;
+import org.tilespark.kernels.plan.PlanCache;
+import org.tilespark.kernels.plan.PointwiseProgram;
+import org.tilespark.layout.ElementType;
+
+/**
+ * What Fourier transforms on a device are made of: transforms by cuFFT, steps that treat each
+ * element by itself, and boxes between planes and an array. Complex arrays have the parts of a
+ * number side by side here. Everything is queued on the caller's stream, in the caller's memory.
+ * Safe for several threads.
+ */
+public final class DeviceFourier implements AutoCloseable {
+  private static final int DECISIONS = 256;
+
+  private final CudaDevice device;
+  private final Cufft cufft;
+  private final PlanCache<Asked, Transform> transforms = new PlanCache<>(DECISIONS);
+
+  private record Asked(FourierProblem problem, long workLimit) {}
+
+  /**
+   * Transforms on a device, or why there are none.
+   *
+   * @param fourier empty where cuFFT is missing; the caller closes it
+   * @param reason why it is, and what helps; else empty
+   */
+  public record Found(Optional<DeviceFourier> fourier, String reason) {}
+
+  /**
+   * How a problem is done: passes, and the work area that they need.
+   *
+   * @param passes in order; none if all transformed axes have extent 1
+   * @param workBytes of the largest
+   */
+  public record Transform(List<FourierPass> passes, long workBytes) {
+    /** Copies the list. */
+    public Transform {
+      passes = List.copyOf(passes);
+    }
+  }
+
+  private DeviceFourier(CudaDevice device, Cufft cufft) {
+    this.device = device;
+    this.cufft = cufft;
+  }
+
+  /**
+   * Looks for cuFFT.
+   *
+   * @param device borrowed; must stay open longer
+   * @param libraryPath directories where to look when the system's loader does not know it
+   */
+  public static Found find(CudaDevice device, List<Path> libraryPath) {
+    Cufft.Opened opened = Cufft.open(device, libraryPath);
+    return new Found(
+        opened.cufft().map(cufft -> new DeviceFourier(device, cufft)), opened.reason());
+  }
+
+  /**
+   * Why there is no cuFFT on this machine, and what helps; empty if there is. Opens no device, but
+   * a driver must be there, as {@link DeviceProbe} finds it.
+   *
+   * @param libraryPath as for {@link #find}
+   */
+  public static String whyMissing(List<Path> libraryPath) {
+    return LibCufft.load(libraryPath);
+  }
+
+  /** The version of cuFFT, such as 12.0.0. */
+  public String version() {
+    return cufft.version();
+  }
+
+  /**
+   * How a problem is done: in the first way of {@link FourierPlanner} that cuFFT accepts and whose
+   * work area stays within a limit, or, if none does, in the one that needs least. Makes cuFFT's
+   * plans, which takes time at the first problem of a shape.
+   *
+   * @param problem what is asked; a halved axis has an extent of 2 or more
+   * @param workLimit bytes
+   */
+  public Transform plan(FourierProblem problem, long workLimit) {
+    return transforms.get(new Asked(problem, workLimit), this::decide);
+  }
+
+  private Transform decide(Asked asked) {
+    Transform least = null;
+    CudaFailure refusal = null;
+    for (int way = 0; way < FourierPlanner.WAYS; way++) {
+      List<FourierPass> passes = FourierPlanner.passes(asked.problem(), way);
+      long work = 0;
+      try {
+        for (FourierPass pass : passes) {
+          work = Math.max(work, cufft.workBytes(pass));
+        }
+      } catch (CudaFailure e) {
+        if (e.isSticky() || !e.call().equals(Cufft.MAKE_PLAN)) {
+          throw e;
+        }
+        refusal = refusal == null ? e : refusal; // cuFFT has no such plan; another way may do
+        continue;
+      }
+      if (least == null || work < least.workBytes()) {
+        least = new Transform(passes, work);
+      }
+      if (work <= asked.workLimit()) {
+        break;
+      }
+    }
+    if (least == null) {
+      throw refusal;
+    }
+    return least;
+  }
+
+  /**
+   * Queues a transform; returns before it is done.
+   *
+   * @param transform of {@link #plan}
+   * @param in borrowed until it is done; overwritten where the result is real
+   * @param out borrowed until it is done; {@code in} where both sides are complex
+   * @param work borrowed until it is done; at least {@link Transform#workBytes()}
+   */
+  public void transform(
+      Transform transform,
+      DeviceBuffer in,
+      DeviceBuffer out,
+      DeviceBuffer work,
+      CudaStream stream) {
+    long from = in.address(device, 0, 0);
+    long to = out.address(device, 0, 0);
+    long area = work.address(device, 0, transform.workBytes());
+    for (FourierPass pass : transform.passes()) {
+      // Passes that do not change sides work in place on the complex one.
+      long source = pass.kind() == FourierProblem.Kind.FORWARD ? to : from;
+      long target = pass.kind() == FourierProblem.Kind.INVERSE ? from : to;
+      cufft.enqueue(pass, source, target, area, stream);
+    }
+  }
+
+  /**
+   * Queues moves of pieces between planes and an array.
+   *
+   * @param type FLOAT32 or FLOAT64, of the parts
+   * @param planes borrowed until it is done; piece offsets count from its beginning
+   * @param array borrowed until it is done
+   * @param factor of what is taken; 1 keeps bits as they are
+   */
+  public void move(
+      Direction direction,
+      ElementType type,
+      boolean isComplex,
+      List<Piece> pieces,
+      DeviceBuffer planes,
+      DeviceBuffer array,
+      double factor,
+      CudaStream stream) {
+    device.enter();
+    int width = type.bytes();
+    for (Piece piece : pieces) {
+      planes.address(device, piece.re(), piece.count() * width);
+      if (isComplex) {
+        planes.address(device, piece.im(), piece.count() * width);
+      }
+      array.address(device, 0, piece.array().elements() * width * (isComplex ? 2 : 1));
+    }
+    long ofPlanes = planes.address(device, 0, 0);
+    long ofArray = array.address(device, 0, 0);
+    for (KernelLaunch launch :
+        FourierBoxes.launches(
+            direction,
+            type,
+            isComplex,
+            pieces,
+            factor,
+            device.limits(),
+            device.kernels().index())) {
+      boolean put = direction == Direction.PUT;
+      device.kernels().launch(launch, put ? ofPlanes : ofArray, put ? ofArray : ofPlanes, stream);
+    }
+  }
+
+  /**
+   * Queues a pass of steps that treat each element by itself.
+   *
+   * @param vectors the program's vectors in device memory; borrowed until it is done
+   * @param vectorsOffset the first one's first byte, a multiple of 8
+   * @param in borrowed until it is done
+   * @param out borrowed until it is done; {@code in} only where what comes out is what went in
+   */
+  public void pointwise(
+      PointwiseProgram program,
+      DeviceBuffer vectors,
+      long vectorsOffset,
+      DeviceBuffer in,
+      DeviceBuffer out,
+      CudaStream stream) {
+    if (in == out && program.end() != PointwiseProgram.End.SAME) {
+      throw new IllegalArgumentException("In place: " + program.end());
+    }
+    device.enter();
+    long width = program.type().bytes();
+    long elements = program.shape().elements();
+    device
+        .kernels()
+        .launch(
+            program.launch(device.limits(), device.kernels().index()),
+            new long[] {
+              in.address(device, 0, elements * width * (program.isComplex() ? 2 : 1)),
+              vectors.address(device, vectorsOffset, program.vectorElements() * Double.BYTES),
+              out.address(device, 0, elements * width * (program.outputIsComplex() ? 2 : 1))
+            },
+            stream);
+  }
+
+  /** Lets go of cuFFT's plans; nothing may be queued any more. */
+  @Override
+  public void close() {
+    cufft.close();
+  }
+
+  @Override
+  public String toString() {
+    return "Fourier transforms by cuFFT on " + device.description();
+  }
+}

@@ -1,0 +1,455 @@
+package org.tilespark.kernels.device;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.Multiplier;
+import org.tilespark.kernels.plan.KernelIndex;
+import org.tilespark.kernels.plan.MultiplyDecision;
+import org.tilespark.kernels.plan.MultiplyEngine;
+import org.tilespark.kernels.plan.MultiplyPlan;
+import org.tilespark.kernels.plan.MultiplyPlanner;
+import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.plan.MultiplyStrategy;
+import org.tilespark.kernels.plan.MultiplyWay;
+import org.tilespark.kernels.plan.PlanCache;
+import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.plan.ProductClass;
+import org.tilespark.kernels.tune.ProductStore;
+import org.tilespark.kernels.tune.ProductTuner;
+import org.tilespark.layout.ElementType;
+
+/**
+ * The device twin of {@link org.tilespark.kernels.HostMultiplier}: runs plans on a {@link
+ * CudaDevice}, which it borrows, with own kernels or with cuBLAS where that is installed. Safe for
+ * several threads.
+ */
+public final class DeviceMultiplier implements Multiplier {
+  private static final Logger LOG = LoggerFactory.getLogger(DeviceMultiplier.class);
+
+  private static final int PLANS = 1024;
+
+  /** Heap arrays go through two pinned buffers of this size, one filling while one is copied. */
+  private static final long STAGING_BYTES = 8L << 20;
+
+  /** Unused staging buffers kept between calls. */
+  private static final long KEPT_STAGING_BYTES = 8 * STAGING_BYTES;
+
+  private final CudaDevice device;
+  private final MultiplyEngine engine;
+  private final Tuning tuning;
+  private final List<Path> libraryPath;
+  private final PinnedPool staging;
+  private final PlanCache<Key, MultiplyDecision> plans = new PlanCache<>(PLANS);
+  private Opened opened; // null until needed; guarded by this
+
+  /**
+   * How ways to multiply are compared.
+   *
+   * @param budget time for one class of products; zero to compare nothing
+   * @param cacheDirectory where choices are kept; empty to keep them in the process only
+   */
+  public record Tuning(Duration budget, Optional<Path> cacheDirectory) {
+    /** Nothing is compared. */
+    public static final Tuning OFF = new Tuning(Duration.ZERO, Optional.empty());
+  }
+
+  /** What plans depend on; without a way they are made by rule. */
+  private record Key(MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {}
+
+  /** The library and the tuner, whose choices hold for its version. */
+  private record Opened(
+      Optional<Cublas> cublas, MultiplyPlanner.CublasPresence presence, ProductTuner tuner) {}
+
+  /**
+   * A multiplier on {@code device}, which is borrowed; cuBLAS where the system knows it, and
+   * nothing tuned.
+   */
+  public DeviceMultiplier(CudaDevice device) {
+    this(device, MultiplyEngine.AUTO, List.of(), Tuning.OFF);
+  }
+
+  /**
+   * A multiplier on {@code device}, which is borrowed and must stay open longer. cuBLAS is loaded
+   * when it may first be needed.
+   *
+   * @param engine whose kernels multiply; for {@link MultiplyEngine#OWN} cuBLAS is not even loaded
+   * @param libraryPath directories that may hold cuBLAS, for where the system's loader does not
+   *     find it
+   * @param tuning how {@link #choose} compares
+   */
+  public DeviceMultiplier(
+      CudaDevice device, MultiplyEngine engine, List<Path> libraryPath, Tuning tuning) {
+    this.device = device;
+    this.engine = engine;
+    this.libraryPath = List.copyOf(libraryPath);
+    this.tuning = tuning;
+    this.staging = device.newPinnedPool(KEPT_STAGING_BYTES);
+  }
+
+  private synchronized Opened opened() {
+    if (opened == null) {
+      opened = open();
+    }
+    return opened;
+  }
+
+  private Opened open() {
+    if (engine == MultiplyEngine.OWN) {
+      return new Opened(
+          Optional.empty(),
+          MultiplyPlanner.CublasPresence.absent("it is ruled out by engine OWN"),
+          tuner(""));
+    }
+    Cublas.Opened found = Cublas.open(device, libraryPath);
+    String reason = found.reason();
+    if (found.cublas().isPresent()) {
+      Cublas cublas = found.cublas().get();
+      try {
+        return new Opened(
+            found.cublas(), MultiplyPlanner.CublasPresence.PRESENT, tuner(cublas.version()));
+      } catch (DeviceOutOfMemoryException e) {
+        cublas.close();
+        throw e; // another time there may be some
+      } catch (CudaFailure e) {
+        cublas.close();
+        if (e.isSticky() || engine == MultiplyEngine.CUBLAS) {
+          throw e;
+        }
+        reason = "it cannot be used: " + e.getMessage();
+        LOG.warn("cuBLAS was found, but {}; own kernels multiply", reason);
+      }
+    }
+    return new Opened(Optional.empty(), MultiplyPlanner.CublasPresence.absent(reason), tuner(""));
+  }
+
+  private ProductTuner tuner(String cublasVersion) {
+    if (tuning.budget().isZero() || engine == MultiplyEngine.CUBLAS) {
+      return ProductTuner.off();
+    }
+    ProductStore.Origin origin =
+        new ProductStore.Origin(
+            device.description(), device.kernels().index().hash(), cublasVersion);
+    return new ProductTuner(
+        tuning.cacheDirectory().map(directory -> new ProductStore(directory, origin)),
+        tuning.budget());
+  }
+
+  /** Whether cuBLAS can be used, and if not why. */
+  public MultiplyPlanner.CublasPresence cublas() {
+    return opened().presence();
+  }
+
+  /** The version of cuBLAS, such as 13.1.0; empty if there is none. */
+  public Optional<String> cublasVersion() {
+    return opened().cublas().map(Cublas::version);
+  }
+
+  /** How a problem would run by rule, or why it will not. */
+  public MultiplyDecision plan(MultiplyProblem problem) {
+    return plan(problem, problem.k(), Optional.empty());
+  }
+
+  /**
+   * How a problem would run, or why it will not.
+   *
+   * @param terms products that each element of C is the sum of in the end, {@code problem.k()} or
+   *     more
+   * @param way what {@link #choose} chose for the likes of it; empty to go by rule
+   */
+  public MultiplyDecision plan(MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {
+    return plans.get(
+        new Key(problem, terms, way),
+        key -> {
+          MultiplyPlanner.CublasPresence cublas = cublas();
+          KernelIndex index = device.kernels().index();
+          return key.way().isPresent()
+              ? MultiplyPlanner.plan(
+                  key.problem(), key.terms(), key.way().get(), cublas, device.limits(), index)
+              : MultiplyPlanner.plan(
+                  key.problem(), key.terms(), engine, cublas, device.limits(), index);
+        });
+  }
+
+  /** Every way to run a problem here, for tests, for benchmarks and for tuning. */
+  public List<MultiplyPlan> candidates(MultiplyProblem problem) {
+    return MultiplyPlanner.candidates(
+        problem, problem.k(), cublas(), device.limits(), device.kernels().index());
+  }
+
+  /** Device memory that any plan here may use beside the operands. */
+  public long mostWorkspaceBytes() {
+    return MultiplyPlanner.mostWorkspaceBytes(cublas(), device.limits());
+  }
+
+  /**
+   * The way to multiply problems like this one: chosen by trying all, if its class is to be tuned
+   * and was not; then the caller waits, as others do who need the same. The choice stays, in this
+   * process and, where it can be kept, on this machine.
+   *
+   * @param problem what will be asked
+   * @param terms as in {@link #plan}
+   * @param a memory as the problem needs it, of any content; borrowed
+   * @param b likewise
+   * @param c likewise; what it holds is lost
+   * @param workspace at least {@link #mostWorkspaceBytes}; borrowed
+   * @param stream where trials are queued; they are done when this returns
+   * @return empty where the planner's rule holds
+   */
+  public Optional<MultiplyWay> choose(
+      MultiplyProblem problem,
+      long terms,
+      DeviceBuffer a,
+      DeviceBuffer b,
+      DeviceBuffer c,
+      DeviceBuffer workspace,
+      CudaStream stream) {
+    if (problem.precision() != Precision.FULL
+        || !(plan(problem, terms, Optional.empty()) instanceof MultiplyPlan byRule)) {
+      return Optional.empty();
+    }
+    ProductTuner tuner = opened().tuner();
+    ProductClass products = ProductClass.of(problem);
+    if (!tuner.isOpen(byRule)) {
+      return tuner.find(products);
+    }
+    List<MultiplyPlan> ways =
+        MultiplyPlanner.choices(
+            byRule,
+            MultiplyPlanner.trial(problem),
+            terms,
+            cublas(),
+            device.limits(),
+            device.kernels().index());
+    return Optional.of(
+        tuner.choose(
+            products,
+            ways,
+            way -> {
+              try (CudaEvent before = stream.record()) {
+                enqueue(way, a, 0, b, 0, c, 0, workspace, stream);
+                try (CudaEvent after = stream.record()) {
+                  after.synchronize();
+                  return after.millisSince(before);
+                }
+              }
+            }));
+  }
+
+  /**
+   * Queues the addition of a tile of partial sums to one of totals; the partial sums are zero then.
+   * Returns before it is done.
+   *
+   * @param type of the elements
+   * @param partials borrowed until the work is done, as is {@code totals}
+   * @param bytes of either, from its beginning; a multiple of the element's width, at least one
+   * @throws IndexOutOfBoundsException if a buffer is shorter
+   * @throws UnsupportedOperationException if this jar has no kernel for it on the device
+   */
+  public void enqueueAddition(
+      ElementType type, DeviceBuffer partials, DeviceBuffer totals, long bytes, CudaStream stream) {
+    long from = partials.address(device, 0, bytes);
+    long to = totals.address(device, 0, bytes);
+    requireApart("the partial sums", from, bytes, to, bytes);
+    device.enter();
+    device
+        .kernels()
+        .launch(
+            MultiplyPlanner.addition(
+                type, bytes / type.bytes(), device.limits(), device.kernels().index()),
+            from,
+            to,
+            stream);
+  }
+
+  /**
+   * Queues the multiply of matrices on the device, by rule; returns before it is done. Beside them
+   * it takes {@link MultiplyPlan#workspaceBytes} of device memory until then.
+   *
+   * @param problem what is asked
+   * @param a borrowed until the work is done
+   * @param aOffset first byte of A, a multiple of the element's width
+   * @param b borrowed until the work is done
+   * @param bOffset first byte of B, likewise
+   * @param c borrowed until the work is done; what lies between its rows stays as it is
+   * @param cOffset first byte of C, likewise; C must overlap neither A nor B
+   * @param stream where to queue it
+   * @throws IllegalArgumentException if an offset is no multiple of the width, or C overlaps an
+   *     operand
+   * @throws IndexOutOfBoundsException if a matrix does not fit its buffer
+   * @throws UnsupportedOperationException if nothing here can multiply it, with the reason
+   * @throws DeviceOutOfMemoryException if there is no memory for the workspace
+   */
+  public void enqueue(
+      MultiplyProblem problem,
+      DeviceBuffer a,
+      long aOffset,
+      DeviceBuffer b,
+      long bOffset,
+      DeviceBuffer c,
+      long cOffset,
+      CudaStream stream) {
+    enqueue(plan(problem).orElseThrow(), a, aOffset, b, bOffset, c, cOffset, stream);
+  }
+
+  /**
+   * Queues a plan of {@link #plan} or {@link #candidates}; otherwise as {@link
+   * #enqueue(MultiplyProblem, DeviceBuffer, long, DeviceBuffer, long, DeviceBuffer, long,
+   * CudaStream)}.
+   */
+  public void enqueue(
+      MultiplyPlan plan,
+      DeviceBuffer a,
+      long aOffset,
+      DeviceBuffer b,
+      long bOffset,
+      DeviceBuffer c,
+      long cOffset,
+      CudaStream stream) {
+    device.enter();
+    // Freed in the order of the stream, so after the work.
+    try (DeviceBuffer workspace = device.allocate(plan.workspaceBytes(), stream)) {
+      enqueue(plan, a, aOffset, b, bOffset, c, cOffset, workspace, stream);
+    }
+  }
+
+  /**
+   * The same in a workspace of the caller's, which may serve one plan after the other.
+   *
+   * @param workspace at least {@link MultiplyPlan#workspaceBytes}; borrowed until the work is done,
+   *     which must be on this stream
+   */
+  public void enqueue(
+      MultiplyPlan plan,
+      DeviceBuffer a,
+      long aOffset,
+      DeviceBuffer b,
+      long bOffset,
+      DeviceBuffer c,
+      long cOffset,
+      DeviceBuffer workspace,
+      CudaStream stream) {
+    MultiplyProblem problem = plan.problem();
+    long fromA = a.address(device, aOffset, problem.bytesA());
+    long fromB = b.address(device, bOffset, problem.bytesB());
+    long to = c.address(device, cOffset, problem.bytesC());
+    if ((aOffset | bOffset | cOffset) % problem.type().bytes() != 0) {
+      throw new IllegalArgumentException(
+          "Offsets "
+              + aOffset
+              + ", "
+              + bOffset
+              + " and "
+              + cOffset
+              + "; expected multiples of the width "
+              + problem.type().bytes());
+    }
+    requireApart("A", fromA, problem.bytesA(), to, problem.bytesC());
+    requireApart("B", fromB, problem.bytesB(), to, problem.bytesC());
+    device.enter();
+    if (plan.launch().isPresent()) {
+      device.kernels().launch(plan.launch().get(), new long[] {fromA, fromB, to}, stream);
+    } else if (plan.strategy() instanceof MultiplyStrategy.Cublas strategy) {
+      Opened library = opened();
+      library
+          .cublas()
+          .orElseThrow(
+              () -> new UnsupportedOperationException(library.presence().absence().orElseThrow()))
+          .enqueue(problem, strategy, fromA, fromB, to, workspace, stream);
+    }
+  }
+
+  private static void requireApart(
+      String matrix, long from, long fromBytes, long to, long toBytes) {
+    if (from < to + toBytes && to < from + fromBytes) {
+      throw new IllegalArgumentException(
+          "C overlaps " + matrix + ": they begin " + (to - from) + " bytes apart in one buffer");
+    }
+  }
+
+  /**
+   * {@inheritDoc}
+   *
+   * <p>Memory outside the heap is copied as it is (pin it for full speed); heap arrays go through
+   * small pinned buffers. Device memory for dense copies of the three matrices is used for the
+   * length of the call.
+   *
+   * @throws UnsupportedOperationException if nothing here can multiply it, with the reason
+   * @throws DeviceOutOfMemoryException if there is no memory for it
+   */
+  @Override
+  public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
+    problem.requireBytes(a.bytes(), b.bytes(), c.bytes());
+    MultiplyProblem dense =
+        new MultiplyProblem(
+            problem.m(),
+            problem.k(),
+            problem.n(),
+            problem.type(),
+            problem.precision(),
+            problem.transposeA(),
+            problem.transposeB(),
+            Math.max(1, problem.transposeA() ? problem.m() : problem.k()),
+            Math.max(1, problem.transposeB() ? problem.k() : problem.n()),
+            Math.max(1, problem.n()),
+            problem.accumulate());
+    MultiplyPlan plan = plan(dense).orElseThrow();
+    if (plan.strategy() instanceof MultiplyStrategy.Nothing) {
+      return;
+    }
+    int width = problem.type().bytes();
+    RowTransfer rowsA =
+        new RowTransfer(
+            problem.transposeA() ? problem.k() : problem.m(),
+            dense.leadA() * width,
+            problem.leadA() * width);
+    RowTransfer rowsB =
+        new RowTransfer(
+            problem.transposeB() ? problem.n() : problem.k(),
+            dense.leadB() * width,
+            problem.leadB() * width);
+    RowTransfer rowsC =
+        new RowTransfer(problem.m(), dense.leadC() * width, problem.leadC() * width);
+    boolean staged = !a.isOffHeap() || !b.isOffHeap() || !c.isOffHeap();
+    long most = Math.max(dense.bytesA(), Math.max(dense.bytesB(), dense.bytesC()));
+    long stagingBytes = staged ? Math.min(STAGING_BYTES, most) : 0;
+    // The stream is closed, and so waited for, before the host memory it copies from is freed.
+    try (PinnedBuffer first = staging.take(stagingBytes);
+        PinnedBuffer second = staging.take(stagingBytes);
+        CudaStream stream = device.newStream();
+        DeviceBuffer left = device.allocate(dense.bytesA(), stream);
+        DeviceBuffer right = device.allocate(dense.bytesB(), stream);
+        DeviceBuffer result = device.allocate(dense.bytesC(), stream)) {
+      PinnedBuffer[] buffers = {first, second};
+      if (problem.k() > 0) {
+        rowsA.upload(a, left, stream, buffers);
+        rowsB.upload(b, right, stream, buffers);
+      }
+      if (problem.accumulate()) {
+        rowsC.upload(c, result, stream, buffers);
+      }
+      enqueue(plan, left, 0, right, 0, result, 0, stream);
+      rowsC.download(result, c, stream, buffers);
+    }
+  }
+
+  /** Frees cuBLAS's handles and the staging buffers; the device belongs to whoever opened it. */
+  @Override
+  public void close() {
+    synchronized (this) {
+      if (opened != null) {
+        opened.cublas().ifPresent(Cublas::close);
+      }
+    }
+    staging.close();
+  }
+
+  @Override
+  public String toString() {
+    return "device multiplier (" + engine + ") on " + device.description();
+  }
+}

@@ -1,0 +1,46 @@
+package org.tilespark.kernels.device;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+/**
+ * Handles of the driver that nobody uses now, kept for the next who needs one: making and
+ * destroying a stream for every task costs time, and memory of the process that the driver does not
+ * give back at once. The one used last is taken first. Thread-safe.
+ *
+ * @param <T> what is kept
+ */
+final class IdleHandles<T> {
+  private final int most;
+  private final Deque<T> idle = new ArrayDeque<>();
+  private boolean shut;
+
+  /** Keeps at most {@code most}. */
+  IdleHandles(int most) {
+    this.most = most;
+  }
+
+  /** One that is kept; null if there is none. */
+  synchronized T take() {
+    return idle.poll();
+  }
+
+  /** Keeps one; false if the caller is to destroy it. */
+  synchronized boolean offer(T handle) {
+    if (shut || idle.size() >= most) {
+      return false;
+    }
+    idle.push(handle);
+    return true;
+  }
+
+  /** All that are kept, to be destroyed; none is kept from now on. */
+  synchronized List<T> shut() {
+    shut = true;
+    List<T> all = new ArrayList<>(idle);
+    idle.clear();
+    return all;
+  }
+}

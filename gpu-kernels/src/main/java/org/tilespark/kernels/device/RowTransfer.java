@@ -1,0 +1,159 @@
+package org.tilespark.kernels.device;
+
+import org.tilespark.kernels.HostMemory;
+
+/**
+ * Copies rows between host memory of any kind and device memory, where they lie back to back. Heap
+ * arrays go through two pinned buffers, one filling while the other is copied.
+ *
+ * @param rows count of rows
+ * @param rowBytes length of each
+ * @param pitchBytes from one row's first byte to the next one's in host memory, at least {@code
+ *     rowBytes}
+ */
+record RowTransfer(long rows, long rowBytes, long pitchBytes) {
+  /** One row: all of a range. */
+  static RowTransfer whole(long bytes) {
+    return new RowTransfer(1, bytes, bytes);
+  }
+
+  /** Bytes on the device. */
+  long bytes() {
+    return rows * rowBytes;
+  }
+
+  private boolean isDense() {
+    return rows <= 1 || pitchBytes == rowBytes;
+  }
+
+  /**
+   * Queues the copy to the start of {@code to}; from a heap array it is done on return.
+   *
+   * @param in from the first row's first byte to the last row's last
+   * @param buffers two of the same length, used for heap arrays only
+   */
+  void upload(HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] buffers) {
+    if (bytes() == 0) {
+      return;
+    }
+    if (!in.isOffHeap()) {
+      uploadStaged(in, to, stream, buffers);
+    } else if (isDense()) {
+      stream.upload(in, to, 0);
+    } else {
+      stream.uploadRows(in, pitchBytes, rowBytes, rows, to, 0);
+    }
+  }
+
+  /** Copies from the start of {@code from}; done on return. Parameters as in {@link #upload}. */
+  void download(DeviceBuffer from, HostMemory out, CudaStream stream, PinnedBuffer[] buffers) {
+    if (bytes() == 0) {
+      stream.synchronize();
+    } else if (!out.isOffHeap()) {
+      downloadStaged(from, out, stream, buffers);
+    } else {
+      if (isDense()) {
+        stream.download(from, 0, out);
+      } else {
+        stream.downloadRows(from, 0, out, pitchBytes, rowBytes, rows);
+      }
+      stream.synchronize();
+    }
+  }
+
+  private void uploadStaged(
+      HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] buffers) {
+    CudaEvent[] sent = new CudaEvent[buffers.length];
+    try {
+      long chunkBytes = buffers[0].bytes();
+      int turn = 0;
+      for (long start = 0; start < bytes(); start += chunkBytes) {
+        HostMemory buffer = buffers[turn].memory().slice(0, Math.min(chunkBytes, bytes() - start));
+        awaitAndClose(sent, turn);
+        eachPiece(
+            start,
+            buffer.bytes(),
+            (inRows, dense, bytes) -> in.slice(inRows, bytes).copyTo(buffer.slice(dense, bytes)));
+        stream.upload(buffer, to, start);
+        sent[turn] = stream.record();
+        turn = 1 - turn;
+      }
+      awaitAndClose(sent, 0);
+      awaitAndClose(sent, 1);
+    } finally {
+      closeAll(sent);
+    }
+  }
+
+  private void downloadStaged(
+      DeviceBuffer from, HostMemory out, CudaStream stream, PinnedBuffer[] buffers) {
+    CudaEvent[] arrived = new CudaEvent[buffers.length];
+    long[] starts = new long[buffers.length];
+    try {
+      long chunkBytes = buffers[0].bytes();
+      int turn = 0;
+      for (long start = 0; start < bytes(); start += chunkBytes) {
+        drain(arrived, starts, buffers, turn, out);
+        long length = Math.min(chunkBytes, bytes() - start);
+        stream.download(from, start, buffers[turn].memory().slice(0, length));
+        arrived[turn] = stream.record();
+        starts[turn] = start;
+        turn = 1 - turn;
+      }
+      drain(arrived, starts, buffers, turn, out);
+      drain(arrived, starts, buffers, 1 - turn, out);
+    } finally {
+      closeAll(arrived);
+    }
+  }
+
+  /** Waits for the download into buffer {@code turn}, if there is one, and copies it out. */
+  private void drain(
+      CudaEvent[] arrived, long[] starts, PinnedBuffer[] buffers, int turn, HostMemory out) {
+    if (arrived[turn] != null) {
+      awaitAndClose(arrived, turn);
+      HostMemory buffer = buffers[turn].memory();
+      eachPiece(
+          starts[turn],
+          Math.min(buffer.bytes(), bytes() - starts[turn]),
+          (inRows, dense, bytes) -> buffer.slice(dense, bytes).copyTo(out.slice(inRows, bytes)));
+    }
+  }
+
+  /** One contiguous piece: where it begins among the rows, and in the dense range. */
+  private interface Piece {
+    void copy(long inRows, long dense, long bytes);
+  }
+
+  /** The pieces of rows that make up {@code length} dense bytes from {@code start} on. */
+  private void eachPiece(long start, long length, Piece piece) {
+    if (isDense()) {
+      piece.copy(start, 0, length);
+      return;
+    }
+    long dense = 0;
+    while (dense < length) {
+      long row = (start + dense) / rowBytes;
+      long inRow = (start + dense) % rowBytes;
+      long bytes = Math.min(rowBytes - inRow, length - dense);
+      piece.copy(row * pitchBytes + inRow, dense, bytes);
+      dense += bytes;
+    }
+  }
+
+  private static void awaitAndClose(CudaEvent[] events, int which) {
+    if (events[which] != null) {
+      events[which].synchronize();
+      events[which].close();
+      events[which] = null;
+    }
+  }
+
+  private static void closeAll(CudaEvent[] events) {
+    for (CudaEvent event : events) {
+      if (event != null) {
+        event.close();
+      }
+    }
+  }
+}

@@ -1,0 +1,138 @@
+package org.tilespark.kernels.plan;
+
+import java.util.Objects;
+import java.util.Optional;
+
+/** The ways a multiply is done on a device. Each knows how it is described. */
+public sealed interface MultiplyStrategy
+    permits MultiplyStrategy.Tiled, MultiplyStrategy.Cublas, MultiplyStrategy.Nothing {
+  /** One line, for EXPLAIN and the log. */
+  String describe();
+
+  /** Its name among the ways to multiply; empty where nothing is multiplied. */
+  Optional<MultiplyWay> way();
+
+  /** Device memory that is used beside the operands. */
+  default long workspaceBytes() {
+    return 0;
+  }
+
+  /** C is empty, or nothing is added to it. */
+  record Nothing() implements MultiplyStrategy {
+    @Override
+    public Optional<MultiplyWay> way() {
+      return Optional.empty();
+    }
+
+    @Override
+    public String describe() {
+      return "nothing to multiply";
+    }
+  }
+
+  /**
+   * An own kernel: a thread block makes a tile of C ({@code multiply_tiled.cu}).
+   *
+   * @param kernel entry point
+   * @param shape its tile and threads
+   * @param chunk steps of K that are summed in one chain; a multiple of {@value #STEP}
+   */
+  record Tiled(String kernel, KernelIndex.TileShape shape, long chunk) implements MultiplyStrategy {
+    /** Steps of K that lie in shared memory at once; {@code STEP} of the kernel. */
+    static final int STEP = 16;
+
+    /** Checks that the kernel can end its chains there. */
+    public Tiled {
+      Objects.requireNonNull(kernel, "kernel");
+      Objects.requireNonNull(shape, "shape");
+      if (chunk < STEP || chunk % STEP != 0) {
+        throw new IllegalArgumentException(
+            "Chains of " + chunk + " steps; expected a multiple of " + STEP);
+      }
+    }
+
+    /** Two chains of about equal length, chunks and their sums, are the least in all. */
+    static long chunk(long k) {
+      long root = (long) Math.ceil(Math.sqrt((double) k));
+      return Math.max(STEP, (root + STEP - 1) / STEP * STEP);
+    }
+
+    /** Tiles that make up C. */
+    static long tiles(MultiplyProblem problem, KernelIndex.TileShape shape) {
+      return Math.multiplyExact(
+          ceilDiv(problem.m(), shape.rows()), ceilDiv(problem.n(), shape.cols()));
+    }
+
+    private static long ceilDiv(long extent, int piece) {
+      return extent / piece + (extent % piece == 0 ? 0 : 1);
+    }
+
+    /** The launch for a problem. */
+    KernelLaunch launch(MultiplyProblem problem, DeviceLimits limits) {
+      // Fields of MultiplyArguments after the three pointers.
+      return new KernelLaunch(
+          kernel,
+          LaunchConfig.forPieces(tiles(problem, shape), shape.threads(), 0, limits),
+          problem.m(),
+          problem.k(),
+          problem.n(),
+          problem.leadA(),
+          problem.leadB(),
+          problem.leadC(),
+          problem.transposeA() ? 1 : 0,
+          problem.transposeB() ? 1 : 0,
+          problem.accumulate() ? 1 : 0,
+          chunk,
+          ceilDiv(problem.m(), shape.rows()),
+          ceilDiv(problem.n(), shape.cols()));
+    }
+
+    @Override
+    public Optional<MultiplyWay> way() {
+      return Optional.of(new MultiplyWay(kernel));
+    }
+
+    @Override
+    public String describe() {
+      return kernel + ", sums of " + chunk;
+    }
+  }
+
+  /**
+   * NVIDIA's library, called once for each chunk of K, each call but the first adding to C.
+   *
+   * @param precision which of its computations
+   * @param chunk most steps of K of a call, which bounds how errors add up in its chains
+   * @param workspaceBytes device memory that it is given for the length of a call
+   */
+  record Cublas(Precision precision, long chunk, long workspaceBytes) implements MultiplyStrategy {
+    /** The longest chunk: two chains of about equal length, as cuBLAS has them, for any K. */
+    private static final long LONGEST_CHUNK = 8192;
+
+    /** A shorter chunk would cost more than a sixth of the time, to read and to write C. */
+    private static final long SHORTEST_CHUNK = 256;
+
+    /**
+     * A chunk for sums of so many terms. A chain of n additions of terms of one sign and about one
+     * size errs by n / 2 units in the last place at most, and half of what is allowed, 2 sqrt(K),
+     * is left for the chain of the chunks.
+     */
+    static long chunk(Precision precision, long terms) {
+      if (precision != Precision.FULL) {
+        return LONGEST_CHUNK; // the inputs' own rounding weighs more
+      }
+      long chain = (long) Math.ceil(2 * Math.sqrt((double) terms));
+      return Math.max(SHORTEST_CHUNK, Math.min(LONGEST_CHUNK, (chain + 63) / 64 * 64));
+    }
+
+    @Override
+    public Optional<MultiplyWay> way() {
+      return Optional.of(MultiplyWay.CUBLAS);
+    }
+
+    @Override
+    public String describe() {
+      return "cuBLAS " + precision + ", sums of " + chunk;
+    }
+  }
+}

@@ -1,0 +1,170 @@
+package org.tilespark.kernels.tune;
+
+import java.time.Duration;
+import java.util.HashSet;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.plan.DeviceLimits;
+import org.tilespark.kernels.plan.KernelIndex;
+import org.tilespark.kernels.plan.ProblemClass;
+import org.tilespark.kernels.plan.Tiling;
+import org.tilespark.kernels.plan.TilingTable;
+import org.tilespark.kernels.plan.TransposePlan;
+import org.tilespark.kernels.plan.TransposePlanner;
+
+/**
+ * Chooses tilings by trying them, once for each class of problems of one device. What was found is
+ * kept in a {@link TilingStore}, if there is one, and so outlives the process.
+ *
+ * <p>All tilings are tried in turns ({@link Trials}). The planner's own choice stays unless another
+ * is faster by {@value #LEAST_GAIN}.
+ *
+ * <p>Thread-safe. One thread tunes; others meanwhile run what the planner chose.
+ */
+public final class Autotuner {
+  /** Fewer bytes than this take a few microseconds however they are cut. */
+  public static final long LEAST_BYTES = 1L << 20;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Autotuner.class);
+
+  /** What another tiling must gain to be taken, where other work may disturb the trials. */
+  public static final double LEAST_GAIN = 0.01;
+
+  private final DeviceLimits limits;
+  private final KernelIndex index;
+  private final Optional<TilingStore> store;
+  private final long budgetNanos;
+  private final LongSupplier nanoTime;
+  private final Trials<TransposePlan> trials;
+  private final ReentrantLock tuning = new ReentrantLock();
+  private final Set<ProblemClass> undecided = new HashSet<>(); // tried in vain; guarded by tuning
+  private volatile TilingTable table; // what plans are made by
+  private volatile TilingTable measured; // the part of it that was measured on such a device
+
+  /** Runs a plan and says how long it took. */
+  public interface Timer {
+    /** Milliseconds of one run of {@code plan}, on the device's clock. */
+    double millis(TransposePlan plan);
+  }
+
+  /**
+   * A tuner of one device.
+   *
+   * @param limits the device
+   * @param index the kernels of this jar
+   * @param bundled tilings to start from; where they were measured on another architecture they
+   *     hold until the class is tuned here
+   * @param store where to keep what is found; what it holds comes before {@code bundled}
+   * @param budget time for one class of problems; zero to try nothing, and take what is known
+   */
+  public Autotuner(
+      DeviceLimits limits,
+      KernelIndex index,
+      TilingTable bundled,
+      Optional<TilingStore> store,
+      Duration budget) {
+    this(limits, index, bundled, store, budget, LEAST_GAIN, System::nanoTime);
+  }
+
+  /**
+   * A tuner without a store, for a device that does nothing else.
+   *
+   * @param leastGain what another tiling must gain to be taken
+   */
+  public static Autotuner undisturbed(
+      DeviceLimits limits, KernelIndex index, Duration budget, double leastGain) {
+    return new Autotuner(
+        limits, index, TilingTable.EMPTY, Optional.empty(), budget, leastGain, System::nanoTime);
+  }
+
+  Autotuner(
+      DeviceLimits limits,
+      KernelIndex index,
+      TilingTable bundled,
+      Optional<TilingStore> store,
+      Duration budget,
+      double leastGain,
+      LongSupplier nanoTime) {
+    if (budget.isNegative()) {
+      throw new IllegalArgumentException("Tuning budget " + budget + "; expected zero or more");
+    }
+    this.limits = limits;
+    this.index = index;
+    this.store = store;
+    this.budgetNanos = budget.toNanos();
+    this.nanoTime = nanoTime;
+    this.trials = new Trials<>(budgetNanos, leastGain, nanoTime);
+    TilingTable stored = store.map(TilingStore::load).orElse(TilingTable.EMPTY);
+    this.table = bundled.with(stored);
+    this.measured = limits.architecture().equals(TilingTable.BUNDLED_ARCHITECTURE) ? table : stored;
+  }
+
+  /** A tuner that tries nothing, and takes the tilings that come with this jar. */
+  public static Autotuner off(DeviceLimits limits, KernelIndex index) {
+    return new Autotuner(limits, index, TilingTable.bundled(), Optional.empty(), Duration.ZERO);
+  }
+
+  /** What is known now. */
+  public TilingTable table() {
+    return table;
+  }
+
+  /** True if trying other tilings for {@code plan} may be worth it, and was not done. */
+  public boolean isOpen(TransposePlan plan) {
+    return budgetNanos > 0
+        && plan.problem().bytes() >= LEAST_BYTES
+        && TransposePlanner.problemClass(plan)
+            .filter(problems -> measured.find(problems).isEmpty())
+            .isPresent();
+  }
+
+  /**
+   * Finds the tiling for the class of {@code plan}, unless another thread is tuning.
+   *
+   * @param plan the planner's choice; {@link #isOpen}
+   * @param timer runs plans of the same problem
+   * @return true if a tiling is known now, so that the planner is to be asked again
+   */
+  public boolean tune(TransposePlan plan, Timer timer) {
+    ProblemClass problems = TransposePlanner.problemClass(plan).orElseThrow();
+    if (!tuning.tryLock()) {
+      return false;
+    }
+    try {
+      if (measured.find(problems).isPresent()) {
+        return true; // another thread was faster
+      }
+      if (undecided.contains(problems)) {
+        return false;
+      }
+      long start = nanoTime.getAsLong();
+      Optional<TransposePlan> best =
+          trials.fastest(TransposePlanner.alternatives(plan, limits, index), timer::millis);
+      if (best.isEmpty()) {
+        undecided.add(problems);
+        LOG.info(
+            "Tuning {}: {} ms were too short to compare the tilings; {} stays",
+            problems,
+            Duration.ofNanos(budgetNanos).toMillis(),
+            plan.describe());
+        return false;
+      }
+      Tiling tiling = TransposePlanner.tiling(best.get()).orElseThrow();
+      table = table.with(problems, tiling);
+      measured = measured.with(problems, tiling);
+      LOG.debug(
+          "Tuning {}: {} after {} ms",
+          problems,
+          tiling,
+          Duration.ofNanos(nanoTime.getAsLong() - start).toMillis());
+      store.ifPresent(kept -> kept.add(problems, tiling));
+      return true;
+    } finally {
+      tuning.unlock();
+    }
+  }
+}

@@ -1,0 +1,151 @@
+package org.tilespark.kernels.tune;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.plan.MultiplyPlan;
+import org.tilespark.kernels.plan.MultiplyWay;
+import org.tilespark.kernels.plan.ProductClass;
+import org.tilespark.kernels.plan.ProductTable;
+
+/**
+ * Chooses by what way products are multiplied, own kernels or cuBLAS, by trying, once for each
+ * class of products of one device, before the first of the class is computed.
+ *
+ * <p>The choice decides in which order sums are made, and so the last bits of results. Therefore it
+ * is made for good: every thread waits for it, what one process has chosen and kept in the {@link
+ * ProductStore} all others take, and where the time was too short for fair trials the planner's own
+ * choice is kept all the same. Whoever needs the same bits on several machines, or without a store,
+ * names the engine instead ({@link org.tilespark.kernels.plan.MultiplyEngine}).
+ *
+ * <p>Thread-safe.
+ */
+public final class ProductTuner {
+  /** Fewer operations than this are done in a few microseconds, whoever does them. */
+  public static final double LEAST_OPERATIONS = 1L << 26;
+
+  /** What another way must gain to be taken; less than that may be chance. */
+  public static final double LEAST_GAIN = 0.05;
+
+  private static final Logger LOG = LoggerFactory.getLogger(ProductTuner.class);
+
+  private final Optional<ProductStore> store;
+  private final long budgetNanos;
+  private final Trials<MultiplyPlan> trials;
+  private final Object tuning = new Object();
+  private volatile ProductTable table;
+
+  /** Runs a plan and says how long it took. */
+  public interface Timer {
+    /** Milliseconds of one run of {@code plan}, on the device's clock. */
+    double millis(MultiplyPlan plan);
+  }
+
+  /**
+   * A tuner of one device.
+   *
+   * @param store where choices are kept
+   * @param budget time for one class of products, once the kernels are loaded; zero to try nothing
+   */
+  public ProductTuner(Optional<ProductStore> store, Duration budget) {
+    this(store, budget, System::nanoTime);
+  }
+
+  ProductTuner(Optional<ProductStore> store, Duration budget, LongSupplier nanoTime) {
+    if (budget.isNegative()) {
+      throw new IllegalArgumentException("Tuning budget " + budget + "; expected zero or more");
+    }
+    this.store = store;
+    this.budgetNanos = budget.toNanos();
+    this.trials = new Trials<>(budgetNanos, LEAST_GAIN, nanoTime);
+    this.table = budget.isZero() ? ProductTable.EMPTY : load();
+  }
+
+  /** A tuner that tries nothing: the planner's rule holds for all. */
+  public static ProductTuner off() {
+    return new ProductTuner(Optional.empty(), Duration.ZERO);
+  }
+
+  private ProductTable load() {
+    return store.map(ProductStore::load).orElse(ProductTable.EMPTY);
+  }
+
+  /** What was chosen for a class; empty if nothing was, and the planner's rule holds. */
+  public Optional<MultiplyWay> find(ProductClass products) {
+    return table.find(products);
+  }
+
+  /** What is known now. */
+  public ProductTable table() {
+    return table;
+  }
+
+  /** True if {@link #choose} would try the ways of this plan's problem, and choose among them. */
+  public boolean isOpen(MultiplyPlan plan) {
+    return budgetNanos > 0
+        && 2.0 * plan.problem().m() * plan.problem().k() * plan.problem().n() >= LEAST_OPERATIONS
+        && table.find(ProductClass.of(plan.problem())).isEmpty();
+  }
+
+  /**
+   * The way for a class of products, chosen now unless it was before; waits while another thread
+   * chooses.
+   *
+   * @param products the class
+   * @param plans all ways, the planner's own choice first; what they compute is of no account
+   * @param timer runs them
+   */
+  public MultiplyWay choose(ProductClass products, List<MultiplyPlan> plans, Timer timer) {
+    synchronized (tuning) {
+      Optional<MultiplyWay> known = table.find(products);
+      if (known.isEmpty()) {
+        known = load().find(products); // of another process
+      }
+      MultiplyWay way =
+          known.orElseGet(
+              () -> {
+                MultiplyWay found = tried(products, plans, timer);
+                return store.map(kept -> kept.addIfAbsent(products, found)).orElse(found);
+              });
+      table = table.with(products, way);
+      return way;
+    }
+  }
+
+  private MultiplyWay tried(ProductClass products, List<MultiplyPlan> plans, Timer timer) {
+    MultiplyWay first = way(plans.get(0));
+    if (plans.size() == 1) {
+      return first;
+    }
+    for (MultiplyPlan plan : plans) {
+      // A library loads its kernels at their first use, which may take longer than all trials. That
+      // is no part of the budget: a choice made for want of it would stay.
+      double unused = timer.millis(plan);
+      LOG.trace("{} loaded, {} ms", plan.describe(), unused);
+    }
+    Optional<MultiplyPlan> best = trials.fastest(plans, timer::millis);
+    if (best.isEmpty()) {
+      LOG.info(
+          "Products {}: {} ms were too short to compare the ways to multiply; {} it is",
+          products,
+          Duration.ofNanos(budgetNanos).toMillis(),
+          first);
+      return first;
+    }
+    MultiplyWay way = way(best.get());
+    if (way.isCublas() != first.isCublas()) {
+      LOG.info(
+          "Products {}: {} is faster than {}, and multiplies from now on", products, way, first);
+    } else {
+      LOG.debug("Products {}: {}", products, way);
+    }
+    return way;
+  }
+
+  private static MultiplyWay way(MultiplyPlan plan) {
+    return plan.strategy().way().orElseThrow();
+  }
+}

@@ -1,0 +1,59 @@
+package org.tilespark.kernels;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.layout.ElementType;
+
+class HostMultiplierTest extends MultiplierContract {
+  private final HostMultiplier multiplier = new HostMultiplier();
+
+  @Override
+  protected Multiplier multiplier() {
+    return multiplier;
+  }
+
+  @AfterAll
+  void close() {
+    multiplier.close();
+    multiplier.close();
+  }
+
+  /** Also a test of reproducibility: the JVM compiles netlib's loops meanwhile. */
+  @Test
+  void severalThreadsShareOne() throws Exception {
+    MultiplyProblem problem =
+        MultiplyProblem.dense(241, 517, 483, ElementType.FLOAT64, true, false);
+    SplittableRandom random = new SplittableRandom(7);
+    double[] a = random.doubles(241 * 517).toArray();
+    double[] b = random.doubles(517 * 483).toArray();
+    double[] expected = product(problem, a, b);
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    try {
+      List<Future<double[]>> results = new ArrayList<>();
+      for (int i = 0; i < 24; i++) {
+        results.add(threads.submit(() -> product(problem, a, b)));
+      }
+      for (Future<double[]> result : results) {
+        assertArrayEquals(expected, result.get());
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  private double[] product(MultiplyProblem problem, double[] a, double[] b) {
+    double[] c = new double[Math.toIntExact(problem.m() * problem.n())];
+    multiplier.multiply(
+        problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+    return c;
+  }
+}

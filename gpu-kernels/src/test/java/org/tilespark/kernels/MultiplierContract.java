@@ -1,0 +1,632 @@
+package org.tilespark.kernels;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.util.SplittableRandom;
+import java.util.function.DoubleSupplier;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.plan.Precision;
+import org.tilespark.layout.ElementType;
+import sun.misc.Unsafe;
+
+/**
+ * What every {@link Multiplier} does: the same cases and the same expectations for both twins.
+ *
+ * <p>The oracle sums exact products with the rounding errors carried along, which is as good as
+ * twice the precision, and is plain index arithmetic, independent of either twin. The bar is that
+ * of the project: {@code max |C - C*| / (|A||B|) <= 2 u sqrt(K)}. Memory alternates between heap
+ * arrays and direct buffers; what lies between the rows of A and B is NaN, which spoils any sum it
+ * gets into, and what lies between the rows of C and around it must stay as it is.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+public abstract class MultiplierContract {
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
+  private static final int GUARD_ELEMENTS = 32;
+  private static final double GUARD = -0x1.dp33;
+
+  /** As many elements of C are compared, all of them in smaller ones. */
+  private static final int MOST_COMPARED = 20_000;
+
+  private int cases;
+
+  /** The multiplier under test, the same for all tests of the class. */
+  protected abstract Multiplier multiplier();
+
+  /** True if the multiplier under test refuses a problem of this kind, with a reason. */
+  protected boolean refuses(MultiplyProblem problem) {
+    return false;
+  }
+
+  /** True if lower precisions surely round the inputs; a library may be more exact than asked. */
+  protected boolean roundsInputs() {
+    return true;
+  }
+
+  /** What the elements of A and B are like. */
+  protected enum Inputs {
+    /** Uniform in -1..1: sums cancel. */
+    SIGNED {
+      @Override
+      DoubleSupplier source(SplittableRandom random) {
+        return () -> 2 * random.nextDouble() - 1;
+      }
+    },
+    /** Uniform in 0..1: sums grow, and so do the errors of one long chain of additions. */
+    POSITIVE {
+      @Override
+      DoubleSupplier source(SplittableRandom random) {
+        return random::nextDouble;
+      }
+    },
+    /** All the same: every addition errs to the same side. */
+    CONSTANT {
+      @Override
+      DoubleSupplier source(SplittableRandom random) {
+        double value = 0.5 + random.nextDouble();
+        return () -> value;
+      }
+    },
+    /** Signed, of magnitudes between 2^-20 and 2^20. */
+    BADLY_SCALED {
+      @Override
+      DoubleSupplier source(SplittableRandom random) {
+        return () -> Math.scalb(2 * random.nextDouble() - 1, random.nextInt(-20, 21));
+      }
+    };
+
+    abstract DoubleSupplier source(SplittableRandom random);
+  }
+
+  private static final ElementType FLOAT = ElementType.FLOAT32;
+  private static final ElementType[] TYPES = {ElementType.FLOAT32, ElementType.FLOAT64};
+
+  @ParameterizedTest
+  @EnumSource(Inputs.class)
+  void extentsAroundTileEdges(Inputs inputs) {
+    long[] extents = {1, 2, 3, 5, 8, 17, 31, 33, 64, 67, 127, 131};
+    SplittableRandom random = new SplittableRandom(11);
+    for (ElementType type : TYPES) {
+      for (long m : extents) {
+        for (long n : extents) {
+          // One K each: all pairs of extents are met over the four kinds of input.
+          long k = extents[random.nextInt(extents.length)];
+          check(m, k, n, type, inputs, random.nextLong());
+        }
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Inputs.class)
+  void severalTiles(Inputs inputs) {
+    SplittableRandom random = new SplittableRandom(12);
+    for (ElementType type : TYPES) {
+      check(257, 521, 263, type, inputs, random.nextLong());
+      check(256, 512, 512, type, inputs, random.nextLong());
+      check(479, 64, 1021, type, inputs, random.nextLong());
+      check(500, 257, 129, type, inputs, random.nextLong());
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Inputs.class)
+  void vectors(Inputs inputs) {
+    SplittableRandom random = new SplittableRandom(13);
+    for (ElementType type : TYPES) {
+      for (long n : new long[] {1, 2, 255, 4096, 4099}) {
+        check(1, n, 1, type, inputs, random.nextLong()); // inner product
+        check(n, 1, n / 7 + 1, type, inputs, random.nextLong()); // outer product, K = 1
+        check(1, 129, n, type, inputs, random.nextLong()); // 1 x n
+        check(n, 129, 1, type, inputs, random.nextLong()); // n x 1
+        check(3, n, 2, type, inputs, random.nextLong());
+      }
+    }
+  }
+
+  @ParameterizedTest
+  @EnumSource(Inputs.class)
+  void longInnerDimension(Inputs inputs) {
+    SplittableRandom random = new SplittableRandom(14);
+    for (ElementType type : TYPES) {
+      check(3, 100_003, 5, type, inputs, random.nextLong());
+      checkOne(problem(7, 1_000_000, 6, type, false, false, true, random), inputs, 1401);
+      checkOne(problem(2, 1_000_000, 33, type, true, true, true, random), inputs, 1402);
+    }
+  }
+
+  /** The four transpose combinations, each dense or padded, overwriting or adding. */
+  private void check(long m, long k, long n, ElementType type, Inputs inputs, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    for (int which = 0; which < 4; which++) {
+      boolean dense = random.nextInt(3) == 0;
+      checkOne(
+          problem(m, k, n, type, (which & 1) != 0, (which & 2) != 0, dense, random), inputs, seed);
+    }
+  }
+
+  /** A problem of full precision; unless {@code dense}, with room between the rows. */
+  protected static MultiplyProblem problem(
+      long m,
+      long k,
+      long n,
+      ElementType type,
+      boolean transposeA,
+      boolean transposeB,
+      boolean dense,
+      SplittableRandom random) {
+    return new MultiplyProblem(
+        m,
+        k,
+        n,
+        type,
+        Precision.FULL,
+        transposeA,
+        transposeB,
+        Math.max(1, transposeA ? m : k) + pad(dense, random),
+        Math.max(1, transposeB ? k : n) + pad(dense, random),
+        Math.max(1, n) + pad(dense, random),
+        random.nextBoolean());
+  }
+
+  /** Odd ones, and even ones that keep rows aligned. */
+  private static long pad(boolean dense, SplittableRandom random) {
+    return dense ? 0 : random.nextInt(4) == 0 ? 4L * random.nextInt(1, 9) : random.nextInt(1, 20);
+  }
+
+  /** One problem of random inputs against the oracle. */
+  private void checkOne(MultiplyProblem problem, Inputs inputs, long seed) {
+    checkOne(multiplier(), problem, inputs, seed);
+  }
+
+  /** One problem of random inputs, on {@code multiplier}, against the oracle. */
+  protected final void checkOne(
+      Multiplier multiplier, MultiplyProblem problem, Inputs inputs, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    Sides sides = new Sides(problem, inputs.source(random), cases++);
+    sides.run(multiplier);
+    sides.requireUntouched();
+    double allowed = allowed(problem);
+    double worst = sides.worst(random);
+    if (!(worst <= allowed)) {
+      fail(
+          String.format(
+              "%s of %s inputs, seed %d: error %.3g of |A||B|, allowed %.3g, on %s",
+              problem, inputs, seed, worst, allowed, multiplier));
+    }
+  }
+
+  /** {@code 2 u sqrt(K)}; what C held counts as one more term. */
+  static double allowed(MultiplyProblem problem) {
+    double u = problem.type() == ElementType.FLOAT32 ? 0x1p-24 : 0x1p-53;
+    return 2 * u * Math.sqrt((double) problem.k() + (problem.accumulate() ? 1 : 0));
+  }
+
+  /** The memory of one problem, with what is around it. */
+  protected static final class Sides {
+    private final MultiplyProblem problem;
+    private final boolean isDouble;
+    private final Object[] keep = new Object[3];
+    private final HostMemory a;
+    private final HostMemory b;
+    private final HostMemory c;
+    private final HostMemory guardedC;
+    private final double[] before; // guarded C
+
+    Sides(MultiplyProblem problem, DoubleSupplier source, int placement) {
+      this.problem = problem;
+      this.isDouble = problem.type() == ElementType.FLOAT64;
+      int width = problem.type().bytes();
+      a = memory(0, problem.bytesA(), placement % 2 == 0);
+      b = memory(1, problem.bytesB(), placement / 2 % 2 == 0);
+      guardedC = memory(2, problem.bytesC() + 2L * GUARD_ELEMENTS * width, placement / 4 % 2 == 0);
+      c = guardedC.slice((long) GUARD_ELEMENTS * width, problem.bytesC());
+      fillRows(a, rowsA(), colsA(), problem.leadA(), source, Double.NaN);
+      fillRows(b, rowsB(), colsB(), problem.leadB(), source, Double.NaN);
+      for (long at = 0; at < guardedC.bytes() / width; at++) {
+        put(guardedC, at, GUARD);
+      }
+      // What is overwritten must not matter: NaN there spoils a sum that begins with it.
+      DoubleSupplier old = problem.accumulate() ? source : () -> Double.NaN;
+      fillRows(c, problem.m(), problem.n(), problem.leadC(), old, GUARD);
+      before = new double[Math.toIntExact(guardedC.bytes() / width)];
+      for (int at = 0; at < before.length; at++) {
+        before[at] = get(guardedC, at);
+      }
+    }
+
+    private HostMemory memory(int which, long bytes, boolean heap) {
+      if (heap) {
+        Object array =
+            isDouble
+                ? new double[Math.toIntExact(bytes / Double.BYTES)]
+                : new float[Math.toIntExact(bytes / Float.BYTES)];
+        keep[which] = array;
+        return HostMemory.ofArray(array);
+      }
+      ByteBuffer buffer = ByteBuffer.allocateDirect(Math.toIntExact(bytes));
+      keep[which] = buffer;
+      return HostMemory.ofDirectBuffer(buffer);
+    }
+
+    private long rowsA() {
+      return problem.transposeA() ? problem.k() : problem.m();
+    }
+
+    private long colsA() {
+      return problem.transposeA() ? problem.m() : problem.k();
+    }
+
+    private long rowsB() {
+      return problem.transposeB() ? problem.n() : problem.k();
+    }
+
+    private long colsB() {
+      return problem.transposeB() ? problem.k() : problem.n();
+    }
+
+    private void fillRows(
+        HostMemory to, long rows, long cols, long lead, DoubleSupplier source, double between) {
+      long elements = to.bytes() / problem.type().bytes();
+      for (long row = 0; row < rows; row++) {
+        for (long at = row * lead; at < Math.min(elements, (row + 1) * lead); at++) {
+          put(to, at, at - row * lead < cols ? source.getAsDouble() : between);
+        }
+      }
+    }
+
+    void put(HostMemory to, long at, double value) {
+      if (isDouble) {
+        UNSAFE.putDouble(to.base(), to.offset() + at * Double.BYTES, value);
+      } else {
+        UNSAFE.putFloat(to.base(), to.offset() + at * Float.BYTES, (float) value);
+      }
+    }
+
+    double get(HostMemory from, long at) {
+      return isDouble
+          ? UNSAFE.getDouble(from.base(), from.offset() + at * Double.BYTES)
+          : UNSAFE.getFloat(from.base(), from.offset() + at * Float.BYTES);
+    }
+
+    void setA(long i, long p, double value) {
+      put(a, problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p, value);
+    }
+
+    void setB(long p, long j, double value) {
+      put(b, problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j, value);
+    }
+
+    double getA(long i, long p) {
+      return get(a, problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p);
+    }
+
+    double getB(long p, long j) {
+      return get(b, problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j);
+    }
+
+    double getC(long i, long j) {
+      return get(c, i * problem.leadC() + j);
+    }
+
+    private double oldC(long i, long j) {
+      return before[GUARD_ELEMENTS + (int) (i * problem.leadC() + j)];
+    }
+
+    void run(Multiplier multiplier) {
+      multiplier.multiply(problem, a, b, c);
+      Reference.reachabilityFence(keep);
+    }
+
+    /** What lies around the elements of C is as it was. */
+    void requireUntouched() {
+      for (int at = 0; at < before.length; at++) {
+        long inC = (long) at - GUARD_ELEMENTS;
+        boolean element =
+            inC >= 0 && inC / problem.leadC() < problem.m() && inC % problem.leadC() < problem.n();
+        if (!element && get(guardedC, at) != GUARD) {
+          fail(problem + ": element " + inC + " beside C became " + get(guardedC, at));
+        }
+      }
+    }
+
+    /** The greatest error relative to the sum of the magnitudes. */
+    double worst(SplittableRandom random) {
+      double worst = 0;
+      long elements = problem.m() * problem.n();
+      boolean all = elements * Math.max(1, problem.k()) <= (long) MOST_COMPARED * 256;
+      long compared = all ? elements : Math.min(elements, MOST_COMPARED * 256L / problem.k() + 64);
+      for (long at = 0; at < compared; at++) {
+        long which = all ? at : at == 0 ? elements - 1 : random.nextLong(elements);
+        double error = error(which / problem.n(), which % problem.n());
+        if (!(error <= worst)) { // NaN too
+          worst = error;
+          if (Double.isNaN(error)) {
+            return error;
+          }
+        }
+      }
+      return worst;
+    }
+
+    private double error(long i, long j) {
+      double sum = problem.accumulate() ? oldC(i, j) : 0;
+      double lost = 0;
+      double magnitude = Math.abs(sum);
+      for (long p = 0; p < problem.k(); p++) {
+        double left = getA(i, p);
+        double right = getB(p, j);
+        double product = left * right;
+        lost += Math.fma(left, right, -product);
+        double after = sum + product;
+        double seen = after - sum;
+        lost += (sum - (after - seen)) + (product - seen);
+        sum = after;
+        magnitude += Math.abs(product);
+      }
+      double difference = Math.abs(getC(i, j) - sum - lost);
+      return difference == 0 ? 0 : difference / magnitude;
+    }
+  }
+
+  private Sides sides(MultiplyProblem problem) {
+    SplittableRandom random = new SplittableRandom(problem.hashCode());
+    return new Sides(problem, Inputs.SIGNED.source(random), cases++);
+  }
+
+  /** NaN and infinity reach exactly the elements of C that they reach in numpy. */
+  @Test
+  void nanAndInfinityPropagate() {
+    checkNanAndInfinity(multiplier());
+  }
+
+  /** The same on {@code multiplier}. */
+  protected final void checkNanAndInfinity(Multiplier multiplier) {
+    SplittableRandom random = new SplittableRandom(15);
+    for (ElementType type : TYPES) {
+      for (long extent : new long[] {5, 67, 257}) {
+        for (int which = 0; which < 4; which++) {
+          long m = extent;
+          long k = extent + 2;
+          long n = extent + 1;
+          MultiplyProblem problem =
+              problem(m, k, n, type, (which & 1) != 0, (which & 2) != 0, false, random);
+          Sides sides = sides(problem);
+          for (long j = 0; j < n; j++) { // row 2 of B is zero
+            sides.setB(2, j, 0);
+          }
+          for (long i = 0; i < m; i++) { // column 3 of A is zero
+            sides.setA(i, 3, 0);
+          }
+          sides.setA(0, 0, Double.NaN); // row 0 of C
+          sides.setA(1, 2, Double.POSITIVE_INFINITY); // meets zeros: row 1 of C is NaN
+          sides.setB(3, 1, Double.NEGATIVE_INFINITY); // meets zeros: column 1 of C is NaN
+          for (long j = 0; j < n; j++) {
+            sides.setB(4, j, 1 + (int) j % 3);
+          }
+          sides.setA(4, 4, Double.POSITIVE_INFINITY); // row 4 of C is infinite
+          sides.run(multiplier);
+          sides.requireUntouched();
+          for (long i = 0; i < m; i++) {
+            for (long j = 0; j < n; j++) {
+              double found = sides.getC(i, j);
+              if (i < 2 || j == 1) {
+                assertTrue(Double.isNaN(found), problem + ": C" + i + "," + j + " is " + found);
+              } else if (i == 4) {
+                assertEquals(Double.POSITIVE_INFINITY, found, problem + ": C" + i + "," + j);
+              } else {
+                assertTrue(Double.isFinite(found), problem + ": C" + i + "," + j + " is " + found);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void nothingToSum() {
+    for (ElementType type : TYPES) {
+      for (boolean accumulate : new boolean[] {false, true}) {
+        MultiplyProblem problem =
+            new MultiplyProblem(5, 0, 37, type, Precision.FULL, false, true, 3, 3, 40, accumulate);
+        Sides sides = sides(problem);
+        sides.run(multiplier());
+        sides.requireUntouched();
+        for (long i = 0; i < 5; i++) {
+          for (long j = 0; j < 37; j++) {
+            assertEquals(accumulate ? sides.oldC(i, j) : 0, sides.getC(i, j));
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void emptyResults() {
+    for (ElementType type : TYPES) {
+      for (long[] extents : new long[][] {{0, 3, 4}, {4, 3, 0}, {0, 0, 0}, {0, 5, 0}}) {
+        Sides sides =
+            sides(MultiplyProblem.dense(extents[0], extents[1], extents[2], type, true, false));
+        sides.run(multiplier());
+        sides.requireUntouched();
+      }
+    }
+  }
+
+  /** The same bits every time: the order of the sums depends on the problem alone. */
+  @Test
+  void sameBitsEveryTime() {
+    for (ElementType type : TYPES) {
+      MultiplyProblem problem = MultiplyProblem.dense(143, 1500, 211, type, false, true);
+      double[] first = null;
+      for (int round = 0; round < 8; round++) {
+        Sides sides = sides(problem);
+        sides.run(multiplier());
+        double[] found = new double[143 * 211];
+        for (int at = 0; at < found.length; at++) {
+          found[at] = sides.getC(at / 211, at % 211);
+        }
+        first = first == null ? found : first;
+        assertArrayEquals(first, found);
+      }
+    }
+  }
+
+  /** Inputs of lower precision are rounded, sums are not. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Precision.class,
+      names = {"TF32", "BFLOAT16", "FLOAT16"})
+  void lowerPrecisions(Precision precision) {
+    SplittableRandom random = new SplittableRandom(16);
+    for (long k : new long[] {64, 1_000_000}) {
+      for (int which = 0; which < 4; which++) {
+        boolean transposeA = (which & 1) != 0;
+        boolean transposeB = (which & 2) != 0;
+        MultiplyProblem problem =
+            new MultiplyProblem(
+                9,
+                k,
+                12,
+                ElementType.FLOAT32,
+                precision,
+                transposeA,
+                transposeB,
+                transposeA ? 12 : k,
+                transposeB ? k : 12,
+                12,
+                false);
+        if (refuses(problem)) {
+          Exception e =
+              assertThrows(
+                  UnsupportedOperationException.class, () -> sides(problem).run(multiplier()));
+          assertTrue(e.getMessage().contains(precision.name()), e.getMessage());
+          continue;
+        }
+        Sides sides = new Sides(problem, Inputs.SIGNED.source(random), cases++);
+        sides.run(multiplier());
+        sides.requireUntouched();
+        double worst = sides.worst(random);
+        // Two roundings of a relative 2^-(bits + 1) each, and the sum in float32, whose own order
+        // is the library's.
+        double rounding = precision == Precision.BFLOAT16 ? 0x1p-8 : 0x1p-11;
+        double most = 2.01 * rounding + 8 * allowed(problem);
+        assertTrue(worst <= most, problem + ": error " + worst + " of |A||B|, allowed " + most);
+        if (k == 64 && roundsInputs()) {
+          assertFalse(worst <= allowed(problem), problem + " is as exact as FULL: error " + worst);
+        }
+      }
+    }
+  }
+
+  /** What tf32 makes of the inputs does not meet FLOAT's bar, so that it is not for FULL. */
+  @Test
+  void tf32MissesTheBarOfFloat() {
+    for (long k : new long[] {64, 1_000_000}) {
+      MultiplyProblem problem =
+          new MultiplyProblem(3, k, 4, FLOAT, Precision.TF32, false, true, k, k, 4, false);
+      if (!roundsInputs() || refuses(problem)) {
+        continue;
+      }
+      // Just below the middle between two neighbours in tf32: all errors are to the same side.
+      Sides sides = new Sides(problem, () -> 1 + 0.49 * 0x1p-10, cases++);
+      sides.run(multiplier());
+      double worst = sides.worst(new SplittableRandom(17));
+      assertTrue(worst > allowed(problem), problem + ": error " + worst + " meets the bar");
+      checkOne(
+          new MultiplyProblem(3, k, 4, FLOAT, Precision.FULL, false, true, k, k, 4, false),
+          Inputs.CONSTANT,
+          18);
+    }
+  }
+
+  /** Offsets beyond 2^31 elements: rows that lie far apart, most of the memory never touched. */
+  @Test
+  void rowsFarApart() {
+    long lead = (1L << 30) + 7; // 3 rows reach beyond 2^31 elements
+    long bytes = (2 * lead + 3) * Float.BYTES;
+    float[] near = {1, 2, 3, 4, 5, 6, 7, 8, 10};
+    float[] unit = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    long base = 0;
+    try {
+      base = UNSAFE.allocateMemory(bytes);
+    } catch (OutOfMemoryError e) {
+      Assumptions.abort("the machine does not give " + bytes + " bytes: " + e);
+    }
+    try {
+      HostMemory far = HostMemory.ofAddress(base, bytes);
+      for (boolean transposed : new boolean[] {false, true}) {
+        for (int at = 0; at < 9; at++) {
+          UNSAFE.putFloat(base + (at / 3 * lead + at % 3) * Float.BYTES, at + 1);
+        }
+        float[] c = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+        multiplier()
+            .multiply(
+                new MultiplyProblem(
+                    3, 3, 3, FLOAT, Precision.FULL, transposed, false, lead, 3, 3, true),
+                far,
+                HostMemory.ofArray(near),
+                HostMemory.ofArray(c));
+        float[] expected =
+            transposed
+                ? new float[] {67, 79, 98, 79, 94, 117, 91, 109, 136}
+                : new float[] {31, 37, 46, 67, 82, 103, 103, 127, 160};
+        assertArrayEquals(expected, c);
+        // Far rows of B, then of C.
+        multiplier()
+            .multiply(
+                new MultiplyProblem(
+                    3, 3, 3, FLOAT, Precision.FULL, false, transposed, 3, lead, 3, false),
+                HostMemory.ofArray(unit),
+                far,
+                HostMemory.ofArray(c));
+        for (int at = 0; at < 9; at++) {
+          assertEquals(1 + (transposed ? at % 3 * 3 + at / 3 : at), c[at]);
+        }
+        multiplier()
+            .multiply(
+                new MultiplyProblem(
+                    3, 3, 3, FLOAT, Precision.FULL, false, transposed, 3, 3, lead, true),
+                HostMemory.ofArray(unit),
+                HostMemory.ofArray(near),
+                far);
+        for (int at = 0; at < 9; at++) {
+          assertEquals(
+              at + 1 + near[transposed ? at % 3 * 3 + at / 3 : at],
+              UNSAFE.getFloat(base + (at / 3 * lead + at % 3) * Float.BYTES));
+        }
+      }
+    } finally {
+      UNSAFE.freeMemory(base);
+    }
+  }
+
+  @Test
+  void wrongLengthsAreRefused() {
+    MultiplyProblem problem = MultiplyProblem.dense(3, 4, 5, ElementType.FLOAT32, false, false);
+    Exception e =
+        assertThrows(
+            IllegalArgumentException.class,
+            () ->
+                multiplier()
+                    .multiply(
+                        problem,
+                        HostMemory.ofArray(new float[12]),
+                        HostMemory.ofArray(new float[19]),
+                        HostMemory.ofArray(new float[15])));
+    assertTrue(e.getMessage().startsWith("Memory of B is 76 bytes"), e.getMessage());
+    assertTrue(e.getMessage().endsWith("needs 80"), e.getMessage());
+  }
+}

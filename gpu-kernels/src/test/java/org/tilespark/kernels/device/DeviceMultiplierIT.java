@@ -1,0 +1,467 @@
+package org.tilespark.kernels.device;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.SplittableRandom;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.Multiplier;
+import org.tilespark.kernels.MultiplierContract;
+import org.tilespark.kernels.RequiresGpu;
+import org.tilespark.kernels.plan.MultiplyEngine;
+import org.tilespark.kernels.plan.MultiplyPlan;
+import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.plan.MultiplyStrategy;
+import org.tilespark.kernels.plan.MultiplyWay;
+import org.tilespark.kernels.plan.Precision;
+import org.tilespark.layout.ElementType;
+
+@RequiresGpu
+class DeviceMultiplierIT extends MultiplierContract {
+  private static final ElementType[] TYPES = {ElementType.FLOAT32, ElementType.FLOAT64};
+
+  private CudaDevice device;
+  private DeviceMultiplier multiplier;
+
+  @BeforeAll
+  void open() {
+    device = CudaDevice.open(0);
+    multiplier = new DeviceMultiplier(device);
+    System.out.println(
+        multiplier + ", cuBLAS: " + multiplier.cublas() + multiplier.cublasVersion());
+  }
+
+  @AfterAll
+  void close() {
+    if (device == null) {
+      return;
+    }
+    multiplier.close();
+    multiplier.close();
+    long deviceBytes = device.liveDeviceBytes();
+    long pinnedBytes = device.livePinnedBytes();
+    device.close();
+    assertEquals(0, deviceBytes, "device bytes alive");
+    assertEquals(0, pinnedBytes, "pinned bytes alive");
+  }
+
+  @Override
+  protected Multiplier multiplier() {
+    return multiplier;
+  }
+
+  @Override
+  protected boolean refuses(MultiplyProblem problem) {
+    return !multiplier.plan(problem).isSupported();
+  }
+
+  @Override
+  protected boolean roundsInputs() {
+    return false;
+  }
+
+  /**
+   * One of the ways that the planner may choose, on buffers that hold what lies between the rows
+   * too, at offsets of their own.
+   */
+  private final class OneWay implements Multiplier {
+    private final int which;
+
+    OneWay(int which) {
+      this.which = which;
+    }
+
+    @Override
+    public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
+      long width = problem.type().bytes();
+      try (CudaStream stream = device.newStream();
+          PinnedBuffer hostA = device.allocatePinned(a.bytes());
+          PinnedBuffer hostB = device.allocatePinned(b.bytes());
+          PinnedBuffer hostC = device.allocatePinned(c.bytes());
+          DeviceBuffer deviceA = device.allocate(a.bytes() + 3 * width, stream);
+          DeviceBuffer deviceB = device.allocate(b.bytes() + 4 * width, stream);
+          DeviceBuffer deviceC = device.allocate(c.bytes() + 5 * width, stream)) {
+        a.copyTo(hostA.memory());
+        b.copyTo(hostB.memory());
+        c.copyTo(hostC.memory());
+        stream.upload(hostA.memory(), deviceA, 3 * width);
+        stream.upload(hostB.memory(), deviceB, 4 * width);
+        stream.upload(hostC.memory(), deviceC, 5 * width);
+        multiplier.enqueue(
+            plan(problem), deviceA, 3 * width, deviceB, 4 * width, deviceC, 5 * width, stream);
+        stream.download(deviceC, 5 * width, hostC.memory());
+        stream.synchronize();
+        hostC.memory().copyTo(c);
+      }
+    }
+
+    MultiplyPlan plan(MultiplyProblem problem) {
+      return multiplier.candidates(problem).get(which);
+    }
+
+    boolean isOwn(MultiplyProblem problem) {
+      return plan(problem).strategy() instanceof MultiplyStrategy.Tiled;
+    }
+
+    @Override
+    public void close() {}
+
+    @Override
+    public String toString() {
+      return "way " + which;
+    }
+  }
+
+  private static MultiplyProblem any(ElementType type) {
+    return MultiplyProblem.dense(8, 8, 8, type, false, false);
+  }
+
+  private List<OneWay> ways(ElementType type) {
+    List<OneWay> ways = new ArrayList<>();
+    for (MultiplyPlan plan : multiplier.candidates(any(type))) {
+      System.out.println(type + ", way " + ways.size() + ": " + plan.describe());
+      ways.add(new OneWay(ways.size()));
+    }
+    assertFalse(ways.isEmpty());
+    return ways;
+  }
+
+  /** Each kernel, and cuBLAS, whatever the planner would choose. */
+  @Test
+  void everyWay() {
+    long[][] shapes = {
+      {1, 1, 1},
+      {33, 17, 65},
+      {64, 64, 64},
+      {131, 129, 127},
+      {128, 256, 128},
+      {257, 100, 300},
+      {5, 1000, 3},
+      {1, 500, 260},
+      {270, 31, 1},
+      {1100, 40, 140},
+      {4, 20_000, 6},
+    };
+    for (ElementType type : TYPES) {
+      for (OneWay way : ways(type)) {
+        SplittableRandom random = new SplittableRandom(21);
+        for (long[] shape : shapes) {
+          for (int which = 0; which < 4; which++) {
+            MultiplyProblem problem =
+                problem(
+                    shape[0],
+                    shape[1],
+                    shape[2],
+                    type,
+                    (which & 1) != 0,
+                    (which & 2) != 0,
+                    random.nextBoolean(),
+                    random);
+            Inputs inputs = Inputs.values()[random.nextInt(Inputs.values().length)];
+            if (inputs == Inputs.CONSTANT && !way.isOwn(problem)) {
+              inputs = Inputs.POSITIVE; // the chains of cuBLAS are its own
+            }
+            checkOne(way, problem, inputs, random.nextLong());
+          }
+        }
+      }
+    }
+  }
+
+  /** The bar holds for long sums too. */
+  @Test
+  void everyWayWithALongInnerDimension() {
+    for (ElementType type : TYPES) {
+      for (OneWay way : ways(type)) {
+        SplittableRandom random = new SplittableRandom(22);
+        MultiplyProblem problem = problem(5, 1_000_000, 3, type, true, false, true, random);
+        checkOne(way, problem, Inputs.SIGNED, 22);
+        checkOne(way, problem, Inputs.POSITIVE, 23);
+        checkOne(way, problem, Inputs.CONSTANT, 24); // of cuBLAS too, whose chunks are short enough
+      }
+    }
+  }
+
+  @Test
+  void nanAndInfinityPropagateInEveryWay() {
+    for (OneWay way : ways(ElementType.FLOAT32)) {
+      if (multiplier.candidates(any(ElementType.FLOAT64)).size() > way.which) {
+        checkNanAndInfinity(way);
+      }
+    }
+  }
+
+  /** Offsets beyond 2^31 elements in each operand, in every way. */
+  @Test
+  void rowsFarApartOnTheDevice() {
+    long lead = (1L << 30) + 8;
+    long bytes = (2 * lead + 3) * Float.BYTES;
+    Assumptions.assumeTrue(device.memoryInfo().freeBytes() > 2 * bytes, "too little device memory");
+    float[] unit = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    float[] values = {1, 2, 3, 4, 5, 6, 7, 8, 10};
+    for (OneWay way : ways(ElementType.FLOAT32)) {
+      for (boolean transposed : new boolean[] {false, true}) {
+        float[] expected = transposed ? new float[] {1, 4, 7, 2, 5, 8, 3, 6, 10} : values;
+        assertArrayEquals(expected, far(way, transposed, false, lead, 3, 3, values, unit));
+        assertArrayEquals(expected, far(way, false, transposed, 3, lead, 3, unit, values));
+      }
+      assertArrayEquals(values, far(way, false, false, 3, 3, lead, unit, values));
+    }
+  }
+
+  /** A product of 3 x 3 matrices whose rows lie as far apart as asked. */
+  private float[] far(
+      OneWay way,
+      boolean transposeA,
+      boolean transposeB,
+      long leadA,
+      long leadB,
+      long leadC,
+      float[] a,
+      float[] b) {
+    MultiplyProblem problem =
+        new MultiplyProblem(
+            3,
+            3,
+            3,
+            ElementType.FLOAT32,
+            Precision.FULL,
+            transposeA,
+            transposeB,
+            leadA,
+            leadB,
+            leadC,
+            false);
+    try (PinnedBuffer pinned = device.allocatePinned(3 * 9 * Float.BYTES);
+        CudaStream stream = device.newStream();
+        DeviceBuffer deviceA = device.allocate(problem.bytesA(), stream);
+        DeviceBuffer deviceB = device.allocate(problem.bytesB(), stream);
+        DeviceBuffer deviceC = device.allocate(problem.bytesC(), stream)) {
+      long block = 9 * Float.BYTES;
+      HostMemory.ofArray(a).copyTo(pinned.memory().slice(0, block));
+      HostMemory.ofArray(b).copyTo(pinned.memory().slice(block, block));
+      long row = 3 * Float.BYTES;
+      for (int i = 0; i < 3; i++) {
+        stream.upload(pinned.memory().slice(i * row, row), deviceA, i * leadA * Float.BYTES);
+        stream.upload(
+            pinned.memory().slice(block + i * row, row), deviceB, i * leadB * Float.BYTES);
+      }
+      multiplier.enqueue(way.plan(problem), deviceA, 0, deviceB, 0, deviceC, 0, stream);
+      for (int i = 0; i < 3; i++) {
+        stream.download(
+            deviceC, i * leadC * Float.BYTES, pinned.memory().slice(2 * block + i * row, row));
+      }
+      stream.synchronize();
+      float[] c = new float[9];
+      pinned.memory().slice(2 * block, block).copyTo(HostMemory.ofArray(c));
+      return c;
+    }
+  }
+
+  /** Tasks share one multiplier; each result has the same bits, whatever runs beside it. */
+  @Test
+  void severalThreadsShareOneDevice() throws Exception {
+    MultiplyProblem problem =
+        MultiplyProblem.dense(700, 900, 600, ElementType.FLOAT32, false, true);
+    SplittableRandom random = new SplittableRandom(7);
+    float[] a = floats(700 * 900, random);
+    float[] b = floats(900 * 600, random);
+    float[] expected = product(problem, a, b);
+    ExecutorService threads = Executors.newFixedThreadPool(8);
+    try {
+      List<Future<float[]>> results = new ArrayList<>();
+      for (int i = 0; i < 48; i++) {
+        results.add(threads.submit(() -> product(problem, a, b)));
+      }
+      for (Future<float[]> result : results) {
+        assertArrayEquals(expected, result.get());
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  private static float[] floats(int count, SplittableRandom random) {
+    float[] values = new float[count];
+    for (int i = 0; i < count; i++) {
+      values[i] = (float) random.nextDouble() - 0.5f;
+    }
+    return values;
+  }
+
+  private float[] product(MultiplyProblem problem, float[] a, float[] b) {
+    float[] c = new float[Math.toIntExact(problem.m() * problem.n())];
+    multiplier.multiply(
+        problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+    return c;
+  }
+
+  /** Totals take the partial sums, which are cleared; what lies behind them stays. */
+  @Test
+  void additionsOfTiles() {
+    for (int elements : new int[] {1, 2, 3, 4, 5, 1023, 1024, 1025, 3_000_001}) {
+      double[] doubles = new double[elements + 1];
+      float[] floats = new float[elements + 1];
+      for (int at = 0; at <= elements; at++) {
+        doubles[at] = 3 * at + 1;
+        floats[at] = at % 1000 + 1;
+      }
+      checkAddition(ElementType.FLOAT64, HostMemory.ofArray(doubles));
+      checkAddition(ElementType.FLOAT32, HostMemory.ofArray(floats));
+    }
+  }
+
+  /** Adds all but the last element to itself. */
+  private void checkAddition(ElementType type, HostMemory values) {
+    long bytes = values.bytes();
+    long added = bytes - type.bytes();
+    try (CudaStream stream = device.newStream();
+        PinnedBuffer before = device.allocatePinned(bytes);
+        PinnedBuffer after = device.allocatePinned(2 * bytes);
+        DeviceBuffer partials = device.allocate(bytes, stream);
+        DeviceBuffer totals = device.allocate(bytes, stream)) {
+      values.copyTo(before.memory());
+      stream.upload(before.memory(), partials, 0);
+      stream.upload(before.memory(), totals, 0);
+      multiplier.enqueueAddition(type, partials, totals, added, stream);
+      stream.download(partials, 0, after.memory().slice(0, bytes));
+      stream.download(totals, 0, after.memory().slice(bytes, bytes));
+      stream.synchronize();
+      for (long at = 0; at < bytes; at += type.bytes()) {
+        double value = value(before.memory(), at, type);
+        boolean last = at == added;
+        assertEquals(last ? value : 0, value(after.memory(), at, type), type + " at " + at);
+        assertEquals(
+            last ? value : 2 * value, value(after.memory(), bytes + at, type), type + " at " + at);
+      }
+    }
+  }
+
+  private static double value(HostMemory memory, long at, ElementType type) {
+    return type == ElementType.FLOAT32
+        ? HostMemory.unsafe().getFloat(memory.offset() + at)
+        : HostMemory.unsafe().getDouble(memory.offset() + at);
+  }
+
+  /**
+   * All threads get the same choice, and so does the next process; without a budget there is none.
+   */
+  @Test
+  void oneChoiceForAll(@TempDir Path directory) throws Exception {
+    MultiplyProblem problem =
+        MultiplyProblem.dense(500, 1100, 700, ElementType.FLOAT32, true, false);
+    assertTrue(choose(multiplier, problem).isEmpty());
+    DeviceMultiplier.Tuning tuning =
+        new DeviceMultiplier.Tuning(
+            Duration.ofSeconds(5), Optional.of(directory.resolve("tilespark")));
+    Set<Optional<MultiplyWay>> choices = new HashSet<>();
+    for (int process = 0; process < 2; process++) {
+      ExecutorService threads = Executors.newFixedThreadPool(4);
+      try (DeviceMultiplier tuned =
+          new DeviceMultiplier(device, MultiplyEngine.AUTO, List.of(), tuning)) {
+        List<Future<Optional<MultiplyWay>>> results = new ArrayList<>();
+        for (int i = 0; i < 8; i++) {
+          results.add(threads.submit(() -> choose(tuned, problem)));
+        }
+        for (Future<Optional<MultiplyWay>> result : results) {
+          choices.add(result.get());
+        }
+        MultiplyWay way = choices.iterator().next().orElseThrow();
+        System.out.println("500 x 1100 x 700 TN by " + way);
+        assertEquals(
+            Optional.of(way),
+            tuned.plan(problem, 1100, Optional.of(way)).orElseThrow().strategy().way());
+      } finally {
+        threads.shutdownNow();
+      }
+    }
+    assertEquals(1, choices.size(), choices.toString());
+    // Forced engines have nothing to choose from, or choose among their own.
+    try (DeviceMultiplier own =
+        new DeviceMultiplier(device, MultiplyEngine.OWN, List.of(), tuning)) {
+      assertFalse(choose(own, problem).orElseThrow().isCublas());
+    }
+    try (DeviceMultiplier library =
+        new DeviceMultiplier(device, MultiplyEngine.CUBLAS, List.of(), tuning)) {
+      assertTrue(choose(library, problem).isEmpty());
+    }
+  }
+
+  private Optional<MultiplyWay> choose(DeviceMultiplier chooser, MultiplyProblem problem) {
+    try (CudaStream stream = device.newStream();
+        DeviceBuffer a = device.allocate(problem.bytesA(), stream);
+        DeviceBuffer b = device.allocate(problem.bytesB(), stream);
+        DeviceBuffer c = device.allocate(problem.bytesC(), stream);
+        DeviceBuffer workspace = device.allocate(chooser.mostWorkspaceBytes(), stream)) {
+      return chooser.choose(problem, problem.k(), a, b, c, workspace, stream);
+    }
+  }
+
+  @Test
+  void enginesAreObeyed() {
+    MultiplyProblem large =
+        MultiplyProblem.dense(2048, 2048, 2048, ElementType.FLOAT32, false, false);
+    try (DeviceMultiplier own =
+        new DeviceMultiplier(device, MultiplyEngine.OWN, List.of(), DeviceMultiplier.Tuning.OFF)) {
+      assertInstanceOf(MultiplyStrategy.Tiled.class, own.plan(large).orElseThrow().strategy());
+    }
+    try (DeviceMultiplier library =
+        new DeviceMultiplier(
+            device, MultiplyEngine.CUBLAS, List.of(), DeviceMultiplier.Tuning.OFF)) {
+      if (library.cublas().absence().isEmpty()) {
+        assertInstanceOf(
+            MultiplyStrategy.Cublas.class, library.plan(large).orElseThrow().strategy());
+      } else {
+        assertFalse(library.plan(large).isSupported());
+        assertTrue(
+            library.plan(large).describe().contains("cuBLAS was not found"),
+            library.plan(large).describe());
+      }
+    }
+  }
+
+  @Test
+  void badOffsetsAreRefusedBeforeAnyWork() {
+    MultiplyProblem problem = MultiplyProblem.dense(8, 8, 8, ElementType.FLOAT32, false, false);
+    try (CudaStream stream = device.newStream();
+        DeviceBuffer a = device.allocate(1024, stream);
+        DeviceBuffer b = device.allocate(256, stream)) {
+      Exception e =
+          assertThrows(
+              IllegalArgumentException.class,
+              () -> multiplier.enqueue(problem, a, 0, b, 0, a, 258, stream));
+      assertEquals("Offsets 0, 0 and 258; expected multiples of the width 4", e.getMessage());
+      assertThrows(
+          IndexOutOfBoundsException.class,
+          () -> multiplier.enqueue(problem, a, 0, b, 4, a, 256, stream));
+      e =
+          assertThrows(
+              IllegalArgumentException.class,
+              () -> multiplier.enqueue(problem, a, 0, b, 0, a, 252, stream));
+      assertEquals("C overlaps A: they begin 252 bytes apart in one buffer", e.getMessage());
+      stream.fill(a, (byte) 0);
+      stream.fill(b, (byte) 0);
+      multiplier.enqueue(problem, a, 0, b, 0, a, 256, stream);
+      multiplier.enqueue(problem, a, 0, a, 0, b, 0, stream);
+    }
+  }
+}

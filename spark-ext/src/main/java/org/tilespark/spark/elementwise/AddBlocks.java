@@ -1,0 +1,147 @@
+package org.tilespark.spark.elementwise;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.spark.Missing;
+import org.tilespark.spark.elementwise.MatrixArguments.Block;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.collection.immutable.Seq;
+
+/**
+ * The sums of the values of two blocks at one place, of an outer join. Children: whether there is a
+ * first block, that block, whether there is a second, that block.
+ */
+public final class AddBlocks extends BlockValuesExpression {
+  private static final long serialVersionUID = 1;
+
+  private final Missing missing;
+
+  /**
+   * For Catalyst and {@link ElementwisePlans}.
+   *
+   * @param missing what a block is that only the other matrix has
+   */
+  public AddBlocks(
+      MatrixArguments arguments, int plane, Missing missing, Seq<Expression> children) {
+    super(arguments, plane, children);
+    this.missing = missing;
+  }
+
+  @Override
+  Block read(List<Expression> children, InternalRow input) {
+    int second = 1 + arguments().count();
+    boolean hasFirst = has(0, children, input);
+    boolean hasSecond = has(second, children, input);
+    Block block = arguments().read(children, hasFirst ? 1 : second + 1, input);
+    if (missing == Missing.ERROR && !(hasFirst && hasSecond)) {
+      throw new IllegalArgumentException(
+          block.describe()
+              + ": only the "
+              + (hasFirst ? "first" : "second")
+              + " matrix has a block there ("
+              + block.rows()
+              + " x "
+              + block.cols()
+              + "); expected both to be cut alike (see MatrixBlocks.reblock), without holes (in "
+              + arguments().operator()
+              + "). With missing=zero what is missing counts as zeros");
+    }
+    return block;
+  }
+
+  private static boolean has(int flag, List<Expression> children, InternalRow input) {
+    return Boolean.TRUE.equals(children.get(flag).eval(input));
+  }
+
+  @Override
+  Step step(Block first, List<Expression> children, InternalRow input) {
+    int flag = 1 + arguments().count();
+    if (!has(0, children, input) || !has(flag, children, input)) {
+      return new AddZeros();
+    }
+    Block second = arguments().read(children, flag + 1, input);
+    if (first.rows() != second.rows() || first.cols() != second.cols()) {
+      throw new IllegalArgumentException(
+          first.describe()
+              + ": it is "
+              + first.rows()
+              + " x "
+              + first.cols()
+              + " in the first matrix and "
+              + second.rows()
+              + " x "
+              + second.cols()
+              + " in the second; expected both to be cut alike, see MatrixBlocks.reblock (in "
+              + arguments().operator()
+              + ")");
+    }
+    HostMemory other = second.planes().get(plane());
+    return new Step() {
+      private float[] floats;
+      private double[] doubles;
+
+      @Override
+      public void apply(float[] values, int count, int start) {
+        floats = floats == null ? new float[values.length] : floats;
+        copyIn(other, start, floats, count);
+        for (int i = 0; i < count; i++) {
+          values[i] += floats[i];
+        }
+      }
+
+      @Override
+      public void apply(double[] values, int count, int start) {
+        doubles = doubles == null ? new double[values.length] : doubles;
+        copyIn(other, start, doubles, count);
+        for (int i = 0; i < count; i++) {
+          values[i] += doubles[i];
+        }
+      }
+    };
+  }
+
+  /** What is left of a sum with nothing: a negative zero becomes a positive one. */
+  private static final class AddZeros implements Step {
+    @Override
+    public void apply(float[] values, int count, int start) {
+      for (int i = 0; i < count; i++) {
+        values[i] += 0;
+      }
+    }
+
+    @Override
+    public void apply(double[] values, int count, int start) {
+      for (int i = 0; i < count; i++) {
+        values[i] += 0;
+      }
+    }
+  }
+
+  @Override
+  Expression with(Seq<Expression> newChildren) {
+    return new AddBlocks(arguments(), plane(), missing, newChildren);
+  }
+
+  @Override
+  Object parameter() {
+    return missing;
+  }
+
+  @Override
+  public String prettyName() {
+    return "add_blocks";
+  }
+
+  /** The children in their order. */
+  static Seq<Expression> children(
+      Expression hasFirst, List<Expression> first, Expression hasSecond, List<Expression> second) {
+    List<Expression> all = new java.util.ArrayList<>();
+    all.add(hasFirst);
+    all.addAll(first);
+    all.add(hasSecond);
+    all.addAll(second);
+    return ScalaInterop.seq(all);
+  }
+}

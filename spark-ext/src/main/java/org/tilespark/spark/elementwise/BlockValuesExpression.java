@@ -1,0 +1,191 @@
+package org.tilespark.spark.elementwise;
+
+import java.io.Serializable;
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback;
+import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.ArrayValues;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.elementwise.MatrixArguments.Block;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * New values for one array of a block, as many as there were. The first children are the block, as
+ * {@link MatrixArguments} orders them.
+ *
+ * <p>Values are computed some thousand at a time: a bulk copy into a primitive array that stays in
+ * the processor's cache, a plain loop over it, and a bulk copy into the result.
+ */
+abstract class BlockValuesExpression extends Expression implements CodegenFallback, Serializable {
+  private static final long serialVersionUID = 1;
+
+  /** Values computed at a time: 32 KiB of DOUBLE. */
+  static final int CHUNK = 4096;
+
+  /** What is done to a run of a block's values. */
+  interface Step {
+    /**
+     * Replaces values.
+     *
+     * @param values of which the first {@code count} are the block's from {@code start} on
+     */
+    void apply(float[] values, int count, int start);
+
+    /** The same for DOUBLE. */
+    void apply(double[] values, int count, int start);
+  }
+
+  private final MatrixArguments arguments;
+  private final int plane;
+  private final Seq<Expression> children;
+
+  /**
+   * @param plane which array is computed: 0 for {@code values}, 1 for {@code imag}
+   */
+  BlockValuesExpression(MatrixArguments arguments, int plane, Seq<Expression> children) {
+    this.arguments = arguments;
+    this.plane = plane;
+    this.children = children;
+  }
+
+  final MatrixArguments arguments() {
+    return arguments;
+  }
+
+  final int plane() {
+    return plane;
+  }
+
+  /** What is done to the values of one block. */
+  abstract Step step(Block block, List<Expression> children, InternalRow input);
+
+  @Override
+  public final Object eval(InternalRow input) {
+    List<Expression> list = ScalaInterop.list(children);
+    Block block = read(list, input);
+    Step step = step(block, list, input);
+    HostMemory from = block.planes().get(plane);
+    int count = block.count();
+    ElementType type = arguments.type();
+    UnsafeArrayData result = UnsafeArrayData.createFreshArray(count, type.bytes());
+    HostMemory to = ArrayValues.memory(result, type);
+    if (type == ElementType.FLOAT32) {
+      float[] values = new float[Math.min(CHUNK, count)];
+      for (int start = 0; start < count; start += values.length) {
+        int length = Math.min(values.length, count - start);
+        copyIn(from, start, values, length);
+        step.apply(values, length, start);
+        HostMemory.ofArray(values)
+            .slice(0, (long) length * Float.BYTES)
+            .copyTo(to.slice((long) start * Float.BYTES, (long) length * Float.BYTES));
+      }
+    } else {
+      double[] values = new double[Math.min(CHUNK, count)];
+      for (int start = 0; start < count; start += values.length) {
+        int length = Math.min(values.length, count - start);
+        copyIn(from, start, values, length);
+        step.apply(values, length, start);
+        HostMemory.ofArray(values)
+            .slice(0, (long) length * Double.BYTES)
+            .copyTo(to.slice((long) start * Double.BYTES, (long) length * Double.BYTES));
+      }
+    }
+    return result;
+  }
+
+  /** The block to be computed with; it is checked. */
+  Block read(List<Expression> children, InternalRow input) {
+    return arguments.read(children, 0, input);
+  }
+
+  /** Copies the elements from {@code start} on to the beginning of {@code values}. */
+  static void copyIn(HostMemory from, int start, float[] values, int length) {
+    from.slice((long) start * Float.BYTES, (long) length * Float.BYTES)
+        .copyTo(HostMemory.ofArray(values));
+  }
+
+  /** The same for DOUBLE. */
+  static void copyIn(HostMemory from, int start, double[] values, int length) {
+    from.slice((long) start * Double.BYTES, (long) length * Double.BYTES)
+        .copyTo(HostMemory.ofArray(values));
+  }
+
+  /** Of several inherited forms: the one that calls {@link #eval}. */
+  @Override
+  public ExprCode doGenCode(CodegenContext context, ExprCode code) {
+    return CodegenFallback.super.doGenCode(context, code);
+  }
+
+  @Override
+  public final boolean nullable() {
+    return false;
+  }
+
+  @Override
+  public final DataType dataType() {
+    return DataTypes.createArrayType(BlockSchema.sparkType(arguments.type()), false);
+  }
+
+  @Override
+  public final Seq<Expression> children() {
+    return children;
+  }
+
+  /** The same expression of other children. */
+  abstract Expression with(Seq<Expression> newChildren);
+
+  /** What the expression holds besides arguments, plane and children; null if nothing. */
+  abstract Object parameter();
+
+  @Override
+  public final Expression withNewChildrenInternal(IndexedSeq<Expression> newChildren) {
+    return with(newChildren);
+  }
+
+  @Override
+  public final int productArity() {
+    return parameter() == null ? 3 : 4;
+  }
+
+  @Override
+  public final Object productElement(int n) {
+    Objects.checkIndex(n, productArity());
+    return switch (n) {
+      case 0 -> arguments;
+      case 1 -> plane;
+      case 2 -> children;
+      default -> parameter();
+    };
+  }
+
+  @Override
+  public final boolean canEqual(Object that) {
+    return that != null && that.getClass() == getClass();
+  }
+
+  @Override
+  public final boolean equals(Object o) {
+    return o instanceof BlockValuesExpression that
+        && canEqual(that)
+        && arguments.equals(that.arguments)
+        && plane == that.plane
+        && children.equals(that.children)
+        && Objects.equals(parameter(), that.parameter());
+  }
+
+  @Override
+  public final int hashCode() {
+    return Objects.hash(getClass().getName(), arguments, plane, children, parameter());
+  }
+}

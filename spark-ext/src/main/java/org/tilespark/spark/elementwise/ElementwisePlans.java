@@ -1,0 +1,414 @@
+package org.tilespark.spark.elementwise;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Coalesce;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.EqualTo;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Inline;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.plans.FullOuter$;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.LeftOuter$;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.BROADCAST$;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.HintInfo;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
+import org.apache.spark.sql.catalyst.plans.logical.JoinStrategyHint;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.Missing;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.ReblockPlans;
+import scala.Option;
+
+/**
+ * The logical plans of the operators that compute with each element of a matrix. They consist of
+ * Spark's own nodes, so that Spark plans their joins and aggregates.
+ */
+public final class ElementwisePlans {
+  /** A matrix: its plan, and where its columns are. */
+  private record Matrix(
+      String operator, LogicalPlan plan, List<Attribute> columns, BlockSchema blocks) {
+    static Matrix of(LogicalPlan plan, String operator) {
+      BlockSchema blocks = BlockSchema.find(plan.schema(), BlockKind.MATRIX, operator);
+      List<Attribute> columns = ScalaInterop.list(plan.output());
+      ElementType type = blocks.elementType();
+      if (type != ElementType.FLOAT32 && type != ElementType.FLOAT64) {
+        throw new IllegalArgumentException(
+            operator
+                + ": the values are "
+                + columns.get(blocks.values()).dataType().sql()
+                + "; expected an ARRAY of FLOAT or DOUBLE (CAST them, or read the file as float)");
+      }
+      return new Matrix(operator, plan, columns, blocks);
+    }
+
+    List<Attribute> further() {
+      return IntStream.range(0, columns.size())
+          .filter(i -> !blocks.blockColumns().contains(i))
+          .mapToObj(columns::get)
+          .toList();
+    }
+
+    Attribute row() {
+      return columns.get(blocks.offsets().get(0));
+    }
+
+    Attribute col() {
+      return columns.get(blocks.offsets().get(1));
+    }
+
+    Attribute cols() {
+      return columns.get(blocks.sizes().get(1));
+    }
+
+    ArrayMetadata metadata() {
+      return ArrayMetadata.of(columns.get(blocks.values()).metadata());
+    }
+
+    Optional<Shape> extents() {
+      return metadata().extents(2);
+    }
+
+    MatrixArguments arguments(Optional<Shape> extents) {
+      return new MatrixArguments(
+          blocks.elementType(), blocks.isComplex(), operator, extents.orElse(null));
+    }
+
+    List<Expression> block() {
+      return MatrixArguments.of(blocks, columns);
+    }
+
+    /** All columns, with the arrays replaced by what {@code computed} gives for their numbers. */
+    LogicalPlan replaced(
+        java.util.function.IntFunction<Expression> computed,
+        Optional<Shape> extents,
+        LogicalPlan child) {
+      List<NamedExpression> list = new ArrayList<>(columns);
+      for (int plane = 0; plane < blocks.planes().size(); plane++) {
+        int ordinal = blocks.planes().get(plane);
+        Attribute old = columns.get(ordinal);
+        ArrayMetadata metadata = ArrayMetadata.of(old.metadata());
+        if (plane == 0 && extents.isPresent()) {
+          metadata = metadata.withExtents(extents.get());
+        }
+        if (metadata.fileType().isPresent()) {
+          metadata = metadata.withFileType(fileType(blocks));
+        }
+        list.set(ordinal, alias(computed.apply(plane), old.name(), metadata.toMetadata()));
+      }
+      return new Project(ScalaInterop.seq(list), child);
+    }
+  }
+
+  private ElementwisePlans() {}
+
+  /**
+   * Each value times {@code alpha}.
+   *
+   * @throws IllegalArgumentException if {@code a} has no matrix blocks of FLOAT or DOUBLE
+   */
+  public static LogicalPlan scale(LogicalPlan a, double alpha, String operator) {
+    Matrix matrix = Matrix.of(a, operator);
+    MatrixArguments arguments = matrix.arguments(matrix.extents());
+    return matrix.replaced(
+        plane -> new ScaleBlock(arguments, plane, ScalaInterop.seq(matrix.block()), alpha),
+        matrix.extents(),
+        a);
+  }
+
+  /**
+   * The sums of two matrices, as an outer join of their blocks on place and further columns. Where
+   * the metadata says that they are cut differently, the second is cut as the first is.
+   *
+   * @param missing what a block is that only the other matrix has
+   * @throws IllegalArgumentException if one has no matrix blocks of FLOAT or DOUBLE, or they differ
+   *     in type, stated extents or further columns
+   */
+  public static LogicalPlan add(LogicalPlan a, LogicalPlan b, Missing missing, String operator) {
+    Matrix plainFirst = Matrix.of(a, operator);
+    Matrix asGiven = Matrix.of(b, operator);
+    checkAlike(plainFirst, asGiven);
+    Matrix plainSecond = cutAs(plainFirst, asGiven, missing);
+    Optional<Shape> extents = plainFirst.extents().or(plainSecond::extents);
+
+    // Fresh ids for the second: the first may be the same DataFrame.
+    NamedExpression hasFirst = alias(Literal.create(true, DataTypes.BooleanType), "has_first");
+    NamedExpression hasSecond = alias(Literal.create(true, DataTypes.BooleanType), "has_second");
+    List<NamedExpression> firstColumns = new ArrayList<>(plainFirst.columns());
+    firstColumns.add(hasFirst);
+    List<NamedExpression> secondColumns = new ArrayList<>();
+    for (Attribute column : plainSecond.columns()) {
+      secondColumns.add(alias(column, column.name(), column.metadata()));
+    }
+    Matrix second =
+        new Matrix(
+            operator,
+            plainSecond.plan(),
+            secondColumns.stream().map(NamedExpression::toAttribute).toList(),
+            plainSecond.blocks());
+    secondColumns.add(hasSecond);
+
+    Expression samePlace =
+        new And(
+            new EqualTo(plainFirst.row(), second.row()),
+            new EqualTo(plainFirst.col(), second.col()));
+    for (Attribute column : plainFirst.further()) {
+      samePlace = new And(samePlace, new EqualNullSafe(column, named(second, column).get()));
+    }
+    LogicalPlan join =
+        join(
+            new Project(ScalaInterop.seq(firstColumns), a),
+            new Project(ScalaInterop.seq(secondColumns), plainSecond.plan()),
+            FullOuter$.MODULE$,
+            samePlace,
+            Optional.empty());
+    MatrixArguments arguments = plainFirst.arguments(extents);
+    LogicalPlan sums =
+        plainFirst.replaced(
+            plane ->
+                new AddBlocks(
+                    arguments,
+                    plane,
+                    missing,
+                    AddBlocks.children(
+                        hasFirst.toAttribute(),
+                        plainFirst.block(),
+                        hasSecond.toAttribute(),
+                        second.block())),
+            extents,
+            join);
+    return missing == Missing.ERROR ? sums : placed(plainFirst, second, (Project) sums);
+  }
+
+  /** The sums of blocks, with place and further columns of whichever matrix has the block. */
+  private static LogicalPlan placed(Matrix first, Matrix second, Project sums) {
+    List<NamedExpression> list = new ArrayList<>(ScalaInterop.list(sums.projectList()));
+    List<Attribute> inFirst = first.block().stream().map(Attribute.class::cast).toList();
+    List<Attribute> inSecond = second.block().stream().map(Attribute.class::cast).toList();
+    for (int i = 0; i < list.size(); i++) {
+      if (first.blocks().planes().contains(i)) {
+        continue;
+      }
+      Attribute column = first.columns().get(i);
+      int place = inFirst.indexOf(column);
+      Attribute other = place < 0 ? named(second, column).orElseThrow() : inSecond.get(place);
+      list.set(
+          i,
+          alias(
+              new Coalesce(ScalaInterop.<Expression>seq(column, other)),
+              column.name(),
+              column.metadata()));
+    }
+    return new Project(ScalaInterop.seq(list), sums.child());
+  }
+
+  /**
+   * The matrix with the mean of each column taken off it: one aggregate over the blocks, whose
+   * result is broadcast, and a projection.
+   *
+   * @throws IllegalArgumentException if {@code a} has no matrix blocks of FLOAT or DOUBLE
+   */
+  public static LogicalPlan center(LogicalPlan a, String operator) {
+    Matrix matrix = Matrix.of(a, operator);
+    MatrixArguments arguments = matrix.arguments(matrix.extents());
+    LogicalPlan joined = a;
+    List<Attribute> means = new ArrayList<>();
+    for (int plane = 0; plane < matrix.blocks().planes().size(); plane++) {
+      joined = joinMeans(matrix, arguments, plane, joined, means);
+    }
+    return matrix.replaced(
+        plane -> {
+          List<Expression> children = matrix.block();
+          children.add(means.get(plane));
+          return new SubtractColumnMeans(arguments, plane, ScalaInterop.seq(children));
+        },
+        matrix.extents(),
+        joined);
+  }
+
+  /** {@code left} with the means of each block's columns in a further column, added to the list. */
+  private static LogicalPlan joinMeans(
+      Matrix matrix,
+      MatrixArguments arguments,
+      int plane,
+      LogicalPlan left,
+      List<Attribute> means) {
+    List<NamedExpression> summed = new ArrayList<>(matrix.further());
+    NamedExpression sums =
+        alias(new BlockColumnSums(arguments, plane, ScalaInterop.seq(matrix.block())), "sums");
+    summed.add(sums);
+    List<NamedExpression> aggregates = new ArrayList<>();
+    for (Attribute column : matrix.further()) {
+      aggregates.add(alias(column, column.name()));
+    }
+    NamedExpression ranges =
+        alias(
+            new ColumnMeans(arguments, ScalaInterop.<Expression>seq(sums.toAttribute()), 0, 0)
+                .toAggregateExpression(),
+            "ranges");
+    aggregates.add(ranges);
+    LogicalPlan aggregate =
+        new Aggregate(
+            ScalaInterop.<Expression>seq(matrix.further()),
+            ScalaInterop.seq(aggregates),
+            new Project(ScalaInterop.seq(summed), matrix.plan()),
+            ScalaInterop.none());
+    List<Attribute> range = new ArrayList<>();
+    for (StructField field : ColumnMeans.RANGE.fields()) {
+      range.add(
+          new AttributeReference(
+              field.name(),
+              field.dataType(),
+              false,
+              Metadata.empty(),
+              NamedExpression$.MODULE$.newExprId(),
+              ScalaInterop.emptySeq()));
+    }
+    LogicalPlan generate =
+        new Generate(
+            new Inline(ranges.toAttribute()),
+            ScalaInterop.<Object>seq(List.of(matrix.further().size())),
+            false,
+            ScalaInterop.none(),
+            ScalaInterop.seq(range),
+            aggregate);
+    Expression sameColumns =
+        new And(new EqualTo(matrix.col(), range.get(0)), new EqualTo(matrix.cols(), range.get(1)));
+    for (int i = 0; i < matrix.further().size(); i++) {
+      sameColumns =
+          new And(
+              sameColumns,
+              new EqualNullSafe(matrix.further().get(i), aggregates.get(i).toAttribute()));
+    }
+    means.add(range.get(2));
+    return join(left, generate, LeftOuter$.MODULE$, sameColumns, Optional.of(BROADCAST$.MODULE$));
+  }
+
+  /** The second matrix in blocks of the first one's stated shape, if its own is stated too. */
+  private static Matrix cutAs(Matrix first, Matrix second, Missing missing) {
+    Optional<Shape> wanted = first.metadata().blockShape(2);
+    Optional<Shape> found = second.metadata().blockShape(2);
+    if (wanted.isEmpty() || found.isEmpty() || wanted.equals(found)) {
+      return second;
+    }
+    return Matrix.of(
+        ReblockPlans.reblock(
+            second.plan(), BlockKind.MATRIX, wanted.get().toArray(), missing, second.operator()),
+        second.operator());
+  }
+
+  private static void checkAlike(Matrix first, Matrix second) {
+    String operator = first.operator();
+    if (first.blocks().elementType() != second.blocks().elementType()
+        || first.blocks().isComplex() != second.blocks().isComplex()) {
+      throw new IllegalArgumentException(
+          operator
+              + ": the first matrix holds "
+              + typeText(first)
+              + ", the second "
+              + typeText(second)
+              + "; expected the same type (CAST one)");
+    }
+    if (first.extents().isPresent()
+        && second.extents().isPresent()
+        && !first.extents().equals(second.extents())) {
+      throw new IllegalArgumentException(
+          operator
+              + ": the first matrix is "
+              + first.extents().get()
+              + ", the second "
+              + second.extents().get()
+              + " by the column metadata "
+              + ArrayMetadata.EXTENTS
+              + "; expected the same extents (if the metadata is stale, use withExtents)");
+    }
+    for (Matrix[] pair : new Matrix[][] {{first, second}, {second, first}}) {
+      for (Attribute column : pair[0].further()) {
+        Optional<Attribute> other = named(pair[1], column);
+        if (other.isEmpty() || !other.get().dataType().sameType(column.dataType())) {
+          throw new IllegalArgumentException(
+              operator
+                  + ": one matrix has a further column "
+                  + column.name()
+                  + " "
+                  + column.dataType().sql()
+                  + ", the other has "
+                  + other.map(o -> "it as " + o.dataType().sql()).orElse("none")
+                  + "; further columns tell matrices apart, expected the same in both");
+        }
+      }
+    }
+  }
+
+  /** The further column with the name of another matrix's. */
+  private static Optional<Attribute> named(Matrix matrix, Attribute column) {
+    return matrix.further().stream()
+        .filter(other -> other.name().equalsIgnoreCase(column.name()))
+        .findFirst();
+  }
+
+  private static String typeText(Matrix matrix) {
+    return matrix.columns().get(matrix.blocks().values()).dataType().sql()
+        + (matrix.blocks().isComplex() ? " with imag" : "");
+  }
+
+  private static LogicalPlan join(
+      LogicalPlan left,
+      LogicalPlan right,
+      JoinType type,
+      Expression condition,
+      Optional<JoinStrategyHint> rightHint) {
+    return new Join(
+        left,
+        right,
+        type,
+        Option.apply(condition),
+        new JoinHint(
+            ScalaInterop.none(),
+            ScalaInterop.option(rightHint.map(hint -> new HintInfo(Option.apply(hint))))));
+  }
+
+  /** numpy's name of what was computed; a file's own type no longer holds it. */
+  private static String fileType(BlockSchema blocks) {
+    boolean single = blocks.elementType() == ElementType.FLOAT32;
+    if (blocks.isComplex()) {
+      return single ? "<c8" : "<c16";
+    }
+    return single ? "<f4" : "<f8";
+  }
+
+  private static NamedExpression alias(Expression expression, String name) {
+    return alias(expression, name, Metadata.empty());
+  }
+
+  private static NamedExpression alias(Expression expression, String name, Metadata metadata) {
+    return new Alias(
+        expression,
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaInterop.emptySeq(),
+        Option.apply(metadata),
+        ScalaInterop.emptySeq());
+  }
+}

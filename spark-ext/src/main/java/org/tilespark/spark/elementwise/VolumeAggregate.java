@@ -1,0 +1,138 @@
+package org.tilespark.spark.elementwise;
+
+import java.io.Serializable;
+import java.util.Objects;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
+import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * An aggregate over the blocks of a volume. The children are a block, as {@link VolumeArguments}
+ * orders it.
+ *
+ * @param <B> what is kept while blocks go by
+ */
+abstract class VolumeAggregate<B> extends TypedImperativeAggregate<B> implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final VolumeArguments arguments;
+  private final Object parameter;
+  private final Seq<Expression> children;
+  private final int mutableAggBufferOffset;
+  private final int inputAggBufferOffset;
+
+  VolumeAggregate(
+      VolumeArguments arguments,
+      Object parameter,
+      Seq<Expression> children,
+      int mutableAggBufferOffset,
+      int inputAggBufferOffset) {
+    this.arguments = arguments;
+    this.parameter = parameter;
+    this.children = children;
+    this.mutableAggBufferOffset = mutableAggBufferOffset;
+    this.inputAggBufferOffset = inputAggBufferOffset;
+  }
+
+  final VolumeArguments arguments() {
+    return arguments;
+  }
+
+  /** The same aggregate of other children, elsewhere in the rows that Spark aggregates in. */
+  abstract VolumeAggregate<B> with(Seq<Expression> newChildren, int mutableOffset, int inputOffset);
+
+  /** Adds a line of a block. */
+  abstract void add(B buffer, long x, long y, long z, double[] re, double[] im, int count);
+
+  @Override
+  public final B update(B buffer, InternalRow input) {
+    arguments.read(
+        ScalaInterop.list(children),
+        input,
+        (x, y, z, re, im, count) -> add(buffer, x, y, z, re, im, count));
+    return buffer;
+  }
+
+  @Override
+  public final boolean nullable() {
+    return false;
+  }
+
+  @Override
+  public final Seq<Expression> children() {
+    return children;
+  }
+
+  @Override
+  public final Expression withNewChildrenInternal(IndexedSeq<Expression> newChildren) {
+    return with(newChildren, mutableAggBufferOffset, inputAggBufferOffset);
+  }
+
+  @Override
+  public final int mutableAggBufferOffset() {
+    return mutableAggBufferOffset;
+  }
+
+  @Override
+  public final int inputAggBufferOffset() {
+    return inputAggBufferOffset;
+  }
+
+  @Override
+  public final ImperativeAggregate withNewMutableAggBufferOffset(int offset) {
+    return with(children, offset, inputAggBufferOffset);
+  }
+
+  @Override
+  public final ImperativeAggregate withNewInputAggBufferOffset(int offset) {
+    return with(children, mutableAggBufferOffset, offset);
+  }
+
+  @Override
+  public final int productArity() {
+    return 5;
+  }
+
+  @Override
+  public final Object productElement(int n) {
+    return switch (n) {
+      case 0 -> arguments;
+      case 1 -> parameter;
+      case 2 -> children;
+      case 3 -> mutableAggBufferOffset;
+      case 4 -> inputAggBufferOffset;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public final boolean canEqual(Object that) {
+    return that != null && that.getClass() == getClass();
+  }
+
+  @Override
+  public final boolean equals(Object o) {
+    return o instanceof VolumeAggregate<?> that
+        && canEqual(that)
+        && arguments.equals(that.arguments)
+        && Objects.equals(parameter, that.parameter)
+        && children.equals(that.children)
+        && mutableAggBufferOffset == that.mutableAggBufferOffset
+        && inputAggBufferOffset == that.inputAggBufferOffset;
+  }
+
+  @Override
+  public final int hashCode() {
+    return Objects.hash(
+        getClass().getName(),
+        arguments,
+        parameter,
+        children,
+        mutableAggBufferOffset,
+        inputAggBufferOffset);
+  }
+}

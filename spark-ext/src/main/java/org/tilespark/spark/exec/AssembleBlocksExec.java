@@ -1,0 +1,289 @@
+package org.tilespark.spark.exec;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
+import org.apache.spark.sql.execution.SQLExecution$;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.PermutedColumns;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Runs {@link org.tilespark.spark.plans.AssembleBlocks}: asks Spark to bring all pieces of a target
+ * block into one partition, sorted, and assembles one block after the other.
+ */
+public final class AssembleBlocksExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  static final String BLOCKS = "numOutputRows";
+  static final String PIECES = "numPieces";
+  static final String PREDICTED = "predictedBytes";
+
+  private final AssembleSpec spec;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> produced;
+  private final SparkPlan child;
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
+
+  /**
+   * The node over {@code child}.
+   *
+   * @param inputs columns of the child: one key per axis, then those of the pieces
+   * @param produced the output; what becomes of {@code inputs} after the keys, position by position
+   */
+  public AssembleBlocksExec(
+      AssembleSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, SparkPlan child) {
+    this.spec = spec;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  /** How blocks are assembled. */
+  public AssembleSpec spec() {
+    return spec;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return AttributeSet$.MODULE$.apply(
+        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+  }
+
+  @Override
+  public Seq<Distribution> requiredChildDistribution() {
+    return ScalaInterop.<Distribution>seq(
+        new ClusteredDistribution(
+            ScalaInterop.<Expression>seq(clustering()), false, ScalaInterop.none()));
+  }
+
+  /** Rows of a target block together, its mark first, its pieces in the order of their places. */
+  @Override
+  public Seq<Seq<SortOrder>> requiredChildOrdering() {
+    List<SortOrder> order = new ArrayList<>();
+    clustering().forEach(column -> order.add(ascending(column)));
+    BlockSchema blocks = pieces();
+    order.add(ascending(new IsNotNull(inputs.apply(blocks.values()))));
+    blocks.offsets().forEach(ordinal -> order.add(ascending(inputs.apply(ordinal))));
+    return ScalaInterop.<Seq<SortOrder>>seq(ScalaInterop.<SortOrder>seq(order));
+  }
+
+  /** The child's, where it is by cells and grouping columns: a block's place is its cell's. */
+  @Override
+  public Partitioning outputPartitioning() {
+    Partitioning partitioning = child.outputPartitioning();
+    if (partitioning instanceof Expression expression) {
+      Optional<Expression> renamed = rename(expression);
+      return renamed.isPresent() && renamed.get() instanceof Partitioning kept
+          ? kept
+          : new UnknownPartitioning(partitioning.numPartitions());
+    }
+    return new UnknownPartitioning(partitioning.numPartitions());
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    List<SortOrder> ordering = new ArrayList<>();
+    for (Attribute column : clustering()) {
+      ordering.add((SortOrder) rename(ascending(column)).orElseThrow());
+    }
+    return ScalaInterop.seq(ordering);
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics == null) {
+      Map<String, SQLMetric> map = new LinkedHashMap<>();
+      map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
+      map.put(PIECES, SQLMetrics.createMetric(sparkContext(), "number of pieces"));
+      map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
+      metrics = ScalaInterop.map(map);
+    }
+    return metrics;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    tellPrediction();
+    List<Attribute> childOutput = ScalaInterop.list(child.output());
+    List<Attribute> columns = ScalaInterop.list(inputs);
+    for (int i = 0; i < columns.size(); i++) {
+      if (PermutedColumns.indexOf(childOutput, columns.get(i)) != i) {
+        throw new IllegalStateException(
+            "AssembleBlocks reads "
+                + columns
+                + ", its child gives "
+                + childOutput
+                + "; please report this with the plan:\n"
+                + this);
+      }
+    }
+    List<Integer> keys =
+        clustering().stream().map(column -> PermutedColumns.indexOf(columns, column)).toList();
+    return child
+        .execute()
+        .mapPartitions(
+            new AssembleTask(
+                spec,
+                PermutedColumns.schema(columns),
+                keys,
+                PermutedColumns.schema(ScalaInterop.list(produced)),
+                metrics().apply(BLOCKS),
+                metrics().apply(PIECES)),
+            true,
+            ScalaInterop.classTag(InternalRow.class));
+  }
+
+  /** Shows the prediction beside what Spark measures. */
+  private void tellPrediction() {
+    if (spec.predicted().bytes() >= 0) {
+      SQLMetric predicted = metrics().apply(PREDICTED);
+      predicted.set(spec.predicted().bytes());
+      SQLMetrics.postDriverMetricUpdates(
+          sparkContext(),
+          sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
+          ScalaInterop.<SQLMetric>seq(predicted));
+    }
+  }
+
+  /** Grouping columns, then keys: rows that agree in them belong to one target block. */
+  private List<Attribute> clustering() {
+    int rank = spec.kind().rank();
+    List<Integer> ownColumns = pieces().blockColumns();
+    List<Attribute> columns = new ArrayList<>();
+    IntStream.range(rank, inputs.size())
+        .filter(position -> !ownColumns.contains(position))
+        .forEach(position -> columns.add(inputs.apply(position)));
+    IntStream.range(0, rank).forEach(position -> columns.add(inputs.apply(position)));
+    return columns;
+  }
+
+  /** Where the block columns stand in the input. */
+  private BlockSchema pieces() {
+    int rank = spec.kind().rank();
+    return BlockSchema.find(
+            PermutedColumns.schema(ScalaInterop.list(produced)), spec.kind(), spec.operator())
+        .mapped(position -> position + rank);
+  }
+
+  /** The expression in terms of the output, if all it uses is a key or a grouping column. */
+  private Optional<Expression> rename(Expression expression) {
+    List<Attribute> known = clustering();
+    for (Attribute used : ScalaInterop.list(expression.references().toSeq())) {
+      if (PermutedColumns.indexOf(known, used) < 0) {
+        return Optional.empty();
+      }
+    }
+    return Optional.of(
+        expression.transform(
+            ScalaInterop.partialFunction(e -> e instanceof Attribute used ? renamed(used) : null)));
+  }
+
+  private Attribute renamed(Attribute used) {
+    int rank = spec.kind().rank();
+    int position = PermutedColumns.indexOf(ScalaInterop.list(inputs), used);
+    return position < rank
+        ? produced.apply(pieces().offsets().get(position) - rank)
+        : produced.apply(position - rank);
+  }
+
+  private static SortOrder ascending(Expression expression) {
+    return new SortOrder(
+        expression, Ascending$.MODULE$, NullsFirst$.MODULE$, ScalaInterop.emptySeq());
+  }
+
+  @Override
+  public String nodeName() {
+    return "AssembleBlocks";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "AssembleBlocks " + spec;
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName()
+        + "\nTarget: "
+        + spec
+        + "\nInput: "
+        + ScalaInterop.list(child.output())
+        + "\nOutput: "
+        + ScalaInterop.list(output())
+        + "\n";
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return new AssembleBlocksExec(spec, inputs, produced, newChildren.apply(0));
+  }
+
+  @Override
+  public int productArity() {
+    return 4;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> inputs;
+      case 2 -> produced;
+      case 3 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof AssembleBlocksExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof AssembleBlocksExec that
+        && spec.equals(that.spec)
+        && inputs.equals(that.inputs)
+        && produced.equals(that.produced)
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, inputs, produced, child);
+  }
+}

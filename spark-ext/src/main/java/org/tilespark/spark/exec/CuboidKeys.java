@@ -1,0 +1,56 @@
+package org.tilespark.spark.exec;
+
+import java.util.List;
+import org.tilespark.spark.distribution.AxisCuts;
+import org.tilespark.spark.distribution.Cuts;
+import org.tilespark.spark.distribution.MultiplyShape.Axis;
+import org.tilespark.spark.distribution.PieceKeys;
+import org.tilespark.spark.plans.MultiplySpec;
+
+/**
+ * Sends the pieces of an operand to every cuboid that needs them: of A to all along N, of B to all
+ * along M. The keys are those of {@link PieceColumns}.
+ *
+ * @param cuboids where they go
+ * @param right true for B; the one operand of a gram is A
+ * @param innerAxis the operand's axis that is K: 0 or 1
+ */
+record CuboidKeys(Cuboids cuboids, boolean right, int innerAxis) implements PieceKeys {
+  static CuboidKeys of(Cuboids cuboids, MultiplySpec spec, boolean right) {
+    return new CuboidKeys(cuboids, right, spec.innerIsRow(right) ? 0 : 1);
+  }
+
+  /** Where the operand is cut: at cuboids, and along K at panels. */
+  Cuts cuts() {
+    AxisCuts outer = right ? cuboids.axisN() : cuboids.axisM();
+    return innerAxis == 0 ? Cuts.of(cuboids.panels(), outer) : Cuts.of(outer, cuboids.panels());
+  }
+
+  @Override
+  public List<Column> columns() {
+    return List.of(
+        new Column("cuboid", false), new Column("inner", true), new Column("side", false));
+  }
+
+  @Override
+  public int copies(long[] part) {
+    // Of an empty axis there are no cuboids to go to.
+    boolean none = (right ? cuboids.axisM() : cuboids.axisN()).parts() == 0;
+    return none ? 0 : right ? cuboids.p() : cuboids.q();
+  }
+
+  @Override
+  public void fill(int copy, long[] part, long[] low, long[] keys) {
+    int outer = cuboids.range(right ? Axis.N : Axis.M, part[1 - innerAxis]);
+    long panel = cuboids.rank(Axis.K, cuboids.panels().low(part[innerAxis]));
+    // Of a gram only the upper half is computed: a piece goes to the left of its cuboids' rows as
+    // A,
+    // and above their columns as B.
+    boolean asB = right || (cuboids.gram() && copy < outer);
+    int p = asB ? copy : outer;
+    int q = asB ? outer : copy;
+    keys[PieceColumns.KEY] = cuboids.key(cuboids.cuboid(p, q, cuboids.rangeK(panel)));
+    keys[PieceColumns.INNER] = panel;
+    keys[PieceColumns.SIDE] = asB ? 1 : 0;
+  }
+}

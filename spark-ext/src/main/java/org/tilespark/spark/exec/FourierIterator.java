@@ -1,0 +1,256 @@
+package org.tilespark.spark.exec;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Objects;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
+import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.arrow.BlockVectors;
+import org.tilespark.arrow.FourierPipeline;
+import org.tilespark.arrow.FourierPipeline.Part;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.distribution.Box;
+import org.tilespark.spark.distribution.Cuts;
+import org.tilespark.spark.distribution.PieceCursor;
+import org.tilespark.spark.distribution.PieceKeys;
+import org.tilespark.spark.fourier.FourierProgram;
+
+/**
+ * Runs a {@link FourierProgram} over the arrays of one partition, keeps as many under way as the
+ * pipeline allows, and hands out the results, cut where that is asked for: one block or piece in
+ * each batch.
+ *
+ * <p>It owns the batch it handed out last: that one is freed by the following {@code next()} or by
+ * {@link #close}, which the task calls at its end, whatever that end is.
+ */
+final class FourierIterator implements Iterator<ColumnarBatch>, AutoCloseable {
+  /**
+   * How results leave.
+   *
+   * @param cuts where they are cut; null if they leave whole
+   * @param keys columns put before those of the blocks; null if there are none
+   */
+  record Output(Cuts cuts, PieceKeys keys) {}
+
+  /** A block or piece of a result, and the further columns it goes with. */
+  private record Label(Box place, List<long[]> keys, UnsafeRow further) {}
+
+  private final FourierSpec spec;
+  private final Output output;
+  private final ArraySource source;
+  private final CarriedColumns carried;
+  private final List<Integer> furtherOut;
+  private final int columns;
+  private final FourierPipeline pipeline;
+  private final BufferAllocator allocator;
+  private final int trendOrdinal;
+  private final Deque<Label> underWay = new ArrayDeque<>();
+  private boolean exhausted;
+  private Label current; // whose planes were taken last
+  private List<ArrowBuf> planes; // its values; null if they are still to be taken
+  private int copy; // of the current piece that comes next
+  private ColumnarBatch handedOut;
+
+  /**
+   * @param carried the further columns, in the order of the output
+   * @param columns of the output, without keys
+   * @param trendOrdinal of the trend in the source's rows, or -1
+   */
+  FourierIterator(
+      FourierSpec spec,
+      Output output,
+      ArraySource source,
+      CarriedColumns carried,
+      int columns,
+      int trendOrdinal,
+      FourierPipeline pipeline,
+      BufferAllocator allocator) {
+    this.spec = spec;
+    this.output = output;
+    this.source = source;
+    this.carried = carried;
+    this.columns = columns;
+    this.furtherOut = spec.furtherOut(columns);
+    this.trendOrdinal = trendOrdinal;
+    this.pipeline = pipeline;
+    this.allocator = allocator;
+  }
+
+  @Override
+  public boolean hasNext() {
+    fillPipeline();
+    return current != null || !underWay.isEmpty();
+  }
+
+  @Override
+  public ColumnarBatch next() {
+    if (!hasNext()) {
+      throw new NoSuchElementException();
+    }
+    release();
+    if (current == null) {
+      current = underWay.remove();
+      planes = pipeline.take();
+    }
+    handedOut = batch(current, copy++);
+    if (copy == Math.max(1, current.keys().size())) {
+      finishCurrent();
+    }
+    return handedOut;
+  }
+
+  /** Frees the batch handed out last; the pipeline is closed by its maker. */
+  @Override
+  public void close() {
+    release();
+    finishCurrent();
+    underWay.clear();
+    exhausted = true;
+    source.close();
+  }
+
+  private void release() {
+    if (handedOut != null) {
+      handedOut.close();
+      handedOut = null;
+    }
+  }
+
+  private void finishCurrent() {
+    if (planes != null) {
+      planes.forEach(ArrowBuf::close); // the batches' vectors hold their own references
+      planes = null;
+    }
+    current = null;
+    copy = 0;
+  }
+
+  private void fillPipeline() {
+    while (!exhausted && pipeline.inFlight() < pipeline.capacity()) {
+      if (!source.next()) {
+        exhausted = true;
+        return;
+      }
+      runArray();
+    }
+  }
+
+  private void runArray() {
+    FourierProgram.Part part = spec.program().on(source.box(), trend());
+    List<Label> labels = labels(part.place(), carried.kept(source.row()));
+    pipeline.begin(part.chain());
+    source.put(pipeline);
+    underWay.addAll(labels);
+    long[] low = part.place().offset();
+    List<Part> outputs = new ArrayList<>();
+    for (Label label : labels) {
+      long[] local = label.place().offset();
+      for (int axis = 0; axis < local.length; axis++) {
+        local[axis] -= low[axis];
+      }
+      outputs.add(new Part(ArraySource.boxed(local), ArraySource.boxed(label.place().sizes())));
+    }
+    pipeline.run(outputs);
+  }
+
+  private double[] trend() {
+    return trendOrdinal < 0 ? null : source.row().getArray(trendOrdinal).toDoubleArray();
+  }
+
+  private List<Label> labels(Box result, UnsafeRow further) {
+    if (output.cuts() == null) {
+      return List.of(new Label(result, List.of(), further));
+    }
+    List<Label> labels = new ArrayList<>();
+    PieceCursor pieces = new PieceCursor(output.cuts());
+    pieces.start(result.offset(), result.sizes());
+    while (pieces.advance()) {
+      labels.add(new Label(Box.between(pieces.low(), pieces.high()), keys(pieces), further));
+    }
+    return labels;
+  }
+
+  private List<long[]> keys(PieceCursor piece) {
+    List<long[]> keys = new ArrayList<>();
+    if (output.keys() != null) {
+      for (int i = 0; i < output.keys().copies(piece.part()); i++) {
+        long[] of = new long[output.keys().columns().size()];
+        output.keys().fill(i, piece.part(), piece.low(), of);
+        keys.add(of);
+      }
+    }
+    return keys;
+  }
+
+  private ColumnarBatch batch(Label label, int copyOfIt) {
+    BlockSchema out = spec.out();
+    int keyCount = output.keys() == null ? 0 : output.keys().columns().size();
+    ColumnVector[] vectors = new ColumnVector[keyCount + columns];
+    try {
+      for (int key = 0; key < keyCount; key++) {
+        vectors[key] =
+            number(label.keys().get(copyOfIt)[key], output.keys().columns().get(key).isLong());
+      }
+      for (int axis = 0; axis < out.kind().rank(); axis++) {
+        vectors[keyCount + out.offsets().get(axis)] = number(label.place().low(axis), true);
+        vectors[keyCount + out.sizes().get(axis)] = number(label.place().size(axis), false);
+      }
+      WritableColumnVector[] further = carried.newVectors();
+      for (int i = 0; i < further.length; i++) {
+        vectors[keyCount + furtherOut.get(i)] = further[i];
+      }
+      carried.appendKept(label.further(), further);
+      for (int plane = 0; plane < planes.size(); plane++) {
+        vectors[keyCount + out.planes().get(plane)] =
+            new ArrowColumnVector(
+                BlockVectors.list(
+                    BlockKind.VALUES,
+                    out.elementType(),
+                    new int[] {rowElements(label)},
+                    planes.get(plane),
+                    allocator));
+      }
+    } catch (Throwable t) {
+      Arrays.stream(vectors).filter(Objects::nonNull).forEach(ColumnVector::close);
+      throw t;
+    }
+    return new ColumnarBatch(vectors, 1);
+  }
+
+  private int rowElements(Label label) {
+    if (label.place().volume() > Integer.MAX_VALUE) {
+      throw new IllegalArgumentException(
+          spec.out().kind().describe(label.place().offset())
+              + ": it would have "
+              + label.place().volume()
+              + " elements, a row holds less than 2^31; use smaller blocks (in "
+              + spec.operator()
+              + ")");
+    }
+    return (int) label.place().volume();
+  }
+
+  private static OnHeapColumnVector number(long value, boolean isLong) {
+    OnHeapColumnVector vector =
+        new OnHeapColumnVector(1, isLong ? DataTypes.LongType : DataTypes.IntegerType);
+    if (isLong) {
+      vector.appendLong(value);
+    } else {
+      vector.appendInt(Math.toIntExact(value));
+    }
+    return vector;
+  }
+}

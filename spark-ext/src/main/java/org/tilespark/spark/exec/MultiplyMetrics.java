@@ -1,0 +1,94 @@
+package org.tilespark.spark.exec;
+
+import java.io.Serializable;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.arrow.PipelineListener;
+import org.tilespark.spark.interop.ScalaInterop;
+
+/** The metrics of a product: those of every stage on the device, and what only products have. */
+final class MultiplyMetrics implements Serializable, PanelTask.Listener {
+  private static final long serialVersionUID = 1;
+
+  private static final String PANELS = "numPanels";
+  private static final String FLOPS = "flops";
+  private static final String PREDICTED = "predictedShuffleBytes";
+  private static final String PREDICTED_PARTIAL = "predictedPartialBytes";
+
+  private static final String PREDICTED_BROADCAST = "predictedBroadcastBytes";
+
+  private static final String PEAK_TASK = "peakTaskMemory";
+
+  private final TaskMetrics stage;
+  private final SQLMetric blocks;
+  private final SQLMetric panels;
+  private final SQLMetric flops;
+  private final SQLMetric predicted;
+  private final SQLMetric predictedPartial;
+  private final SQLMetric predictedBroadcast;
+  private final SQLMetric peakTask;
+
+  MultiplyMetrics(scala.collection.immutable.Map<String, SQLMetric> metrics) {
+    this.stage = new TaskMetrics(metrics);
+    this.blocks = metrics.apply("numBlocks");
+    this.panels = metrics.apply(PANELS);
+    this.flops = metrics.apply(FLOPS);
+    this.predicted = metrics.apply(PREDICTED);
+    this.predictedPartial = metrics.apply(PREDICTED_PARTIAL);
+    this.predictedBroadcast = metrics.apply(PREDICTED_BROADCAST);
+    this.peakTask = metrics.apply(PEAK_TASK);
+  }
+
+  static scala.collection.immutable.Map<String, SQLMetric> create(SparkContext context) {
+    Map<String, SQLMetric> map = new LinkedHashMap<>(TaskMetrics.stageMetrics(context));
+    map.put(
+        "hostTime", SQLMetrics.createNanoTimingMetric(context, "time multiplying on the CPU", -1));
+    map.put(PANELS, SQLMetrics.createMetric(context, "number of panels"));
+    map.put(FLOPS, SQLMetrics.createMetric(context, "floating-point operations"));
+    map.put(PREDICTED, SQLMetrics.createSizeMetric(context, "predicted shuffle of operands", -1));
+    map.put(
+        PREDICTED_PARTIAL,
+        SQLMetrics.createSizeMetric(context, "predicted shuffle of partial sums", -1));
+    map.put(PREDICTED_BROADCAST, SQLMetrics.createSizeMetric(context, "predicted broadcast", -1));
+    map.put(
+        PEAK_TASK,
+        SQLMetrics.createV2CustomMetric(context, new PeakMemory("peak memory of a task")));
+    return ScalaInterop.map(map);
+  }
+
+  /** Sets what was predicted; the metrics that the driver is to report. */
+  List<SQLMetric> predicted(Prediction prediction) {
+    predicted.set(prediction.operandBytes());
+    predictedPartial.set(prediction.partialBytes());
+    predictedBroadcast.set(prediction.broadcastBytes());
+    return List.of(predicted, predictedPartial, predictedBroadcast);
+  }
+
+  /** Tells the most memory outside the heap that the task held: panels and tile. */
+  void peak(long bytes) {
+    peakTask.set(bytes);
+  }
+
+  PipelineListener onHost() {
+    return stage.onHost();
+  }
+
+  PipelineListener onDevice() {
+    return stage.onDevice();
+  }
+
+  @Override
+  public void panel(double operations) {
+    panels.add(1);
+    flops.add((long) operations);
+  }
+
+  @Override
+  public void block() {
+    blocks.add(1);
+  }
+}

@@ -1,0 +1,224 @@
+package org.tilespark.spark.exec;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
+import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
+import org.apache.spark.sql.execution.SQLExecution$;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.planner.BackendChoice;
+import org.tilespark.spark.plans.MultiplyBlocks.Column;
+import org.tilespark.spark.plans.MultiplySpec;
+import scala.Option;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag;
+
+/**
+ * Multiplies the pieces of both operands that a shuffle brought together: each task streams panels
+ * along K, adds their products to a tile of C, and gives the tile's blocks. Where K is cut, they
+ * are parts of sums, which {@link SumBlocksExec} adds.
+ */
+public final class MultiplyPanelsExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  private final MultiplySpec spec;
+  private final Cuboids cuboids;
+  private final Prediction prediction;
+  private final BackendChoice backend;
+  private final Seq<Attribute> produced;
+  private final Seq<SparkPlan> pieces;
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
+
+  /**
+   * The products of shuffled and sorted pieces.
+   *
+   * @param prediction what the planner expects, for EXPLAIN and metrics
+   * @param backend who computes
+   * @param produced the output: blocks of C, or partial ones if K is cut
+   * @param pieces of both sides, shuffled and sorted; or, where cuboids are placed, those of each
+   *     side, which this node then asks Spark to shuffle and sort if they must be
+   */
+  public MultiplyPanelsExec(
+      MultiplySpec spec,
+      Cuboids cuboids,
+      Prediction prediction,
+      BackendChoice backend,
+      Seq<Attribute> produced,
+      Seq<SparkPlan> pieces) {
+    this.spec = spec;
+    this.cuboids = cuboids;
+    this.prediction = prediction;
+    this.backend = backend;
+    this.produced = produced;
+    this.pieces = pieces;
+  }
+
+  /** How the product is cut. */
+  public Cuboids cuboids() {
+    return cuboids;
+  }
+
+  /** What the planner expects. */
+  public Prediction prediction() {
+    return prediction;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return AttributeSet$.MODULE$.apply(
+        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+  }
+
+  @Override
+  public Seq<Distribution> requiredChildDistribution() {
+    List<Distribution> distributions = new ArrayList<>();
+    for (SparkPlan each : ScalaInterop.<SparkPlan>list(pieces)) {
+      distributions.add(
+          cuboids.isPlaced()
+              ? new ClusteredDistribution(
+                  ScalaInterop.<Expression>seq(PieceColumns.pieceKey(columns(each))),
+                  true,
+                  Option.apply((Object) cuboids.partitions()))
+              : UnspecifiedDistribution$.MODULE$);
+    }
+    return ScalaInterop.seq(distributions);
+  }
+
+  @Override
+  public Seq<Seq<SortOrder>> requiredChildOrdering() {
+    List<Seq<SortOrder>> orders = new ArrayList<>();
+    for (SparkPlan each : ScalaInterop.<SparkPlan>list(pieces)) {
+      orders.add(
+          cuboids.isPlaced()
+              ? PieceColumns.ascending(PieceColumns.pieceOrder(columns(each)))
+              : ScalaInterop.<SortOrder>emptySeq());
+    }
+    return ScalaInterop.seq(orders);
+  }
+
+  private static List<Attribute> columns(SparkPlan plan) {
+    return ScalaInterop.list(plan.output());
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics == null) {
+      metrics = MultiplyMetrics.create(sparkContext());
+    }
+    return metrics;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    MultiplyMetrics taskMetrics = new MultiplyMetrics(metrics());
+    List<SQLMetric> predicted = taskMetrics.predicted(prediction);
+    SQLMetrics.postDriverMetricUpdates(
+        sparkContext(),
+        sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
+        ScalaInterop.seq(predicted));
+    boolean partial = produced.size() - spec.groups() > Column.COUNT;
+    MultiplyTask<InternalRow> task =
+        MultiplyTask.ofPieces(
+            PanelTask.Job.of(spec, partial, produced), cuboids, backend, taskMetrics);
+    ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
+    RDD<InternalRow> first = pieces.head().execute();
+    return pieces.size() == 1
+        ? first.mapPartitionsWithIndex(task, false, rows)
+        : first
+            .mapPartitionsWithIndex(new NumberedRows.Numbering(), false, rows)
+            .zipPartitions(
+                pieces.apply(1).execute(), false, new NumberedRows.Zipped(task), rows, rows);
+  }
+
+  @Override
+  public String nodeName() {
+    return "MultiplyPanels";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "MultiplyPanels " + spec.describe() + " " + prediction + " [" + backend + "]";
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    Map<String, String> lines = new LinkedHashMap<>();
+    lines.put("Product", spec.describe());
+    lines.put("Strategy", prediction.chosen());
+    lines.put("Rejected", String.join("\n  ", prediction.rejected()));
+    lines.put("Panels", cuboids.depth() + " along K");
+    lines.put("Backend", backend.toString());
+    StringBuilder text = new StringBuilder(formattedNodeName());
+    lines.forEach((name, line) -> text.append('\n').append(name).append(": ").append(line));
+    return text.append("\n").toString();
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return pieces;
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return new MultiplyPanelsExec(spec, cuboids, prediction, backend, produced, newChildren);
+  }
+
+  @Override
+  public int productArity() {
+    return 6;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> cuboids;
+      case 2 -> prediction;
+      case 3 -> backend;
+      case 4 -> produced;
+      case 5 -> pieces;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof MultiplyPanelsExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof MultiplyPanelsExec that
+        && spec.equals(that.spec)
+        && cuboids.equals(that.cuboids)
+        && prediction.equals(that.prediction)
+        && backend.equals(that.backend)
+        && produced.equals(that.produced)
+        && pieces.equals(that.pieces);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, cuboids, prediction, backend, produced, pieces);
+  }
+}

@@ -1,0 +1,201 @@
+package org.tilespark.spark.exec;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.TaskContext;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.TaskCompletionListener;
+import org.tilespark.arrow.ArrowMemory;
+import org.tilespark.arrow.DevicePanelMultiplier;
+import org.tilespark.arrow.HostPanelMultiplier;
+import org.tilespark.arrow.PanelMultiplier;
+import org.tilespark.arrow.PipelineListener;
+import org.tilespark.kernels.Transposer;
+import org.tilespark.kernels.device.CudaFailure;
+import org.tilespark.spark.ExecutorRuntime;
+import org.tilespark.spark.PipelineTotals;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.planner.BackendChoice;
+import scala.runtime.AbstractFunction2;
+
+/**
+ * The body of a task that multiplies: opens a multiplier and an allocator for one partition and
+ * ties both to the end of the task, whether it succeeds, fails or is killed.
+ *
+ * @param <T> what the child gives: rows or batches
+ */
+final class MultiplyTask<T>
+    extends AbstractFunction2<
+        Object, scala.collection.Iterator<T>, scala.collection.Iterator<InternalRow>>
+    implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  /** Opens the products of one partition. */
+  private interface Products<T> extends Serializable {
+    Iterator<InternalRow> open(
+        int partition, Iterator<T> input, PanelMultiplier multiplier, Transposer transposer);
+  }
+
+  private final Products<T> products;
+  private final BackendChoice backend;
+  private final MultiplyMetrics metrics;
+
+  private MultiplyTask(Products<T> products, BackendChoice backend, MultiplyMetrics metrics) {
+    this.products = products;
+    this.backend = backend;
+    this.metrics = metrics;
+  }
+
+  /** Over shuffled and sorted pieces of both sides. */
+  static MultiplyTask<InternalRow> ofPieces(
+      PanelTask.Job job, Cuboids cuboids, BackendChoice backend, MultiplyMetrics metrics) {
+    return new MultiplyTask<>(
+        (partition, pieces, multiplier, transposer) ->
+            new PanelTask(job, cuboids, partition, pieces, multiplier, transposer, metrics),
+        backend,
+        metrics);
+  }
+
+  /**
+   * Over rows of blocks of one side, while pieces of the other are broadcast.
+   *
+   * @param ranges what {@link CheckPlacesExec} found; null if products are partial
+   */
+  static MultiplyTask<InternalRow> ofRows(
+      PanelTask.Job job,
+      BroadcastTask.Large large,
+      Broadcast<InternalRow[]> small,
+      Broadcast<InternalRow[]> ranges,
+      BackendChoice backend,
+      MultiplyMetrics metrics) {
+    return new MultiplyTask<>(
+        (partition, rows, multiplier, transposer) ->
+            new BroadcastTask(
+                job,
+                large,
+                partition,
+                BlockCursor.overRows(rows),
+                small.value(),
+                ranges == null ? null : ranges.value(),
+                multiplier,
+                transposer,
+                metrics),
+        backend,
+        metrics);
+  }
+
+  /** As {@link #ofRows}, over batches. */
+  static MultiplyTask<ColumnarBatch> ofBatches(
+      PanelTask.Job job,
+      BroadcastTask.Large large,
+      Broadcast<InternalRow[]> small,
+      Broadcast<InternalRow[]> ranges,
+      BackendChoice backend,
+      MultiplyMetrics metrics) {
+    return new MultiplyTask<>(
+        (partition, batches, multiplier, transposer) ->
+            new BroadcastTask(
+                job,
+                large,
+                partition,
+                BlockCursor.overBatches(batches),
+                small.value(),
+                ranges == null ? null : ranges.value(),
+                multiplier,
+                transposer,
+                metrics),
+        backend,
+        metrics);
+  }
+
+  @Override
+  public scala.collection.Iterator<InternalRow> apply(
+      Object partition, scala.collection.Iterator<T> input) {
+    TaskContext task = TaskContext.get();
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(backend.requested(), task);
+    ArrowMemory memory = runtime.memory(gpu);
+    BufferAllocator allocator = memory.newChild("task " + task.taskAttemptId() + ", product");
+    BufferAllocator plain =
+        runtime.memory().newChild("task " + task.taskAttemptId() + ", large tile");
+    Resources resources = new Resources(List.of(allocator, plain), metrics);
+    task.addTaskCompletionListener(resources);
+    PipelineTotals totals = runtime.pipelineTotals(gpu);
+    resources.multiplier =
+        gpu.isEmpty()
+            ? new HostPanelMultiplier(
+                runtime.hostMultiplier(),
+                allocator,
+                PipelineListener.both(metrics.onHost(), totals))
+            : new DevicePanelMultiplier(
+                gpu.get().device(),
+                gpu.get().multiplier(),
+                memory,
+                gpu.get().governor(),
+                new DevicePanelMultiplier.HostSide(
+                    allocator, plain, runtime.pinnedShareBytes() / 2),
+                runtime.turns().of(task),
+                PipelineListener.both(metrics.onDevice(), totals));
+    Iterator<InternalRow> blocks =
+        products.open(
+            (Integer) partition,
+            ScalaInterop.iterator(input),
+            resources.multiplier,
+            runtime.hostTransposer());
+    return ScalaInterop.iterator(new Noticing(blocks, runtime));
+  }
+
+  /** What a task owns, freed in the order users-before-used. */
+  private static final class Resources implements TaskCompletionListener {
+    private final List<BufferAllocator> allocators;
+    private final MultiplyMetrics metrics;
+    private PanelMultiplier multiplier;
+
+    private Resources(List<BufferAllocator> allocators, MultiplyMetrics metrics) {
+      this.allocators = allocators;
+      this.metrics = metrics;
+    }
+
+    @Override
+    public void onTaskCompletion(TaskContext context) {
+      metrics.peak(allocators.stream().mapToLong(BufferAllocator::getPeakMemoryAllocation).sum());
+      try {
+        if (multiplier != null) {
+          multiplier.close();
+        }
+      } finally {
+        allocators.forEach(BufferAllocator::close);
+      }
+    }
+  }
+
+  /** Notices when the device is lost. */
+  private record Noticing(Iterator<InternalRow> blocks, ExecutorRuntime runtime)
+      implements Iterator<InternalRow> {
+    @Override
+    public boolean hasNext() {
+      try {
+        return blocks.hasNext();
+      } catch (CudaFailure e) {
+        if (e.isSticky()) {
+          runtime.deviceLost(e);
+        }
+        throw e;
+      }
+    }
+
+    @Override
+    public InternalRow next() {
+      if (!hasNext()) { // all work on the device is done here
+        throw new NoSuchElementException();
+      }
+      return blocks.next();
+    }
+  }
+}

@@ -1,0 +1,27 @@
+package org.tilespark.spark.exec;
+
+import java.io.Serializable;
+import java.util.List;
+
+/**
+ * What the planner expects of a product, for EXPLAIN and to be compared with what is measured.
+ *
+ * @param chosen the strategy with its cost, in words
+ * @param rejected the best other candidates with their cost or why they cannot run
+ * @param operandBytes of rows in the shuffle that brings the operands together
+ * @param partialBytes of rows in the shuffle that brings partial blocks together
+ * @param broadcastBytes of rows that every executor gets
+ */
+public record Prediction(
+    String chosen, List<String> rejected, long operandBytes, long partialBytes, long broadcastBytes)
+    implements Serializable {
+  /** Copies the list. */
+  public Prediction {
+    rejected = List.copyOf(rejected);
+  }
+
+  @Override
+  public String toString() {
+    return chosen + (rejected.isEmpty() ? "" : "; rejected: " + String.join("; ", rejected));
+  }
+}

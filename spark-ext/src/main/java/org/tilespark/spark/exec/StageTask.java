@@ -1,0 +1,120 @@
+package org.tilespark.spark.exec;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import java.util.Optional;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.TaskCompletionListener;
+import org.tilespark.arrow.ArrowMemory;
+import org.tilespark.arrow.DevicePermutePipeline;
+import org.tilespark.arrow.HostPermutePipeline;
+import org.tilespark.arrow.PermutePipeline;
+import org.tilespark.arrow.PipelineListener;
+import org.tilespark.spark.ExecutorRuntime;
+import org.tilespark.spark.PipelineTotals;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.planner.BackendChoice;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * The body of a task: opens a pipeline and an allocator for one partition and ties both to the end
+ * of the task, whether it succeeds, fails or is killed.
+ *
+ * @param <T> what the child gives: rows or batches
+ */
+final class StageTask<T>
+    extends AbstractFunction1<
+        scala.collection.Iterator<T>, scala.collection.Iterator<ColumnarBatch>>
+    implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  /** How the child's partition becomes a walk over blocks. */
+  private interface Source<T> extends Serializable {
+    BlockCursor open(Iterator<T> partition);
+  }
+
+  private final StageSpec spec;
+  private final BackendChoice backend;
+  private final TaskMetrics metrics;
+  private final Source<T> source;
+
+  private StageTask(StageSpec spec, BackendChoice backend, TaskMetrics metrics, Source<T> source) {
+    this.spec = spec;
+    this.backend = backend;
+    this.metrics = metrics;
+    this.source = source;
+  }
+
+  static StageTask<InternalRow> overRows(
+      StageSpec spec, BackendChoice backend, TaskMetrics metrics) {
+    return new StageTask<>(spec, backend, metrics, BlockCursor::overRows);
+  }
+
+  static StageTask<ColumnarBatch> overBatches(
+      StageSpec spec, BackendChoice backend, TaskMetrics metrics) {
+    return new StageTask<>(spec, backend, metrics, BlockCursor::overBatches);
+  }
+
+  @Override
+  public scala.collection.Iterator<ColumnarBatch> apply(scala.collection.Iterator<T> partition) {
+    TaskContext task = TaskContext.get();
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(backend.requested(), task);
+    ArrowMemory memory = runtime.memory(gpu);
+    BufferAllocator allocator = memory.newChild("task " + task.taskAttemptId());
+    PipelineTotals totals = runtime.pipelineTotals(gpu);
+    Resources resources = new Resources(allocator);
+    task.addTaskCompletionListener(resources);
+    resources.pipeline =
+        gpu.isEmpty()
+            ? new HostPermutePipeline(
+                runtime.hostTransposer(),
+                allocator,
+                PipelineListener.both(metrics.onHost(), totals))
+            : new DevicePermutePipeline(
+                gpu.get().device(),
+                gpu.get().transposer(),
+                memory,
+                gpu.get().governor(),
+                allocator,
+                spec.batchBytes(),
+                runtime.turns().of(task),
+                PipelineListener.both(metrics.onDevice(), totals));
+    resources.iterator =
+        new StageIterator(
+            spec, source.open(ScalaInterop.iterator(partition)), resources.pipeline, allocator);
+    return ScalaInterop.iterator(new CountedBatches(resources.iterator, runtime, metrics, totals));
+  }
+
+  /** What a task owns, freed in the order users-before-used. */
+  private static final class Resources implements TaskCompletionListener {
+    private final BufferAllocator allocator;
+    private PermutePipeline pipeline;
+    private StageIterator iterator;
+
+    private Resources(BufferAllocator allocator) {
+      this.allocator = allocator;
+    }
+
+    @Override
+    public void onTaskCompletion(TaskContext context) {
+      // Users before used; all of them, also when one fails.
+      try {
+        if (pipeline != null) {
+          pipeline.close();
+        }
+      } finally {
+        try {
+          if (iterator != null) {
+            iterator.close();
+          }
+        } finally {
+          allocator.close();
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,55 @@
+package org.tilespark.spark.fourier;
+
+import java.io.Serializable;
+
+/**
+ * The frequencies along one axis of a spectrum, in cycles per unit of the spacing, as numpy's
+ * {@code fftfreq} and {@code rfftfreq}.
+ *
+ * @param extent of the axis before the transform
+ * @param spacing between samples there
+ * @param isHalf true if only frequencies 0 to extent / 2 are kept
+ * @param isShifted true if frequency 0 is in the middle, at extent / 2
+ */
+public record AxisFrequencies(long extent, double spacing, boolean isHalf, boolean isShifted)
+    implements Serializable {
+  /** Checks that there is an extent, and a spacing that is a number other than 0. */
+  public AxisFrequencies {
+    if (extent < 1 || !Double.isFinite(spacing) || spacing == 0) {
+      throw new IllegalArgumentException(
+          "Frequencies of " + extent + " samples at spacing " + spacing);
+    }
+    if (isHalf && isShifted) {
+      throw new IllegalArgumentException("A half axis has its frequency 0 first");
+    }
+  }
+
+  /** Frequencies that there are. */
+  public long count() {
+    return isHalf ? extent / 2 + 1 : extent;
+  }
+
+  /** The frequency at an index from 0 to {@link #count()}, as a count of cycles over the extent. */
+  public long cycles(long index) {
+    if (isHalf) {
+      return index;
+    }
+    if (isShifted) {
+      return index - extent / 2;
+    }
+    return index < extent - extent / 2 ? index : index - extent;
+  }
+
+  /** The frequency at an index. */
+  public double at(long index) {
+    return cycles(index) / (extent * spacing);
+  }
+
+  /**
+   * How often the full spectrum holds what a half one holds once at an index: 2 where the mirrored
+   * frequency was left out, else 1.
+   */
+  public int weight(long index) {
+    return isHalf && index > 0 && 2 * index < extent ? 2 : 1;
+  }
+}

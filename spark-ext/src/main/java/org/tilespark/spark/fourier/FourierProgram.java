@@ -1,0 +1,146 @@
+package org.tilespark.spark.fourier;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.tilespark.arrow.FourierChain;
+import org.tilespark.arrow.FourierStep;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.distribution.Box;
+
+/**
+ * What happens to a whole volume between two exchanges, and to each part of it. Parts may be cut in
+ * any way along the axes that {@link #whole} does not name.
+ *
+ * @param extents of the whole volume as it comes
+ * @param type of its elements, or of their parts
+ * @param isComplex true if it is taken as complex numbers
+ * @param steps first to last
+ */
+public record FourierProgram(
+    Shape extents, ElementType type, boolean isComplex, List<ArrayStep> steps)
+    implements Serializable {
+  /**
+   * What happens to one part.
+   *
+   * @param chain the steps
+   * @param place where the result lies in the whole result
+   */
+  public record Part(FourierChain chain, Box place) {}
+
+  /** Copies the list. */
+  public FourierProgram {
+    steps = List.copyOf(steps);
+  }
+
+  /** The whole volume as it comes. */
+  public ArrayStep.State input() {
+    return new ArrayStep.State(extents, isComplex);
+  }
+
+  /** The whole result. */
+  public ArrayStep.State output() {
+    ArrayStep.State state = input();
+    for (ArrayStep step : steps) {
+      state = step.after(state);
+    }
+    return state;
+  }
+
+  /** Output axis {@code i} is input axis {@code permutation().axis(i)}. */
+  public Permutation permutation() {
+    Permutation all = Permutation.identity(extents.rank());
+    for (ArrayStep step : steps) {
+      if (step instanceof ArrayStep.Reorder reorder) {
+        all = all.then(reorder.permutation());
+      }
+    }
+    return all;
+  }
+
+  /** Input axes along which every part must be whole. */
+  public Set<Integer> whole() {
+    Set<Integer> axes = new TreeSet<>();
+    Permutation at = Permutation.identity(extents.rank());
+    ArrayStep.State state = input();
+    for (ArrayStep step : steps) {
+      for (int axis : step.whole()) {
+        axes.add(at.axis(axis));
+      }
+      ArrayStep.State next = step.after(state);
+      if (step instanceof ArrayStep.Reorder reorder) {
+        at = at.then(reorder.permutation());
+      } else {
+        for (int axis = 0; axis < extents.rank(); axis++) {
+          if (next.extents().extent(axis) != state.extents().extent(axis)) {
+            axes.add(at.axis(axis));
+          }
+        }
+      }
+      state = next;
+    }
+    return axes;
+  }
+
+  /** The shape of full blocks of the result, from that of full blocks that are taken. */
+  public Shape blockShape(Shape taken) {
+    Permutation permutation = permutation();
+    Shape grown = permutation.inverse().apply(output().extents());
+    long[] shape = new long[extents.rank()];
+    for (int axis = 0; axis < shape.length; axis++) {
+      boolean isWhole = taken.extent(axis) >= extents.extent(axis);
+      shape[axis] = isWhole ? grown.extent(axis) : taken.extent(axis);
+    }
+    return permutation.apply(Shape.of(shape));
+  }
+
+  /** True if a trend comes with the blocks. */
+  public boolean usesTrend() {
+    return steps.stream().anyMatch(ArrayStep.Detrend.class::isInstance);
+  }
+
+  /**
+   * What happens to a part.
+   *
+   * @param part where it lies; whole along the axes of {@link #whole}
+   * @param trend see {@link ArrayStep.Detrend}; ignored by programs without one
+   */
+  public Part on(Box part, double[] trend) {
+    List<FourierStep> chain = new ArrayList<>();
+    ArrayStep.State state = input();
+    Box place = part;
+    for (ArrayStep step : steps) {
+      chain.add(step.on(state, place, trend));
+      place = step.after(state, place);
+      state = step.after(state);
+    }
+    return new Part(
+        new FourierChain(Shape.of(part.sizes()), type, isComplex, List.copyOf(chain)), place);
+  }
+
+  /**
+   * Both programs as one, on the same parts.
+   *
+   * @throws IllegalArgumentException if {@code next} does not take what this gives
+   */
+  public FourierProgram then(FourierProgram next) {
+    if (!output().equals(next.input()) || type != next.type) {
+      throw new IllegalArgumentException(
+          "A program on " + next.input() + " after one that gives " + output());
+    }
+    List<ArrayStep> all = new ArrayList<>(steps);
+    all.addAll(next.steps);
+    return new FourierProgram(extents, type, isComplex, all);
+  }
+
+  /** As EXPLAIN shows it: {@code "transform over yz, permute yzx"}. */
+  @Override
+  public String toString() {
+    return steps.stream().map(ArrayStep::toString).collect(Collectors.joining(", "));
+  }
+}

@@ -1,0 +1,166 @@
+package org.tilespark.spark.fourier;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * What an inverse must know of a transform; rides as column metadata, as text. Axes are named by
+ * the letters they had in the volume that was transformed first, so that permutations change
+ * nothing.
+ *
+ * @param axes letters of the transformed axes; the last one is the halved one of a half spectrum
+ * @param isHalf true if the last axis has frequencies 0 to n / 2 only
+ * @param lastExtent n, the extent of the last axis before the transform
+ * @param norm of the transform
+ * @param shift what was shifted
+ * @param spacing between samples, one number per letter of {@code axes}
+ * @param order the order of all axes before the transform
+ */
+public record Spectrum(
+    String axes,
+    boolean isHalf,
+    long lastExtent,
+    Norm norm,
+    Shift shift,
+    List<Double> spacing,
+    String order)
+    implements Serializable {
+  /** Which of the two transforms divides by the count of elements. */
+  public enum Norm {
+    /** The inverse. */
+    BACKWARD,
+    /** Both, by the square root. */
+    ORTHO,
+    /** The forward one. */
+    FORWARD;
+
+    /** The factor of a transform of so many elements. */
+    public double scale(double elements, boolean inverse) {
+      return switch (this) {
+        case BACKWARD -> inverse ? 1 / elements : 1;
+        case ORTHO -> 1 / Math.sqrt(elements);
+        case FORWARD -> inverse ? 1 : 1 / elements;
+      };
+    }
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  /** What has its origin in the middle rather than at the first element. */
+  public enum Shift {
+    /** Nothing. */
+    NONE,
+    /** The spectrum. */
+    SPECTRUM,
+    /** The volume. */
+    VOLUME,
+    /** Both. */
+    BOTH;
+
+    /** True if the spectrum's origin is in the middle. */
+    public boolean ofSpectrum() {
+      return this == SPECTRUM || this == BOTH;
+    }
+
+    /** True if the volume's origin is in the middle. */
+    public boolean ofVolume() {
+      return this == VOLUME || this == BOTH;
+    }
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  private static final String BETWEEN = "|"; // of transforms one after another, the last one last
+
+  /** Copies the list and checks that every axis has a spacing. */
+  public Spectrum {
+    spacing = List.copyOf(spacing);
+    if (axes.isEmpty() || spacing.size() != axes.length()) {
+      throw new IllegalArgumentException(
+          "A spectrum of axes '" + axes + "' with spacings " + spacing);
+    }
+  }
+
+  /** The frequencies along the axis of a letter, of {@code extent}; empty if not transformed. */
+  public Optional<AxisFrequencies> frequencies(char letter, long extent) {
+    int at = axes.indexOf(letter);
+    if (at < 0) {
+      return Optional.empty();
+    }
+    boolean isHalved = isHalf && at == axes.length() - 1;
+    return Optional.of(
+        new AxisFrequencies(
+            isHalved ? lastExtent : extent,
+            spacing.get(at),
+            isHalved,
+            shift.ofSpectrum() && !isHalved));
+  }
+
+  /** The text that {@link #last} and {@link #beforeLast} read, with this transform the last. */
+  public String after(Optional<String> earlier) {
+    String text =
+        "axes="
+            + axes
+            + ";kind="
+            + (isHalf ? "half" : "full")
+            + ";lastExtent="
+            + lastExtent
+            + ";norm="
+            + norm
+            + ";shift="
+            + shift
+            + ";spacing="
+            + spacing.stream().map(String::valueOf).collect(Collectors.joining(","))
+            + ";order="
+            + order;
+    return earlier.map(before -> before + BETWEEN).orElse("") + text;
+  }
+
+  /**
+   * The last of the transforms that a text tells of.
+   *
+   * @throws IllegalArgumentException if it is no such text
+   */
+  public static Spectrum last(String text) {
+    String last = text.substring(text.lastIndexOf(BETWEEN) + 1);
+    Map<String, String> fields = new HashMap<>();
+    for (String field : last.split(";", -1)) {
+      int equals = field.indexOf('=');
+      fields.put(field.substring(0, Math.max(0, equals)), field.substring(equals + 1));
+    }
+    try {
+      List<Double> spacing = new ArrayList<>();
+      Arrays.stream(fields.get("spacing").split(",")).map(Double::valueOf).forEach(spacing::add);
+      return new Spectrum(
+          fields.get("axes"),
+          fields.get("kind").equals("half"),
+          Long.parseLong(fields.get("lastExtent")),
+          Norm.valueOf(fields.get("norm").toUpperCase(Locale.ROOT)),
+          Shift.valueOf(fields.get("shift").toUpperCase(Locale.ROOT)),
+          spacing,
+          fields.get("order"));
+    } catch (IllegalArgumentException | NullPointerException e) {
+      throw new IllegalArgumentException(
+          "Column metadata tilespark.spectrum is '" + text + "'; expected what fft writes", e);
+    }
+  }
+
+  /** What the text tells of the transforms before the last one; empty if there is none. */
+  public static Optional<String> beforeLast(String text) {
+    int at = text.lastIndexOf(BETWEEN);
+    return at < 0 ? Optional.empty() : Optional.of(text.substring(0, at));
+  }
+}

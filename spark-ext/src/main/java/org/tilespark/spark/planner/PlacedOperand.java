@@ -1,0 +1,181 @@
+package org.tilespark.spark.planner;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.spark.distribution.Bands;
+import org.tilespark.spark.distribution.MultiplyShape.Axis;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.AssembleBlocks;
+import org.tilespark.spark.plans.MultiplyBlocks;
+import org.tilespark.spark.plans.MultiplyBlocks.Column;
+import org.tilespark.spark.plans.MultiplySpec;
+import org.tilespark.spark.plans.PermutedColumns;
+
+/**
+ * An operand of a product whose blocks lie in partitions that could be cuboids. What is found here
+ * is what Spark will find when it plans the shuffles; where it is wrong, Spark shuffles, and the
+ * result is the same.
+ *
+ * @param right true if it is B
+ * @param axis along which the partitions differ
+ * @param bands the blocks along it
+ * @param partitioning how Spark knows it, in terms of the operand's columns
+ */
+record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning partitioning) {
+  /** So many places are looked up, and travel with the plan. */
+  private static final int MOST_BANDS = 1 << 17;
+
+  /** The operand of a product, if it is so and all its blocks begin where they should. */
+  static Optional<PlacedOperand> of(MultiplyBlocks product, boolean right) {
+    MultiplySpec spec = product.spec();
+    MultiplySpec.Side side = spec.side(right);
+    if (spec.groups() > 0 || !side.stated() || spec.k() == 0) {
+      return Optional.empty();
+    }
+    int operand = right ? 1 : 0;
+    Optional<HashPartitioning> found = partitioning(product.operands().get(operand));
+    if (found.isEmpty() || found.get().numPartitions() < 2) {
+      return Optional.empty();
+    }
+    HashPartitioning partitioning = found.get();
+    List<Attribute> inputs = product.inputs(operand);
+    boolean innerIsRow = spec.innerIsRow(right);
+    Attribute outer = inputs.get((innerIsRow ? Column.COL : Column.ROW).ordinal());
+    Attribute inner = inputs.get((innerIsRow ? Column.ROW : Column.COL).ordinal());
+    List<Attribute> used = ScalaInterop.list(partitioning.references().toSeq());
+    for (Attribute attribute : used) {
+      if (PermutedColumns.indexOf(List.of(outer, inner), attribute) < 0) {
+        return Optional.empty();
+      }
+    }
+    long outerExtent = right ? spec.n() : spec.m();
+    boolean alongOuter = PermutedColumns.indexOf(used, outer) >= 0 && side.outer() < outerExtent;
+    boolean alongInner = PermutedColumns.indexOf(used, inner) >= 0 && side.inner() < spec.k();
+    if (alongOuter == alongInner) {
+      return Optional.empty(); // all in one partition, or cells all over
+    }
+    long length = alongOuter ? side.outer() : side.inner();
+    long extent = alongOuter ? outerExtent : spec.k();
+    if ((extent - 1) / length >= MOST_BANDS) {
+      return Optional.empty();
+    }
+    Bands bands =
+        new Bands(
+            length, extent, partitions(partitioning, alongOuter ? outer : inner, length, extent));
+    Axis axis = alongInner ? Axis.K : right ? Axis.N : Axis.M;
+    return Optional.of(new PlacedOperand(right, axis, bands, partitioning));
+  }
+
+  /** The partition of each band, by Spark's own expression. */
+  private static int[] partitions(
+      HashPartitioning partitioning, Attribute along, long length, long extent) {
+    Expression id =
+        partitioning
+            .partitionIdExpression()
+            .transform(
+                ScalaInterop.partialFunction(
+                    e ->
+                        e instanceof Attribute attribute
+                            ? new BoundReference(
+                                attribute.exprId().equals(along.exprId()) ? 0 : 1,
+                                DataTypes.LongType,
+                                false)
+                            : null));
+    int[] partitions = new int[(int) ((extent - 1) / length) + 1];
+    for (int band = 0; band < partitions.length; band++) {
+      InternalRow place = new GenericInternalRow(new Object[] {band * length, 0L});
+      partitions[band] = (Integer) id.eval(place);
+    }
+    return partitions;
+  }
+
+  /** How a plan's rows will be partitioned, in terms of its output, as far as that can be known. */
+  private static Optional<HashPartitioning> partitioning(LogicalPlan plan) {
+    if (plan instanceof Filter filter) {
+      return partitioning(filter.child());
+    }
+    if (plan instanceof Project project) {
+      return partitioning(project.child()).flatMap(below -> above(project, below));
+    }
+    if (plan instanceof RepartitionByExpression repartition) {
+      return repartition.partitioning() instanceof HashPartitioning hash
+          ? Optional.of(hash)
+          : Optional.empty();
+    }
+    if (plan instanceof AssembleBlocks blocks) {
+      return Optional.of(
+          new HashPartitioning(
+              ScalaInterop.<Expression>seq(blocks.place()), SQLConf.get().numShufflePartitions()));
+    }
+    if (plan instanceof InMemoryRelation cached) {
+      SparkPlan physical = cached.cachedPlan();
+      if (physical instanceof AdaptiveSparkPlanExec adaptive) {
+        physical = adaptive.executedPlan(); // known once the cache is filled
+      }
+      List<Attribute> before = ScalaInterop.list(cached.cachedPlan().output());
+      List<Attribute> after = ScalaInterop.list(cached.output());
+      return physical.outputPartitioning() instanceof HashPartitioning hash
+          ? renamed(
+              hash,
+              attribute -> {
+                int position = PermutedColumns.indexOf(before, attribute);
+                return position < 0 ? null : after.get(position);
+              })
+          : Optional.empty();
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<HashPartitioning> above(Project project, HashPartitioning below) {
+    List<Attribute> from = new ArrayList<>();
+    List<Attribute> to = new ArrayList<>();
+    for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
+      if (each instanceof Attribute same) {
+        from.add(same);
+        to.add(same);
+      } else if (each instanceof Alias alias && alias.child() instanceof Attribute source) {
+        from.add(source);
+        to.add(alias.toAttribute());
+      }
+    }
+    return renamed(
+        below,
+        attribute -> {
+          int position = PermutedColumns.indexOf(from, attribute);
+          return position < 0 ? null : to.get(position);
+        });
+  }
+
+  private static Optional<HashPartitioning> renamed(
+      HashPartitioning partitioning, Function<Attribute, Attribute> names) {
+    for (Attribute used : ScalaInterop.<Attribute>list(partitioning.references().toSeq())) {
+      if (names.apply(used) == null) {
+        return Optional.empty();
+      }
+    }
+    Expression renamed =
+        partitioning.transform(
+            ScalaInterop.partialFunction(
+                e -> e instanceof Attribute attribute ? names.apply(attribute) : null));
+    return renamed instanceof HashPartitioning hash ? Optional.of(hash) : Optional.empty();
+  }
+}

@@ -1,0 +1,148 @@
+package org.tilespark.spark.plans;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.exec.AssembleSpec;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Assembles the blocks of a tiling from pieces that lie in one of its cells each. The child gives
+ * the place of the cell, then the columns of the pieces, and for each cell one mark that says where
+ * its block ends: {@link CutBlocks} and {@link MarkCells}.
+ */
+public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRelation {
+  private static final long serialVersionUID = 1;
+
+  private final AssembleSpec spec;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> produced;
+  private final LogicalPlan child;
+
+  /**
+   * The node over {@code child}.
+   *
+   * @param inputs columns of the child: one key per axis, then those of the pieces
+   * @param produced the output; what becomes of {@code inputs} after the keys, position by position
+   */
+  public AssembleBlocks(
+      AssembleSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
+    this.spec = spec;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  /** How blocks are assembled. */
+  public AssembleSpec spec() {
+    return spec;
+  }
+
+  /** The child's columns that are read. */
+  public Seq<Attribute> inputs() {
+    return inputs;
+  }
+
+  /** This node's output. */
+  public Seq<Attribute> produced() {
+    return produced;
+  }
+
+  /** The columns by which the output is partitioned: grouping columns, then the blocks' places. */
+  public List<Attribute> place() {
+    List<Attribute> columns = ScalaInterop.list(produced);
+    BlockSchema blocks =
+        BlockSchema.find(PermutedColumns.schema(columns), spec.kind(), spec.operator());
+    List<Attribute> place = new ArrayList<>();
+    for (int i = 0; i < columns.size(); i++) {
+      if (!blocks.blockColumns().contains(i)) {
+        place.add(columns.get(i));
+      }
+    }
+    blocks.offsets().forEach(ordinal -> place.add(columns.get(ordinal)));
+    return place;
+  }
+
+  /** The only child. */
+  public LogicalPlan child() {
+    return child;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return AttributeSet$.MODULE$.apply(
+        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+  }
+
+  /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
+  @Override
+  public LogicalPlan newInstance() {
+    List<Attribute> fresh =
+        ScalaInterop.<Attribute>list(produced).stream().map(Attribute::newInstance).toList();
+    return new AssembleBlocks(spec, inputs, ScalaInterop.seq(fresh), child);
+  }
+
+  @Override
+  public Seq<LogicalPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
+    return new AssembleBlocks(spec, inputs, produced, newChildren.apply(0));
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "AssembleBlocks " + spec;
+  }
+
+  @Override
+  public int productArity() {
+    return 4;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> inputs;
+      case 2 -> produced;
+      case 3 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof AssembleBlocks;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof AssembleBlocks that
+        && spec.equals(that.spec)
+        && inputs.equals(that.inputs)
+        && produced.equals(that.produced)
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, inputs, produced, child);
+  }
+}

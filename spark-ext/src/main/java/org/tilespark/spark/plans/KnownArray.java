@@ -1,0 +1,134 @@
+package org.tilespark.spark.plans;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.Metadata;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
+
+/**
+ * What is known of an array, or of the arrays that further columns tell apart, while its query is
+ * made.
+ *
+ * @param extents of the whole array; of several arrays, of the largest along each axis
+ * @param alike true if all arrays are known to have these extents
+ * @param largest elements of the largest block along each axis, at least 1
+ * @param whole for each axis, true if every block is known to be whole along it
+ */
+record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> whole) {
+  /**
+   * As the metadata states it; where that states no extents, as one aggregate over the coordinate
+   * columns finds, which runs now.
+   *
+   * @param asDataset makes a DataFrame of a plan
+   */
+  static KnownArray of(
+      LogicalPlan input, BlockSchema blocks, Function<LogicalPlan, Dataset<Row>> asDataset) {
+    int rank = blocks.kind().rank();
+    List<Attribute> columns = ScalaInterop.list(input.output());
+    ArrayMetadata metadata = ArrayMetadata.of(columns.get(blocks.values()).metadata());
+    Optional<Shape> extents = metadata.extents(rank);
+    return extents.isPresent()
+        ? stated(extents.get(), metadata.blockShape(rank))
+        : found(asDataset.apply(perArray(input, blocks, columns)), rank);
+  }
+
+  /** True if all blocks are whole along every axis but {@code axis}. */
+  boolean isSlabs(int axis) {
+    return IntStream.range(0, whole.size()).allMatch(each -> each == axis || whole.get(each));
+  }
+
+  private static KnownArray stated(Shape extents, Optional<Shape> blockShape) {
+    long[] largest = new long[extents.rank()];
+    List<Boolean> whole = new ArrayList<>();
+    for (int axis = 0; axis < largest.length; axis++) {
+      long extent = extents.extent(axis);
+      long block = blockShape.isPresent() ? blockShape.get().extent(axis) : extent;
+      largest[axis] = Math.max(1, Math.min(block, extent));
+      whole.add(blockShape.isPresent() && block >= extent);
+    }
+    return new KnownArray(extents, true, Shape.of(largest), List.copyOf(whole));
+  }
+
+  private static KnownArray found(Dataset<Row> arrays, int rank) {
+    List<String> aggregates = new ArrayList<>();
+    for (String name : List.of("most", "end", "largest", "smallest")) {
+      for (int axis = 0; axis < rank; axis++) {
+        aggregates.add(
+            switch (name) {
+              case "most" -> "max(end" + axis + ")";
+              case "end" -> "min(end" + axis + ")";
+              case "largest" -> "max(largest" + axis + ")";
+              default -> "min(smallest" + axis + " - end" + axis + ")";
+            });
+      }
+    }
+    Row found = arrays.selectExpr(aggregates.toArray(String[]::new)).first();
+    long[] extents = new long[rank];
+    long[] largest = new long[rank];
+    List<Boolean> whole = new ArrayList<>();
+    boolean alike = true;
+    for (int axis = 0; axis < rank; axis++) {
+      boolean isKnown = !found.isNullAt(axis);
+      extents[axis] = isKnown ? found.getLong(axis) : 0;
+      alike &= isKnown && found.getLong(rank + axis) == extents[axis];
+      largest[axis] = isKnown ? Math.max(1, found.getInt(2 * rank + axis)) : 1;
+      whole.add(isKnown && found.getLong(3 * rank + axis) == 0);
+    }
+    return new KnownArray(Shape.of(extents), alike, Shape.of(largest), List.copyOf(whole));
+  }
+
+  /** One row per array: where it ends, and its largest and smallest block, along each axis. */
+  private static LogicalPlan perArray(
+      LogicalPlan input, BlockSchema blocks, List<Attribute> columns) {
+    List<Expression> groups =
+        IntStream.range(0, columns.size())
+            .filter(position -> !blocks.blockColumns().contains(position))
+            .mapToObj(position -> (Expression) columns.get(position))
+            .toList();
+    List<NamedExpression> outputs = new ArrayList<>();
+    for (int axis = 0; axis < blocks.kind().rank(); axis++) {
+      Attribute offset = columns.get(blocks.offsets().get(axis));
+      Attribute size = columns.get(blocks.sizes().get(axis));
+      outputs.add(aggregate(new Max(new BlockEnd(offset, size)), "end" + axis));
+      outputs.add(aggregate(new Max(size), "largest" + axis));
+      outputs.add(aggregate(new Min(size), "smallest" + axis));
+    }
+    return new Aggregate(
+        ScalaInterop.seq(groups), ScalaInterop.seq(outputs), input, ScalaInterop.none());
+  }
+
+  private static NamedExpression aggregate(AggregateFunction function, String name) {
+    return new Alias(
+        function.toAggregateExpression(),
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaInterop.emptySeq(),
+        Option.apply(Metadata.empty()),
+        ScalaInterop.emptySeq());
+  }
+
+  @Override
+  public String toString() {
+    return extents + " in blocks of at most " + Arrays.toString(largest.toArray());
+  }
+}

@@ -1,0 +1,437 @@
+package org.tilespark.spark.plans;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.RowOrdering$;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.Missing;
+import org.tilespark.spark.distribution.AxisCuts;
+import org.tilespark.spark.distribution.CellOrigins;
+import org.tilespark.spark.distribution.Cuts;
+import org.tilespark.spark.distribution.PieceSizes;
+import org.tilespark.spark.distribution.RowBytes;
+import org.tilespark.spark.exec.AssembleSpec;
+import org.tilespark.spark.exec.AssembleSpec.Prediction;
+import org.tilespark.spark.exec.CutSpec;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
+
+/**
+ * The logical plan of a re-block, of matrices and volumes alike:
+ *
+ * <pre>
+ *   AssembleBlocks                    asks for one partition per target block, and order
+ *     Union
+ *       CutBlocks                     pieces of the blocks, by target block
+ *         the blocks
+ *       MarkCells                     where each target block begins and ends
+ *         extents                     stated ones, or an aggregate over the coordinate columns
+ * </pre>
+ */
+public final class ReblockPlans {
+  /** A block of slabs or pencils stays below this, where users do not say how large it is. */
+  private static final long USUAL_BLOCK_BYTES = 256L << 20;
+
+  private final LogicalPlan input;
+  private final BlockKind kind;
+  private final String operator;
+  private final BlockSchema blocks;
+  private final List<Attribute> columns;
+  private final List<Integer> further;
+  private final ArrayMetadata metadata;
+  private final Optional<Shape> extents;
+  private final Cuts grid;
+  private final Shape blockShape;
+  private final Missing missing;
+  private final boolean isMarked;
+  private LogicalPlan origin; // whose further columns tell which arrays there are; null for input's
+
+  private ReblockPlans(
+      LogicalPlan input,
+      BlockKind kind,
+      long[] blockShape,
+      Missing missing,
+      boolean mayBeUnmarked,
+      String operator) {
+    this.input = input;
+    this.kind = kind;
+    this.operator = operator;
+    this.missing = missing;
+    this.blocks = BlockSchema.find(input.schema(), kind, operator);
+    this.columns = ScalaInterop.list(input.output());
+    this.further =
+        IntStream.range(0, columns.size())
+            .filter(position -> !blocks.blockColumns().contains(position))
+            .boxed()
+            .toList();
+    this.metadata = ArrayMetadata.of(columns.get(blocks.values()).metadata());
+    this.extents = metadata.extents(kind.rank());
+    checkShape(blockShape);
+    checkGroups();
+    this.isMarked = !mayBeUnmarked || further.isEmpty() || extents.isEmpty();
+    this.blockShape = Shape.of(blockShape);
+    this.grid =
+        Cuts.of(Arrays.stream(blockShape).mapToObj(AxisCuts::every).toArray(AxisCuts[]::new));
+  }
+
+  /**
+   * The same array in blocks of another shape. Further columns tell several arrays apart.
+   *
+   * @param blockShape elements along each axis of a full target block
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException if {@code input} has no such blocks, the shape is not positive
+   *     or too large for a row, or a further column has no order
+   */
+  public static LogicalPlan reblock(
+      LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
+    ReblockPlans plans = new ReblockPlans(input, kind, blockShape, missing, false, operator);
+    return plans.liesRight() ? plans.checked() : plans.cutAndAssembled();
+  }
+
+  /**
+   * As {@link #reblock}, for arrays of which every block gives a piece to every target block, as
+   * slabs do to slabs of another axis. Where further columns tell several apart, which ones there
+   * are is then not looked up first.
+   */
+  static LogicalPlan crossed(
+      LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
+    ReblockPlans plans = new ReblockPlans(input, kind, blockShape, missing, true, operator);
+    return plans.liesRight() ? plans.checked() : plans.cutAndAssembled();
+  }
+
+  /**
+   * As {@link #reblock}, for blocks that were computed of others.
+   *
+   * @param origin those others: if further columns tell several arrays apart, which ones there are
+   *     is looked up here
+   */
+  static LogicalPlan reblock(
+      LogicalPlan input,
+      BlockKind kind,
+      long[] blockShape,
+      Missing missing,
+      LogicalPlan origin,
+      String operator) {
+    ReblockPlans plans = new ReblockPlans(input, kind, blockShape, missing, false, operator);
+    plans.origin = origin;
+    return plans.liesRight() ? plans.checked() : plans.cutAndAssembled();
+  }
+
+  /**
+   * The same array in slabs: cut along one axis, whole along the others.
+   *
+   * @param thickness elements of a slab along the axis; if empty, that of the slabs that are there
+   *     already, or the most that keeps a block below {@value #USUAL_BLOCK_BYTES} bytes
+   * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
+   *     small aggregate over the coordinates, which runs now
+   * @throws IllegalArgumentException as {@link #reblock}
+   */
+  public static LogicalPlan slabs(
+      LogicalPlan input,
+      BlockKind kind,
+      int axis,
+      OptionalLong thickness,
+      Missing missing,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
+    KnownArray known = KnownArray.of(input, blocks, asDataset);
+    long[] shape = whole(known);
+    shape[axis] = thickness.orElse(known.largest().extent(axis));
+    if (thickness.isEmpty()
+        && (!known.isSlabs(axis) || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
+      shape[axis] = 1;
+      long most = Math.max(1, (USUAL_BLOCK_BYTES - 1) / bytes(shape, blocks));
+      shape[axis] = evenly(known.extents().extent(axis), most);
+    }
+    return reblock(stating(input, kind, known, operator), kind, shape, missing, operator);
+  }
+
+  /**
+   * The same array in pencils: whole along one axis, cut along the others.
+   *
+   * @param sizes elements of a pencil along the other axes, in their order; if empty, those of the
+   *     pencils that are there already, or the most that keep a block below {@value
+   *     #USUAL_BLOCK_BYTES} bytes
+   * @param asDataset as for {@link #slabs}
+   * @throws IllegalArgumentException as {@link #reblock}, or if there are not as many sizes as
+   *     other axes
+   */
+  public static LogicalPlan pencils(
+      LogicalPlan input,
+      BlockKind kind,
+      int axis,
+      Optional<long[]> sizes,
+      Missing missing,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
+    KnownArray known = KnownArray.of(input, blocks, asDataset);
+    long[] shape = whole(known);
+    int[] others = IntStream.range(0, shape.length).filter(other -> other != axis).toArray();
+    for (int i = 0; i < others.length; i++) {
+      shape[others[i]] = sizes.isPresent() ? sizes.get()[i] : known.largest().extent(others[i]);
+    }
+    if (sizes.isEmpty()
+        && (!known.whole().get(axis) || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
+      long[] parts = new long[shape.length];
+      Arrays.fill(parts, 1);
+      shape = whole(known);
+      while (bytes(shape, blocks) >= USUAL_BLOCK_BYTES) {
+        int longest = others[0];
+        for (int other : others) {
+          longest = shape[other] > shape[longest] ? other : longest;
+        }
+        if (shape[longest] == 1) {
+          break; // one line is as large; the check of the shape tells if that is too large
+        }
+        parts[longest] *= 2;
+        shape[longest] = ceilDiv(known.extents().extent(longest), parts[longest]);
+      }
+    }
+    return reblock(stating(input, kind, known, operator), kind, shape, missing, operator);
+  }
+
+  /** The shape of a block that is the whole array; 1 along axes that have no elements. */
+  private static long[] whole(KnownArray known) {
+    return Arrays.stream(known.extents().toArray()).map(extent -> Math.max(1, extent)).toArray();
+  }
+
+  private static long bytes(long[] shape, BlockSchema blocks) {
+    long bytes = (long) blocks.elementType().bytes() * blocks.planes().size();
+    for (long extent : shape) {
+      bytes = saturated(bytes, extent);
+    }
+    return bytes;
+  }
+
+  /** The size of parts that are as equal as can be, as few as keep to {@code most}. */
+  private static long evenly(long extent, long most) {
+    return Math.max(1, ceilDiv(extent, Math.max(1, ceilDiv(extent, most))));
+  }
+
+  private static long ceilDiv(long a, long b) {
+    return a / b + (a % b == 0 ? 0 : 1);
+  }
+
+  /** The input, with the extents stated if they had to be found and are those of all arrays. */
+  private static LogicalPlan stating(
+      LogicalPlan input, BlockKind kind, KnownArray known, String operator) {
+    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
+    ArrayMetadata metadata = ArrayMetadata.of(input.schema().fields()[blocks.values()].metadata());
+    return metadata.extents(kind.rank()).isPresent() || !known.alike()
+        ? input
+        : BlockPlans.withExtents(
+            input, kind, Optional.of(ArrayMetadata.text(known.extents())), operator);
+  }
+
+  private void checkShape(long[] shape) {
+    long elements = 1;
+    for (int axis = 0; axis < shape.length; axis++) {
+      if (shape[axis] < 1 || shape[axis] > Integer.MAX_VALUE) {
+        throw new IllegalArgumentException(
+            operator
+                + ": target blocks of "
+                + Arrays.toString(shape)
+                + " elements; expected 1 to 2^31 - 1 along each axis");
+      }
+      long most = extents.isPresent() ? Math.max(1, extents.get().extent(axis)) : shape[axis];
+      elements = saturated(elements, Math.min(shape[axis], most));
+    }
+    long bytes = saturated(elements, (long) blocks.elementType().bytes() * blocks.planes().size());
+    if (extents.isPresent() && bytes > Integer.MAX_VALUE - (64 << 10) - bytes / 8) {
+      throw new IllegalArgumentException(
+          operator
+              + ": target blocks of "
+              + Arrays.toString(shape)
+              + " elements would have "
+              + bytes
+              + " bytes of values; a block must stay below 2 GiB");
+    }
+  }
+
+  private static long saturated(long a, long b) {
+    return a > Long.MAX_VALUE / b ? Long.MAX_VALUE : a * b;
+  }
+
+  private void checkGroups() {
+    for (int position : further) {
+      Attribute column = columns.get(position);
+      if (!RowOrdering$.MODULE$.isOrderable(column.dataType())) {
+        throw new IllegalArgumentException(
+            operator
+                + ": column "
+                + column.name()
+                + " is "
+                + column.dataType().sql()
+                + ", which has no order; further columns tell several arrays apart here, drop it");
+      }
+    }
+  }
+
+  // ---- nothing to do
+
+  /** True if the metadata says that all blocks are target blocks already. */
+  private boolean liesRight() {
+    Optional<Shape> stated = metadata.blockShape(kind.rank());
+    if (missing != Missing.ERROR || extents.isEmpty() || stated.isEmpty()) {
+      return false;
+    }
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      long extent = extents.get().extent(axis);
+      long found = Math.min(stated.get().extent(axis), extent);
+      if (found != Math.min(blockShape.extent(axis), extent) || found == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** The input, with a look at each block's place: metadata may be stale. */
+  private LogicalPlan checked() {
+    List<Expression> places = new ArrayList<>();
+    blocks.offsets().forEach(position -> places.add(columns.get(position)));
+    blocks.sizes().forEach(position -> places.add(columns.get(position)));
+    return new Filter(
+        new OnGrid(kind, blockShape, extents.orElseThrow(), ScalaInterop.seq(places)), input);
+  }
+
+  // ---- cut, shuffle, assemble
+
+  private LogicalPlan cutAndAssembled() {
+    AssembleSpec spec =
+        new AssembleSpec(
+            kind,
+            grid,
+            missing,
+            operator,
+            predicted(),
+            isMarked ? ScalaInterop.none() : ScalaInterop.option(extents));
+    CutBlocks cut =
+        CutBlocks.of(
+            input,
+            new CutSpec(kind, grid, new CellOrigins(grid), ScalaInterop.option(extents), operator));
+    LogicalPlan pieces = isMarked ? withMarks(cut, spec) : cut;
+    List<Attribute> produced = new ArrayList<>();
+    for (int i = 0; i < columns.size(); i++) {
+      produced.add(produce(i));
+    }
+    return new AssembleBlocks(spec, pieces.output(), ScalaInterop.seq(produced), pieces);
+  }
+
+  /** The pieces, and a mark for each target block of each array. */
+  private LogicalPlan withMarks(CutBlocks cut, AssembleSpec spec) {
+    LogicalPlan arrays = arrays();
+    List<Attribute> marks = new ArrayList<>();
+    for (Attribute column : ScalaInterop.<Attribute>list(cut.output())) {
+      marks.add(column.newInstance().withNullability(true));
+    }
+    MarkCells mark = new MarkCells(spec, arrays.output(), ScalaInterop.seq(marks), arrays);
+    return new Union(ScalaInterop.<LogicalPlan>seq(cut, mark), false, false);
+  }
+
+  /** The output column at a position: as the input's, with the new block shape stated. */
+  private Attribute produce(int position) {
+    Attribute column = CutBlocks.produce(columns.get(position), position, blocks);
+    return position == blocks.values() || position == blocks.imag()
+        ? (Attribute)
+            column.withMetadata(
+                ArrayMetadata.of(column.metadata()).withBlockShape(blockShape).toMetadata())
+        : column;
+  }
+
+  /** One row per array: its extents, then its grouping columns. */
+  private LogicalPlan arrays() {
+    List<NamedExpression> outputs = new ArrayList<>();
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      Expression extent =
+          extents.isPresent()
+              ? Literal.create(extents.get().extent(axis), DataTypes.LongType)
+              : new Max(
+                      new BlockEnd(
+                          columns.get(blocks.offsets().get(axis)),
+                          columns.get(blocks.sizes().get(axis))))
+                  .toAggregateExpression();
+      outputs.add(alias(extent, "extent" + axis));
+    }
+    if (extents.isPresent() && further.isEmpty()) {
+      return new Project(ScalaInterop.seq(outputs), new OneRowRelation());
+    }
+    LogicalPlan from = origin == null || extents.isEmpty() ? input : origin;
+    List<Attribute> known = ScalaInterop.list(from.output());
+    List<Expression> groups = new ArrayList<>();
+    for (int position : further) {
+      String name = columns.get(position).name();
+      Attribute column =
+          from == input
+              ? columns.get(position)
+              : known.stream().filter(c -> c.name().equals(name)).findFirst().orElseThrow();
+      groups.add(column);
+      outputs.add(alias(column, name));
+    }
+    return new Aggregate(
+        ScalaInterop.seq(groups), ScalaInterop.seq(outputs), from, ScalaInterop.none());
+  }
+
+  private static NamedExpression alias(Expression expression, String name) {
+    return new Alias(
+        expression,
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaInterop.emptySeq(),
+        Option.apply(Metadata.empty()),
+        ScalaInterop.emptySeq());
+  }
+
+  private Prediction predicted() {
+    if (extents.isEmpty() || extents.get().elements() == 0) {
+      return new Prediction(-1, false, !further.isEmpty());
+    }
+    Optional<Shape> stated = metadata.blockShape(kind.rank());
+    int rank = kind.rank();
+    AxisCuts[] source = new AxisCuts[rank];
+    AxisCuts[] target = new AxisCuts[rank];
+    for (int axis = 0; axis < rank; axis++) {
+      long extent = extents.get().extent(axis);
+      target[axis] = AxisCuts.every(blockShape.extent(axis), extent);
+      source[axis] =
+          stated.isPresent() && stated.get().extent(axis) > 0
+              ? AxisCuts.every(stated.get().extent(axis), extent)
+              : AxisCuts.every(extent, extent);
+    }
+    RowBytes row =
+        new RowBytes(rank + columns.size(), blocks.planes().size(), blocks.elementType().bytes());
+    long pieces = new PieceSizes(Cuts.of(source), Cuts.of(target)).sum(row);
+    long marks =
+        isMarked ? saturated(row.withoutValues(), Math.max(1, Cuts.of(target).cells())) : 0;
+    return new Prediction(
+        pieces > Long.MAX_VALUE - marks ? Long.MAX_VALUE : pieces + marks,
+        stated.isEmpty(),
+        !further.isEmpty());
+  }
+}

@@ -1,0 +1,111 @@
+package org.tilespark.spark.plans;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Inline;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.elementwise.RadialPower;
+import org.tilespark.spark.elementwise.VolumeArguments;
+import org.tilespark.spark.fourier.AxisFrequencies;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
+
+/** The logical plans of what is read off a spectrum. They consist of Spark's own nodes. */
+public final class SpectrumPlans {
+  private SpectrumPlans() {}
+
+  /**
+   * The mean power at each absolute value of the frequency: one aggregate over the blocks.
+   *
+   * @param width of a ring in units of frequency; by default the finest step of any axis
+   * @throws IllegalArgumentException if the width is not above 0, or the metadata does not say that
+   *     this is a spectrum
+   */
+  public static LogicalPlan radialAverage(
+      LogicalPlan input, OptionalDouble width, FourierPlans.Context context) {
+    String operator = context.operator();
+    Map<Integer, AxisFrequencies> axes = FourierPlans.frequencies(input, context);
+    double ring =
+        width.orElseGet(
+            () ->
+                axes.values().stream()
+                    .mapToDouble(axis -> 1 / (axis.extent() * axis.spacing()))
+                    .min()
+                    .orElseThrow());
+    if (!(ring > 0) || Double.isInfinite(ring)) {
+      throw new IllegalArgumentException(operator + ": width is " + ring + "; expected above 0");
+    }
+    BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
+    List<Attribute> columns = ScalaInterop.list(input.output());
+    Shape extents = KnownArray.of(input, blocks, context.asDataset()).extents();
+    List<Attribute> further =
+        IntStream.range(0, columns.size())
+            .filter(position -> !blocks.blockColumns().contains(position))
+            .mapToObj(columns::get)
+            .toList();
+    List<NamedExpression> outputs = new ArrayList<>();
+    further.forEach(column -> outputs.add(alias(column, column.name())));
+    NamedExpression rings =
+        alias(
+            new RadialPower(
+                    new VolumeArguments(
+                        blocks.elementType(), blocks.isComplex(), operator, extents),
+                    new RadialPower.Spec(axes, ring),
+                    ScalaInterop.seq(VolumeArguments.of(blocks, columns)),
+                    0,
+                    0)
+                .toAggregateExpression(),
+            "rings");
+    outputs.add(rings);
+    LogicalPlan aggregate =
+        new Aggregate(
+            ScalaInterop.<Expression>seq(further),
+            ScalaInterop.seq(outputs),
+            input,
+            ScalaInterop.none());
+    List<Attribute> given = new ArrayList<>();
+    for (StructField field : RadialPower.RING.fields()) {
+      given.add(
+          new AttributeReference(
+              field.name(),
+              field.dataType(),
+              false,
+              Metadata.empty(),
+              NamedExpression$.MODULE$.newExprId(),
+              ScalaInterop.emptySeq()));
+    }
+    return new Generate(
+        new Inline(rings.toAttribute()),
+        ScalaInterop.<Object>seq(List.of(further.size())),
+        false,
+        ScalaInterop.none(),
+        ScalaInterop.seq(given),
+        aggregate);
+  }
+
+  private static NamedExpression alias(Expression expression, String name) {
+    return new Alias(
+        expression,
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaInterop.emptySeq(),
+        Option.apply(Metadata.empty()),
+        ScalaInterop.emptySeq());
+  }
+}

@@ -1,0 +1,108 @@
+package org.tilespark.spark.plans;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.plans.Inner$;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.BROADCAST$;
+import org.apache.spark.sql.catalyst.plans.logical.HintInfo;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
+import org.apache.spark.sql.catalyst.plans.logical.JoinStrategyHint;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.FftOptions;
+import org.tilespark.spark.FftOptions.Detrend;
+import org.tilespark.spark.elementwise.VolumeArguments;
+import org.tilespark.spark.elementwise.VolumeTrend;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
+
+/** Puts the trend of each volume beside its blocks: an aggregate over its values, broadcast. */
+final class TrendPlans {
+  private TrendPlans() {}
+
+  /**
+   * {@code plan} with a further column {@link FourierBlocks#TREND}.
+   *
+   * @param plan blocks, with further columns of the same names as those of {@code input}
+   * @param input the blocks whose values are looked at; they may be those of {@code plan}
+   */
+  static LogicalPlan joined(
+      LogicalPlan plan, LogicalPlan input, Shape extents, FftOptions options, String operator) {
+    BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
+    List<Attribute> columns = ScalaInterop.list(input.output());
+    List<Attribute> further =
+        IntStream.range(0, columns.size())
+            .filter(position -> !blocks.blockColumns().contains(position))
+            .mapToObj(columns::get)
+            .toList();
+    VolumeArguments arguments =
+        new VolumeArguments(blocks.elementType(), blocks.isComplex(), operator, extents);
+    List<NamedExpression> outputs = new ArrayList<>();
+    further.forEach(column -> outputs.add(alias(column, column.name())));
+    outputs.add(
+        alias(
+            new VolumeTrend(
+                    arguments,
+                    options.detrend() == Detrend.LINEAR,
+                    ScalaInterop.seq(VolumeArguments.of(blocks, columns)),
+                    0,
+                    0)
+                .toAggregateExpression(),
+            FourierBlocks.TREND));
+    LogicalPlan trends =
+        new Aggregate(
+            ScalaInterop.<Expression>seq(further),
+            ScalaInterop.seq(outputs),
+            input,
+            ScalaInterop.none());
+    Expression sameVolume = Literal.create(true, DataTypes.BooleanType);
+    for (int i = 0; i < further.size(); i++) {
+      String name = further.get(i).name();
+      Attribute of =
+          ScalaInterop.<Attribute>list(plan.output()).stream()
+              .filter(column -> column.name().equals(name))
+              .findFirst()
+              .orElseThrow();
+      Expression same = new EqualNullSafe(of, outputs.get(i).toAttribute());
+      sameVolume = i == 0 ? same : new And(sameVolume, same);
+    }
+    List<NamedExpression> kept = new ArrayList<>(ScalaInterop.<Attribute>list(plan.output()));
+    kept.add(outputs.get(outputs.size() - 1).toAttribute());
+    return new Project(
+        ScalaInterop.seq(kept),
+        new Join(
+            plan,
+            trends,
+            Inner$.MODULE$,
+            Option.apply(sameVolume),
+            new JoinHint(
+                ScalaInterop.none(),
+                Option.apply(new HintInfo(Option.<JoinStrategyHint>apply(BROADCAST$.MODULE$))))));
+  }
+
+  private static NamedExpression alias(Expression expression, String name) {
+    return new Alias(
+        expression,
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaInterop.emptySeq(),
+        Option.apply(Metadata.empty()),
+        ScalaInterop.emptySeq());
+  }
+}

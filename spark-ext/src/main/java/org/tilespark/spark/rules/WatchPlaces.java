@@ -1,0 +1,115 @@
+package org.tilespark.spark.rules;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.storage.StorageLevel;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.planner.ProductPlanner;
+import org.tilespark.spark.plans.MultiplyBlocks;
+import org.tilespark.spark.plans.MultiplyBlocks.Column;
+import org.tilespark.spark.plans.MultiplyBlocks.PlaceColumn;
+import org.tilespark.spark.plans.MultiplySpec;
+import org.tilespark.spark.plans.PermuteBlocks;
+import scala.Option;
+
+/**
+ * Lets a product read the places of the larger operand's blocks beside the blocks, where it then
+ * broadcasts the other one and leaves these where they are: a block that is missing must be
+ * noticed, and nobody sees all of them. Only the coordinate columns are read for that; so it is not
+ * done where they cannot be had without the values, but by computing all again. There the blocks of
+ * C are shuffled instead.
+ */
+public final class WatchPlaces extends Rule<LogicalPlan> {
+  private final SparkContext context;
+
+  /** The rule of one session. */
+  public WatchPlaces(SparkContext context) {
+    this.context = context;
+  }
+
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    return plan.transformUp(
+        ScalaInterop.partialFunction(
+            node -> node instanceof MultiplyBlocks product ? watched(product) : null));
+  }
+
+  /** The product that watches, or null if it should not. */
+  private MultiplyBlocks watched(MultiplyBlocks product) {
+    MultiplySpec spec = product.spec();
+    boolean right = spec.largerIsRight();
+    if (spec.gram() || product.watches() || !spec.side(right).spans()) {
+      return null;
+    }
+    LogicalPlan larger = product.operands().get(right ? 1 : 0);
+    if (!coordinatesAreCheap(larger)) {
+      return null;
+    }
+    MultiplyBlocks watching = product.watching(places(product, larger, right));
+    return new ProductPlanner(context, watching).broadcastsWhole() ? watching : null;
+  }
+
+  /** The coordinates, as {@link PlaceColumn} has them, then the grouping columns. */
+  private static Project places(MultiplyBlocks product, LogicalPlan larger, boolean right) {
+    List<Attribute> columns = product.inputs(right ? 1 : 0);
+    boolean innerIsRow = product.spec().innerIsRow(right);
+    List<Column> order =
+        innerIsRow
+            ? List.of(Column.COL, Column.COLS, Column.ROW, Column.ROWS)
+            : List.of(Column.ROW, Column.ROWS, Column.COL, Column.COLS);
+    List<NamedExpression> list = new ArrayList<>();
+    for (int i = 0; i < PlaceColumn.COUNT; i++) {
+      list.add(
+          alias(
+              columns.get(order.get(i).ordinal()),
+              PlaceColumn.values()[i].name().toLowerCase(Locale.ROOT)));
+    }
+    for (Attribute group : columns.subList(Column.COUNT, columns.size())) {
+      list.add(alias(group, group.name()));
+    }
+    return new Project(ScalaInterop.seq(list), larger);
+  }
+
+  private static boolean coordinatesAreCheap(LogicalPlan plan) {
+    if (plan instanceof LogicalRDD rows) {
+      return rows.rdd().isCheckpointed()
+          || !rows.rdd().getStorageLevel().equals(StorageLevel.NONE());
+    }
+    boolean cheap =
+        plan instanceof LeafNode
+            || plan instanceof PermuteBlocks
+            || plan instanceof Union
+            || plan instanceof RepartitionOperation
+            || (plan instanceof Project && plan.deterministic())
+            || (plan instanceof Filter && plan.deterministic());
+    return cheap
+        && ScalaInterop.<LogicalPlan>list(plan.children()).stream()
+            .allMatch(WatchPlaces::coordinatesAreCheap);
+  }
+
+  private static NamedExpression alias(Expression expression, String name) {
+    return new Alias(
+        expression,
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaInterop.emptySeq(),
+        Option.apply(Metadata.empty()),
+        ScalaInterop.emptySeq());
+  }
+}

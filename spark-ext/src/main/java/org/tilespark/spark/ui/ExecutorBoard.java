@@ -1,0 +1,100 @@
+package org.tilespark.spark.ui;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+
+/**
+ * The driver's view of the application's executors: the last status of each one, and of those that
+ * ended last. Status comes from the executors, comings and goings from Spark's listener bus.
+ * Bounded by the number of live executors and {@link #ENDED_KEPT}. Thread-safe.
+ */
+public final class ExecutorBoard extends SparkListener {
+  /** Ended executors that are still shown. */
+  static final int ENDED_KEPT = 100;
+
+  /** Spark's ids count up, so shorter comes first; {@code driver} stands for local mode. */
+  private static final Comparator<String> BY_ID =
+      Comparator.comparingInt(String::length).thenComparing(Comparator.naturalOrder());
+
+  private final Map<String, Entry> live = new TreeMap<>(BY_ID);
+  private final Map<String, Entry> ended = new LinkedHashMap<>(); // oldest first
+
+  /**
+   * One executor.
+   *
+   * @param executorId Spark's id
+   * @param host where it runs; empty until Spark has said so
+   * @param endedBecause why it ended, in Spark's words; nothing while it lives
+   * @param status what it said last; nothing if it has not reported
+   */
+  public record Entry(
+      String executorId,
+      String host,
+      Optional<String> endedBecause,
+      Optional<ExecutorStatus> status) {
+    static Entry of(String executorId) {
+      return new Entry(executorId, "", Optional.empty(), Optional.empty());
+    }
+
+    Entry on(String newHost) {
+      return new Entry(executorId, newHost, endedBecause, status);
+    }
+
+    Entry saying(ExecutorStatus newStatus) {
+      return new Entry(executorId, host, endedBecause, Optional.of(newStatus));
+    }
+
+    Entry ended(String reason) {
+      return new Entry(executorId, host, Optional.of(reason), status);
+    }
+  }
+
+  /** Takes what an executor says; a message that comes after its end is the last word. */
+  public synchronized void report(ExecutorStatus status) {
+    String id = status.executorId();
+    if (ended.computeIfPresent(id, (key, entry) -> entry.saying(status)) == null) {
+      live.put(id, live.getOrDefault(id, Entry.of(id)).saying(status));
+    }
+  }
+
+  @Override
+  public void onExecutorAdded(SparkListenerExecutorAdded event) {
+    added(event.executorId(), event.executorInfo().executorHost());
+  }
+
+  @Override
+  public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+    removed(event.executorId(), event.reason());
+  }
+
+  /** All live executors in the order of their ids, then those that ended, the last first. */
+  public synchronized List<Entry> entries() {
+    List<Entry> entries = new ArrayList<>(ended.values());
+    java.util.Collections.reverse(entries);
+    entries.addAll(0, live.values());
+    return entries;
+  }
+
+  synchronized void added(String id, String host) {
+    live.put(id, live.getOrDefault(id, Entry.of(id)).on(host));
+  }
+
+  synchronized void removed(String id, String reason) {
+    Entry entry = live.remove(id);
+    if (entry == null) {
+      return;
+    }
+    ended.put(id, entry.ended(reason));
+    if (ended.size() > ENDED_KEPT) {
+      ended.remove(ended.keySet().iterator().next());
+    }
+  }
+}

@@ -1,0 +1,99 @@
+package org.tilespark.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.ObjectInputStream;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.ArrowMemory;
+import org.tilespark.kernels.Transposer;
+
+/** Which classes of ours could read what somebody else wrote, by what their bytecode names. */
+class ForeignBytesTest {
+  /** Ways to make objects, or run code, from bytes. */
+  private static final Pattern OBJECTS =
+      Pattern.compile(
+          "(java/io/ObjectInputStream|java/io/ObjectInput|java/beans/XMLDecoder"
+              + "|javax/script/|javax/naming/|java/rmi/"
+              + "|org/apache/spark/serializer/|org/apache/commons/lang3?/SerializationUtils"
+              + "|com/esotericsoftware/kryo/).*");
+
+  /** Ways to files, of the JDK and of Hadoop. */
+  private static final Pattern FILES =
+      Pattern.compile(
+          "(java/io/(File|RandomAccessFile)|java/nio/file/|java/nio/channels/FileChannel"
+              + "|org/apache/hadoop/fs/).*");
+
+  @Test
+  void nothingMakesObjectsOfForeignBytes() {
+    Map<String, Set<String>> all = new TreeMap<>();
+    for (Class<?> member : new Class<?>[] {Transposer.class, ArrowMemory.class, Missing.class}) {
+      Map<String, Set<String>> module = ClassReferences.of(member);
+      assertTrue(module.size() > 10, member + " was found alone");
+      all.putAll(module);
+    }
+    assertEquals(Map.of(), referring(all, OBJECTS));
+  }
+
+  @Test
+  void theSearchFindsWhatIsThere() {
+    Map<String, Set<String>> tests = ClassReferences.of(ForeignBytesTest.class);
+    Map<String, Set<String>> found = referring(tests, OBJECTS);
+    assertEquals(
+        Set.of("java/io/ObjectInputStream"),
+        found.get(ForeignBytesTest.class.getName().replace('.', '/')),
+        found::toString);
+  }
+
+  /** So that {@link #theSearchFindsWhatIsThere} has something to find. */
+  static Object read(byte[] bytes) throws IOException, ClassNotFoundException {
+    return new ObjectInputStream(new ByteArrayInputStream(bytes)).readObject();
+  }
+
+  /**
+   * SQL functions are for whoever may send SQL, and what they may read and write is what Spark lets
+   * them. So neither they nor the plans and tasks they lead to have a way to files: only the npy
+   * source and sink have one, and what keeps the tuned tilings (and the type of settings that name
+   * a directory).
+   */
+  @Test
+  void sqlFunctionsTouchNoFiles() {
+    Map<String, Set<String>> files = referring(ClassReferences.of(Missing.class), FILES);
+    Set<String> others = new TreeSet<>(files.keySet());
+    others.removeIf(name -> name.startsWith("org/tilespark/spark/npy/"));
+    assertEquals(
+        Set.of("org/tilespark/spark/ConfigKey", "org/tilespark/spark/ExecutorRuntime"), others);
+    assertTrue(files.size() > 5, "the source and sink were not found: " + files);
+
+    Map<String, Set<String>> all = ClassReferences.of(Missing.class);
+    for (String reader : new String[] {"functions", "elementwise", "exec", "plans", "rules"}) {
+      Map<String, Set<String>> part = new TreeMap<>(all);
+      part.keySet().removeIf(name -> !name.startsWith("org/tilespark/spark/" + reader + "/"));
+      assertTrue(!part.isEmpty(), reader);
+      assertEquals(Map.of(), referring(part, Pattern.compile("org/tilespark/spark/npy/.*")));
+    }
+  }
+
+  /** The classes with names that match, and which. */
+  private static Map<String, Set<String>> referring(
+      Map<String, Set<String>> classes, Pattern pattern) {
+    Map<String, Set<String>> found = new TreeMap<>();
+    classes.forEach(
+        (name, texts) -> {
+          Stream<String> matching = texts.stream().filter(t -> pattern.matcher(t).matches());
+          Set<String> set = new TreeSet<>(matching.toList());
+          if (!set.isEmpty()) {
+            found.put(name, set);
+          }
+        });
+    return found;
+  }
+}

@@ -1,0 +1,161 @@
+package org.tilespark.spark.cluster;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.tilespark.spark.FftOptions;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.Missing;
+import org.tilespark.spark.MultiplyOptions;
+import org.tilespark.spark.VolumeBlocks;
+
+/**
+ * What a user of Spark Connect's JVM client runs: a process that has the client and our jar, and
+ * none of Spark's other classes. Prints {@code right} at the end, or throws.
+ */
+public final class ConnectJob {
+  /** A matrix of 6 x 4 in blocks of 3 x 2; element (i, j) is 10 i + j. */
+  private static final String MATRIX =
+      "SELECT 3L * r AS row, 2L * c AS col, 3 AS rows, 2 AS cols, transform(sequence(0, 5),"
+          + " e -> CAST(10 * (3 * r + e div 2) + 2 * c + e % 2 AS DOUBLE)) AS values"
+          + " FROM VALUES (0, 0), (0, 1), (1, 0), (1, 1) AS t(r, c)";
+
+  /** A volume of one block of 2 x 1 x 3; its elements are 0 to 5. */
+  private static final String VOLUME =
+      "SELECT 0L AS x, 0L AS y, 0L AS z, 2 AS nx, 1 AS ny, 3 AS nz,"
+          + " array(0f, 1f, 2f, 3f, 4f, 5f) AS values";
+
+  private ConnectJob() {}
+
+  /** The address of the server, {@code sc://host:port}. */
+  public static void main(String[] args) throws IOException {
+    try (SparkSession spark = SparkSession.builder().remote(args[0]).getOrCreate()) {
+      Dataset<Row> m = spark.sql(MATRIX);
+      same("transpose", 4, 6, (i, j) -> 10 * j + i, MatrixBlocks.transpose(m));
+      same("twice", 6, 4, (i, j) -> 10 * i + j, MatrixBlocks.transpose(MatrixBlocks.transpose(m)));
+      same("reblock", 6, 4, (i, j) -> 10 * i + j, MatrixBlocks.reblock(m, 4, 4));
+      same(
+          "reblock with holes",
+          6,
+          4,
+          (i, j) -> i < 3 && j < 2 ? 0 : 10 * i + j,
+          MatrixBlocks.reblock(m.where("row + col > 0"), 2, 3, Missing.ZERO));
+      same("gram", 4, 4, (i, j) -> sum(6, k -> (10 * k + i) * (10 * k + j)), MatrixBlocks.gram(m));
+      same(
+          "multiply",
+          6,
+          6,
+          (i, j) -> sum(4, k -> (10 * i + k) * (10 * j + k)),
+          MatrixBlocks.multiply(
+              MatrixBlocks.withExtents(m, 6, 4),
+              m,
+              MultiplyOptions.defaults().withTransposeB(true).withBlockShape(4, 5)));
+
+      m.createOrReplaceTempView("m");
+      same(
+          "sql",
+          4,
+          6,
+          (i, j) -> 10 * j + i,
+          spark.sql("SELECT * FROM matrix_transpose(TABLE(m), extents => '6,4')"));
+
+      Row permuted = VolumeBlocks.permute(spark.sql(VOLUME), "zyx").collectAsList().get(0);
+      equal("permute", List.of(0f, 3f, 1f, 4f, 2f, 5f), permuted.getList(6));
+      equal("permute", 3, permuted.getInt(3));
+
+      Dataset<Row> v = spark.sql(VOLUME);
+      equal("slabs", 3L, VolumeBlocks.slabs(v, "z", 1).count());
+      equal("pencils", 2L, VolumeBlocks.pencils(v, "z", 1, 1).count());
+      Row bricks = VolumeBlocks.reblock(v, 2, 1, 2).where("z = 2").collectAsList().get(0);
+      equal("volume_reblock", List.of(2f, 5f), bricks.getList(6));
+      Dataset<Row> spectrum = VolumeBlocks.fft(v, FftOptions.defaults().withReal(true));
+      Row back = VolumeBlocks.ifft(VolumeBlocks.lowPass(spectrum, 2)).collectAsList().get(0);
+      List<Float> values = back.getList(back.fieldIndex("values"));
+      for (int i = 0; i < 6; i++) {
+        equal("fft and back", i, Math.round(values.get(i) * 1e6f) / 1_000_000);
+      }
+      Row ring =
+          VolumeBlocks.radialAverage(spectrum, 2).orderBy("frequency").collectAsList().get(0);
+      equal("rings", 6L, ring.getAs("count"));
+      refused("VolumeBlocks.frequencies has no SQL", () -> VolumeBlocks.frequencies(spectrum));
+
+      refused(
+          "block at row 3, col 2: values has 5 elements",
+          () ->
+              MatrixBlocks.transpose(
+                      m.selectExpr(
+                          "row",
+                          "col",
+                          "rows",
+                          "cols",
+                          "IF(row = 3 AND col = 2, slice(values, 1, 5), values) AS values"))
+                  .collectAsList());
+      refused(
+          "block at row 3, col 2: no block of the input holds",
+          () -> MatrixBlocks.reblock(m.where("row + col < 5"), 6, 4).collectAsList());
+      refused("the input has no column x", () -> VolumeBlocks.permute(m, "yzx").collectAsList());
+      refused(
+          "the column metadata tilespark.extents says [5, 4]",
+          () -> MatrixBlocks.transpose(MatrixBlocks.withExtents(m, 5, 4)).collectAsList());
+      refused("MatrixBlocks.scale has no SQL function", () -> MatrixBlocks.scale(m, 2));
+      System.out.println("right");
+    }
+  }
+
+  private interface Element {
+    double at(int i, int j);
+  }
+
+  private interface Term {
+    double at(int k);
+  }
+
+  private static double sum(int count, Term term) {
+    double sum = 0;
+    for (int k = 0; k < count; k++) {
+      sum += term.at(k);
+    }
+    return sum;
+  }
+
+  /** Checks every element, and that there is each. */
+  private static void same(String what, int rows, int cols, Element expected, Dataset<Row> df) {
+    int seen = 0;
+    for (Row block : df.collectAsList()) {
+      List<Double> values = block.getList(block.fieldIndex("values"));
+      int width = block.<Integer>getAs("cols");
+      equal(what, width * block.<Integer>getAs("rows"), values.size());
+      for (int e = 0; e < values.size(); e++) {
+        int i = Math.toIntExact(block.<Long>getAs("row") + e / width);
+        int j = Math.toIntExact(block.<Long>getAs("col") + e % width);
+        equal(what + " at " + i + ", " + j, expected.at(i, j), values.get(e));
+        seen++;
+      }
+    }
+    equal(what + ": elements", rows * cols, seen);
+  }
+
+  private static void equal(String what, Object expected, Object found) {
+    if (!Objects.equals(expected, found)) {
+      throw new IllegalStateException(what + ": expected " + expected + ", found " + found);
+    }
+  }
+
+  private static void refused(String message, Runnable call) {
+    List<String> said = new ArrayList<>();
+    try {
+      call.run();
+    } catch (Exception e) { // Spark's own are checked, and Scala does not declare them
+      for (Throwable t = e; t != null; t = t.getCause()) {
+        said.add(t.toString());
+      }
+    }
+    if (said.stream().noneMatch(text -> text.contains(message))) {
+      throw new IllegalStateException("expected '" + message + "', found " + said);
+    }
+  }
+}

@@ -1,0 +1,205 @@
+package org.tilespark.spark.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import org.apache.spark.SparkContext;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.TaskFailedReason;
+import org.apache.spark.api.java.JavaSparkContext;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.tilespark.spark.ExecutorRuntime;
+
+/** The executors of an application: who they are, what became of them, and what they hold. */
+final class Executors extends SparkListener {
+  private static final long LIMIT_MILLIS = 60_000;
+
+  private final SparkContext context;
+  private final int count;
+  private final List<SparkListenerTaskEnd> ends = Collections.synchronizedList(new ArrayList<>());
+  private final List<SparkListenerExecutorRemoved> removals =
+      Collections.synchronizedList(new ArrayList<>());
+
+  /**
+   * Begins to listen.
+   *
+   * @param count how many there are when none is dead
+   */
+  Executors(SparkContext context, int count) {
+    this.context = context;
+    this.count = count;
+    context.addSparkListener(this);
+  }
+
+  /**
+   * One executor, as seen from within.
+   *
+   * @param pid number of its process
+   * @param device number of the device that a task there would use
+   * @param addresses of the GPUs that Spark assigned to the task
+   * @param arrowBytes of buffers outside the heap
+   * @param deviceBytes of device memory
+   * @param turns tasks that may use the device
+   */
+  record Seen(
+      String executorId,
+      long pid,
+      int device,
+      List<String> addresses,
+      long arrowBytes,
+      long deviceBytes,
+      int turns)
+      implements Serializable {
+    static Seen here() {
+      ExecutorRuntime runtime = ExecutorRuntime.current();
+      TaskContext task = TaskContext.get();
+      var gpus = task.resourcesJMap().get("gpu");
+      return new Seen(
+          SparkEnv.get().executorId(),
+          ProcessHandle.current().pid(),
+          runtime.deviceNumber(task),
+          gpus == null ? List.of() : List.of(gpus.addresses()),
+          runtime.liveArrowBytes(),
+          runtime.liveDeviceBytes(),
+          runtime.turns().held());
+    }
+  }
+
+  /** Runs as many tasks at the same time as there are cores, and returns what each saw. */
+  List<Seen> look() {
+    int cores = context.defaultParallelism();
+    List<Integer> numbers = new ArrayList<>();
+    for (int i = 0; i < cores; i++) {
+      numbers.add(i);
+    }
+    return new JavaSparkContext(context)
+        .parallelize(numbers, cores)
+        .map(
+            number -> {
+              Seen seen = Seen.here();
+              TimeUnit.MILLISECONDS.sleep(500); // others take the other cores
+              return seen;
+            })
+        .collect();
+  }
+
+  /** Process numbers by executor. */
+  Map<String, Long> pids() {
+    Map<String, Long> pids = new TreeMap<>();
+    look().forEach(seen -> pids.put(seen.executorId(), seen.pid()));
+    return pids;
+  }
+
+  /** Waits until all live. */
+  void awaitAll() throws InterruptedException {
+    int driver = 1; // the tracker counts it too
+    await(
+        "executors besides the driver",
+        count + driver,
+        () -> context.statusTracker().getExecutorInfos().length);
+  }
+
+  /** Waits until so many have ended since the beginning. */
+  void awaitRemoved(int wanted) throws InterruptedException {
+    await("executors that ended", wanted, removals::size);
+  }
+
+  /** Asserts that, a while after the last task, no executor holds memory or a turn. */
+  void assertNothingAlive() throws InterruptedException {
+    awaitAll();
+    await(
+        "bytes and turns held by executors",
+        0,
+        () ->
+            look().stream()
+                .mapToLong(seen -> seen.arrowBytes() + seen.deviceBytes() + seen.turns())
+                .sum());
+    assertEquals(count, pids().size(), "executors that were asked");
+  }
+
+  int removed() {
+    return removals.size();
+  }
+
+  /** From now on, nothing is known of tasks that have ended. */
+  void forgetTasks() {
+    ends.clear();
+  }
+
+  /** Task attempts whose end says {@code words} as the reason. */
+  long failures(String words) {
+    return count(end -> saysWhy(end, words));
+  }
+
+  /**
+   * Waits until an attempt at a partition of a job's last stage has ended so; Spark's events come
+   * late.
+   */
+  void awaitFailure(int partition, int attempt, String words) throws InterruptedException {
+    await(
+        "1 if attempt " + attempt + " at partition " + partition + " ended with " + words,
+        1,
+        () ->
+            count(
+                end ->
+                    end.taskType().equals("ResultTask")
+                        && end.taskInfo().index() == partition
+                        && end.taskInfo().attemptNumber() == attempt
+                        && saysWhy(end, words)));
+  }
+
+  private long count(Predicate<SparkListenerTaskEnd> wanted) {
+    synchronized (ends) {
+      return ends.stream().filter(wanted).count();
+    }
+  }
+
+  private static boolean saysWhy(SparkListenerTaskEnd end, String words) {
+    return end.reason() instanceof TaskFailedReason failed
+        && failed.toErrorString().contains(words);
+  }
+
+  /** Attempts that were started since others ran long, and have ended. */
+  long speculative() {
+    return count(end -> end.taskInfo().speculative());
+  }
+
+  @Override
+  public void onTaskEnd(SparkListenerTaskEnd end) {
+    ends.add(end);
+  }
+
+  @Override
+  public void onExecutorRemoved(SparkListenerExecutorRemoved removed) {
+    removals.add(removed);
+  }
+
+  /** Ends a process as {@code kill -9} does. */
+  static void kill(long pid) throws IOException, InterruptedException {
+    int status = new ProcessBuilder("kill", "-9", Long.toString(pid)).start().waitFor();
+    assertEquals(0, status, "kill -9 " + pid);
+  }
+
+  private interface Figure {
+    long now();
+  }
+
+  private static void await(String what, long wanted, Figure figure) throws InterruptedException {
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LIMIT_MILLIS);
+    while (figure.now() != wanted && System.nanoTime() < deadline) {
+      TimeUnit.MILLISECONDS.sleep(50);
+    }
+    assertEquals(wanted, figure.now(), what);
+  }
+}

@@ -1,0 +1,49 @@
+package org.tilespark.spark.cluster;
+
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.TestArray;
+
+/**
+ * An application that writes a file of the npy sink, and stops in the middle if it is told to, for
+ * its driver to be killed then. Arguments: the target, and if it is to stop a file that it makes
+ * when it has.
+ */
+public final class KilledDriverJob {
+  private KilledDriverJob() {}
+
+  public static void main(String[] args) throws IOException {
+    try (SparkSession spark = SparkSession.builder().getOrCreate()) {
+      TestArray array = TestArray.matrix(ElementType.FLOAT32, 120, 90, 20, 15);
+      Dataset<Row> blocks = MatrixBlocks.transpose(array.toDataFrame(spark, 6).drop("tag"));
+      if (args.length > 1) {
+        String mark = args[1];
+        blocks =
+            Interference.through(
+                spark,
+                blocks,
+                row -> {
+                  if (row == 3) {
+                    Interference.leave(Path.of(mark));
+                    TimeUnit.SECONDS.sleep(300);
+                  }
+                });
+      }
+      // With the extents, nothing but the write looks at the blocks.
+      blocks
+          .write()
+          .format("npy")
+          .option("extents", "90,120")
+          .mode(SaveMode.Overwrite)
+          .save(args[0]);
+      System.out.println("wrote " + args[0]);
+    }
+  }
+}

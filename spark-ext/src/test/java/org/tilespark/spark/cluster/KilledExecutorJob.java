@@ -1,0 +1,226 @@
+package org.tilespark.spark.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.apache.spark.api.java.JavaRDD;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Permutation;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.MultiplyOptions;
+import org.tilespark.spark.TestArray;
+import org.tilespark.spark.TestProduct;
+
+/**
+ * An application whose executors are killed, as by the operating system when memory is short, or
+ * whose shuffle files are lost: every answer must be right, bit for bit what it is without.
+ *
+ * <p>Arguments: a directory that all processes share, and the one below which executors have their
+ * local files.
+ */
+public final class KilledExecutorJob {
+  private static final Permutation TRANSPOSE = Permutation.of(1, 0);
+  private static final int PARTITIONS = 6; // of 6 blocks each
+  private static final int MIDDLE = 3;
+
+  private final SparkSession spark;
+  private final Executors executors;
+  private final Path shared;
+  private final Path local;
+  private final TestArray array = TestArray.matrix(ElementType.FLOAT32, 120, 90, 20, 15);
+  private final TestProduct a = TestProduct.random(ElementType.FLOAT64, 60, 50, 1);
+  private final TestProduct b = TestProduct.random(ElementType.FLOAT64, 50, 40, 2);
+
+  private KilledExecutorJob(SparkSession spark, Path shared, Path local) {
+    this.spark = spark;
+    this.executors = new Executors(spark.sparkContext(), 2);
+    this.shared = shared;
+    this.local = local;
+  }
+
+  public static void main(String[] args) throws IOException {
+    Cases cases = new Cases();
+    try (SparkSession spark = SparkSession.builder().getOrCreate()) {
+      KilledExecutorJob job = new KilledExecutorJob(spark, Path.of(args[0]), Path.of(args[1]));
+      cases.run("transpose", job::transpose);
+      cases.run("multiply, before its shuffle", job::multiplyBeforeItsShuffle);
+      cases.run("multiply, behind its shuffle", job::multiplyBehindItsShuffle);
+      cases.run("reblock, behind its shuffle", job::reblockBehindItsShuffle);
+      cases.run("npy sink", job::npySink);
+      cases.run("executor lost between stages", job::executorLostBetweenStages);
+      cases.run("shuffle files lost between stages", job::shuffleFilesLostBetweenStages);
+      cases.run("nothing alive", job.executors::assertNothingAlive);
+    }
+    cases.end();
+  }
+
+  private void transpose() throws Exception {
+    Dataset<Row> blocks = array.toDataFrame(spark, PARTITIONS);
+    killingOne(
+        "transpose",
+        killer ->
+            array.assertPermuted(
+                TRANSPOSE, MatrixBlocks.transpose(Interference.through(spark, blocks, killer))));
+  }
+
+  private void multiplyBeforeItsShuffle() throws Exception {
+    Map<String, List<?>> right = rightProduct();
+    killingOne(
+        "cut",
+        killer -> {
+          Dataset<Row> left = Interference.through(spark, a.frame(spark, 10, 7), killer);
+          assertEquals(right, TestProduct.bits(product(left)));
+        });
+  }
+
+  private void multiplyBehindItsShuffle() throws Exception {
+    Map<String, List<?>> right = rightProduct();
+    killingOne(
+        "product",
+        killer -> {
+          // Rows come out of the stage that multiplies.
+          Dataset<Row> handedOut =
+              Interference.through(spark, product(a.frame(spark, 10, 7)), killer);
+          assertEquals(right, TestProduct.bits(handedOut));
+        });
+  }
+
+  private void reblockBehindItsShuffle() throws Exception {
+    TestArray target = TestArray.matrix(ElementType.FLOAT32, 120, 90, 13, 17);
+    Dataset<Row> blocks = array.toDataFrame(spark, PARTITIONS).drop("tag");
+    killingOne(
+        "reblock",
+        killer -> {
+          Dataset<Row> assembled =
+              Interference.through(spark, MatrixBlocks.reblock(blocks, 13, 17), killer);
+          target.assertPermuted(
+              Permutation.of(0, 1), assembled.selectExpr("*", "cast(null AS STRING) AS tag"));
+        });
+  }
+
+  private void npySink() throws Exception {
+    Dataset<Row> blocks = array.toDataFrame(spark, PARTITIONS).drop("tag");
+    Path target = Files.createDirectory(shared.resolve("sink")).resolve("out.npy");
+    write(MatrixBlocks.transpose(blocks), target);
+    byte[] right = Files.readAllBytes(target);
+    Files.write(target, new byte[] {1, 2, 3});
+    String path = target.toString();
+    killingOne(
+        "write",
+        killer -> {
+          Dataset<Row> dying =
+              Interference.through(
+                  spark,
+                  MatrixBlocks.transpose(blocks),
+                  row -> {
+                    assertOldOrWhole(Path.of(path));
+                    killer.at(row);
+                  });
+          write(dying, target);
+        });
+    assertArrayEquals(right, Files.readAllBytes(target));
+    try (Stream<Path> files = Files.list(target.getParent())) {
+      assertEquals(List.of(target), files.toList());
+    }
+    Dataset<Row> again =
+        spark.read().format("npy").option("blockShape", "15,20").load(target.toString());
+    array.assertPermuted(TRANSPOSE, again.selectExpr("*", "cast(null AS STRING) AS tag"));
+  }
+
+  /** Nobody sees a part of a file while it is written. */
+  private static void assertOldOrWhole(Path target) throws IOException {
+    long bytes = Files.size(target);
+    assertTrue(bytes == 3 || bytes == 128 + 120 * 90 * 4, () -> "target of " + bytes + " bytes");
+  }
+
+  private void executorLostBetweenStages() throws Exception {
+    Map<String, List<?>> right = rightProduct();
+    int removed = executors.removed();
+    long before = executors.failures("FetchFailed");
+    JavaRDD<Row> lastStage = lastStage();
+    Executors.kill(executors.pids().values().iterator().next());
+    assertEquals(right, TestProduct.bits(frame(lastStage)));
+    executors.awaitRemoved(removed + 1);
+    executors.awaitAll();
+    // Spark may hear of the executor's end before a task asks it for its files, and then runs the
+    // stage again at once.
+    System.out.println("fetches that failed: " + (executors.failures("FetchFailed") - before));
+  }
+
+  private void shuffleFilesLostBetweenStages() throws Exception {
+    Map<String, List<?>> right = rightProduct();
+    long before = executors.failures("FetchFailed");
+    JavaRDD<Row> lastStage = lastStage();
+    int deleted = 0;
+    List<Path> files;
+    try (Stream<Path> all = Files.walk(local)) {
+      files = all.filter(file -> file.getFileName().toString().startsWith("shuffle_")).toList();
+    }
+    for (Path file : files) {
+      deleted += Files.deleteIfExists(file) ? 1 : 0;
+    }
+    assertTrue(deleted > 0, "no shuffle files under " + local);
+    assertEquals(right, TestProduct.bits(frame(lastStage)));
+    assertTrue(executors.failures("FetchFailed") > before, "no fetch failed");
+  }
+
+  /** The product's last stage, not yet run; those before it have been run. */
+  private JavaRDD<Row> lastStage() {
+    JavaRDD<Row> rdd = product(a.frame(spark, 10, 7)).toJavaRDD();
+    assertTrue(rdd.getNumPartitions() > 0); // adaptive execution has run all shuffles by now
+    return rdd;
+  }
+
+  private Dataset<Row> frame(JavaRDD<Row> product) {
+    return spark.createDataFrame(product, product(a.frame(spark, 10, 7)).schema());
+  }
+
+  /** Two shuffles: one of pieces, one of partial sums. */
+  private Dataset<Row> product(Dataset<Row> left) {
+    return MatrixBlocks.multiply(
+        left,
+        b.frame(spark, 8, 9),
+        MultiplyOptions.of(Map.of("strategy", "cuboid(2,2,2)", "blockShape", "11,13")));
+  }
+
+  private Map<String, List<?>> rightProduct() {
+    Dataset<Row> product = product(a.frame(spark, 10, 7));
+    TestProduct.assertProduct(a, b, product);
+    return TestProduct.bits(product);
+  }
+
+  private interface Dying {
+    void run(Interference.AtRow killer) throws Exception;
+  }
+
+  /** Runs it with one task whose executor is killed in the middle of its rows. */
+  private void killingOne(String name, Dying body) throws Exception {
+    int removed = executors.removed();
+    Path mark = shared.resolve("killed-in-" + name);
+    body.run(Interference.killOnce(mark, MIDDLE));
+    assertTrue(Files.exists(mark), "no task came to row " + MIDDLE);
+    executors.awaitRemoved(removed + 1);
+    executors.awaitAll();
+  }
+
+  private static void write(Dataset<Row> blocks, Path target) {
+    // With the extents, nothing but the write looks at the blocks.
+    blocks
+        .write()
+        .format("npy")
+        .option("extents", "90,120")
+        .mode(SaveMode.Overwrite)
+        .save(target.toString());
+  }
+}

@@ -1,0 +1,134 @@
+package org.tilespark.spark.cluster;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Permutation;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.TestArray;
+
+/**
+ * An application in which a task runs twice at the same time, since the first attempt is slow: both
+ * write into the file of the npy sink, which must appear once, and whole. Its argument is a
+ * directory that all processes share.
+ */
+public final class SpeculationJob {
+  private static final int PARTITIONS = 8;
+  private static final String KILLED = "TaskKilled"; // in two ways, whichever comes first
+
+  private final SparkSession spark;
+  private final Executors executors;
+  private final Path shared;
+  private final TestArray array = TestArray.matrix(ElementType.FLOAT32, 120, 90, 20, 15);
+  private final Dataset<Row> transposed;
+  private final byte[] right;
+
+  private SpeculationJob(SparkSession spark, Path shared) throws IOException, InterruptedException {
+    this.spark = spark;
+    this.executors = new Executors(spark.sparkContext(), 2);
+    this.shared = shared;
+    this.transposed = MatrixBlocks.transpose(array.toDataFrame(spark, PARTITIONS).drop("tag"));
+    Path file = shared.resolve("right.npy");
+    write(transposed, file);
+    this.right = Files.readAllBytes(file);
+    TimeUnit.SECONDS.sleep(2); // attempts of this write too may be killed; of that nothing is told
+  }
+
+  public static void main(String[] args) throws Exception {
+    Cases cases = new Cases();
+    try (SparkSession spark = SparkSession.builder().getOrCreate()) {
+      SpeculationJob job = new SpeculationJob(spark, Path.of(args[0]));
+      cases.run("the second attempt wins", job::theSecondAttemptWins);
+      cases.run("the first attempt wins after all", job::theFirstAttemptWinsAfterAll);
+      cases.run("nothing alive", job.executors::assertNothingAlive);
+    }
+    cases.end();
+  }
+
+  /** The slow attempt has written a part, and is killed while it sleeps. */
+  private void theSecondAttemptWins() throws Exception {
+    writeWhile(
+        "second",
+        0,
+        (row, attempt, directory) -> {
+          if (attempt == 0 && row == 2) {
+            TimeUnit.SECONDS.sleep(120);
+          }
+        });
+  }
+
+  /** The slow attempt goes on when the second one has written a part; that one is killed. */
+  private void theFirstAttemptWinsAfterAll() throws Exception {
+    writeWhile(
+        "first",
+        1,
+        (row, attempt, directory) -> {
+          if (row == 2 && attempt == 0) {
+            Interference.await(directory.resolve("second-has-written"));
+          } else if (row == 2 && attempt == 1) {
+            Interference.leave(directory.resolve("second-has-written"));
+            TimeUnit.SECONDS.sleep(120);
+          }
+        });
+  }
+
+  /** What an attempt at the first partition does at a row. */
+  private interface Slowness extends java.io.Serializable {
+    void at(int row, int attempt, Path directory) throws IOException, InterruptedException;
+  }
+
+  /** Writes; of the attempts at the first partition, number {@code loser} is killed. */
+  private void writeWhile(String name, int loser, Slowness slowness) throws Exception {
+    Path directory = Files.createDirectory(shared.resolve(name));
+    String path = directory.toString();
+    executors.forgetTasks();
+
+    Path target = directory.resolve("out.npy");
+    Dataset<Row> slow =
+        Interference.through(
+            spark,
+            transposed,
+            row -> {
+              TaskContext task = TaskContext.get();
+              if (task.partitionId() == 0) {
+                slowness.at(row, task.attemptNumber(), Path.of(path));
+              }
+            });
+    write(slow, target);
+
+    assertArrayEquals(right, Files.readAllBytes(target));
+    try (Stream<Path> files = Files.list(directory)) {
+      assertEquals(
+          List.of(), files.filter(file -> file.getFileName().toString().startsWith(".")).toList());
+    }
+    executors.awaitFailure(0, loser, KILLED);
+    assertTrue(executors.speculative() > 0, "no attempt was speculative");
+    Dataset<Row> again =
+        spark.read().format("npy").option("blockShape", "15,20").load(target.toString());
+    array.assertPermuted(
+        Permutation.of(1, 0), again.selectExpr("*", "cast(null AS STRING) AS tag"));
+  }
+
+  private static void write(Dataset<Row> blocks, Path target) {
+    // With the extents, nothing but the write looks at the blocks.
+    blocks
+        .write()
+        .format("npy")
+        .option("extents", "90,120")
+        .mode(SaveMode.Overwrite)
+        .save(target.toString());
+  }
+}
