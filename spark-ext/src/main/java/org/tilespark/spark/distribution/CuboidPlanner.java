@@ -222,7 +222,7 @@ public final class CuboidPlanner {
     int high = most + 1;
     while (low < high) {
       int middle = (low + high) >>> 1;
-      if (refusal(p, middle).isEmpty()) {
+      if (fits(p, middle)) {
         high = middle;
       } else {
         low = middle + 1;
@@ -389,8 +389,26 @@ public final class CuboidPlanner {
   }
 
   private Optional<String> cuboidRefusal(long m, long n) {
-    long panels = Bytes.product(2L * width() * Math.min(shape.k(), PANEL_DEPTH), Bytes.sum(m, n));
-    return refusal(Bytes.product(m, n, width()), panels);
+    return refusal(Bytes.product(m, n, width()), panelBytes(m, n));
+  }
+
+  /** True if there is no {@link #refusal(int, int)}; asked millions of times, so without words. */
+  private boolean fits(int p, int q) {
+    long m = shape.largestM(p);
+    long n = shape.largestN(q);
+    long tile = Bytes.product(m, n, width());
+    if (tile > limits.tileBytes()) {
+      return false;
+    }
+    long panels = panelBytes(m, n);
+    long both = Bytes.sum(tile, panels);
+    return limits.devices() > 0
+        ? both <= limits.deviceBytes() && panels <= limits.hostBytes()
+        : both <= limits.hostBytes();
+  }
+
+  private long panelBytes(long m, long n) {
+    return Bytes.product(2L * width() * Math.min(shape.k(), PANEL_DEPTH), Bytes.sum(m, n));
   }
 
   private Optional<String> refusal(long tile, long operands) {
