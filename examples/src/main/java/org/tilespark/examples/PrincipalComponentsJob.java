@@ -30,6 +30,9 @@ import org.tilespark.spark.MatrixBlocks;
  * <p>Ends with 0 if the answer is right, 1 if it is wrong or the job failed, 2 on wrong arguments.
  */
 public final class PrincipalComponentsJob {
+  /** Rows closer than this part of their length are judged as if they were so far apart. */
+  private static final double NEARLY_THE_SAME = 1e-4;
+
   private static final JobArguments.Usage USAGE =
       new JobArguments.Usage(
           "pca IN.npy OUT_DIR [options]",
@@ -246,11 +249,16 @@ public final class PrincipalComponentsJob {
       for (int sample = 0; sample < 32; sample++) {
         long first = random.nextLong(values.shape()[0]);
         long second = random.nextLong(values.shape()[0]);
+        double[] row = new double[features];
         double[] difference = new double[features];
         for (int i = 0; i < features; i++) {
-          difference[i] = values.number(first, i) - values.number(second, i);
+          row[i] = values.number(first, i);
+          difference[i] = row[i] - values.number(second, i);
         }
-        double length = Math.sqrt(dot(difference, difference));
+        // Rows that are nearly the same differ by less than their scores were rounded.
+        double length =
+            Math.max(
+                Math.sqrt(dot(difference, difference)), NEARLY_THE_SAME * Math.sqrt(dot(row, row)));
         for (int c = 0; c < components.length; c++) {
           double expected = dot(difference, components[c]);
           double found = scores.number(first, c) - scores.number(second, c);

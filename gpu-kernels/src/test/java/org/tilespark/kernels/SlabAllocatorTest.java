@@ -180,6 +180,13 @@ class SlabAllocatorTest {
 
     private void giveBack(long address) {
       removed(slabs.free(address, live.remove(address)));
+      if (slabs.freeBytes() > kept) { // then every slab must be in use
+        slabBytes.forEach(
+            (slab, bytes) -> {
+              Long first = live.ceilingKey(slab);
+              assertTrue(first != null && first < slab + bytes, seed);
+            });
+      }
     }
 
     private void removed(List<Slab> gone) {
@@ -196,13 +203,6 @@ class SlabAllocatorTest {
       long all = slabBytes.values().stream().mapToLong(Long::longValue).sum();
       assertEquals(all, slabs.slabBytes(), seed);
       assertEquals(all - inUse, slabs.freeBytes(), seed);
-      if (slabs.freeBytes() > kept) { // then every slab must be in use
-        slabBytes.forEach(
-            (address, bytes) -> {
-              Long first = live.ceilingKey(address);
-              assertTrue(first != null && first < address + bytes, seed);
-            });
-      }
     }
   }
 

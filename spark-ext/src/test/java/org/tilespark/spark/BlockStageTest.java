@@ -341,7 +341,7 @@ class BlockStageTest extends SparkTest {
     query.start();
     assertTrue(seen.await(60, TimeUnit.SECONDS), "the query came under way");
     spark.sparkContext().cancelJobGroup("to be cancelled");
-    query.join(60_000);
+    query.join(300_000);
     assertFalse(query.isAlive());
     assertEquals(1, failures.size());
     assertTrue(failures.get(0).getMessage().contains("cancelled"), failures.get(0).getMessage());

@@ -3,7 +3,6 @@ package org.tilespark.spark;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import com.codahale.metrics.MetricRegistry;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.net.URI;
@@ -11,13 +10,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Iterator;
 import java.util.Map;
-import org.apache.spark.SparkEnv;
-import org.apache.spark.metrics.source.Source;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.interop.ScalaInterop;
 
 /** What Spark's metrics system gets, read from it and from a sink that is always there. */
 class ExecutorMetricsTest extends SparkTest {
@@ -67,7 +63,7 @@ class ExecutorMetricsTest extends SparkTest {
   @Test
   void theDocumentationNamesThemAll() throws Exception {
     String page = Files.readString(Path.of("..", "docs", "monitoring.md"));
-    for (String name : registry().getNames()) {
+    for (String name : executorMetrics().getNames()) {
       assertTrue(page.contains("| `" + name + "` |"), name);
     }
   }
@@ -83,17 +79,10 @@ class ExecutorMetricsTest extends SparkTest {
   }
 
   private static long count(String name) {
-    return registry().getCounters().get(name).getCount();
+    return executorMetrics().getCounters().get(name).getCount();
   }
 
   private static long gauge(String name) {
-    return (Long) registry().getGauges().get(name).getValue();
-  }
-
-  private static MetricRegistry registry() {
-    var sources =
-        ScalaInterop.<Source>list(SparkEnv.get().metricsSystem().getSourcesByName(SOURCE));
-    assertEquals(1, sources.size());
-    return sources.get(0).metricRegistry();
+    return (Long) executorMetrics().getGauges().get(name).getValue();
   }
 }

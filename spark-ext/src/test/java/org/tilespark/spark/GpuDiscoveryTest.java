@@ -77,7 +77,7 @@ class GpuDiscoveryTest {
     builder.environment().put("PATH", directory + ":" + tools);
     Process process = builder.start();
     String printed = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    process.waitFor(10, TimeUnit.SECONDS);
+    process.waitFor(60, TimeUnit.SECONDS);
     assertEquals(0, process.exitValue(), printed);
     ResourceInformation found = ResourceInformation.parseJson(printed);
     assertEquals("gpu", found.name());

@@ -4,8 +4,15 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.codahale.metrics.MetricRegistry;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.TimeoutException;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.SparkExecutorInfo;
+import org.apache.spark.SparkStatusTracker;
+import org.apache.spark.metrics.source.Source;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -13,6 +20,8 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.function.Executable;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
 
 /**
  * Base of the tests that need Spark: one session for the whole test run, and a check at the end of
@@ -45,11 +54,33 @@ public abstract class SparkTest {
         .getOrCreate();
   }
 
+  /** Waits until no task runs: those of a query that failed or was cut short may go on. */
+  protected static void awaitNoTasks() throws InterruptedException {
+    int running = -1;
+    for (int i = 0; i < 1200 && running != 0; i++) {
+      if (i > 0) {
+        Thread.sleep(50);
+      }
+      SparkStatusTracker tracker = spark.sparkContext().statusTracker();
+      try {
+        spark.sparkContext().listenerBus().waitUntilEmpty(300_000);
+      } catch (TimeoutException e) {
+        throw new IllegalStateException("Spark's listeners are far behind", e);
+      }
+      running = tracker.getActiveJobIds().length;
+      for (SparkExecutorInfo executor : tracker.getExecutorInfos()) {
+        running += executor.numRunningTasks();
+      }
+    }
+    assertEquals(0, running, "jobs and tasks that go on");
+  }
+
   @AfterAll
   static void nothingIsAlive() throws InterruptedException {
+    awaitNoTasks();
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    // Tasks that a LIMIT made superfluous may still be ending.
-    for (int i = 0; i < 100 && runtime.liveArrowBytes() + runtime.liveDeviceBytes() > 0; i++) {
+    // A task that is told of no more may still be ending.
+    for (int i = 0; i < 1200 && runtime.liveArrowBytes() + runtime.liveDeviceBytes() > 0; i++) {
       Thread.sleep(50);
     }
     assertEquals(0, runtime.liveArrowBytes(), "Arrow bytes alive after the class");
@@ -57,13 +88,33 @@ public abstract class SparkTest {
     assertEquals(0, runtime.turns().held(), "tasks that still hold a turn on the device");
   }
 
+  /** What this process has counted so far, at once and exactly; the UI hears of it later. */
+  protected static MetricRegistry executorMetrics() {
+    var sources =
+        ScalaInterop.<Source>list(
+            SparkEnv.get()
+                .metricsSystem()
+                .getSourcesByName("plugin." + TileSparkPlugin.class.getName()));
+    assertEquals(1, sources.size());
+    return sources.get(0).metricRegistry();
+  }
+
   /** Runs {@code body} with session settings changed, and restores them. */
   protected static void with(Map<String, String> settings, Runnable body) {
+    Map<String, Option<String>> before = new HashMap<>();
+    settings.keySet().forEach(key -> before.put(key, spark.conf().getOption(key)));
     try {
       settings.forEach((key, value) -> spark.conf().set(key, value));
       body.run();
     } finally {
-      settings.keySet().forEach(key -> spark.conf().unset(key));
+      before.forEach(
+          (key, value) -> {
+            if (value.isDefined()) {
+              spark.conf().set(key, value.get());
+            } else {
+              spark.conf().unset(key);
+            }
+          });
     }
   }
 

@@ -4,7 +4,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.execution.CommandResultExec;
@@ -66,9 +65,7 @@ final class PlanMetrics {
     spark.listenerManager().register(listener);
     try {
       query.run();
-      spark.sparkContext().listenerBus().waitUntilEmpty(); // the listener is told by another thread
-    } catch (TimeoutException e) {
-      throw new IllegalStateException("Spark's listeners are far behind", e);
+      ListenerEvents.await(spark);
     } finally {
       spark.listenerManager().unregister(listener);
     }

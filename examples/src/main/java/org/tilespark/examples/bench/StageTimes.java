@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.TimeoutException;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
@@ -90,9 +89,7 @@ final class StageTimes {
     spark.sparkContext().addSparkListener(listener);
     try {
       query.run();
-      spark.sparkContext().listenerBus().waitUntilEmpty();
-    } catch (TimeoutException e) {
-      throw new IllegalStateException("Spark's listeners are far behind", e);
+      ListenerEvents.await(spark);
     } finally {
       spark.sparkContext().removeSparkListener(listener);
     }

@@ -457,6 +457,7 @@ public final class TuningBenchmark {
         }
       }
       Arrays.sort(rates);
+      ListenerEvents.await(spark);
       return new Result(
           setting, rates, shuffled.bytes.get() / (double) bytes / Math.addExact(warmups, runs));
     } finally {
@@ -508,7 +509,7 @@ public final class TuningBenchmark {
       csv.append(
           String.format(
               Locale.ROOT,
-              "%s,%s,%.3f,%.3f,%.3f,%.4f%n",
+              "%s,%s,%.6g,%.6g,%.6g,%.4f%n",
               result.of().sweep(),
               result.of().value().replace(", ", "/"),
               result.median(),

@@ -3,6 +3,7 @@ package org.tilespark.examples.bench;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import java.io.IOException;
 import java.util.List;
@@ -128,22 +129,29 @@ class ProcessMemoryTest {
   /**
    * What the tests of this class are for: memory that somebody forgets shows as not the JVM's. The
    * bounds leave room for what the JVM takes and returns meanwhile (the collector's tables shrink
-   * with the heap: 17 MiB for 256 MiB of it were seen).
+   * with the heap: 17 MiB for 256 MiB of it were seen), and now and then it is more.
    */
   @Test
   @EnabledOnOs(OS.LINUX)
   void memoryThatIsForgottenShows() throws IOException {
     long forgotten = 256 * MIB;
     long slack = 64 * MIB;
-    ProcessMemory before = ProcessMemory.look();
-    long address = HostMemory.unsafe().allocateMemory(forgotten);
-    HostMemory.ofAddress(address, forgotten).fill((byte) 1);
-    ProcessMemory with = ProcessMemory.look();
-    HostMemory.unsafe().freeMemory(address);
-    long grown = with.notOfJvmBytes() - before.notOfJvmBytes();
-    assertTrue(Math.abs(grown - forgotten) < slack, () -> with.changeSince(before));
-    long used = with.mallocUsed() - before.mallocUsed();
-    assertTrue(Math.abs(used - forgotten) < slack, () -> with.changeSince(before));
-    assertTrue(with.changeSince(before).contains("resident anonymous +"));
+    String changed = "";
+    for (int attempt = 0; attempt < 5; attempt++) {
+      ProcessMemory before = ProcessMemory.look();
+      long address = HostMemory.unsafe().allocateMemory(forgotten);
+      HostMemory.ofAddress(address, forgotten).fill((byte) 1);
+      ProcessMemory with = ProcessMemory.look();
+      HostMemory.unsafe().freeMemory(address);
+      long grown = with.notOfJvmBytes() - before.notOfJvmBytes();
+      long used = with.mallocUsed() - before.mallocUsed();
+      changed = with.changeSince(before);
+      if (Math.abs(grown - forgotten) < slack
+          && Math.abs(used - forgotten) < slack
+          && changed.contains("resident anonymous +")) {
+        return;
+      }
+    }
+    fail(changed);
   }
 }

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
@@ -18,18 +19,21 @@ import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.tilespark.spark.ExecutorRuntime;
 
 /** The executors of an application: who they are, what became of them, and what they hold. */
 final class Executors extends SparkListener {
-  private static final long LIMIT_MILLIS = 60_000;
+  private static final long LIMIT_MILLIS = 300_000;
 
   private final SparkContext context;
   private final int count;
   private final List<SparkListenerTaskEnd> ends = Collections.synchronizedList(new ArrayList<>());
   private final List<SparkListenerExecutorRemoved> removals =
       Collections.synchronizedList(new ArrayList<>());
+  private volatile int lastStage = -1;
+  private volatile int forgotten = -1;
 
   /**
    * Begins to listen.
@@ -101,13 +105,24 @@ final class Executors extends SparkListener {
     return pids;
   }
 
-  /** Waits until all live. */
+  /** Waits until all live and run tasks: those that registered do when their plugins are up. */
   void awaitAll() throws InterruptedException {
+    awaitEvents();
     int driver = 1; // the tracker counts it too
     await(
         "executors besides the driver",
         count + driver,
         () -> context.statusTracker().getExecutorInfos().length);
+    await("executors that run tasks", count, () -> pids().size());
+  }
+
+  /** Waits until all is told that happened so far. */
+  private void awaitEvents() {
+    try {
+      context.listenerBus().waitUntilEmpty(LIMIT_MILLIS);
+    } catch (TimeoutException e) {
+      throw new IllegalStateException("Spark's listeners are far behind", e);
+    }
   }
 
   /** Waits until so many have ended since the beginning. */
@@ -125,20 +140,21 @@ final class Executors extends SparkListener {
             look().stream()
                 .mapToLong(seen -> seen.arrowBytes() + seen.deviceBytes() + seen.turns())
                 .sum());
-    assertEquals(count, pids().size(), "executors that were asked");
   }
 
   int removed() {
     return removals.size();
   }
 
-  /** From now on, nothing is known of tasks that have ended. */
+  /** From now on, only tasks of stages that begin later count. */
   void forgetTasks() {
-    ends.clear();
+    awaitEvents();
+    forgotten = lastStage;
   }
 
   /** Task attempts whose end says {@code words} as the reason. */
   long failures(String words) {
+    awaitEvents();
     return count(end -> saysWhy(end, words));
   }
 
@@ -161,7 +177,7 @@ final class Executors extends SparkListener {
 
   private long count(Predicate<SparkListenerTaskEnd> wanted) {
     synchronized (ends) {
-      return ends.stream().filter(wanted).count();
+      return ends.stream().filter(end -> end.stageId() > forgotten && wanted.test(end)).count();
     }
   }
 
@@ -173,6 +189,11 @@ final class Executors extends SparkListener {
   /** Attempts that were started since others ran long, and have ended. */
   long speculative() {
     return count(end -> end.taskInfo().speculative());
+  }
+
+  @Override
+  public void onStageSubmitted(SparkListenerStageSubmitted submitted) {
+    lastStage = Math.max(lastStage, submitted.stageInfo().stageId());
   }
 
   @Override
@@ -197,9 +218,11 @@ final class Executors extends SparkListener {
 
   private static void await(String what, long wanted, Figure figure) throws InterruptedException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LIMIT_MILLIS);
-    while (figure.now() != wanted && System.nanoTime() < deadline) {
+    long now = figure.now();
+    while (now != wanted && System.nanoTime() < deadline) {
       TimeUnit.MILLISECONDS.sleep(50);
+      now = figure.now();
     }
-    assertEquals(wanted, figure.now(), what);
+    assertEquals(wanted, now, what);
   }
 }

@@ -18,7 +18,7 @@ import org.apache.spark.sql.SparkSession;
  * files in a directory that all processes share.
  */
 final class Interference {
-  private static final long LIMIT_SECONDS = 60;
+  private static final long LIMIT_SECONDS = 240;
 
   private Interference() {}
 

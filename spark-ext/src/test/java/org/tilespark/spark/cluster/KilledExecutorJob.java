@@ -5,8 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -163,16 +167,40 @@ public final class KilledExecutorJob {
     long before = executors.failures("FetchFailed");
     JavaRDD<Row> lastStage = lastStage();
     int deleted = 0;
-    List<Path> files;
-    try (Stream<Path> all = Files.walk(local)) {
-      files = all.filter(file -> file.getFileName().toString().startsWith("shuffle_")).toList();
-    }
+    List<Path> files = shuffleFiles();
     for (Path file : files) {
       deleted += Files.deleteIfExists(file) ? 1 : 0;
     }
     assertTrue(deleted > 0, "no shuffle files under " + local);
     assertEquals(right, TestProduct.bits(frame(lastStage)));
     assertTrue(executors.failures("FetchFailed") > before, "no fetch failed");
+  }
+
+  /** Spark may remove some of them meanwhile. */
+  private List<Path> shuffleFiles() throws IOException {
+    List<Path> files = new ArrayList<>();
+    Files.walkFileTree(
+        local,
+        new SimpleFileVisitor<>() {
+          @Override
+          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+            if (file.getFileName().toString().startsWith("shuffle_")) {
+              files.add(file);
+            }
+            return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult visitFileFailed(Path file, IOException gone) {
+            return FileVisitResult.CONTINUE;
+          }
+
+          @Override
+          public FileVisitResult postVisitDirectory(Path directory, IOException gone) {
+            return FileVisitResult.CONTINUE;
+          }
+        });
+    return files;
   }
 
   /** The product's last stage, not yet run; those before it have been run. */

@@ -35,7 +35,7 @@ import org.tilespark.spark.TileSparkPlugin;
 public final class LocalCluster implements AutoCloseable {
   private static final String NETWORK = "127.0.0."; // all of it is this machine
   private static final String HOST = NETWORK + 1;
-  private static final Duration START_LIMIT = Duration.ofSeconds(60);
+  private static final Duration START_LIMIT = Duration.ofMinutes(5);
   private static final long POLL_MILLIS = 50;
   private static final String EXECUTOR = "CoarseGrainedExecutorBackend";
   private static final int TAIL_LINES = 60;
@@ -182,15 +182,25 @@ public final class LocalCluster implements AutoCloseable {
     synchronized (processes) {
       return processes.stream()
           .flatMap(ChildJvm::children)
-          .filter(child -> child.info().commandLine().orElse("").contains(EXECUTOR))
+          .filter(LocalCluster::isExecutor)
           .toList();
+    }
+  }
+
+  /** From the whole command line: {@link ProcessHandle.Info} has its first 4096 bytes. */
+  private static boolean isExecutor(ProcessHandle process) {
+    try {
+      byte[] words = Files.readAllBytes(Path.of("/proc", Long.toString(process.pid()), "cmdline"));
+      return new String(words, StandardCharsets.UTF_8).contains(EXECUTOR);
+    } catch (IOException e) {
+      return false; // it has ended
     }
   }
 
   /**
    * Waits until no executor is left of the applications that have ended.
    *
-   * @throws IllegalStateException if one lives on for a minute
+   * @throws IllegalStateException if one lives on for minutes
    */
   public void awaitNoExecutors() {
     long deadline = System.nanoTime() + START_LIMIT.toNanos();
@@ -298,7 +308,7 @@ public final class LocalCluster implements AutoCloseable {
         Map.entry("spark.cores.max", Integer.toString(layout.workers() * layout.coresPerWorker())),
         // Tasks wait until all executors are there, or one of them might do all.
         Map.entry("spark.scheduler.minRegisteredResourcesRatio", "1.0"),
-        Map.entry("spark.scheduler.maxRegisteredResourcesWaitingTime", "60s"),
+        Map.entry("spark.scheduler.maxRegisteredResourcesWaitingTime", "300s"),
         Map.entry("spark.sql.shuffle.partitions", "4"),
         Map.entry("spark.sql.warehouse.dir", directory.resolve("warehouse").toUri().toString()),
         Map.entry("spark.local.dir", directory.resolve("local").toString()));

@@ -23,8 +23,10 @@ class LostExecutorTest {
     try (LocalCluster cluster = LocalCluster.start(directory, 1, 2, 2048)) {
       Map<String, String> conf = new TreeMap<>(conf());
       conf.put("spark.executor.cores", "1"); // two executors
+      // Until then Spark waits for the exit status before it calls the executor disconnected.
+      conf.put("spark.standalone.executorRemoveDelayOnDisconnection", "120s");
       ChildJvm.Outcome outcome =
-          cluster.run(LostExecutorJob.class, conf, Duration.ofMinutes(3), loss().name());
+          cluster.run(LostExecutorJob.class, conf, Duration.ofMinutes(15), loss().name());
       assertEquals(0, outcome.exitCode(), cluster::logs);
       assertTrue(
           outcome.output().contains("ended with status 87 and was replaced"), outcome.output());

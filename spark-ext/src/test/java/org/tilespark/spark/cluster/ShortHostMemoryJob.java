@@ -15,6 +15,7 @@ import org.apache.spark.sql.SparkSession;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.MultiplyOptions;
 import org.tilespark.spark.TestArray;
 import org.tilespark.spark.TestProduct;
 
@@ -45,8 +46,10 @@ public final class ShortHostMemoryJob {
       TestProduct a = TestProduct.random(ElementType.FLOAT32, 60, 50, 1);
       TestProduct b = TestProduct.random(ElementType.FLOAT32, 50, 40, 2);
       // A new one each time: of a DataFrame that has run, Spark skips the stages before the last.
+      // And eight tasks that ask for memory, so that few rounds are enough.
+      MultiplyOptions options = MultiplyOptions.of(Map.of("strategy", "cuboid(2,2,2)"));
       Supplier<Dataset<Row>> product =
-          () -> MatrixBlocks.multiply(a.frame(spark, 10, 7), b.frame(spark, 8, 9));
+          () -> MatrixBlocks.multiply(a.frame(spark, 10, 7), b.frame(spark, 8, 9), options);
       Map<String, List<?>> right = TestProduct.bits(product.get());
       cases.run(
           "multiply",

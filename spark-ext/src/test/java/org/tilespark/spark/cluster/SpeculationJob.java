@@ -44,7 +44,6 @@ public final class SpeculationJob {
     Path file = shared.resolve("right.npy");
     write(transposed, file);
     this.right = Files.readAllBytes(file);
-    TimeUnit.SECONDS.sleep(2); // attempts of this write too may be killed; of that nothing is told
   }
 
   public static void main(String[] args) throws Exception {

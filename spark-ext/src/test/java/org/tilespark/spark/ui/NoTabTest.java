@@ -38,7 +38,7 @@ class NoTabTest {
                 List.of("-Xmx512m"),
                 Map.of(),
                 directory.resolve("driver.log"))
-            .await(Duration.ofMinutes(2));
+            .await(Duration.ofMinutes(10));
     assertEquals(0, outcome.exitCode(), outcome::output);
   }
 

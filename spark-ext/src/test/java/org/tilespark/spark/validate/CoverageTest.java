@@ -98,6 +98,7 @@ class CoverageTest {
     assertEquals(Optional.empty(), Coverage.defect(BlockKind.MATRIX, extents, boxes));
     boxes[boxes.length - 1] = 4;
     assertTrue(Coverage.defect(BlockKind.MATRIX, extents, boxes).isPresent());
-    assertTrue(System.nanoTime() - start < 20_000_000_000L);
+    // A second or a few; box by box with all others it would be hours.
+    assertTrue(System.nanoTime() - start < 200_000_000_000L);
   }
 }
