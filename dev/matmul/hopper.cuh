@@ -1,0 +1,197 @@
+// What sm_90a adds, one function an instruction: barriers that count bytes (mbarrier), the bulk tensor
+// copy engine (cp.async.bulk.tensor), and products of a warpgroup (wgmma).
+//
+// Source: NVIDIA, "PTX ISA" 9.0, sections 9.7.13 (mbarrier), 9.7.9 (bulk copies) and 9.7.16 (wgmma).
+#pragma once
+
+#include <cuda.h>
+#include <stdint.h>
+
+namespace tilespark {
+
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+__device__ __forceinline__ u32 shared_address(const void* p) {
+  return static_cast<u32>(__cvta_generic_to_shared(p));
+}
+
+// Barriers. A phase ends when all `arrivals` have come and all expected bytes have arrived.
+__device__ __forceinline__ void barrier_init(u64* barrier, u32 arrivals) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals));
+}
+
+// Makes initialised barriers visible to the copy engine and to the other thread blocks of the cluster.
+__device__ __forceinline__ void barrier_init_fence() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+__device__ __forceinline__ void barrier_wait(u64* barrier, u32 parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n"
+      "@p bra done;\n"
+      "bra again;\n"
+      "done:\n"
+      "}\n" ::"r"(shared_address(barrier)),
+      "r"(parity)
+      : "memory");
+}
+
+// One arrival, and so many bytes more to come.
+__device__ __forceinline__ void barrier_expect(u64* barrier, u32 bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),
+               "r"(bytes)
+               : "memory");
+}
+
+__device__ __forceinline__ void barrier_arrive(u64* barrier) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
+}
+
+// Arrives at the barrier of the same place in another thread block of the cluster.
+__device__ __forceinline__ void barrier_arrive_at(u64* barrier, u32 block) {
+  asm volatile(
+      "{\n"
+      ".reg .b32 remote;\n"
+      "mapa.shared::cluster.u32 remote, %0, %1;\n"
+      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
+      "}\n" ::"r"(shared_address(barrier)),
+      "r"(block)
+      : "memory");
+}
+
+__device__ __forceinline__ u32 cluster_rank() {
+  u32 rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
+__device__ __forceinline__ void cluster_synchronise() {
+  asm volatile(
+      "barrier.cluster.arrive.release.aligned;\n"
+      "barrier.cluster.wait.acquire.aligned;\n" ::: "memory");
+}
+
+// Copies the box of the tensor that begins at (x, y) to shared memory; its bytes count at the barrier.
+__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, u64* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
+      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y)
+      : "memory");
+}
+
+// The same to the same place of all blocks of the cluster in `mask`, each of which counts the bytes.
+__device__ __forceinline__ void copy_box_to_all(void* to, const CUtensorMap* map, int x, int y,
+                                                u64* barrier, unsigned short mask) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
+      " [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(shared_address(to)),
+      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "h"(mask)
+      : "memory");
+}
+
+__device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+}
+
+template <u32 COUNT>
+__device__ __forceinline__ void registers_up() {
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
+template <u32 COUNT>
+__device__ __forceinline__ void registers_down() {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
+}
+
+// Describes a panel in shared memory: rows of 128 bytes along K, swizzled by 128 bytes (the copy
+// engine's CU_TENSOR_MAP_SWIZZLE_128B), 8 rows to 1024 bytes. To go along K within the row, add
+// bytes / 16.
+__device__ __forceinline__ u64 panel_descriptor(const void* panel) {
+  constexpr u64 EIGHT_ROWS = 1024 >> 4;
+  constexpr u64 SWIZZLE_128 = 1;
+  return static_cast<u64>((shared_address(panel) & 0x3ffff) >> 4) | (u64{1} << 16) |
+         (EIGHT_ROWS << 32) | (SWIZZLE_128 << 62);
+}
+
+__device__ __forceinline__ void products_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void products_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+template <int PENDING>
+__device__ __forceinline__ void products_wait() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
+}
+
+// Tells the compiler that a register changes here, so that nothing that reads it moves up.
+__device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value)::"memory"); }
+
+#define TILESPARK_D8(d, i)                                                               \
+  "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), \
+      "+f"(d[i + 6]), "+f"(d[i + 7])
+#define TILESPARK_D32(d, i) \
+  TILESPARK_D8(d, i), TILESPARK_D8(d, i + 8), TILESPARK_D8(d, i + 16), TILESPARK_D8(d, i + 24)
+#define TILESPARK_D64(d) TILESPARK_D32(d, 0), TILESPARK_D32(d, 32)
+#define TILESPARK_D128(d) \
+  TILESPARK_D32(d, 0), TILESPARK_D32(d, 32), TILESPARK_D32(d, 64), TILESPARK_D32(d, 96)
+#define TILESPARK_TEN(a) \
+  "%" #a "0,%" #a "1,%" #a "2,%" #a "3,%" #a "4,%" #a "5,%" #a "6,%" #a "7,%" #a "8,%" #a "9,"
+#define TILESPARK_N64                                                                              \
+  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9," TILESPARK_TEN(1) TILESPARK_TEN(2) TILESPARK_TEN(3)              \
+      TILESPARK_TEN(4) TILESPARK_TEN(5) "%60,%61,%62,%63}"
+#define TILESPARK_N128                                                                             \
+  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9," TILESPARK_TEN(1) TILESPARK_TEN(2) TILESPARK_TEN(3)              \
+      TILESPARK_TEN(4) TILESPARK_TEN(5) TILESPARK_TEN(6) TILESPARK_TEN(7) TILESPARK_TEN(8)          \
+          TILESPARK_TEN(9) TILESPARK_TEN(10) TILESPARK_TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127}"
+
+// c (64 x 128 of a warpgroup) = a * b, + c if `add`: a of 64 x 8 in registers, b described. Of a, a
+// thread of warp w holds rows 16 w + lane / 4 (0, 2) and 8 below (1, 3), columns lane % 4 (0, 1) and
+// 4 on (2, 3). Of c it holds in [4 g ..] rows as of a, columns 8 g + 2 (lane % 4) and the next.
+__device__ __forceinline__ void product_64x128x8_tf32(float (&c)[64], const u32 (&a)[4], u64 b, bool add) {
+  asm volatile(
+      "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 " TILESPARK_N64
+      ", {%64,%65,%66,%67}, %68, p, 1, 1;\n}\n"
+      : TILESPARK_D64(c)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)));
+}
+
+// Kinds of elements of products with both operands described; the sums are float.
+struct Half {
+  using Type = unsigned short;
+};
+struct Bfloat16 {
+  using Type = unsigned short;
+};
+struct Tf32 {
+  using Type = float;
+};
+
+#define TILESPARK_PRODUCT(KIND, STEPS, NAME, TRANSPOSES)                                              \
+  __device__ __forceinline__ void product_64x256(KIND, float (&c)[128], u64 a, u64 b, bool add) {     \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"                                        \
+                 "wgmma.mma_async.sync.aligned.m64n256k" #STEPS ".f32." NAME "." NAME                 \
+                 " " TILESPARK_N128 ", %128, %129, p, 1, 1" TRANSPOSES ";\n}\n"                       \
+                 : TILESPARK_D128(c)                                                                  \
+                 : "l"(a), "l"(b), "r"(static_cast<int>(add)));                                       \
+  }                                                                                                   \
+  __device__ __forceinline__ void product_64x128(KIND, float (&c)[64], u64 a, u64 b, bool add) {      \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"                                         \
+                 "wgmma.mma_async.sync.aligned.m64n128k" #STEPS ".f32." NAME "." NAME                 \
+                 " " TILESPARK_N64 ", %64, %65, p, 1, 1" TRANSPOSES ";\n}\n"                          \
+                 : TILESPARK_D64(c)                                                                   \
+                 : "l"(a), "l"(b), "r"(static_cast<int>(add)));                                       \
+  }
+TILESPARK_PRODUCT(Half, 16, "f16", ", 0, 0")
+TILESPARK_PRODUCT(Bfloat16, 16, "bf16", ", 0, 0")
+TILESPARK_PRODUCT(Tf32, 8, "tf32", "")
+
+}  // namespace tilespark

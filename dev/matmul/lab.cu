@@ -1,0 +1,581 @@
+// Checks and times the kernels of this directory beside cuBLAS, in one process:
+//
+//   lab check            every kernel on many small shapes, against sums in double
+//   lab time [RUNS]      the cases of issues 8 and 9; medians, the ways taking turns
+//
+// Exits with 1 if a check fails. cuBLAS is loaded at run time ($CUBLAS, or libcublas.so.13 / .12).
+#include <cuda_runtime.h>
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kernels.cu"
+
+#define CHECK(call)                                                                        \
+  do {                                                                                     \
+    cudaError_t status = (call);                                                           \
+    if (status != cudaSuccess) {                                                           \
+      printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(status));    \
+      exit(2);                                                                             \
+    }                                                                                      \
+  } while (0)
+
+using Encode = CUresult (*)(CUtensorMap*, CUtensorMapDataType, cuuint32_t, void*, const cuuint64_t*,
+                            const cuuint64_t*, const cuuint32_t*, const cuuint32_t*, CUtensorMapInterleave,
+                            CUtensorMapSwizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill);
+static Encode encode;
+static int processors;
+
+// ---- cuBLAS
+typedef void* Handle;
+static Handle handle;
+static int (*gemm_ex)(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int,
+                      int, const void*, void*, int, int, int, int);
+enum { R32F = 0, R64F = 1, R16F = 2, R16BF = 14 };
+enum { C32F = 68, C64F = 70, C32F_TF32 = 77 };
+
+static void load_cublas() {
+  const char* names[] = {getenv("CUBLAS"), "libcublas.so.13", "libcublas.so.12", "libcublas.so"};
+  void* library = nullptr;
+  for (const char* name : names) {
+    if (name && !library) library = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+  }
+  if (!library) {
+    printf("no cuBLAS: %s\n", dlerror());
+    return;
+  }
+  auto create = (int (*)(Handle*))dlsym(library, "cublasCreate_v2");
+  gemm_ex = (decltype(gemm_ex))dlsym(library, "cublasGemmEx");
+  if (create(&handle) != 0) {
+    printf("cublasCreate failed\n");
+    handle = nullptr;
+  }
+}
+
+// Row-major C = op(A) op(B) is column-major C^T = op(B)^T op(A)^T.
+static void cublas(long m, long k, long n, bool ta, bool tb, const void* a, int lead_a, const void* b, int lead_b,
+                   void* c, int lead_c, int in, int out, int compute) {
+  const float one = 1, zero = 0;
+  const double one_d = 1, zero_d = 0;
+  const bool dbl = compute == C64F;
+  int status = gemm_ex(handle, tb, ta, n, m, k, dbl ? (const void*)&one_d : &one, b, in, lead_b, a, in, lead_a,
+                       dbl ? (const void*)&zero_d : &zero, c, out, lead_c, compute, -1);
+  if (status != 0) printf("cublasGemmEx says %d\n", status);
+}
+
+// ---- memory
+template <typename T>
+struct Device {
+  T* p = nullptr;
+  size_t count = 0;
+  explicit Device(size_t n) : count(n) { CHECK(cudaMalloc(&p, std::max<size_t>(n, 1) * sizeof(T))); }
+  ~Device() { cudaFree(p); }
+  Device(const Device&) = delete;
+};
+
+__device__ __forceinline__ u64 mixed(u64 x) {
+  x += 0x9e3779b97f4a7c15ull;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+// kind 0: -1..1; 1: 0..1; 2: badly scaled, 2^-20..2^20; 3: cancelling: large values of which pairs of p cancel
+template <typename T>
+__global__ void fill(T* to, u64 count, u64 seed, int kind) {
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x) {
+    const u64 bits = mixed(i + seed * 0x123456789abcdefull);
+    double v = (double)(bits >> 11) * 0x1p-53;
+    if (kind != 1) v = 2 * v - 1;
+    if (kind == 2) v *= exp2((double)(int)(mixed(bits) % 41) - 20);
+    to[i] = (T)v;
+  }
+}
+template <typename T>
+static void random(Device<T>& d, u64 seed, int kind) {
+  fill<<<1024, 256>>>(d.p, d.count, seed, kind);
+  CHECK(cudaGetLastError());
+}
+
+// worst[0] = max |c - c*| / (|a||b|), as bits of a double; c* in double (compensated for double inputs).
+// `round` says to what the inputs are rounded first: 0 not, 1 half, 2 bfloat16, 3 tf32.
+__device__ double rounded(double v, int round) {
+  if (round == 1) return __half2float(__float2half_rn((float)v));
+  if (round == 2) return __bfloat162float(__float2bfloat16_rn((float)v));
+  if (round == 3) {
+    u32 bits = __float_as_uint((float)v);
+    return __uint_as_float((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u);
+  }
+  return v;
+}
+template <typename T>
+__global__ void judge(const T* a, const T* b, const T* c, u64 m, u64 k, u64 n, u64 lead_a, u64 lead_b, u64 lead_c,
+                      bool ta, bool tb, int round, u64 row_step, u64 col_step, u64* worst, u64* where) {
+  const u64 cols = (n + col_step - 1) / col_step;
+  const u64 all = (m + row_step - 1) / row_step * cols;
+  for (u64 e = blockIdx.x * (u64)blockDim.x + threadIdx.x; e < all; e += (u64)gridDim.x * blockDim.x) {
+    const u64 i = e / cols * row_step;
+    const u64 j = e % cols * col_step;
+    double sum = 0, low = 0, size = 0;
+    for (u64 p = 0; p < k; p++) {
+      const double x = rounded(ta ? a[p * lead_a + i] : a[i * lead_a + p], round);
+      const double y = rounded(tb ? b[j * lead_b + p] : b[p * lead_b + j], round);
+      const double product = x * y;
+      const double lost = fma(x, y, -product);
+      const double next = sum + product;
+      const double z = next - sum;
+      low += (sum - (next - z)) + (product - z) + lost;
+      sum = next;
+      size += fabs(product);
+    }
+    const double error = fabs(((double)c[i * lead_c + j] - sum) - low);
+    const double ratio = size > 0 ? error / size : (error > 0 ? 1e30 : 0);
+    const u64 bits = __double_as_longlong(ratio != ratio ? 1e30 : ratio);
+    if (bits > atomicMax(worst, bits)) *where = i * n + j;
+  }
+}
+
+// ---- launching ours
+static CUtensorMap map_of(CUtensorMapDataType type, int width, const void* base, u64 cols, u64 rows, u64 lead,
+                          u32 box_cols, u32 box_rows) {
+  CUtensorMap map;
+  cuuint64_t extents[] = {cols, rows};
+  cuuint64_t strides[] = {lead * width};
+  cuuint32_t box[] = {box_cols, box_rows};
+  cuuint32_t steps[] = {1, 1};
+  CUresult status = encode(&map, type, 2, const_cast<void*>(base), extents, strides, box, steps,
+                           CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (status != CUDA_SUCCESS) {
+    printf("cuTensorMapEncodeTiled says %d for %llu x %llu, lead %llu, base %p\n", status, rows, cols, lead, base);
+    exit(2);
+  }
+  return map;
+}
+static u64 up(u64 x, u64 to) { return (x + to - 1) / to * to; }
+static u64 tiles(u64 x, u64 of) { return (x + of - 1) / of; }
+static bool even16(const void* p, u64 lead, int width) { return (uintptr_t)p % 16 == 0 && lead * width % 16 == 0; }
+
+template <typename Kernel>
+static void allow(Kernel kernel, int bytes) {
+  CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+}
+
+struct Problem {
+  u64 m, k, n;
+  bool ta, tb;
+  u64 lead_a, lead_b, lead_c;
+  bool add;
+};
+
+static u32 grid_of(u64 groups, u32 cluster, u32 per = 1) {
+  const u64 most = (u64)processors * per / cluster;
+  return (u32)(std::min<u64>(groups, most) * cluster);
+}
+static void pack_with(void (*kernel)(PackArguments), const float* from, void* to, u32* bad, u64 extent, u64 k, u64 lead,
+                      bool across, u64 padded_extent, u64 padded_k) {
+  PackArguments arguments{from, to, bad, extent, k, lead, across, padded_extent, padded_k};
+  kernel<<<processors * 8, PACK_THREADS>>>(arguments);
+}
+
+// Float at float accuracy.
+struct Split {
+  Device<float> a, b;
+  Device<u32> flags;
+  u64 lower, padded_k;
+  u64 padded_m;
+  bool raw_a;
+  explicit Split(const Problem& q)
+      : a(up(q.m, 64) * up(q.k, 32)),
+        b(2 * up(q.n, 128) * up(q.k, 32)),
+        flags(tiles(q.n, 128) + tiles(q.m, 128) * tiles(q.n, 128)),
+        lower(up(q.n, 128)),
+        padded_k(up(q.k, 32)),
+        padded_m(up(q.m, 64)) {}
+  template <typename Shape>
+  void run(const Problem& q, const float* pa, const float* pb, float* pc, void (*kernel)(SplitArguments)) {
+    const u64 col_tiles = tiles(q.n, 128), row_tiles = tiles(q.m, 128);
+    CHECK(cudaMemsetAsync(flags.p, 0, flags.count * 4));
+    pack_with(pack_split, pb, b.p, flags.p, q.n, q.k, q.lead_b, !q.tb, lower, padded_k);
+    const float* from = pa;
+    u64 lead = q.lead_a;
+    if (q.ta || !even16(pa, q.lead_a, 4)) {
+      pack_with(pack_raw, pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, padded_m, padded_k);
+      from = a.p;
+      lead = padded_k;
+    }
+    SplitArguments s;
+    s.a = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, from, from == pa ? q.k : padded_k, q.m, lead, 32, 128);
+    s.b = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, b.p, padded_k, 2 * lower, padded_k, 32, 128 / Shape::CLUSTER);
+    s.c = pc;
+    s.bad_cols = flags.p;
+    s.bad_tiles = flags.p + col_tiles;
+    s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
+    s.panels = padded_k / 32;
+    s.row_tiles = row_tiles, s.col_tiles = col_tiles, s.lower_row = lower, s.accumulate = q.add;
+    static bool allowed = false;
+    if (!allowed) allow(kernel, Shape::SHARED_BYTES), allowed = true;
+    kernel<<<grid_of(tiles(row_tiles, Shape::CLUSTER) * col_tiles, Shape::CLUSTER), 384, Shape::SHARED_BYTES>>>(s);
+    CHECK(cudaGetLastError());
+  }
+};
+
+// Half, bfloat16 and tf32.
+template <typename Kind>
+struct Tensor {
+  using Type = typename Kind::Type;
+  static constexpr u64 STEP = sizeof(Type) == 4 ? 32 : 64;
+  u64 padded_k;
+  Device<Type> a, b;
+  explicit Tensor(const Problem& q)
+      : padded_k(up(q.k, STEP)), a(up(q.m, 64) * padded_k), b(up(q.n, 64) * padded_k) {}
+  void pack_both(const Problem& q, const float* pa, const float* pb, void (*packer)(PackArguments)) {
+    pack_with(packer, pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, up(q.m, 64), padded_k);
+    pack_with(packer, pb, b.p, nullptr, q.n, q.k, q.lead_b, !q.tb, up(q.n, 64), padded_k);
+  }
+  template <typename Shape>
+  void run(const Problem& q, float* pc, void (*kernel)(TensorArguments), CUtensorMapDataType type) {
+    TensorArguments s;
+    s.a = map_of(type, sizeof(Type), a.p, padded_k, q.m, padded_k, STEP, 128);
+    s.b = map_of(type, sizeof(Type), b.p, padded_k, q.n, padded_k, STEP, Shape::COLS / Shape::CLUSTER);
+    s.c = pc;
+    s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
+    s.panels = padded_k / STEP;
+    s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, Shape::COLS), s.accumulate = q.add;
+    allow(kernel, Shape::SHARED_BYTES);
+    kernel<<<grid_of(tiles(s.row_tiles, Shape::CLUSTER) * s.col_tiles, Shape::CLUSTER), 384, Shape::SHARED_BYTES>>>(s);
+    CHECK(cudaGetLastError());
+  }
+};
+
+struct DoubleKernel {
+  const char* name;
+  u32 rows, cols, threads, shared, per;
+  bool totals;
+  void (*kernel[4])(DoubleArguments);  // nn, nt, tn, tt
+};
+#define DOUBLE_KERNEL(NAME, PER, ...)                                                                     \
+  {                                                                                                       \
+#NAME, DoubleShape < false, false, __VA_ARGS__> ::ROWS, DoubleShape < false, false, __VA_ARGS__> ::COLS, \
+        DoubleShape < false, false, __VA_ARGS__> ::THREADS,                                              \
+        DoubleShape < false, false, __VA_ARGS__> ::SHARED_BYTES, PER,                                    \
+        DoubleShape < false, false, __VA_ARGS__> ::TOTALS, {                                             \
+      multiply_double_nn_##NAME, multiply_double_nt_##NAME, multiply_double_tn_##NAME,                   \
+          multiply_double_tt_##NAME                                                                      \
+    }                                                                                                    \
+  }
+static const DoubleKernel DOUBLES[] = {
+    DOUBLE_KERNEL(128x128_3t, 1, 128, 128, 64, 32, 3, true), DOUBLE_KERNEL(128x128_4, 1, 128, 128, 64, 32, 4, false),
+    DOUBLE_KERNEL(128x64_4t, 1, 128, 64, 32, 32, 4, true), DOUBLE_KERNEL(64x64_4t, 2, 64, 64, 32, 32, 4, true)};
+
+__global__ void pack_double(const double* from, double* to, u64 rows, u64 cols, u64 lead, u64 to_lead) {
+  for (u64 row = blockIdx.y; row < rows; row += gridDim.y)
+    for (u64 col = blockIdx.x * (u64)blockDim.x + threadIdx.x; col < to_lead; col += (u64)gridDim.x * blockDim.x)
+      to[row * to_lead + col] = col < cols ? from[row * lead + col] : 0;
+}
+
+struct Doubles {
+  Device<double> a, b;
+  explicit Doubles(const Problem& q)
+      : a((q.ta ? q.k : q.m) * up(q.ta ? q.m : q.k, 2)), b((q.tb ? q.n : q.k) * up(q.tb ? q.k : q.n, 2)) {}
+  void run(const Problem& q, const double* pa, const double* pb, double* pc, const DoubleKernel& kernel, u64 chunk) {
+    u64 lead_a = q.lead_a, lead_b = q.lead_b;
+    const u64 rows_a = q.ta ? q.k : q.m, cols_a = q.ta ? q.m : q.k, rows_b = q.tb ? q.n : q.k, cols_b = q.tb ? q.k : q.n;
+    if (!even16(pa, lead_a, 8)) {
+      pack_double<<<dim3(8, 4096), 256>>>(pa, a.p, rows_a, cols_a, lead_a, up(cols_a, 2));
+      pa = a.p, lead_a = up(cols_a, 2);
+    }
+    if (!even16(pb, lead_b, 8)) {
+      pack_double<<<dim3(8, 4096), 256>>>(pb, b.p, rows_b, cols_b, lead_b, up(cols_b, 2));
+      pb = b.p, lead_b = up(cols_b, 2);
+    }
+    DoubleArguments s;
+    s.a = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8, pa, cols_a, rows_a, lead_a, 16, q.ta ? 16 : kernel.rows);
+    s.b = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8, pb, cols_b, rows_b, lead_b, 16, q.tb ? kernel.cols : 16);
+    s.c = pc;
+    s.m = q.m, s.n = q.n, s.lead_c = q.lead_c, s.panels = tiles(q.k, 16), s.chunk = chunk;
+    s.row_tiles = tiles(q.m, kernel.rows), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
+    auto function = kernel.kernel[(q.ta ? 2 : 0) + (q.tb ? 1 : 0)];
+    allow(function, kernel.shared);
+    function<<<grid_of(s.row_tiles * s.col_tiles, 1, kernel.per), kernel.threads, kernel.shared>>>(s);
+    CHECK(cudaGetLastError());
+  }
+};
+
+// ---- judging
+static int failures = 0;
+static Device<u64>* verdict;
+template <typename T>
+static double error_of(const Problem& q, const T* a, const T* b, const T* c, int round, u64* where = nullptr) {
+  CHECK(cudaMemset(verdict->p, 0, 16));
+  const u64 row_step = std::max<u64>(1, q.m / 512), col_step = std::max<u64>(1, q.n / 512);
+  judge<<<processors * 4, 256>>>(a, b, c, q.m, q.k, q.n, q.lead_a, q.lead_b, q.lead_c, q.ta, q.tb, round,
+                                 row_step | 1, col_step | 1, verdict->p, verdict->p + 1);
+  u64 back[2];
+  CHECK(cudaMemcpy(back, verdict->p, 16, cudaMemcpyDeviceToHost));
+  double worst;
+  memcpy(&worst, &back[0], 8);
+  if (where) *where = back[1];
+  return worst;
+}
+template <typename T>
+static void expect(const char* way, const Problem& q, const T* a, const T* b, const T* c, int round, double bar) {
+  u64 where;
+  const double worst = error_of(q, a, b, c, round, &where);
+  const bool good = worst <= bar;
+  if (!good) failures++;
+  if (!good || getenv("VERBOSE"))
+    printf("%s %-24s %llux%llux%llu %s%s lead %llu %llu %llu: %.3g of %.3g at (%llu, %llu)\n", good ? "ok  " : "WRONG", way,
+           q.m, q.k, q.n, q.ta ? "T" : "N", q.tb ? "T" : "N", q.lead_a, q.lead_b, q.lead_c, worst, bar, where / q.n,
+           where % q.n);
+}
+
+static Problem problem(u64 m, u64 k, u64 n, bool ta, bool tb, u64 extra = 0) {
+  return {m, k, n, ta, tb, (ta ? m : k) + extra, (tb ? k : n) + extra, n + extra, false};
+}
+
+#define SPLITS(DO) DO(4, 1) DO(4, 2)
+#define TENSORS(DO) DO(256, 4, 1) DO(256, 4, 2) DO(128, 6, 1) DO(128, 6, 2)
+
+template <typename Kind>
+static void check_tensor(const char* name, const Problem& q, Device<float>& a, Device<float>& b, Device<float>& c,
+                         void (*packer)(PackArguments), CUtensorMapDataType type, int round,
+                         std::vector<void (*)(TensorArguments)> kernels) {
+  Tensor<Kind> way(q);
+  way.pack_both(q, a.p, b.p, packer);
+  int i = 0;
+#define DO(COLS, STAGES, CLUSTER)                                                        \
+  {                                                                                      \
+    CHECK(cudaMemset(c.p, 0xff, c.count * 4));                                           \
+    way.template run<TensorShape<Kind, COLS, STAGES, CLUSTER>>(q, c.p, kernels[i++], type); \
+    CHECK(cudaDeviceSynchronize());                                                      \
+    expect((std::string(name) + " " #COLS " " #CLUSTER).c_str(), q, a.p, b.p, c.p, round, \
+           0x1p-23 * (q.k / 8 + 8));                                                     \
+  }
+  TENSORS(DO)
+#undef DO
+}
+#define KERNELS(NAME)                                                                                \
+  std::vector<void (*)(TensorArguments)> {                                                           \
+    multiply_##NAME##_256_4_1, multiply_##NAME##_256_4_2, multiply_##NAME##_128_6_1,                 \
+        multiply_##NAME##_128_6_2                                                                    \
+  }
+
+static void check_one(const Problem& q, int kind) {
+  static u64 seed = 1;
+  seed++;
+  const u64 rows_a = q.ta ? q.k : q.m, rows_b = q.tb ? q.n : q.k;
+  {
+    Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.m * q.lead_c);
+    random(a, seed, kind), random(b, seed + 1000, kind);
+    {
+      Split way(q);
+#define DO(STAGES, CLUSTER)                                                                           \
+  {                                                                                                   \
+    CHECK(cudaMemset(c.p, 0xff, c.count * 4));                                                        \
+    way.run<SplitShape<STAGES, CLUSTER>>(q, a.p, b.p, c.p, multiply_split_##STAGES##_##CLUSTER);      \
+    CHECK(cudaDeviceSynchronize());                                                                   \
+    expect("split " #STAGES " " #CLUSTER, q, a.p, b.p, c.p, 0, 0x1p-21);                              \
+  }
+      SPLITS(DO)
+#undef DO
+    }
+    if (kind != 2) {
+      check_tensor<Half>("half", q, a, b, c, pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 1, KERNELS(half));
+    }
+    check_tensor<Bfloat16>("bfloat16", q, a, b, c, pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, KERNELS(bfloat16));
+    check_tensor<Tf32>("tf32", q, a, b, c, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, KERNELS(tf32));
+  }
+  Device<double> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.m * q.lead_c);
+  random(a, seed, kind), random(b, seed + 1000, kind);
+  Doubles way(q);
+  for (const DoubleKernel& kernel : DOUBLES) {
+    CHECK(cudaMemset(c.p, 0xff, c.count * 8));
+    way.run(q, a.p, b.p, c.p, kernel, 3);
+    CHECK(cudaDeviceSynchronize());
+    expect(kernel.name, q, a.p, b.p, c.p, 0, 2 * 0x1p-53 * std::sqrt((double)q.k));
+  }
+}
+
+static void check() {
+  const u64 shapes[][3] = {{128, 32, 128},   {128, 64, 128},  {256, 256, 256}, {1, 1, 1},       {7, 5, 3},
+                           {129, 33, 127},   {128, 512, 256}, {300, 1000, 200}, {511, 77, 513}, {1, 1000, 1},
+                           {1000, 3, 1000},  {257, 4096, 65}, {640, 640, 640},  {2049, 100, 31}, {33, 100, 3001},
+                           {1536, 1024, 2304}};
+  for (const auto& s : shapes) {
+    for (int t = 0; t < 4; t++) {
+      for (u64 extra : {0, 1, 4}) {
+        check_one(problem(s[0], s[1], s[2], t & 2, t & 1, extra), (t + extra) % 3);
+      }
+    }
+    printf("checked %llu x %llu x %llu, %d failures so far\n", s[0], s[1], s[2], failures);
+    fflush(stdout);
+    if (failures > 60) break;
+  }
+}
+
+// ---- timing
+struct Way {
+  std::string name;
+  std::function<void()> run;
+  std::vector<float> millis;
+  double error = -1;
+};
+static int runs = 7;
+
+static void race(const char* title, const Problem& q, double operations, std::vector<Way>& ways) {
+  cudaEvent_t before, after;
+  CHECK(cudaEventCreate(&before));
+  CHECK(cudaEventCreate(&after));
+  for (Way& way : ways) {
+    way.run();
+    CHECK(cudaDeviceSynchronize());
+  }
+  for (int r = 0; r < runs; r++) {
+    for (Way& way : ways) {
+      const int repeats = (int)std::max(1.0, std::min(50.0, 2e11 / operations));
+      CHECK(cudaEventRecord(before));
+      for (int i = 0; i < repeats; i++) way.run();
+      CHECK(cudaEventRecord(after));
+      CHECK(cudaEventSynchronize(after));
+      float millis;
+      CHECK(cudaEventElapsedTime(&millis, before, after));
+      way.millis.push_back(millis / repeats);
+    }
+  }
+  double base = 0;
+  for (Way& way : ways) {
+    std::sort(way.millis.begin(), way.millis.end());
+    const double median = way.millis[way.millis.size() / 2];
+    if (base == 0) base = median;
+    printf("%-34s %-26s %9.4f ms %8.1f TFLOP/s  %5.2f of cuBLAS  spread %.2f", title, way.name.c_str(), median,
+           operations / median / 1e9, base / median, way.millis.back() / way.millis[0]);
+    if (way.error >= 0) printf("  error %.3g", way.error);
+    printf("\n");
+  }
+  fflush(stdout);
+  (void)q;
+}
+
+static std::string title_of(const char* type, const Problem& q) {
+  char text[100];
+  snprintf(text, sizeof text, "%s %llux%llux%llu %s%s", type, q.m, q.k, q.n, q.ta ? "T" : "N", q.tb ? "T" : "N");
+  return text;
+}
+
+static void time_float(const Problem& q) {
+  const u64 rows_a = q.ta ? q.k : q.m, rows_b = q.tb ? q.n : q.k;
+  Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.m * q.lead_c);
+  random(a, 5, 0), random(b, 6, 0);
+  Split split(q);
+  std::vector<Way> ways;
+  if (handle) {
+    ways.push_back({"cuBLAS", [&] { cublas(q.m, q.k, q.n, q.ta, q.tb, a.p, q.lead_a, b.p, q.lead_b, c.p, q.lead_c, R32F, R32F, C32F); }, {}, -1});
+  }
+#define DO(STAGES, CLUSTER) \
+  ways.push_back({"split " #STAGES " " #CLUSTER, [&] { split.run<SplitShape<STAGES, CLUSTER>>(q, a.p, b.p, c.p, multiply_split_##STAGES##_##CLUSTER); }, {}, -1});
+  SPLITS(DO)
+#undef DO
+  ways.push_back({"(pack B alone)", [&] { pack_with(pack_split, b.p, split.b.p, split.flags.p, q.n, q.k, q.lead_b, !q.tb, split.lower, split.padded_k); }, {}, -1});
+  for (Way& way : ways) {
+    way.run();
+    way.error = error_of(q, a.p, b.p, c.p, 0);
+  }
+  race(title_of("float", q).c_str(), q, 2.0 * q.m * q.k * q.n, ways);
+}
+
+template <typename Kind>
+static void time_tensor(const char* name, const Problem& q, void (*packer)(PackArguments), CUtensorMapDataType type, int in,
+                        int compute, std::vector<void (*)(TensorArguments)> kernels) {
+  const u64 rows_a = q.ta ? q.k : q.m, rows_b = q.tb ? q.n : q.k;
+  Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.m * q.lead_c);
+  random(a, 5, 0), random(b, 6, 0);
+  Tensor<Kind> way(q);
+  way.pack_both(q, a.p, b.p, packer);
+  // What cuBLAS is given: the same values as stored, in its type.
+  Device<typename Kind::Type> ca(rows_a * q.lead_a), cb(rows_b * q.lead_b);
+  std::vector<Way> ways;
+  if (handle) {
+    if (sizeof(typename Kind::Type) == 2) {
+      // Any bits do for the time; these are of the right distribution.
+      CHECK(cudaMemcpy(ca.p, way.a.p, std::min(ca.count, way.a.count) * 2, cudaMemcpyDeviceToDevice));
+      CHECK(cudaMemcpy(cb.p, way.b.p, std::min(cb.count, way.b.count) * 2, cudaMemcpyDeviceToDevice));
+      ways.push_back({"cuBLAS", [&, in, compute] { cublas(q.m, q.k, q.n, q.ta, q.tb, ca.p, q.lead_a, cb.p, q.lead_b, c.p, q.lead_c, in, R32F, compute); }, {}, -1});
+    } else {
+      ways.push_back({"cuBLAS", [&, in, compute] { cublas(q.m, q.k, q.n, q.ta, q.tb, a.p, q.lead_a, b.p, q.lead_b, c.p, q.lead_c, in, R32F, compute); }, {}, -1});
+    }
+  }
+  int i = 0;
+#define DO(COLS, STAGES, CLUSTER)                                                                            \
+  {                                                                                                          \
+    auto kernel = kernels[i++];                                                                              \
+    ways.push_back({"packed " #COLS " " #CLUSTER, [&, kernel, type] {                                        \
+      way.template run<TensorShape<Kind, COLS, STAGES, CLUSTER>>(q, c.p, kernel, type); }, {}, -1});         \
+  }
+  TENSORS(DO)
+#undef DO
+  ways.push_back({"(pack both alone)", [&] { way.pack_both(q, a.p, b.p, packer); }, {}, -1});
+  race(title_of(name, q).c_str(), q, 2.0 * q.m * q.k * q.n, ways);
+}
+
+static void time_double(const Problem& q) {
+  const u64 rows_a = q.ta ? q.k : q.m, rows_b = q.tb ? q.n : q.k;
+  Device<double> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.m * q.lead_c);
+  random(a, 5, 0), random(b, 6, 0);
+  Doubles doubles(q);
+  std::vector<Way> ways;
+  if (handle) {
+    ways.push_back({"cuBLAS", [&] { cublas(q.m, q.k, q.n, q.ta, q.tb, a.p, q.lead_a, b.p, q.lead_b, c.p, q.lead_c, R64F, R64F, C64F); }, {}, -1});
+  }
+  const u64 chunk = std::max<u64>(1, (u64)std::ceil(2 * std::sqrt((double)q.k) / 16));
+  for (const DoubleKernel& kernel : DOUBLES) {
+    ways.push_back({kernel.name, [&, chunk] { doubles.run(q, a.p, b.p, c.p, kernel, chunk); }, {}, -1});
+  }
+  for (Way& way : ways) {
+    way.run();
+    way.error = error_of(q, a.p, b.p, c.p, 0);
+  }
+  race(title_of("double", q).c_str(), q, 2.0 * q.m * q.k * q.n, ways);
+}
+
+int main(int count, char** words) {
+  const std::string verb = count > 1 ? words[1] : "check";
+  if (count > 2) runs = atoi(words[2]);
+  cudaDeviceProp properties;
+  CHECK(cudaGetDeviceProperties(&properties, 0));
+  processors = properties.multiProcessorCount;
+  cudaDriverEntryPointQueryResult found;
+  CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void**)&encode, 12000, cudaEnableDefault, &found));
+  load_cublas();
+  Device<u64> place(2);
+  verdict = &place;
+  printf("%s, %d multiprocessors\n", properties.name, processors);
+  if (verb == "check") {
+    check();
+    printf(failures ? "%d FAILED\n" : "all right\n", failures);
+    return failures ? 1 : 0;
+  }
+  const u64 cubes[] = {1024, 4096, 8192};
+  for (u64 x : cubes) {
+    for (int t = 0; t < 4; t++) {
+      if (t != 0 && x == 1024) continue;
+      time_float(problem(x, x, x, t & 2, t & 1));
+      time_double(problem(x, x, x, t & 2, t & 1));
+    }
+    time_tensor<Half>("half", problem(x, x, x, false, true), pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, R16F, C32F, KERNELS(half));
+    time_tensor<Bfloat16>("bfloat16", problem(x, x, x, false, true), pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, R16BF, C32F, KERNELS(bfloat16));
+    time_tensor<Tf32>("tf32", problem(x, x, x, false, true), pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, R32F, C32F_TF32, KERNELS(tf32));
+  }
+  time_float(problem(4095, 4099, 4097, false, false));
+  time_double(problem(4095, 4099, 4097, false, false));
+  time_tensor<Half>("half", problem(4095, 4099, 4097, false, false), pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, R16F, C32F, KERNELS(half));
+  time_tensor<Tf32>("tf32", problem(4095, 4099, 4097, false, false), pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, R32F, C32F_TF32, KERNELS(tf32));
+  time_float(problem(16384, 16384, 128, false, false));
+  return 0;
+}
