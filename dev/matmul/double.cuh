@@ -34,6 +34,10 @@ struct DoubleArguments {
   u64 row_tiles;
   u64 col_tiles;
   u64 accumulate;
+  u64 batches;
+  u64 a_step;  // rows of a as stored from one product to the next; K a multiple of 16 where across
+  u64 b_step;
+  u64 c_step;  // elements
 };
 
 template <bool ACROSS_A_, bool ACROSS_B_, u32 ROWS_, u32 COLS_, u32 WARP_ROWS_, u32 WARP_COLS_, u32 STAGES_,
@@ -58,15 +62,17 @@ struct DoubleShape {
       STAGES * STAGE_BYTES + 1024 + (TOTALS ? ROWS * COLS * 8 : 0);
 };
 
-// Copies one operand's panel: EXTENT of x from `first` on, 16 steps of K from `p` on.
+// Copies one operand's panel: EXTENT of x from `first` on, 16 steps of K from `p` on, of the matrix that
+// begins at the row `rows_before`.
 template <bool ACROSS, u32 EXTENT>
-__device__ __forceinline__ void copy_panel(char* to, const CUtensorMap* map, int first, int p, u64* barrier) {
+__device__ __forceinline__ void copy_panel(char* to, const CUtensorMap* map, int first, int p, int rows_before,
+                                           u64* barrier) {
   if (ACROSS) {
     for (u32 i = 0; i < EXTENT / 16; i++) {
-      copy_box(to + i * 2048, map, first + static_cast<int>(i) * 16, p, barrier);
+      copy_box(to + i * 2048, map, first + static_cast<int>(i) * 16, rows_before + p, barrier);
     }
   } else {
-    copy_box(to, map, p, first, barrier);
+    copy_box(to, map, p, rows_before + first, barrier);
   }
 }
 
@@ -125,7 +131,7 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
   }
   __syncthreads();
 
-  const u64 tiles = arguments.row_tiles * arguments.col_tiles;
+  const u64 tiles = arguments.batches * arguments.row_tiles * arguments.col_tiles;
   const u32 warp = threadIdx.x / 32;
   const u32 lane = threadIdx.x % 32;
   Ring<STAGES> ring;
@@ -137,6 +143,8 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
       prefetch_map(&arguments.b);
       for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
         const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
+        const int rows_a = static_cast<int>(place.batch * arguments.a_step);
+        const int rows_b = static_cast<int>(place.batch * arguments.b_step);
         const int row = static_cast<int>(place.row * Shape::ROWS);
         const int col = static_cast<int>(place.col * Shape::COLS);
         for (u64 panel = 0; panel < arguments.panels; panel++) {
@@ -144,8 +152,8 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
           const int p = static_cast<int>(panel * Shape::PANEL);
           barrier_wait(&empty[ring.stage], ring.parity ^ 1);
           barrier_expect(&full[ring.stage], Shape::STAGE_BYTES);
-          copy_panel<Shape::ACROSS_A, Shape::ROWS>(a, &arguments.a, row, p, &full[ring.stage]);
-          copy_panel<Shape::ACROSS_B, Shape::COLS>(a + Shape::ROWS * 128, &arguments.b, col, p,
+          copy_panel<Shape::ACROSS_A, Shape::ROWS>(a, &arguments.a, row, p, rows_a, &full[ring.stage]);
+          copy_panel<Shape::ACROSS_B, Shape::COLS>(a + Shape::ROWS * 128, &arguments.b, col, p, rows_b,
                                                    &full[ring.stage]);
           ring.next();
         }
@@ -225,7 +233,7 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
         if (row >= arguments.m) {
           continue;
         }
-        double* const line = arguments.c + row * arguments.lead_c;
+        double* const line = arguments.c + place.batch * arguments.c_step + row * arguments.lead_c;
 #pragma unroll
         for (u32 c = 0; c < WIDE; c++) {
 #pragma unroll

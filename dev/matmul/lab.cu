@@ -36,6 +36,9 @@ static int processors;
 // ---- cuBLAS
 typedef void* Handle;
 static Handle handle;
+static int (*gemm_batched)(Handle, int, int, int, int, int, const void*, const void*, int, int, long long,
+                           const void*, int, int, long long, const void*, void*, int, int, long long, int, int,
+                           int);
 static int (*gemm_ex)(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int,
                       int, const void*, void*, int, int, int, int);
 enum { R32F = 0, R64F = 1, R16F = 2, R16BF = 14 };
@@ -53,6 +56,7 @@ static void load_cublas() {
   }
   auto create = (int (*)(Handle*))dlsym(library, "cublasCreate_v2");
   gemm_ex = (decltype(gemm_ex))dlsym(library, "cublasGemmEx");
+  gemm_batched = (decltype(gemm_batched))dlsym(library, "cublasGemmStridedBatchedEx");
   if (create(&handle) != 0) {
     printf("cublasCreate failed\n");
     handle = nullptr;
@@ -60,11 +64,22 @@ static void load_cublas() {
 }
 
 // Row-major C = op(A) op(B) is column-major C^T = op(B)^T op(A)^T.
+static u64 cublas_batches = 1;
+
 static void cublas(long m, long k, long n, bool ta, bool tb, const void* a, int lead_a, const void* b, int lead_b,
                    void* c, int lead_c, int in, int out, int compute) {
   const float one = 1, zero = 0;
   const double one_d = 1, zero_d = 0;
   const bool dbl = compute == C64F;
+  const void* first = dbl ? (const void*)&one_d : &one;
+  const void* last = dbl ? (const void*)&zero_d : &zero;
+  if (cublas_batches > 1) {
+    int said = gemm_batched(handle, tb, ta, n, m, k, first, b, in, lead_b, (long long)(tb ? n : k) * lead_b, a, in, lead_a,
+                            (long long)(ta ? k : m) * lead_a, last, c, out, lead_c, (long long)m * lead_c, cublas_batches,
+                            compute, -1);
+    if (said != 0) printf("cublasGemmStridedBatchedEx says %d\n", said);
+    return;
+  }
   int status = gemm_ex(handle, tb, ta, n, m, k, dbl ? (const void*)&one_d : &one, b, in, lead_b, a, in, lead_a,
                        dbl ? (const void*)&zero_d : &zero, c, out, lead_c, compute, -1);
   if (status != 0) printf("cublasGemmEx says %d\n", status);
@@ -172,6 +187,9 @@ struct Problem {
   bool ta, tb;
   u64 lead_a, lead_b, lead_c;
   bool add;
+  u64 batches = 1;  // one behind the other
+  u64 rows_a() const { return ta ? k : m; }
+  u64 rows_b() const { return tb ? n : k; }
 };
 
 static u32 grid_of(u64 groups, u32 cluster, u32 per = 1) {
@@ -179,8 +197,9 @@ static u32 grid_of(u64 groups, u32 cluster, u32 per = 1) {
   return (u32)(std::min<u64>(groups, most) * cluster);
 }
 static void pack_with(void (*kernel)(PackArguments), const float* from, void* to, u32* bad, u64 extent, u64 k, u64 lead,
-                      bool across, u64 padded_extent, u64 padded_k) {
-  PackArguments arguments{from, to, bad, extent, k, lead, across, padded_extent, padded_k};
+                      bool across, u64 padded_extent, u64 padded_k, u64 batches) {
+  PackArguments arguments{from, to, bad, extent, k, lead, across, padded_extent, padded_k, batches,
+                          (across ? k : extent) * lead};
   kernel<<<processors * 8, PACK_THREADS>>>(arguments);
 }
 
@@ -192,36 +211,38 @@ struct Split {
   u64 padded_m;
   bool raw_a;
   explicit Split(const Problem& q)
-      : a(up(q.m, 64) * up(q.k, 32)),
-        b(2 * up(q.n, 128) * up(q.k, 32)),
-        flags(tiles(q.n, 128) + tiles(q.m, 128) * tiles(q.n, 128)),
-        lower(up(q.n, 128)),
+      : a(q.batches * up(q.m, 64) * up(q.k, 32)),
+        b(q.batches * 2 * up(q.n, 128) * up(q.k, 32)),
+        flags(q.batches * (tiles(q.n, 128) + tiles(q.m, 128) * tiles(q.n, 128))),
+        lower(q.batches * up(q.n, 128)),
         padded_k(up(q.k, 32)),
         padded_m(up(q.m, 64)) {}
   template <typename Shape>
   void run(const Problem& q, const float* pa, const float* pb, float* pc, void (*kernel)(SplitArguments)) {
     const u64 col_tiles = tiles(q.n, 128), row_tiles = tiles(q.m, 128);
     CHECK(cudaMemsetAsync(flags.p, 0, flags.count * 4));
-    pack_with(pack_split, pb, b.p, flags.p, q.n, q.k, q.lead_b, !q.tb, lower, padded_k);
+    pack_with(pack_split, pb, b.p, flags.p, q.n, q.k, q.lead_b, !q.tb, lower / q.batches, padded_k, q.batches);
     const float* from = pa;
     u64 lead = q.lead_a;
     if (q.ta || !even16(pa, q.lead_a, 4)) {
-      pack_with(pack_raw, pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, padded_m, padded_k);
+      pack_with(pack_raw, pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, padded_m, padded_k, q.batches);
       from = a.p;
       lead = padded_k;
     }
     SplitArguments s;
-    s.a = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, from, from == pa ? q.k : padded_k, q.m, lead, 32, 128);
+    s.a_step = from == pa ? q.m : padded_m, s.b_step = lower / q.batches, s.c_step = q.m * q.lead_c, s.batches = q.batches;
+    s.a = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, from, from == pa ? q.k : padded_k,
+                 q.batches * s.a_step, lead, 32, 128);
     s.b = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, b.p, padded_k, 2 * lower, padded_k, 32, 128 / Shape::CLUSTER);
     s.c = pc;
     s.bad_cols = flags.p;
-    s.bad_tiles = flags.p + col_tiles;
+    s.bad_tiles = flags.p + q.batches * col_tiles;
     s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
     s.panels = padded_k / 32;
     s.row_tiles = row_tiles, s.col_tiles = col_tiles, s.lower_row = lower, s.accumulate = q.add;
     static bool allowed = false;
     if (!allowed) allow(kernel, Shape::SHARED_BYTES), allowed = true;
-    kernel<<<grid_of(tiles(row_tiles, Shape::CLUSTER) * col_tiles, Shape::CLUSTER), 384, Shape::SHARED_BYTES>>>(s);
+    kernel<<<grid_of(q.batches * tiles(row_tiles, Shape::CLUSTER) * col_tiles, Shape::CLUSTER), 384, Shape::SHARED_BYTES>>>(s);
     CHECK(cudaGetLastError());
   }
 };
@@ -234,22 +255,23 @@ struct Tensor {
   u64 padded_k;
   Device<Type> a, b;
   explicit Tensor(const Problem& q)
-      : padded_k(up(q.k, STEP)), a(up(q.m, 64) * padded_k), b(up(q.n, 64) * padded_k) {}
+      : padded_k(up(q.k, STEP)), a(q.batches * up(q.m, 64) * padded_k), b(q.batches * up(q.n, 64) * padded_k) {}
   void pack_both(const Problem& q, const float* pa, const float* pb, void (*packer)(PackArguments)) {
-    pack_with(packer, pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, up(q.m, 64), padded_k);
-    pack_with(packer, pb, b.p, nullptr, q.n, q.k, q.lead_b, !q.tb, up(q.n, 64), padded_k);
+    pack_with(packer, pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, up(q.m, 64), padded_k, q.batches);
+    pack_with(packer, pb, b.p, nullptr, q.n, q.k, q.lead_b, !q.tb, up(q.n, 64), padded_k, q.batches);
   }
   template <typename Shape>
   void run(const Problem& q, float* pc, void (*kernel)(TensorArguments), CUtensorMapDataType type) {
     TensorArguments s;
-    s.a = map_of(type, sizeof(Type), a.p, padded_k, q.m, padded_k, STEP, 128);
-    s.b = map_of(type, sizeof(Type), b.p, padded_k, q.n, padded_k, STEP, Shape::COLS / Shape::CLUSTER);
+    s.a_step = up(q.m, 64), s.b_step = up(q.n, 64), s.c_step = q.m * q.lead_c, s.batches = q.batches;
+    s.a = map_of(type, sizeof(Type), a.p, padded_k, q.batches * s.a_step, padded_k, STEP, 128);
+    s.b = map_of(type, sizeof(Type), b.p, padded_k, q.batches * s.b_step, padded_k, STEP, Shape::COLS / Shape::CLUSTER);
     s.c = pc;
     s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
     s.panels = padded_k / STEP;
     s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, Shape::COLS), s.accumulate = q.add;
     allow(kernel, Shape::SHARED_BYTES);
-    kernel<<<grid_of(tiles(s.row_tiles, Shape::CLUSTER) * s.col_tiles, Shape::CLUSTER), 384, Shape::SHARED_BYTES>>>(s);
+    kernel<<<grid_of(q.batches * tiles(s.row_tiles, Shape::CLUSTER) * s.col_tiles, Shape::CLUSTER), 384, Shape::SHARED_BYTES>>>(s);
     CHECK(cudaGetLastError());
   }
 };
@@ -283,10 +305,15 @@ __global__ void pack_double(const double* from, double* to, u64 rows, u64 cols, 
 struct Doubles {
   Device<double> a, b;
   explicit Doubles(const Problem& q)
-      : a((q.ta ? q.k : q.m) * up(q.ta ? q.m : q.k, 2)), b((q.tb ? q.n : q.k) * up(q.tb ? q.k : q.n, 2)) {}
+      : a(q.batches * q.rows_a() * up(q.ta ? q.m : q.k, 2)), b(q.batches * q.rows_b() * up(q.tb ? q.k : q.n, 2)) {}
   void run(const Problem& q, const double* pa, const double* pb, double* pc, const DoubleKernel& kernel, u64 chunk) {
     u64 lead_a = q.lead_a, lead_b = q.lead_b;
-    const u64 rows_a = q.ta ? q.k : q.m, cols_a = q.ta ? q.m : q.k, rows_b = q.tb ? q.n : q.k, cols_b = q.tb ? q.k : q.n;
+    const u64 rows_a = q.batches * q.rows_a(), cols_a = q.ta ? q.m : q.k;
+    const u64 rows_b = q.batches * q.rows_b(), cols_b = q.tb ? q.k : q.n;
+    if (q.batches > 1 && q.k % 16 != 0 && (q.ta || !q.tb)) {
+      printf("K of a batch stored across must be a multiple of 16\n");
+      exit(2);
+    }
     if (!even16(pa, lead_a, 8)) {
       pack_double<<<dim3(8, 4096), 256>>>(pa, a.p, rows_a, cols_a, lead_a, up(cols_a, 2));
       pa = a.p, lead_a = up(cols_a, 2);
@@ -301,9 +328,10 @@ struct Doubles {
     s.c = pc;
     s.m = q.m, s.n = q.n, s.lead_c = q.lead_c, s.panels = tiles(q.k, 16), s.chunk = chunk;
     s.row_tiles = tiles(q.m, kernel.rows), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
+    s.a_step = q.rows_a(), s.b_step = q.rows_b(), s.c_step = q.m * q.lead_c, s.batches = q.batches;
     auto function = kernel.kernel[(q.ta ? 2 : 0) + (q.tb ? 1 : 0)];
     allow(function, kernel.shared);
-    function<<<grid_of(s.row_tiles * s.col_tiles, 1, kernel.per), kernel.threads, kernel.shared>>>(s);
+    function<<<grid_of(q.batches * s.row_tiles * s.col_tiles, 1, kernel.per), kernel.threads, kernel.shared>>>(s);
     CHECK(cudaGetLastError());
   }
 };
@@ -315,8 +343,12 @@ template <typename T>
 static double error_of(const Problem& q, const T* a, const T* b, const T* c, int round, u64* where = nullptr) {
   CHECK(cudaMemset(verdict->p, 0, 16));
   const u64 row_step = std::max<u64>(1, q.m / 512), col_step = std::max<u64>(1, q.n / 512);
-  judge<<<processors * 4, 256>>>(a, b, c, q.m, q.k, q.n, q.lead_a, q.lead_b, q.lead_c, q.ta, q.tb, round,
-                                 row_step | 1, col_step | 1, verdict->p, verdict->p + 1);
+  for (u64 i = 0; i < std::min<u64>(q.batches, 5); i++) {
+    const u64 batch = i * (q.batches - 1) / std::max<u64>(1, std::min<u64>(q.batches, 5) - 1);
+    judge<<<processors * 4, 256>>>(a + batch * q.rows_a() * q.lead_a, b + batch * q.rows_b() * q.lead_b,
+                                   c + batch * q.m * q.lead_c, q.m, q.k, q.n, q.lead_a, q.lead_b, q.lead_c, q.ta, q.tb, round,
+                                   row_step | 1, col_step | 1, verdict->p, verdict->p + 1);
+  }
   u64 back[2];
   CHECK(cudaMemcpy(back, verdict->p, 16, cudaMemcpyDeviceToHost));
   double worst;
@@ -336,8 +368,8 @@ static void expect(const char* way, const Problem& q, const T* a, const T* b, co
            where % q.n);
 }
 
-static Problem problem(u64 m, u64 k, u64 n, bool ta, bool tb, u64 extra = 0) {
-  return {m, k, n, ta, tb, (ta ? m : k) + extra, (tb ? k : n) + extra, n + extra, false};
+static Problem problem(u64 m, u64 k, u64 n, bool ta, bool tb, u64 extra = 0, u64 batches = 1) {
+  return {m, k, n, ta, tb, (ta ? m : k) + extra, (tb ? k : n) + extra, n + extra, false, batches};
 }
 
 #define SPLITS(DO) DO(4, 1) DO(4, 2)
@@ -370,9 +402,9 @@ static void check_tensor(const char* name, const Problem& q, Device<float>& a, D
 static void check_one(const Problem& q, int kind) {
   static u64 seed = 1;
   seed++;
-  const u64 rows_a = q.ta ? q.k : q.m, rows_b = q.tb ? q.n : q.k;
+  const u64 rows_a = q.batches * q.rows_a(), rows_b = q.batches * q.rows_b();
   {
-    Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.m * q.lead_c);
+    Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
     random(a, seed, kind), random(b, seed + 1000, kind);
     {
       Split way(q);
@@ -392,7 +424,7 @@ static void check_one(const Problem& q, int kind) {
     check_tensor<Bfloat16>("bfloat16", q, a, b, c, pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, KERNELS(bfloat16));
     check_tensor<Tf32>("tf32", q, a, b, c, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, KERNELS(tf32));
   }
-  Device<double> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.m * q.lead_c);
+  Device<double> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
   random(a, seed, kind), random(b, seed + 1000, kind);
   Doubles way(q);
   for (const DoubleKernel& kernel : DOUBLES) {
@@ -413,6 +445,9 @@ static void check() {
       for (u64 extra : {0, 1, 4}) {
         check_one(problem(s[0], s[1], s[2], t & 2, t & 1, extra), (t + extra) % 3);
       }
+    }
+    if (s[1] % 16 == 0) {
+      for (int t = 0; t < 4; t++) check_one(problem(s[0], s[1], s[2], t & 2, t & 1, t, 5), t % 2);
     }
     printf("checked %llu x %llu x %llu, %d failures so far\n", s[0], s[1], s[2], failures);
     fflush(stdout);
@@ -470,8 +505,8 @@ static std::string title_of(const char* type, const Problem& q) {
 }
 
 static void time_float(const Problem& q) {
-  const u64 rows_a = q.ta ? q.k : q.m, rows_b = q.tb ? q.n : q.k;
-  Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.m * q.lead_c);
+  const u64 rows_a = q.batches * q.rows_a(), rows_b = q.batches * q.rows_b();
+  Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
   random(a, 5, 0), random(b, 6, 0);
   Split split(q);
   std::vector<Way> ways;
@@ -482,19 +517,19 @@ static void time_float(const Problem& q) {
   ways.push_back({"split " #STAGES " " #CLUSTER, [&] { split.run<SplitShape<STAGES, CLUSTER>>(q, a.p, b.p, c.p, multiply_split_##STAGES##_##CLUSTER); }, {}, -1});
   SPLITS(DO)
 #undef DO
-  ways.push_back({"(pack B alone)", [&] { pack_with(pack_split, b.p, split.b.p, split.flags.p, q.n, q.k, q.lead_b, !q.tb, split.lower, split.padded_k); }, {}, -1});
+  ways.push_back({"(pack B alone)", [&] { pack_with(pack_split, b.p, split.b.p, split.flags.p, q.n, q.k, q.lead_b, !q.tb, split.lower / q.batches, split.padded_k, q.batches); }, {}, -1});
   for (Way& way : ways) {
     way.run();
     way.error = error_of(q, a.p, b.p, c.p, 0);
   }
-  race(title_of("float", q).c_str(), q, 2.0 * q.m * q.k * q.n, ways);
+  race(title_of("float", q).c_str(), q, 2.0 * q.batches * q.m * q.k * q.n, ways);
 }
 
 template <typename Kind>
 static void time_tensor(const char* name, const Problem& q, void (*packer)(PackArguments), CUtensorMapDataType type, int in,
                         int compute, std::vector<void (*)(TensorArguments)> kernels) {
-  const u64 rows_a = q.ta ? q.k : q.m, rows_b = q.tb ? q.n : q.k;
-  Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.m * q.lead_c);
+  const u64 rows_a = q.batches * q.rows_a(), rows_b = q.batches * q.rows_b();
+  Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
   random(a, 5, 0), random(b, 6, 0);
   Tensor<Kind> way(q);
   way.pack_both(q, a.p, b.p, packer);
@@ -521,12 +556,12 @@ static void time_tensor(const char* name, const Problem& q, void (*packer)(PackA
   TENSORS(DO)
 #undef DO
   ways.push_back({"(pack both alone)", [&] { way.pack_both(q, a.p, b.p, packer); }, {}, -1});
-  race(title_of(name, q).c_str(), q, 2.0 * q.m * q.k * q.n, ways);
+  race(title_of(name, q).c_str(), q, 2.0 * q.batches * q.m * q.k * q.n, ways);
 }
 
 static void time_double(const Problem& q) {
-  const u64 rows_a = q.ta ? q.k : q.m, rows_b = q.tb ? q.n : q.k;
-  Device<double> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.m * q.lead_c);
+  const u64 rows_a = q.batches * q.rows_a(), rows_b = q.batches * q.rows_b();
+  Device<double> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
   random(a, 5, 0), random(b, 6, 0);
   Doubles doubles(q);
   std::vector<Way> ways;
@@ -541,7 +576,7 @@ static void time_double(const Problem& q) {
     way.run();
     way.error = error_of(q, a.p, b.p, c.p, 0);
   }
-  race(title_of("double", q).c_str(), q, 2.0 * q.m * q.k * q.n, ways);
+  race(title_of("double", q).c_str(), q, 2.0 * q.batches * q.m * q.k * q.n, ways);
 }
 
 int main(int count, char** words) {
@@ -577,5 +612,9 @@ int main(int count, char** words) {
   time_tensor<Half>("half", problem(4095, 4099, 4097, false, false), pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, R16F, C32F, KERNELS(half));
   time_tensor<Tf32>("tf32", problem(4095, 4099, 4097, false, false), pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, R32F, C32F_TF32, KERNELS(tf32));
   time_float(problem(16384, 16384, 128, false, false));
+  cublas_batches = 1024;
+  time_float(problem(256, 256, 256, false, false, 0, 1024));
+  time_double(problem(256, 256, 256, false, false, 0, 1024));
+  time_tensor<Half>("half", problem(256, 256, 256, false, false, 0, 1024), pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, R16F, C32F, KERNELS(half));
   return 0;
 }

@@ -32,6 +32,8 @@ struct PackArguments {
   u64 across;
   u64 padded_extent;  // multiple of 64
   u64 padded_k;       // multiple of 32
+  u64 batches;        // operands, one below the other in `to`
+  u64 from_step;      // elements between them
 };
 
 constexpr u32 PACK = 64;
@@ -97,12 +99,17 @@ __device__ __forceinline__ void pack(const PackArguments& arguments) {
   using Type = typename Form::Type;
   __shared__ float tile[PACK][PACK + 1];
   const u64 tiles_k = (arguments.padded_k + PACK - 1) / PACK;
-  const u64 tiles = arguments.padded_extent / PACK * tiles_k;
-  const u64 plane = arguments.padded_extent * arguments.padded_k;
+  const u64 tiles_each = arguments.padded_extent / PACK * tiles_k;
+  const u64 tiles = arguments.batches * tiles_each;
+  const u64 plane = arguments.batches * arguments.padded_extent * arguments.padded_k;
   const u32 fast = threadIdx.x % PACK;
   const u32 slow = threadIdx.x / PACK;
   for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
-    const u64 first_x = number / tiles_k * PACK;
+    const u64 batch = number / tiles_each;
+    const float* const from = arguments.from + batch * arguments.from_step;
+    Type* const to =
+        static_cast<Type*>(arguments.to) + batch * arguments.padded_extent * arguments.padded_k;
+    const u64 first_x = number % tiles_each / tiles_k * PACK;
     const u64 first_p = number % tiles_k * PACK;
     bool good = true;
 #pragma unroll
@@ -113,7 +120,7 @@ __device__ __forceinline__ void pack(const PackArguments& arguments) {
       const u64 p = first_p + in_p;
       float value = 0;
       if (x < arguments.extent && p < arguments.k) {
-        value = arguments.from[arguments.across ? p * arguments.lead + x : x * arguments.lead + p];
+        value = from[arguments.across ? p * arguments.lead + x : x * arguments.lead + p];
       }
       if (Form::CHECKED) {
         good = good && has_parts(value);
@@ -122,15 +129,14 @@ __device__ __forceinline__ void pack(const PackArguments& arguments) {
     }
     __syncthreads();
     if (Form::CHECKED && !good && arguments.bad != nullptr) {
-      arguments.bad[first_x / 128] = 1;
+      arguments.bad[batch * ((arguments.padded_extent + 127) / 128) + first_x / 128] = 1;
     }
 #pragma unroll
     for (u32 i = 0; i < PACK; i += PACK_THREADS / PACK) {
       const u64 x = first_x + slow + i;
       const u64 p = first_p + fast;
       if (p < arguments.padded_k) {
-        Form::put(static_cast<Type*>(arguments.to) + x * arguments.padded_k + p, plane,
-                  tile[slow + i][fast]);
+        Form::put(to + x * arguments.padded_k + p, plane, tile[slow + i][fast]);
       }
     }
     __syncthreads();

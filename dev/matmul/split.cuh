@@ -34,8 +34,8 @@ struct SplitArguments {
   CUtensorMap a;  // op(A): (m, k), boxes of 128 x 32
   CUtensorMap b;  // both parts of op(B): (2 lower_row, k padded), boxes of 128 / CLUSTER x 32
   float* c;
-  u32* bad_tiles;       // row_tiles x col_tiles
-  const u32* bad_cols;  // col_tiles
+  u32* bad_tiles;       // batches x row_tiles x col_tiles
+  const u32* bad_cols;  // batches x col_tiles
   u64 m;
   u64 n;
   u64 lead_c;
@@ -44,6 +44,10 @@ struct SplitArguments {
   u64 col_tiles;
   u64 lower_row;  // where the lower parts begin in b
   u64 accumulate;
+  u64 batches;
+  u64 a_step;  // rows of a from one product to the next
+  u64 b_step;
+  u64 c_step;  // elements
 };
 
 // A place in a ring of stages, and the parity of the phase its barriers are in.
@@ -75,15 +79,18 @@ __device__ __forceinline__ void release(u64* empty, u32 lane) {
 
 // Tiles of C in an order in which neighbours share rows of A and columns of B; in units of `high` tiles.
 struct TilePlace {
+  u64 batch;
   u64 row;
   u64 col;
 };
 __device__ __forceinline__ TilePlace tile_place(u64 number, u64 rows, u64 cols) {
   constexpr u64 GROUP = 8;
+  const u64 batch = number / (rows * cols);
+  number %= rows * cols;
   const u64 group = number / (GROUP * cols);
   const u64 in_group = number % (GROUP * cols);
   const u64 high = rows - group * GROUP < GROUP ? rows - group * GROUP : GROUP;
-  return {group * GROUP + in_group % high, in_group / high};
+  return {batch, group * GROUP + in_group % high, in_group / high};
 }
 
 // Waits for all threads of the multiplying warpgroups; true if `mine` was for any.
@@ -182,7 +189,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
   }
 
   const u64 groups = (arguments.row_tiles + CLUSTER - 1) / CLUSTER;
-  const u64 tiles = groups * arguments.col_tiles;
+  const u64 tiles = arguments.batches * groups * arguments.col_tiles;
   const u64 first = blockIdx.x / CLUSTER;
   const u64 step = gridDim.x / CLUSTER;
 
@@ -198,8 +205,8 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
       Ring<STAGES> ring;
       for (u64 number = first; number < tiles; number += step) {
         const TilePlace place = tile_place(number, groups, arguments.col_tiles);
-        const int row = static_cast<int>((place.row * CLUSTER + rank) * TILE);
-        const int col = static_cast<int>(place.col * TILE + rank * SHARE);
+        const int row = static_cast<int>(place.batch * arguments.a_step + (place.row * CLUSTER + rank) * TILE);
+        const int col = static_cast<int>(place.batch * arguments.b_step + place.col * TILE + rank * SHARE);
         for (u64 panel = 0; panel < arguments.panels; panel++) {
           char* const a = shared + ring.stage * Shape::STAGE_BYTES;
           char* const b = a + PANEL_BYTES + rank * SHARE_BYTES;
@@ -287,17 +294,17 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
 
       // store
       const bool mine = most >= MOST_BITS || least < LEAST_BITS - 1;
-      const bool bad = any_of<128 * Shape::WARPGROUPS>(mine) || arguments.bad_cols[place.col] != 0;
+      const bool bad = any_of<128 * Shape::WARPGROUPS>(mine) || arguments.bad_cols[place.batch * arguments.col_tiles + place.col] != 0;
       if (row_tile >= arguments.row_tiles) {
         continue;
       }
       if (threadIdx.x == 128) {
-        arguments.bad_tiles[row_tile * arguments.col_tiles + place.col] = bad;
+        arguments.bad_tiles[(place.batch * arguments.row_tiles + row_tile) * arguments.col_tiles + place.col] = bad;
       }
       if (bad) {
         continue;
       }
-      store_sums<16>(total, arguments.c, row_tile * TILE + in_row, place.col * TILE, arguments.m, arguments.n,
+      store_sums<16>(total, arguments.c + place.batch * arguments.c_step, row_tile * TILE + in_row, place.col * TILE, arguments.m, arguments.n,
                      arguments.lead_c, arguments.accumulate != 0);
     }
   }

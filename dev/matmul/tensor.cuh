@@ -26,6 +26,10 @@ struct TensorArguments {
   u64 row_tiles;
   u64 col_tiles;
   u64 accumulate;
+  u64 batches;
+  u64 a_step;  // rows of a from one product to the next
+  u64 b_step;
+  u64 c_step;  // elements
 };
 
 template <typename Kind_, u32 COLS_, u32 STAGES_, u32 CLUSTER_>
@@ -78,7 +82,7 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
   }
 
   const u64 groups = (arguments.row_tiles + CLUSTER - 1) / CLUSTER;
-  const u64 tiles = groups * arguments.col_tiles;
+  const u64 tiles = arguments.batches * groups * arguments.col_tiles;
   const u64 first = blockIdx.x / CLUSTER;
   const u64 step = gridDim.x / CLUSTER;
 
@@ -94,8 +98,8 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
       Ring<STAGES> ring;
       for (u64 number = first; number < tiles; number += step) {
         const TilePlace place = tile_place(number, groups, arguments.col_tiles);
-        const int row = static_cast<int>((place.row * CLUSTER + rank) * Shape::ROWS);
-        const int col = static_cast<int>(place.col * Shape::COLS + rank * SHARE);
+        const int row = static_cast<int>(place.batch * arguments.a_step + (place.row * CLUSTER + rank) * Shape::ROWS);
+        const int col = static_cast<int>(place.batch * arguments.b_step + place.col * Shape::COLS + rank * SHARE);
         for (u64 panel = 0; panel < arguments.panels; panel++) {
           char* const a = shared + ring.stage * Shape::STAGE_BYTES;
           char* const b = a + Shape::A_BYTES + rank * SHARE_BYTES;
@@ -146,7 +150,7 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
       products_wait<0>();
       release<CLUSTER>(&empty[before], lane);
       if (row_tile < arguments.row_tiles) {
-        store_sums<Shape::COLS / 8>(sums, arguments.c, row_tile * Shape::ROWS + in_row,
+        store_sums<Shape::COLS / 8>(sums, arguments.c + place.batch * arguments.c_step, row_tile * Shape::ROWS + in_row,
                                     place.col * Shape::COLS, arguments.m, arguments.n, arguments.lead_c,
                                     arguments.accumulate != 0);
       }
