@@ -159,6 +159,11 @@ final class Executors extends SparkListener {
                         && saysWhy(end, words)));
   }
 
+  /** Waits until more attempts than {@code before} have ended so; Spark's events come late. */
+  void awaitMoreFailures(String words, long before) throws InterruptedException {
+    await("1 if further attempts ended with " + words, 1, () -> failures(words) > before ? 1 : 0);
+  }
+
   private long count(Predicate<SparkListenerTaskEnd> wanted) {
     synchronized (ends) {
       return ends.stream().filter(wanted).count();
