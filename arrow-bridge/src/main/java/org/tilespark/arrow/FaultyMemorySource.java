@@ -26,8 +26,7 @@ public final class FaultyMemorySource implements HostMemorySource {
               + bytes
               + " bytes of "
               + (isPinned() ? "pinned" : "plain")
-              + " host memory was refused on purpose, as the configuration says",
-          null);
+              + " host memory was refused on purpose, as the configuration says");
     }
     return source.allocate(bytes);
   }

@@ -81,13 +81,15 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
     try {
       return UNSAFE.allocateMemory(bytes + ALIGNMENT_BYTES);
     } catch (OutOfMemoryError e) {
+      // It is not the cause: Spark ends an executor, or in local mode the application, that meets
+      // an
+      // OutOfMemoryError anywhere among the causes.
       throw new OutOfHostMemoryException(
           "The operating system refused "
               + bytes
               + " bytes of memory outside the Java heap, also after what was kept for reuse had been"
               + " freed; lower the batch size or the number of tasks per executor, or give the"
-              + " executor more spark.executor.memoryOverhead",
-          e);
+              + " executor more spark.executor.memoryOverhead");
     }
   }
 

@@ -6,7 +6,7 @@ import org.tilespark.kernels.ResourceException;
 public final class OutOfHostMemoryException extends ResourceException {
   private static final long serialVersionUID = 1;
 
-  OutOfHostMemoryException(String message, Throwable cause) {
-    super(message, cause);
+  OutOfHostMemoryException(String message) {
+    super(message);
   }
 }

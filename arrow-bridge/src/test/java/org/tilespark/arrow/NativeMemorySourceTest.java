@@ -1,6 +1,7 @@
 package org.tilespark.arrow;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -47,9 +48,10 @@ class NativeMemorySourceTest {
   @Test
   void absurdRequestsSayWhatHelps() {
     try (NativeMemorySource source = new NativeMemorySource(0)) {
-      String message =
-          assertThrows(OutOfHostMemoryException.class, () -> source.allocate(1L << 60))
-              .getMessage();
+      OutOfHostMemoryException refused =
+          assertThrows(OutOfHostMemoryException.class, () -> source.allocate(1L << 60));
+      String message = refused.getMessage();
+      assertNull(refused.getCause(), "Spark ends an executor that meets an OutOfMemoryError");
       assertTrue(message.contains(Long.toString(1L << 60)), message);
       assertTrue(message.contains("spark.executor.memoryOverhead"), message);
     }

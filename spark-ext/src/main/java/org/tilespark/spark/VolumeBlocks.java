@@ -312,7 +312,8 @@ public final class VolumeBlocks {
 
   /**
    * The mean power of a spectrum at each absolute value of the frequency: one aggregate over the
-   * blocks. What half a spectrum leaves out is counted too.
+   * blocks, each element of the spectrum in one of them. What half a spectrum leaves out is counted
+   * too.
    *
    * @param df what {@link #fft} or {@link #powerSpectrum} gave
    * @param width of a ring; ring i takes what is nearest to i times the width

@@ -3,17 +3,25 @@ package org.tilespark.spark;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.fourier.Spectrum;
+import org.tilespark.spark.fourier.Spectrum.Norm;
+import org.tilespark.spark.fourier.Spectrum.Shift;
 
 /**
  * Blocks of an array of 12 elements along each axis, of which one (the victim) or two are broken in
@@ -22,9 +30,20 @@ import org.tilespark.layout.ElementType;
  * @param victim the block that a message must name: its place as the broken frame has it, or null
  *     where none has it, as where blocks are missing
  */
-record BrokenBlocks(
-    BlockKind kind, Defect defect, ElementType type, List<Row> blocks, String victim) {
+record BrokenBlocks(Content content, Defect defect, List<Row> blocks, String victim) {
   static final int EXTENT = 12;
+
+  /**
+   * What blocks hold.
+   *
+   * @param isSpectrum true for complex blocks whose column metadata says what transform made them
+   */
+  record Content(BlockKind kind, ElementType type, boolean isSpectrum) {
+    @Override
+    public String toString() {
+      return kind.label() + " " + type + (isSpectrum ? " spectrum" : "");
+    }
+  }
 
   /** Cells of a block's row: places, sizes, values. */
   private interface Breaker {
@@ -204,15 +223,25 @@ record BrokenBlocks(
     }
   }
 
+  /** Those that lie in the values alone: of a complex block they may be in either part. */
+  private static final Set<Defect> IN_ONE_PART =
+      EnumSet.of(
+          Defect.VALUES_TOO_SHORT,
+          Defect.VALUES_TOO_LONG,
+          Defect.VALUES_EMPTY,
+          Defect.VALUES_NULL,
+          Defect.ELEMENT_NULL);
+
   /** The blocks without a defect. */
-  static List<Row> good(BlockKind kind, ElementType type, Random random) {
-    return goodCells(kind, type, random).stream().map(RowFactory::create).toList();
+  static List<Row> good(Content content, Random random) {
+    return rows(content, goodCells(content, random), null, random);
   }
 
   /** Breaks one block in the way of {@code defect}. */
-  static BrokenBlocks of(BlockKind kind, ElementType type, Defect defect, Random random) {
+  static BrokenBlocks of(Content content, Defect defect, Random random) {
+    BlockKind kind = content.kind();
     int rank = kind.rank();
-    List<Object[]> blocks = goodCells(kind, type, random);
+    List<Object[]> blocks = goodCells(content, random);
     Object[] victim = defect.breaker.apply(blocks, random.nextInt(blocks.size()), rank, random);
     String name = null;
     if (victim != null) {
@@ -224,8 +253,35 @@ record BrokenBlocks(
               : "null " + nullPlace(kind, victim);
     }
     Collections.shuffle(blocks, random);
-    return new BrokenBlocks(
-        kind, defect, type, blocks.stream().map(RowFactory::create).toList(), name);
+    Object[] inOnePart = IN_ONE_PART.contains(defect) ? victim : null;
+    return new BrokenBlocks(content, defect, rows(content, blocks, inOnePart, random), name);
+  }
+
+  /**
+   * Rows of blocks; the imaginary part of a spectrum's block is as good or bad as its real part.
+   *
+   * @param inOnePart the block of which one of the two is good; null if there is none
+   */
+  private static List<Row> rows(
+      Content content, List<Object[]> blocks, Object[] inOnePart, Random random) {
+    int rank = content.kind().rank();
+    List<Row> rows = new ArrayList<>();
+    for (Object[] block : blocks) {
+      Object[] cells = Arrays.copyOf(block, content.isSpectrum() ? block.length + 1 : block.length);
+      if (content.isSpectrum()) {
+        cells[2 * rank + 1] = cells[2 * rank];
+        if (block == inOnePart) {
+          int length =
+              IntStream.range(rank, 2 * rank)
+                  .map(size -> (int) block[size])
+                  .reduce(1, Math::multiplyExact);
+          cells[2 * rank + random.nextInt(2)] =
+              Collections.nCopies(length, number(content.type(), 0));
+        }
+      }
+      rows.add(RowFactory.create(cells));
+    }
+    return rows;
   }
 
   private static String nullPlace(BlockKind kind, Object[] victim) {
@@ -237,8 +293,8 @@ record BrokenBlocks(
   }
 
   /** Blocks cut at 5 along the first axis and at 6 along the others. */
-  private static List<Object[]> goodCells(BlockKind kind, ElementType type, Random random) {
-    int rank = kind.rank();
+  private static List<Object[]> goodCells(Content content, Random random) {
+    int rank = content.kind().rank();
     List<Object[]> blocks = new ArrayList<>();
     for (int index = 0; index < 1 << rank; index++) {
       Object[] cells = new Object[2 * rank + 1];
@@ -253,16 +309,7 @@ record BrokenBlocks(
       }
       List<Object> values = new ArrayList<>(length);
       for (int i = 0; i < length; i++) {
-        int value = random.nextInt(19) - 9;
-        values.add(
-            switch (type) {
-              case FLOAT32 -> (Object) (float) value;
-              case FLOAT64 -> (Object) (double) value;
-              case INT8 -> (Object) (byte) value;
-              case INT16 -> (Object) (short) value;
-              case INT32 -> (Object) value;
-              case INT64 -> (Object) (long) value;
-            });
+        values.add(number(content.type(), random.nextInt(19) - 9));
       }
       cells[2 * rank] = values;
       blocks.add(cells);
@@ -270,36 +317,53 @@ record BrokenBlocks(
     return blocks;
   }
 
-  static StructType schema(BlockKind kind, ElementType type) {
-    StructType schema = new StructType();
-    for (String name : kind.offsetColumns()) {
-      schema = schema.add(name, DataTypes.LongType);
-    }
-    for (String name : kind.sizeColumns()) {
-      schema = schema.add(name, DataTypes.IntegerType);
-    }
-    return schema.add(
-        BlockKind.VALUES, DataTypes.createArrayType(BlockSchema.sparkType(type), true));
+  private static Object number(ElementType type, int value) {
+    return switch (type) {
+      case FLOAT32 -> (Object) (float) value;
+      case FLOAT64 -> (Object) (double) value;
+      case INT8 -> (Object) (byte) value;
+      case INT16 -> (Object) (short) value;
+      case INT32 -> (Object) value;
+      case INT64 -> (Object) (long) value;
+    };
   }
 
-  static Dataset<Row> frame(
-      SparkSession spark, BlockKind kind, ElementType type, List<Row> blocks, boolean stated) {
-    Dataset<Row> df = spark.createDataFrame(blocks, schema(kind, type)).repartition(2);
-    if (!stated) {
-      return df;
+  private static StructType schema(Content content, boolean stated) {
+    StructType schema = new StructType();
+    for (String name : content.kind().offsetColumns()) {
+      schema = schema.add(name, DataTypes.LongType);
     }
-    return kind == BlockKind.MATRIX
-        ? MatrixBlocks.withExtents(df, EXTENT, EXTENT)
-        : VolumeBlocks.withExtents(df, EXTENT, EXTENT, EXTENT);
+    for (String name : content.kind().sizeColumns()) {
+      schema = schema.add(name, DataTypes.IntegerType);
+    }
+    ArrayMetadata metadata = ArrayMetadata.empty();
+    if (stated) {
+      long[] extents = new long[content.kind().rank()];
+      Arrays.fill(extents, EXTENT);
+      metadata = metadata.withExtents(Shape.of(extents));
+    }
+    if (content.isSpectrum()) {
+      Spectrum spectrum =
+          new Spectrum(
+              "xyz", false, EXTENT, Norm.BACKWARD, Shift.NONE, List.of(1.0, 1.0, 1.0), "xyz");
+      metadata = metadata.withSpectrum(Optional.of(spectrum.after(Optional.empty())));
+    }
+    DataType values = DataTypes.createArrayType(BlockSchema.sparkType(content.type()), true);
+    schema = schema.add(BlockKind.VALUES, values, true, metadata.toMetadata());
+    return content.isSpectrum() ? schema.add(BlockKind.IMAG, values) : schema;
+  }
+
+  static Dataset<Row> frame(SparkSession spark, Content content, List<Row> blocks, boolean stated) {
+    return spark.createDataFrame(blocks, schema(content, stated)).repartition(2);
   }
 
   /** The broken blocks as a DataFrame, with the right extents stated or none. */
   Dataset<Row> frame(SparkSession spark, boolean stated) {
-    return frame(spark, kind, type, blocks, stated);
+    return frame(spark, content, blocks, stated);
   }
 
   @Override
   public String toString() {
-    return kind.label() + " " + type + " " + defect.name().toLowerCase(Locale.ROOT);
+    return content + " " + defect.name().toLowerCase(Locale.ROOT);
   }
 }

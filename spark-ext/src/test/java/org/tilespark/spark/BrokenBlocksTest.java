@@ -13,8 +13,10 @@ import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BinaryOperator;
+import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -25,6 +27,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.BrokenBlocks.Content;
 import org.tilespark.spark.BrokenBlocks.Defect;
 import org.tilespark.spark.BrokenBlocks.Visible;
 import org.tilespark.spark.MultiplyOptions.Strategy;
@@ -75,6 +78,8 @@ class BrokenBlocksTest extends SparkTest {
               // what an addition says of the place that a moved block left
               + "|only the (first|second) matrix has a block there");
 
+  private static final int KINDS = 3;
+
   private static final MultiplyOptions DEFAULTS = MultiplyOptions.defaults();
 
   private static final List<Operator> MATRIX =
@@ -95,12 +100,86 @@ class BrokenBlocksTest extends SparkTest {
           multiply("broadcast B", Strategy.BROADCAST, true));
 
   private static final List<Operator> VOLUME =
-      Stream.of("yzx", "zyx", "xzy", "yxz")
-          .map(
-              axes ->
-                  new Operator(
-                      "permute " + axes, Looks.AT_ROWS, (x, good) -> VolumeBlocks.permute(x, axes)))
-          .toList();
+      List.of(
+          permute("yzx"),
+          permute("zyx"),
+          permute("xzy"),
+          permute("yxz"),
+          new Operator("reblock", Looks.AT_ALL, (x, good) -> VolumeBlocks.reblock(x, 4, 5, 3)),
+          new Operator("slabs", Looks.AT_ALL, (x, good) -> VolumeBlocks.slabs(x, "y")),
+          new Operator("slabs of 5", Looks.AT_ALL, (x, good) -> VolumeBlocks.slabs(x, "x", 5)),
+          new Operator("pencils", Looks.AT_ALL, (x, good) -> VolumeBlocks.pencils(x, "z")),
+          new Operator(
+              "pencils of 4 x 5", Looks.AT_ALL, (x, good) -> VolumeBlocks.pencils(x, "y", 4, 5)),
+          fft("auto", "real", "true"),
+          fft("task", "detrend", "linear"),
+          fft("slabs", "output", "natural"),
+          fft("slabs", "axes", "yz"),
+          fft("pencils", "padTo", "fast"));
+
+  private static final List<Operator> SPECTRUM =
+      List.of(
+          permute("zxy"),
+          new Operator("reblock", Looks.AT_ALL, (x, good) -> VolumeBlocks.reblock(x, 4, 5, 3)),
+          fft("slabs", "shift", "both"),
+          ifft("auto"),
+          ifft("task"),
+          ifft("slabs"),
+          ifft("pencils"),
+          new Operator("multiply first", Looks.AT_ROWS, VolumeBlocks::multiplyPointwise),
+          new Operator(
+              "multiply second",
+              Looks.AT_ROWS,
+              (x, good) -> VolumeBlocks.multiplyPointwise(good, x)),
+          new Operator("low pass", Looks.AT_ROWS, (x, good) -> VolumeBlocks.lowPass(x, 0.3)),
+          new Operator("power", Looks.AT_ROWS, (x, good) -> VolumeBlocks.powerSpectrum(x)),
+          new Operator("radial average", Looks.AT_ALL, (x, good) -> VolumeBlocks.radialAverage(x)),
+          new Operator(
+              "radial average of the power",
+              Looks.AT_ALL,
+              (x, good) -> VolumeBlocks.radialAverage(VolumeBlocks.powerSpectrum(x))),
+          new Operator(
+              "ifft of the low pass",
+              Looks.AT_ALL,
+              (x, good) -> VolumeBlocks.ifft(VolumeBlocks.lowPass(x, 0.3))));
+
+  private static Operator permute(String axes) {
+    return new Operator(
+        "permute " + axes, Looks.AT_ROWS, (x, good) -> VolumeBlocks.permute(x, axes));
+  }
+
+  private static Operator fft(String decomposition, String option, String text) {
+    FftOptions options = FftOptions.defaults().withDecomposition(decomposition).with(option, text);
+    return new Operator("fft " + options, Looks.AT_ALL, (x, good) -> VolumeBlocks.fft(x, options));
+  }
+
+  private static Operator ifft(String decomposition) {
+    FftOptions options = FftOptions.defaults().withDecomposition(decomposition);
+    return new Operator(
+        "ifft " + options, Looks.AT_ALL, (x, good) -> VolumeBlocks.ifft(x, options));
+  }
+
+  private static List<Operator> operators(BrokenBlocks broken) {
+    return broken.content().isSpectrum()
+        ? SPECTRUM
+        : broken.content().kind() == BlockKind.MATRIX ? MATRIX : VOLUME;
+  }
+
+  /**
+   * Those that a build tries: all of matrices; of volumes some for each defect, others for the next
+   * one.
+   */
+  private static List<Operator> someOperators(BrokenBlocks broken) {
+    if (broken.content().kind() == BlockKind.MATRIX) {
+      return MATRIX;
+    }
+    int step = broken.defect().visible == Visible.IN_ONE_ROW ? 9 : 3; // rows meet one check in all
+    List<Operator> all = operators(broken);
+    return IntStream.range(0, all.size())
+        .filter(i -> (i + broken.defect().ordinal()) % step == 0)
+        .mapToObj(all::get)
+        .toList();
+  }
 
   private static Operator multiply(String name, Strategy strategy, boolean second) {
     MultiplyOptions options = DEFAULTS.withStrategy(strategy);
@@ -119,12 +198,24 @@ class BrokenBlocksTest extends SparkTest {
   @ParameterizedTest
   @EnumSource
   void everyOperatorNamesABrokenBlock(Defect defect) throws IOException {
+    assertNamed(defect, BrokenBlocksTest::someOperators);
+  }
+
+  @Tag("full")
+  @ParameterizedTest
+  @EnumSource
+  void everyPairOfThem(Defect defect) throws IOException {
+    assertNamed(defect, BrokenBlocksTest::operators);
+  }
+
+  private void assertNamed(Defect defect, Function<BrokenBlocks, List<Operator>> operators)
+      throws IOException {
     Random random = new Random(defect.ordinal());
     List<String> wrong = new ArrayList<>();
-    for (BlockKind kind : BlockKind.values()) {
-      ElementType type = random.nextBoolean() ? ElementType.FLOAT32 : ElementType.FLOAT64;
+    for (int kind = 0; kind < KINDS; kind++) {
       boolean stated = random.nextBoolean(); // randomOnes has both
-      wrong.addAll(defectsMissed(BrokenBlocks.of(kind, type, defect, random), stated, random));
+      BrokenBlocks broken = BrokenBlocks.of(content(kind, random), defect, random);
+      wrong.addAll(defectsMissed(broken, operators.apply(broken), stated, random));
     }
     assertEquals(List.of(), wrong);
   }
@@ -140,30 +231,34 @@ class BrokenBlocksTest extends SparkTest {
       Defect[] defects = Defect.values();
       BrokenBlocks broken =
           BrokenBlocks.of(
-              random.nextBoolean() ? BlockKind.MATRIX : BlockKind.VOLUME,
-              random.nextBoolean() ? ElementType.FLOAT32 : ElementType.FLOAT64,
+              content(random.nextInt(KINDS), random),
               defects[random.nextInt(defects.length)],
               random);
       assertEquals(
           List.of(),
-          defectsMissed(broken, random.nextBoolean(), random),
+          defectsMissed(broken, operators(broken), random.nextBoolean(), random),
           "seed " + seed + ", round " + round);
     }
   }
 
+  /** Blocks of matrices, volumes or spectra, each of which has its own operators. */
+  private static Content content(int kind, Random random) {
+    return new Content(
+        kind == 0 ? BlockKind.MATRIX : BlockKind.VOLUME,
+        random.nextBoolean() ? ElementType.FLOAT32 : ElementType.FLOAT64,
+        kind == 2);
+  }
+
   /** What is wrong with what the operators say of broken blocks. */
-  private List<String> defectsMissed(BrokenBlocks broken, boolean stated, Random random)
+  private List<String> defectsMissed(
+      BrokenBlocks broken, List<Operator> operators, boolean stated, Random random)
       throws IOException {
     Dataset<Row> x = broken.frame(spark, stated);
     Dataset<Row> good =
         BrokenBlocks.frame(
-            spark,
-            broken.kind(),
-            broken.type(),
-            BrokenBlocks.good(broken.kind(), broken.type(), random),
-            stated);
+            spark, broken.content(), BrokenBlocks.good(broken.content(), random), stated);
     List<String> wrong = new ArrayList<>();
-    for (Operator operator : broken.kind() == BlockKind.MATRIX ? MATRIX : VOLUME) {
+    for (Operator operator : operators) {
       if (operator.isProduct && !stated && FAR_OUT.contains(broken.defect())) {
         continue;
       }
@@ -175,14 +270,14 @@ class BrokenBlocksTest extends SparkTest {
             broken.defect().visible == Visible.IN_ALL_PLACES && operator.looks == Looks.AT_ROWS;
         if (!passesOn) {
           wrong.add(what + ": no error, but " + rows.size() + " blocks");
-        } else if (validate(broken.kind(), stated ? x : result).isEmpty()) {
+        } else if (validate(broken.content().kind(), stated ? x : result).isEmpty()) {
           wrong.add(what + ": a result that looks right");
         }
       } catch (Throwable t) {
         complaint(t, broken).ifPresent(about -> wrong.add(what + ": " + about));
       }
     }
-    List<Row> found = validate(broken.kind(), x);
+    List<Row> found = validate(broken.content().kind(), x);
     if (found.isEmpty()) {
       wrong.add("validate of " + broken + ": nothing found");
     } else if (broken.victim() != null

@@ -24,14 +24,15 @@ import org.tilespark.spark.distribution.Box;
  * @param re real parts, row-major
  * @param im imaginary parts
  */
-record TestField(int[] shape, double[] re, double[] im) {
-  static TestField zeros(int... shape) {
+public record TestField(int[] shape, double[] re, double[] im) {
+  /** A volume of zeros. */
+  public static TestField zeros(int... shape) {
     int count = shape[0] * shape[1] * shape[2];
     return new TestField(shape.clone(), new double[count], new double[count]);
   }
 
   /** Random numbers of -1 to 1 with an offset, so that frequency 0 is not like the others. */
-  static TestField random(long seed, boolean isComplex, int... shape) {
+  public static TestField random(long seed, boolean isComplex, int... shape) {
     Random random = new Random(seed);
     TestField field = zeros(shape);
     for (int i = 0; i < field.re.length; i++) {
@@ -42,7 +43,8 @@ record TestField(int[] shape, double[] re, double[] im) {
     return field;
   }
 
-  int at(int... index) {
+  /** Where an element lies in the arrays. */
+  public int at(int... index) {
     return (index[0] * shape[1] + index[1]) * shape[2] + index[2];
   }
 
@@ -88,7 +90,7 @@ record TestField(int[] shape, double[] re, double[] im) {
   }
 
   /** Forward over the axes that the letters name, with norm backward. */
-  TestField fft(String axes) {
+  public TestField fft(String axes) {
     TestField field = this;
     for (char letter : axes.toCharArray()) {
       field = field.transformed("xyz".indexOf(letter), -1, 1);
@@ -97,7 +99,7 @@ record TestField(int[] shape, double[] re, double[] im) {
   }
 
   /** The frequencies 0 to n / 2 of one axis. */
-  TestField half(int axis) {
+  public TestField half(int axis) {
     int[] kept = shape.clone();
     kept[axis] = shape[axis] / 2 + 1;
     TestField field = zeros(kept);
@@ -112,7 +114,7 @@ record TestField(int[] shape, double[] re, double[] im) {
   }
 
   /** Every element moved cyclically. */
-  TestField rolled(int... by) {
+  public TestField rolled(int... by) {
     TestField field = zeros(shape);
     forEach(
         shape,
@@ -125,7 +127,7 @@ record TestField(int[] shape, double[] re, double[] im) {
   }
 
   /** Output axis i is input axis order[i]. */
-  TestField permuted(int... order) {
+  public TestField permuted(int... order) {
     int[] to = new int[3];
     Arrays.setAll(to, a -> shape[order[a]]);
     TestField field = zeros(to);
@@ -190,7 +192,7 @@ record TestField(int[] shape, double[] re, double[] im) {
   }
 
   /** Blocks of a regular tiling. */
-  Dataset<Row> blocks(
+  public Dataset<Row> blocks(
       SparkSession spark, ElementType type, boolean isComplex, int bx, int by, int bz) {
     List<Box> boxes = new ArrayList<>();
     for (int x = 0; x < shape[0]; x += bx) {
@@ -240,7 +242,7 @@ record TestField(int[] shape, double[] re, double[] im) {
   }
 
   /** The volume that blocks hold, each element in one of them. */
-  static TestField of(Dataset<Row> df, int... shape) {
+  public static TestField of(Dataset<Row> df, int... shape) {
     TestField field = zeros(shape);
     boolean[] seen = new boolean[field.re.length];
     boolean isComplex = Arrays.asList(df.columns()).contains("imag");
@@ -289,7 +291,7 @@ record TestField(int[] shape, double[] re, double[] im) {
   }
 
   /** Asserts that this differs from that by no more than rounding. */
-  void assertNear(TestField that, ElementType type, String what) {
+  public void assertNear(TestField that, ElementType type, String what) {
     double distance = distance(that);
     double elements = Math.max(2, re.length);
     double limit = type == ElementType.FLOAT32 ? 1e-6 : 1e-14 * Math.log(elements) / Math.log(2);

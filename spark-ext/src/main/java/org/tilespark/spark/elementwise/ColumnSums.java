@@ -4,7 +4,6 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
 import java.util.Map;
-import java.util.Optional;
 import java.util.TreeMap;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
@@ -15,7 +14,6 @@ import org.tilespark.kernels.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.elementwise.MatrixArguments.Block;
-import org.tilespark.spark.validate.Coverage;
 
 /**
  * Sums of the columns of some blocks of a matrix: 16 bytes for each column of each range of columns
@@ -78,15 +76,12 @@ final class ColumnSums {
     }
   }
 
-  private static final int BOX = 4; // numbers of a box: row, col, rows, cols
-
   private final Map<Range, Sums> ranges = new TreeMap<>();
-  private long[] boxes = new long[BOX * 16];
-  private int boxCount;
+  private final BlockBoxes boxes = new BlockBoxes(BlockKind.MATRIX);
 
   /** Adds one array of a block. */
   void add(Block block, int plane, ElementType type) {
-    addBoxes(new long[] {block.row(), block.col(), block.rows(), block.cols()}, 1);
+    boxes.add(block.row(), block.col(), block.rows(), block.cols());
     int cols = block.cols();
     Sums sums = ranges.computeIfAbsent(new Range(block.col(), cols), range -> new Sums(cols));
     HostMemory values = block.planes().get(plane);
@@ -116,20 +111,11 @@ final class ColumnSums {
 
   /** Adds the sums of other blocks. */
   ColumnSums merge(ColumnSums other) {
-    addBoxes(other.boxes, other.boxCount);
+    boxes.add(other.boxes);
     other.ranges.forEach(
         (range, sums) ->
             ranges.computeIfAbsent(range, r -> new Sums(r.cols())).add(sums, 0, 0, range.cols()));
     return this;
-  }
-
-  private void addBoxes(long[] more, int count) {
-    int length = Math.multiplyExact(BOX, Math.addExact(boxCount, count));
-    if (length > boxes.length) {
-      boxes = Arrays.copyOf(boxes, Math.max(length, (int) Math.min(2L * boxes.length, 1 << 30)));
-    }
-    System.arraycopy(more, 0, boxes, BOX * boxCount, BOX * count);
-    boxCount += count;
   }
 
   /**
@@ -140,12 +126,8 @@ final class ColumnSums {
    * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
    */
   ArrayData means(MatrixArguments known) {
-    long[] extents = known.extents() == null ? reached() : known.extents().toArray();
-    Optional<String> defect =
-        Coverage.defect(BlockKind.MATRIX, extents, Arrays.copyOf(boxes, BOX * boxCount));
-    if (defect.isPresent()) {
-      throw new IllegalArgumentException(defect.get() + " (in " + known.operator() + ")");
-    }
+    long[] extents = known.extents() == null ? boxes.reached() : known.extents().toArray();
+    boxes.check(extents, false, known.operator());
     // Ranges may overlap where blocks are not cut alike: sums of pieces that lie in one range or
     // the other, whole.
     long[] cuts =
@@ -191,25 +173,14 @@ final class ColumnSums {
     return Arrays.binarySearch(cuts, range.col());
   }
 
-  private long[] reached() {
-    long[] extents = new long[2];
-    for (int box = 0; box < BOX * boxCount; box += BOX) {
-      extents[0] = Math.max(extents[0], boxes[box] + boxes[box + 2]);
-      extents[1] = Math.max(extents[1], boxes[box + 1] + boxes[box + 3]);
-    }
-    return extents;
-  }
-
   /** For {@link #deserialize}: boxes, then ranges with their sums. */
   byte[] serialize() {
-    long bytes = 2L * Integer.BYTES + (long) Long.BYTES * BOX * boxCount;
+    long bytes = boxes.bytes() + Integer.BYTES;
     for (Range range : ranges.keySet()) {
       bytes += Long.BYTES + Integer.BYTES + 2L * Double.BYTES * range.cols();
     }
     ByteBuffer buffer = ByteBuffer.allocate(Math.toIntExact(bytes)).order(ByteOrder.nativeOrder());
-    buffer.putInt(boxCount);
-    buffer.asLongBuffer().put(boxes, 0, BOX * boxCount);
-    buffer.position(buffer.position() + Long.BYTES * BOX * boxCount);
+    boxes.putInto(buffer);
     buffer.putInt(ranges.size());
     ranges.forEach(
         (range, sums) -> {
@@ -226,11 +197,7 @@ final class ColumnSums {
   static ColumnSums deserialize(byte[] bytes) {
     ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
     ColumnSums sums = new ColumnSums();
-    int boxCount = buffer.getInt();
-    long[] boxes = new long[BOX * boxCount];
-    buffer.asLongBuffer().get(boxes);
-    buffer.position(buffer.position() + Long.BYTES * boxes.length);
-    sums.addBoxes(boxes, boxCount);
+    sums.boxes.takeFrom(buffer);
     for (int rangeCount = buffer.getInt(); rangeCount > 0; rangeCount--) {
       Range range = new Range(buffer.getLong(), buffer.getInt());
       Sums of = new Sums(range.cols());

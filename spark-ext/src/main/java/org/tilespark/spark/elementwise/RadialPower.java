@@ -42,7 +42,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
   }
 
   /** Sums of some blocks. */
-  public static final class Rings {
+  public static final class Rings extends VolumeAggregate.Kept {
     private double[] power = new double[16];
     private long[] count = new long[16];
 
@@ -54,6 +54,27 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
       }
       power[ring] += value * weight;
       count[ring] += weight;
+    }
+
+    @Override
+    int bytes() {
+      return Math.multiplyExact(Double.BYTES + Long.BYTES, power.length);
+    }
+
+    @Override
+    void putInto(ByteBuffer buffer) {
+      for (int ring = 0; ring < power.length; ring++) {
+        buffer.putDouble(power[ring]).putLong(count[ring]);
+      }
+    }
+
+    @Override
+    void takeFrom(ByteBuffer buffer) {
+      for (int ring = 0; buffer.hasRemaining(); ring++) {
+        add(ring, 0, 0);
+        power[ring] = buffer.getDouble();
+        count[ring] = buffer.getLong();
+      }
     }
   }
 
@@ -106,7 +127,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
   }
 
   @Override
-  public Rings merge(Rings rings, Rings others) {
+  void add(Rings rings, Rings others) {
     for (int ring = 0; ring < others.power.length; ring++) {
       if (others.count[ring] > 0) {
         rings.add(ring, 0, 0);
@@ -114,11 +135,10 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
         rings.count[ring] += others.count[ring];
       }
     }
-    return rings;
   }
 
   @Override
-  public Object eval(Rings rings) {
+  Object result(Rings rings) {
     int kept = (int) Arrays.stream(rings.count).filter(count -> count > 0).count();
     Object[] structs = new Object[kept];
     int at = 0;
@@ -132,27 +152,6 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
       }
     }
     return new GenericArrayData(structs);
-  }
-
-  @Override
-  public byte[] serialize(Rings rings) {
-    ByteBuffer buffer = ByteBuffer.allocate(Math.multiplyExact(16, rings.power.length));
-    for (int ring = 0; ring < rings.power.length; ring++) {
-      buffer.putDouble(rings.power[ring]).putLong(rings.count[ring]);
-    }
-    return buffer.array();
-  }
-
-  @Override
-  public Rings deserialize(byte[] bytes) {
-    ByteBuffer buffer = ByteBuffer.wrap(bytes);
-    Rings rings = new Rings();
-    for (int ring = 0; buffer.hasRemaining(); ring++) {
-      rings.add(ring, 0, 0);
-      rings.power[ring] = buffer.getDouble();
-      rings.count[ring] = buffer.getLong();
-    }
-    return rings;
   }
 
   @Override

@@ -1,23 +1,39 @@
 package org.tilespark.spark.elementwise;
 
 import java.io.Serializable;
+import java.nio.ByteBuffer;
 import java.util.Objects;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
- * An aggregate over the blocks of a volume. The children are a block, as {@link VolumeArguments}
- * orders it.
+ * An aggregate over the blocks of a volume, which must tile it. The children are a block, as {@link
+ * VolumeArguments} orders it.
  *
  * @param <B> what is kept while blocks go by
  */
-abstract class VolumeAggregate<B> extends TypedImperativeAggregate<B> implements Serializable {
+abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends TypedImperativeAggregate<B>
+    implements Serializable {
   private static final long serialVersionUID = 1;
+
+  /** What is kept while blocks go by: of each, where it lies. */
+  abstract static class Kept {
+    private final BlockBoxes boxes = new BlockBoxes(BlockKind.VOLUME);
+
+    /** Bytes that {@link #putInto} writes. */
+    abstract int bytes();
+
+    abstract void putInto(ByteBuffer buffer);
+
+    abstract void takeFrom(ByteBuffer buffer);
+  }
 
   private final VolumeArguments arguments;
   private final Object parameter;
@@ -48,12 +64,64 @@ abstract class VolumeAggregate<B> extends TypedImperativeAggregate<B> implements
   /** Adds a line of a block. */
   abstract void add(B buffer, long x, long y, long z, double[] re, double[] im, int count);
 
+  /** Adds what was kept of other blocks. */
+  abstract void add(B buffer, B others);
+
+  /** The result of all blocks. */
+  abstract Object result(B buffer);
+
   @Override
   public final B update(B buffer, InternalRow input) {
-    arguments.read(
-        ScalaInterop.list(children),
-        input,
-        (x, y, z, re, im, count) -> add(buffer, x, y, z, re, im, count));
+    Kept kept = buffer;
+    long[] box =
+        arguments.read(
+            ScalaInterop.list(children),
+            input,
+            (x, y, z, re, im, count) -> add(buffer, x, y, z, re, im, count));
+    kept.boxes.add(box);
+    return buffer;
+  }
+
+  @Override
+  public final B merge(B buffer, B others) {
+    Kept kept = buffer;
+    Kept more = others;
+    kept.boxes.add(more.boxes);
+    add(buffer, others);
+    return buffer;
+  }
+
+  /**
+   * The result, if the blocks tile the volume.
+   *
+   * @throws IllegalArgumentException that names the place, if an element is in no block or in two
+   */
+  @Override
+  public final Object eval(B buffer) {
+    Kept kept = buffer;
+    kept.boxes.check(
+        arguments.extents().toArray(), arguments.missing() == Missing.ZERO, arguments.operator());
+    return result(buffer);
+  }
+
+  @Override
+  public final byte[] serialize(B buffer) {
+    Kept kept = buffer;
+    ByteBuffer bytes =
+        ByteBuffer.allocate(
+            Math.toIntExact(Math.addExact(kept.boxes.bytes(), (long) buffer.bytes())));
+    kept.boxes.putInto(bytes);
+    buffer.putInto(bytes);
+    return bytes.array();
+  }
+
+  @Override
+  public final B deserialize(byte[] bytes) {
+    B buffer = createAggregationBuffer();
+    Kept kept = buffer;
+    ByteBuffer from = ByteBuffer.wrap(bytes);
+    kept.boxes.takeFrom(from);
+    buffer.takeFrom(from);
     return buffer;
   }
 

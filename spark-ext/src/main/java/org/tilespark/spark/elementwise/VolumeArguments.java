@@ -15,6 +15,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.Missing;
 import org.tilespark.spark.exec.RowCheck;
 
 /**
@@ -24,8 +25,10 @@ import org.tilespark.spark.exec.RowCheck;
  * @param complex true if there is an {@code imag}
  * @param operator who asks, for messages
  * @param extents of the whole volume
+ * @param missing what an element in no block is
  */
-public record VolumeArguments(ElementType type, boolean complex, String operator, Shape extents)
+public record VolumeArguments(
+    ElementType type, boolean complex, String operator, Shape extents, Missing missing)
     implements Serializable {
   private static final int VALUES = 6;
 
@@ -49,6 +52,7 @@ public record VolumeArguments(ElementType type, boolean complex, String operator
     Objects.requireNonNull(type);
     Objects.requireNonNull(operator);
     Objects.requireNonNull(extents);
+    Objects.requireNonNull(missing);
   }
 
   /** Short, for plans. */
@@ -67,9 +71,10 @@ public record VolumeArguments(ElementType type, boolean complex, String operator
   /**
    * Evaluates the arguments, checks the block that they are, and walks over its values.
    *
+   * @return place and sizes of the block: x, y, z, nx, ny, nz
    * @throws IllegalArgumentException that names the block, if anything is wrong with it
    */
-  void read(List<Expression> arguments, InternalRow input, Lines lines) {
+  long[] read(List<Expression> arguments, InternalRow input, Lines lines) {
     Object[] cells = new Object[VALUES + (complex ? 2 : 1)];
     for (int i = 0; i < cells.length; i++) {
       cells[i] = arguments.get(i).eval(input);
@@ -102,6 +107,9 @@ public record VolumeArguments(ElementType type, boolean complex, String operator
         at += bytes;
       }
     }
+    return new long[] {
+      row.getLong(0), row.getLong(1), row.getLong(2), row.getInt(3), row.getInt(4), row.getInt(5)
+    };
   }
 
   private static void copyIn(HostMemory from, float[] floats, double[] doubles) {

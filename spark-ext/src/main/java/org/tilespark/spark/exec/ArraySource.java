@@ -44,15 +44,45 @@ abstract class ArraySource implements AutoCloseable {
   /** Where the array lies in the volume. */
   abstract Box box();
 
-  /** A row of the array, for its further columns; valid until {@link #put}. */
+  /** A row of the array, for its further columns; valid until {@link #put} or {@link #check}. */
   abstract InternalRow row();
+
+  /** Takes the parts of an array. */
+  @FunctionalInterface
+  interface Taker {
+    /**
+     * One part.
+     *
+     * @param low its first element in the array
+     */
+    void take(long[] low, long[] size, List<Plane> planes);
+  }
+
+  /**
+   * Walks over the array's parts.
+   *
+   * @throws IllegalArgumentException that names the place, if a part is bad, doubled or missing
+   */
+  abstract void walk(Taker parts);
 
   /**
    * Puts the array's parts; the pipeline was told to begin.
    *
-   * @throws IllegalArgumentException that names the place, if a part is bad, doubled or missing
+   * @param isComplex true if the pipeline's array is
+   * @throws IllegalArgumentException as {@link #walk}
    */
-  abstract void put(FourierPipeline pipeline);
+  final void put(FourierPipeline pipeline, boolean isComplex) {
+    walk((low, size, planes) -> put(pipeline, isComplex, low, size, planes));
+  }
+
+  /**
+   * Looks at the array's parts in place of putting them.
+   *
+   * @throws IllegalArgumentException as {@link #walk}
+   */
+  final void check() {
+    walk((low, size, planes) -> {});
+  }
 
   /** Frees what imaginary parts of zero were read from. */
   @Override
@@ -63,12 +93,8 @@ abstract class ArraySource implements AutoCloseable {
     }
   }
 
-  /**
-   * Puts one part, with imaginary parts of zero if the array is complex and the values are not.
-   *
-   * @param low its first element in the array
-   */
-  final void put(
+  /** Puts one part, with imaginary parts of zero if the array is complex and the values are not. */
+  private void put(
       FourierPipeline pipeline, boolean isComplex, long[] low, long[] size, List<Plane> planes) {
     List<Plane> all = planes;
     if (isComplex && planes.size() == 1) {
@@ -156,13 +182,8 @@ abstract class ArraySource implements AutoCloseable {
     }
 
     @Override
-    void put(FourierPipeline pipeline) {
-      put(
-          pipeline,
-          spec.program().isComplex(),
-          new long[in.kind().rank()],
-          check.size(),
-          planes(blocks, in));
+    void walk(Taker parts) {
+      parts.take(new long[in.kind().rank()], check.size(), planes(blocks, in));
     }
   }
 
@@ -230,13 +251,13 @@ abstract class ArraySource implements AutoCloseable {
     }
 
     @Override
-    void put(FourierPipeline pipeline) {
+    void walk(Taker parts) {
       boxes.clear();
       UnsafeRow group = pending ? groupOf.apply(blocks.row()).copy() : null;
       while (pending && groupOf.apply(blocks.row()).equals(group)) {
         check.check(blocks);
         boxes.add(check.offset(), check.size());
-        put(pipeline, spec.program().isComplex(), check.offset(), check.size(), planes(blocks, in));
+        parts.take(check.offset(), check.size(), planes(blocks, in));
         pending = blocks.advance();
       }
       boxes.check(
@@ -252,13 +273,11 @@ abstract class ArraySource implements AutoCloseable {
    * The pieces of each cell of a tiling are an array, sorted as {@link AssembleTask} wants them.
    */
   static final class Pieces extends ArraySource {
-    private final FourierSpec spec;
     private final PieceGroups groups;
     private final BlockSchema in; // by the child's ordinals
 
-    Pieces(FourierSpec spec, BlockSchema in, PieceGroups groups, BufferAllocator allocator) {
+    Pieces(BlockSchema in, PieceGroups groups, BufferAllocator allocator) {
       super(allocator);
-      this.spec = spec;
       this.in = in;
       this.groups = groups;
     }
@@ -279,7 +298,7 @@ abstract class ArraySource implements AutoCloseable {
     }
 
     @Override
-    void put(FourierPipeline pipeline) {
+    void walk(Taker parts) {
       int rank = in.kind().rank();
       long[] low = groups.low();
       long[] local = new long[rank];
@@ -293,7 +312,7 @@ abstract class ArraySource implements AutoCloseable {
               new Plane(
                   ArrayValues.memory(groups.row().getArray(ordinal), in.elementType()), null));
         }
-        put(pipeline, spec.program().isComplex(), local, groups.pieceSize(), planes);
+        parts.take(local, groups.pieceSize(), planes);
       }
     }
   }

@@ -151,8 +151,8 @@ final class FourierIterator implements Iterator<ColumnarBatch>, AutoCloseable {
   private void runArray() {
     FourierProgram.Part part = spec.program().on(source.box(), trend());
     List<Label> labels = labels(part.place(), carried.kept(source.row()));
-    pipeline.begin(part.chain());
-    source.put(pipeline);
+    begin(part);
+    source.put(pipeline, spec.program().isComplex());
     underWay.addAll(labels);
     long[] low = part.place().offset();
     List<Part> outputs = new ArrayList<>();
@@ -164,6 +164,16 @@ final class FourierIterator implements Iterator<ColumnarBatch>, AutoCloseable {
       outputs.add(new Part(ArraySource.boxed(local), ArraySource.boxed(label.place().sizes())));
     }
     pipeline.run(outputs);
+  }
+
+  /** Makes room for an array. A block far out makes it seem larger than any memory. */
+  private void begin(FourierProgram.Part part) {
+    try {
+      pipeline.begin(part.chain());
+    } catch (RuntimeException e) {
+      source.check();
+      throw e;
+    }
   }
 
   private double[] trend() {

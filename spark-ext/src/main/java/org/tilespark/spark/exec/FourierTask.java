@@ -93,7 +93,6 @@ final class FourierTask<T>
             of.assembled() == null
                 ? overBlocks(of, BlockCursor.overRows(rows), allocator)
                 : new ArraySource.Pieces(
-                    of.spec(),
                     of.in(),
                     new PieceGroups(of.assembled(), of.rows(), of.pieceKeys(), of.in(), rows),
                     allocator));

@@ -1,5 +1,6 @@
 package org.tilespark.spark.plans;
 
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -18,9 +19,11 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.Option;
@@ -40,16 +43,25 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
    * columns finds, which runs now.
    *
    * @param asDataset makes a DataFrame of a plan
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException that names the block that reaches farthest, if an array that
+   *     reaches as far would have more than 2^63 - 1 elements
    */
   static KnownArray of(
-      LogicalPlan input, BlockSchema blocks, Function<LogicalPlan, Dataset<Row>> asDataset) {
+      LogicalPlan input,
+      BlockSchema blocks,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
     int rank = blocks.kind().rank();
     List<Attribute> columns = ScalaInterop.list(input.output());
     ArrayMetadata metadata = ArrayMetadata.of(columns.get(blocks.values()).metadata());
     Optional<Shape> extents = metadata.extents(rank);
-    return extents.isPresent()
-        ? stated(extents.get(), metadata.blockShape(rank))
-        : found(asDataset.apply(perArray(input, blocks, columns)), rank);
+    if (extents.isPresent()) {
+      return stated(extents.get(), metadata.blockShape(rank));
+    }
+    Row found = found(asDataset.apply(perArray(input, blocks, columns)), rank);
+    requireCountable(found, input, blocks, asDataset, operator);
+    return of(found, rank);
   }
 
   /** True if all blocks are whole along every axis but {@code axis}. */
@@ -69,7 +81,8 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
     return new KnownArray(extents, true, Shape.of(largest), List.copyOf(whole));
   }
 
-  private static KnownArray found(Dataset<Row> arrays, int rank) {
+  /** The numbers of all arrays together. */
+  private static Row found(Dataset<Row> arrays, int rank) {
     List<String> aggregates = new ArrayList<>();
     for (String name : List.of("most", "end", "largest", "smallest")) {
       for (int axis = 0; axis < rank; axis++) {
@@ -82,7 +95,54 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
             });
       }
     }
-    Row found = arrays.selectExpr(aggregates.toArray(String[]::new)).first();
+    return arrays.selectExpr(aggregates.toArray(String[]::new)).first();
+  }
+
+  /** A place far out, or a size that is none, may make an array larger than any. */
+  private static void requireCountable(
+      Row found,
+      LogicalPlan input,
+      BlockSchema blocks,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    BlockKind kind = blocks.kind();
+    BigInteger elements = BigInteger.ONE;
+    int farthest = 0;
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      if (found.isNullAt(axis)) {
+        return; // no blocks
+      }
+      elements = elements.multiply(BigInteger.valueOf(found.getLong(axis)));
+      farthest = found.getLong(axis) > found.getLong(farthest) ? axis : farthest;
+    }
+    if (elements.bitLength() < Long.SIZE) {
+      return;
+    }
+    String offset = kind.offsetColumns().get(farthest);
+    String end = "CAST(" + offset + " AS DECIMAL(20)) + " + kind.sizeColumns().get(farthest);
+    Dataset<Row> placed =
+        asDataset
+            .apply(input)
+            .where(String.join(" IS NOT NULL AND ", kind.offsetColumns()) + " IS NOT NULL");
+    List<Row> last = placed.orderBy(functions.expr(end).desc()).takeAsList(1);
+    long[] place = new long[kind.rank()];
+    for (int axis = 0; axis < place.length && !last.isEmpty(); axis++) {
+      place[axis] = last.get(0).getAs(kind.offsetColumns().get(axis));
+    }
+    throw new IllegalArgumentException(
+        (last.isEmpty() ? "a block" : kind.describe(place))
+            + ": it ends at "
+            + offset
+            + " "
+            + found.getLong(farthest)
+            + "; an array that reaches as far as the blocks has "
+            + elements
+            + " elements, expected fewer than 2^63 (in "
+            + operator
+            + ")");
+  }
+
+  private static KnownArray of(Row found, int rank) {
     long[] extents = new long[rank];
     long[] largest = new long[rank];
     List<Boolean> whole = new ArrayList<>();

@@ -160,7 +160,7 @@ public final class ReblockPlans {
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
-    KnownArray known = KnownArray.of(input, blocks, asDataset);
+    KnownArray known = KnownArray.of(input, blocks, asDataset, operator);
     long[] shape = whole(known);
     shape[axis] = thickness.orElse(known.largest().extent(axis));
     if (thickness.isEmpty()
@@ -191,7 +191,7 @@ public final class ReblockPlans {
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
-    KnownArray known = KnownArray.of(input, blocks, asDataset);
+    KnownArray known = KnownArray.of(input, blocks, asDataset, operator);
     long[] shape = whole(known);
     int[] others = IntStream.range(0, shape.length).filter(other -> other != axis).toArray();
     for (int i = 0; i < others.length; i++) {

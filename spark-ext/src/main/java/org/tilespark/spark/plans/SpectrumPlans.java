@@ -20,6 +20,7 @@ import org.apache.spark.sql.types.StructField;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.Missing;
 import org.tilespark.spark.elementwise.RadialPower;
 import org.tilespark.spark.elementwise.VolumeArguments;
 import org.tilespark.spark.fourier.AxisFrequencies;
@@ -53,7 +54,7 @@ public final class SpectrumPlans {
     }
     BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     List<Attribute> columns = ScalaInterop.list(input.output());
-    Shape extents = KnownArray.of(input, blocks, context.asDataset()).extents();
+    Shape extents = KnownArray.of(input, blocks, context.asDataset(), operator).extents();
     List<Attribute> further =
         IntStream.range(0, columns.size())
             .filter(position -> !blocks.blockColumns().contains(position))
@@ -65,7 +66,7 @@ public final class SpectrumPlans {
         alias(
             new RadialPower(
                     new VolumeArguments(
-                        blocks.elementType(), blocks.isComplex(), operator, extents),
+                        blocks.elementType(), blocks.isComplex(), operator, extents, Missing.ERROR),
                     new RadialPower.Spec(axes, ring),
                     ScalaInterop.seq(VolumeArguments.of(blocks, columns)),
                     0,

@@ -52,7 +52,8 @@ final class TrendPlans {
             .mapToObj(columns::get)
             .toList();
     VolumeArguments arguments =
-        new VolumeArguments(blocks.elementType(), blocks.isComplex(), operator, extents);
+        new VolumeArguments(
+            blocks.elementType(), blocks.isComplex(), operator, extents, options.missing());
     List<NamedExpression> outputs = new ArrayList<>();
     further.forEach(column -> outputs.add(alias(column, column.name())));
     outputs.add(

@@ -70,15 +70,22 @@ public final class Coverage {
     coverage.check(low, high, touching, kept);
   }
 
+  /** {@link #defect(BlockKind, long[], long[], boolean)} where holes are defects too. */
+  public static Optional<String> defect(BlockKind kind, long[] extents, long[] boxes) {
+    return defect(kind, extents, boxes, false);
+  }
+
   /**
    * The first defect found, in words.
    *
    * @param kind whose words the defect is told in
    * @param extents of the array
    * @param boxes as {@link #check} takes them, all inside the array
+   * @param mayHaveHoles true if elements may be in no box
    * @return what is wrong, or nothing if the boxes tile the array
    */
-  public static Optional<String> defect(BlockKind kind, long[] extents, long[] boxes) {
+  public static Optional<String> defect(
+      BlockKind kind, long[] extents, long[] boxes, boolean mayHaveHoles) {
     int rank = kind.rank();
     String[] found = new String[1];
     check(
@@ -88,6 +95,9 @@ public final class Coverage {
         new Findings() {
           @Override
           public boolean hole(long[] low, long[] high) {
+            if (mayHaveHoles) {
+              return true;
+            }
             long[] size = new long[rank];
             Arrays.setAll(size, axis -> high[axis] - low[axis]);
             found[0] =

@@ -82,6 +82,13 @@ class ClusterFaultsTest {
             "npy sink",
             "executor lost between stages",
             "shuffle files lost between stages",
+            "fft, before its shuffle",
+            "fft, behind its shuffle",
+            "fft, pointwise product and ifft",
+            "volume reblock, before its shuffle",
+            "pencils of slabs, behind their shuffles",
+            "fft, executor lost between stages",
+            "fft, shuffle files lost between stages",
             "nothing alive"));
   }
 
@@ -94,7 +101,11 @@ class ClusterFaultsTest {
             "spark.speculation.quantile", "0.5",
             "spark.speculation.multiplier", "1.1"),
         shared.resolve("speculation"),
-        List.of("the second attempt wins", "the first attempt wins after all", "nothing alive"));
+        List.of(
+            "the second attempt wins",
+            "the first attempt wins after all",
+            "the second attempt at a transform wins",
+            "nothing alive"));
   }
 
   @Test
@@ -103,7 +114,7 @@ class ClusterFaultsTest {
         ShortHostMemoryJob.class,
         Map.of(TileSparkConf.FAIL_EVERY_NTH_HOST_ALLOCATION.name(), "100"),
         shared.resolve("short-memory"),
-        List.of("transpose", "multiply", "npy source and sink", "nothing alive"));
+        List.of("transpose", "multiply", "npy source and sink", "fft and back", "nothing alive"));
   }
 
   @Test

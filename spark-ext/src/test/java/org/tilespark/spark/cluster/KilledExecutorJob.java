@@ -5,16 +5,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.SimpleFileVisitor;
-import java.nio.file.attribute.BasicFileAttributes;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
-import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
@@ -39,24 +34,25 @@ public final class KilledExecutorJob {
   private static final int MIDDLE = 3;
 
   private final SparkSession spark;
-  private final Executors executors;
+  private final Killing killing;
   private final Path shared;
-  private final Path local;
   private final TestArray array = TestArray.matrix(ElementType.FLOAT32, 120, 90, 20, 15);
   private final TestProduct a = TestProduct.random(ElementType.FLOAT64, 60, 50, 1);
   private final TestProduct b = TestProduct.random(ElementType.FLOAT64, 50, 40, 2);
 
-  private KilledExecutorJob(SparkSession spark, Path shared, Path local) {
+  private KilledExecutorJob(SparkSession spark, Killing killing, Path shared) {
     this.spark = spark;
-    this.executors = new Executors(spark.sparkContext(), 2);
+    this.killing = killing;
     this.shared = shared;
-    this.local = local;
   }
 
   public static void main(String[] args) throws IOException {
     Cases cases = new Cases();
     try (SparkSession spark = SparkSession.builder().getOrCreate()) {
-      KilledExecutorJob job = new KilledExecutorJob(spark, Path.of(args[0]), Path.of(args[1]));
+      Executors executors = new Executors(spark.sparkContext(), 2);
+      Path shared = Path.of(args[0]);
+      Killing killing = new Killing(spark, executors, shared, Path.of(args[1]));
+      KilledExecutorJob job = new KilledExecutorJob(spark, killing, shared);
       cases.run("transpose", job::transpose);
       cases.run("multiply, before its shuffle", job::multiplyBeforeItsShuffle);
       cases.run("multiply, behind its shuffle", job::multiplyBehindItsShuffle);
@@ -64,15 +60,17 @@ public final class KilledExecutorJob {
       cases.run("npy sink", job::npySink);
       cases.run("executor lost between stages", job::executorLostBetweenStages);
       cases.run("shuffle files lost between stages", job::shuffleFilesLostBetweenStages);
-      cases.run("nothing alive", job.executors::assertNothingAlive);
+      new KilledVolumeCases(spark, killing).run(cases);
+      cases.run("nothing alive", executors::assertNothingAlive);
     }
     cases.end();
   }
 
   private void transpose() throws Exception {
     Dataset<Row> blocks = array.toDataFrame(spark, PARTITIONS);
-    killingOne(
+    killing.atRow(
         "transpose",
+        MIDDLE,
         killer ->
             array.assertPermuted(
                 TRANSPOSE, MatrixBlocks.transpose(Interference.through(spark, blocks, killer))));
@@ -80,8 +78,9 @@ public final class KilledExecutorJob {
 
   private void multiplyBeforeItsShuffle() throws Exception {
     Map<String, List<?>> right = rightProduct();
-    killingOne(
+    killing.atRow(
         "cut",
+        MIDDLE,
         killer -> {
           Dataset<Row> left = Interference.through(spark, a.frame(spark, 10, 7), killer);
           assertEquals(right, TestProduct.bits(product(left)));
@@ -90,8 +89,9 @@ public final class KilledExecutorJob {
 
   private void multiplyBehindItsShuffle() throws Exception {
     Map<String, List<?>> right = rightProduct();
-    killingOne(
+    killing.atRow(
         "product",
+        MIDDLE,
         killer -> {
           // Rows come out of the stage that multiplies.
           Dataset<Row> handedOut =
@@ -103,8 +103,9 @@ public final class KilledExecutorJob {
   private void reblockBehindItsShuffle() throws Exception {
     TestArray target = TestArray.matrix(ElementType.FLOAT32, 120, 90, 13, 17);
     Dataset<Row> blocks = array.toDataFrame(spark, PARTITIONS).drop("tag");
-    killingOne(
+    killing.atRow(
         "reblock",
+        MIDDLE,
         killer -> {
           Dataset<Row> assembled =
               Interference.through(spark, MatrixBlocks.reblock(blocks, 13, 17), killer);
@@ -120,8 +121,9 @@ public final class KilledExecutorJob {
     byte[] right = Files.readAllBytes(target);
     Files.write(target, new byte[] {1, 2, 3});
     String path = target.toString();
-    killingOne(
+    killing.atRow(
         "write",
+        MIDDLE,
         killer -> {
           Dataset<Row> dying =
               Interference.through(
@@ -150,68 +152,14 @@ public final class KilledExecutorJob {
 
   private void executorLostBetweenStages() throws Exception {
     Map<String, List<?>> right = rightProduct();
-    int removed = executors.removed();
-    long before = executors.failures("FetchFailed");
-    JavaRDD<Row> lastStage = lastStage();
-    Executors.kill(executors.pids().values().iterator().next());
-    assertEquals(right, TestProduct.bits(frame(lastStage)));
-    executors.awaitRemoved(removed + 1);
-    executors.awaitAll();
-    // Spark may hear of the executor's end before a task asks it for its files, and then runs the
-    // stage again at once.
-    System.out.println("fetches that failed: " + (executors.failures("FetchFailed") - before));
+    killing.executorBetweenStages(
+        product(a.frame(spark, 10, 7)), df -> assertEquals(right, TestProduct.bits(df)));
   }
 
   private void shuffleFilesLostBetweenStages() throws Exception {
     Map<String, List<?>> right = rightProduct();
-    long before = executors.failures("FetchFailed");
-    JavaRDD<Row> lastStage = lastStage();
-    int deleted = 0;
-    List<Path> files = shuffleFiles();
-    for (Path file : files) {
-      deleted += Files.deleteIfExists(file) ? 1 : 0;
-    }
-    assertTrue(deleted > 0, "no shuffle files under " + local);
-    assertEquals(right, TestProduct.bits(frame(lastStage)));
-    assertTrue(executors.failures("FetchFailed") > before, "no fetch failed");
-  }
-
-  /** Spark may remove some of them meanwhile. */
-  private List<Path> shuffleFiles() throws IOException {
-    List<Path> files = new ArrayList<>();
-    Files.walkFileTree(
-        local,
-        new SimpleFileVisitor<>() {
-          @Override
-          public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
-            if (file.getFileName().toString().startsWith("shuffle_")) {
-              files.add(file);
-            }
-            return FileVisitResult.CONTINUE;
-          }
-
-          @Override
-          public FileVisitResult visitFileFailed(Path file, IOException gone) {
-            return FileVisitResult.CONTINUE;
-          }
-
-          @Override
-          public FileVisitResult postVisitDirectory(Path directory, IOException gone) {
-            return FileVisitResult.CONTINUE;
-          }
-        });
-    return files;
-  }
-
-  /** The product's last stage, not yet run; those before it have been run. */
-  private JavaRDD<Row> lastStage() {
-    JavaRDD<Row> rdd = product(a.frame(spark, 10, 7)).toJavaRDD();
-    assertTrue(rdd.getNumPartitions() > 0); // adaptive execution has run all shuffles by now
-    return rdd;
-  }
-
-  private Dataset<Row> frame(JavaRDD<Row> product) {
-    return spark.createDataFrame(product, product(a.frame(spark, 10, 7)).schema());
+    killing.shuffleFilesBetweenStages(
+        product(a.frame(spark, 10, 7)), df -> assertEquals(right, TestProduct.bits(df)));
   }
 
   /** Two shuffles: one of pieces, one of partial sums. */
@@ -226,20 +174,6 @@ public final class KilledExecutorJob {
     Dataset<Row> product = product(a.frame(spark, 10, 7));
     TestProduct.assertProduct(a, b, product);
     return TestProduct.bits(product);
-  }
-
-  private interface Dying {
-    void run(Interference.AtRow killer) throws Exception;
-  }
-
-  /** Runs it with one task whose executor is killed in the middle of its rows. */
-  private void killingOne(String name, Dying body) throws Exception {
-    int removed = executors.removed();
-    Path mark = shared.resolve("killed-in-" + name);
-    body.run(Interference.killOnce(mark, MIDDLE));
-    assertTrue(Files.exists(mark), "no task came to row " + MIDDLE);
-    executors.awaitRemoved(removed + 1);
-    executors.awaitAll();
   }
 
   private static void write(Dataset<Row> blocks, Path target) {

@@ -14,10 +14,13 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
+import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.MultiplyOptions;
 import org.tilespark.spark.TestArray;
+import org.tilespark.spark.TestField;
 import org.tilespark.spark.TestProduct;
+import org.tilespark.spark.VolumeBlocks;
 
 /**
  * An application whose executors are refused memory outside the heap now and then, pinned memory
@@ -69,6 +72,22 @@ public final class ShortHostMemoryJob {
                         spark.read().format("npy").option("blockShape", "20,15").load(target);
                     array.assertPermuted(
                         Permutation.of(0, 1), again.selectExpr("*", "cast(null AS STRING) AS tag"));
+                  }));
+      // So small that no task asks as often as every request that is refused, or none would
+      // succeed.
+      int[] shape = {2, 4, 5};
+      TestField field = TestField.random(3, true, shape);
+      FftOptions options = FftOptions.defaults().withDecomposition("slabs");
+      cases.run(
+          "fft and back",
+          () ->
+              untilRefused(
+                  executors,
+                  () -> {
+                    Dataset<Row> volume = field.blocks(spark, ElementType.FLOAT64, true, 1, 2, 5);
+                    Dataset<Row> back =
+                        VolumeBlocks.ifft(VolumeBlocks.fft(volume, options), options);
+                    TestField.of(back, shape).assertNear(field, ElementType.FLOAT64, "back");
                   }));
       cases.run("nothing alive", executors::assertNothingAlive);
     }

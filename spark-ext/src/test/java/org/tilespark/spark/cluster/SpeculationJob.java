@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.Dataset;
@@ -17,8 +18,14 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.TestArray;
+import org.tilespark.spark.TestField;
+import org.tilespark.spark.VolumeBlocks;
 
 /**
  * An application in which a task runs twice at the same time, since the first attempt is slow: both
@@ -33,17 +40,70 @@ public final class SpeculationJob {
   private final Executors executors;
   private final Path shared;
   private final TestArray array = TestArray.matrix(ElementType.FLOAT32, 120, 90, 20, 15);
-  private final Dataset<Row> transposed;
-  private final byte[] right;
+  private final TestField field = TestField.random(1, true, 36, 6, 5);
+  private final Written transposed;
+  private final Written transformed;
 
   private SpeculationJob(SparkSession spark, Path shared) throws IOException, InterruptedException {
     this.spark = spark;
     this.executors = new Executors(spark.sparkContext(), 2);
     this.shared = shared;
-    this.transposed = MatrixBlocks.transpose(array.toDataFrame(spark, PARTITIONS).drop("tag"));
+    this.transposed =
+        written(
+            MatrixBlocks.transpose(array.toDataFrame(spark, PARTITIONS).drop("tag")),
+            "90,120",
+            "15,20",
+            again ->
+                array.assertPermuted(
+                    Permutation.of(1, 0), again.selectExpr("*", "cast(null AS STRING) AS tag")));
+    this.transformed =
+        written(
+            VolumeBlocks.fft(planes(), FftOptions.defaults().withAxes("yz")),
+            "36,6,5",
+            "36,6,5",
+            again ->
+                TestField.of(again, 36, 6, 5)
+                    .assertNear(field.fft("yz"), ElementType.FLOAT64, "fft"));
+  }
+
+  /**
+   * What is written.
+   *
+   * @param extents of the array, so that nothing but the write looks at the blocks
+   * @param right the file
+   */
+  private record Written(Dataset<Row> blocks, String extents, byte[] right) {
+    void to(Path target) {
+      blocks
+          .write()
+          .format("npy")
+          .option("extents", extents)
+          .mode(SaveMode.Overwrite)
+          .save(target.toString());
+    }
+
+    Written through(SparkSession spark, Interference.AtRow action) {
+      return new Written(Interference.through(spark, blocks, action), extents, right);
+    }
+  }
+
+  private Written written(
+      Dataset<Row> blocks, String extents, String blockShape, Consumer<Dataset<Row>> check)
+      throws IOException {
     Path file = shared.resolve("right.npy");
-    write(transposed, file);
-    this.right = Files.readAllBytes(file);
+    new Written(blocks, extents, new byte[0]).to(file);
+    check.accept(spark.read().format("npy").option("blockShape", blockShape).load(file.toString()));
+    return new Written(blocks, extents, Files.readAllBytes(file));
+  }
+
+  /** A volume in planes, of which it is said that they are some: nothing is shuffled. */
+  private Dataset<Row> planes() {
+    ArrayMetadata metadata =
+        ArrayMetadata.empty().withExtents(Shape.of(36, 6, 5)).withBlockShape(Shape.of(1, 6, 5));
+    return field
+        .blocks(spark, ElementType.FLOAT64, true, 1, 6, 5)
+        .repartition(PARTITIONS)
+        .withMetadata(BlockKind.VALUES, metadata.toMetadata());
   }
 
   public static void main(String[] args) throws Exception {
@@ -52,6 +112,7 @@ public final class SpeculationJob {
       SpeculationJob job = new SpeculationJob(spark, Path.of(args[0]));
       cases.run("the second attempt wins", job::theSecondAttemptWins);
       cases.run("the first attempt wins after all", job::theFirstAttemptWinsAfterAll);
+      cases.run("the second attempt at a transform wins", job::theSecondTransformWins);
       cases.run("nothing alive", job.executors::assertNothingAlive);
     }
     cases.end();
@@ -60,7 +121,21 @@ public final class SpeculationJob {
   /** The slow attempt has written a part, and is killed while it sleeps. */
   private void theSecondAttemptWins() throws Exception {
     writeWhile(
+        transposed,
         "second",
+        0,
+        (row, attempt, directory) -> {
+          if (attempt == 0 && row == 2) {
+            TimeUnit.SECONDS.sleep(120);
+          }
+        });
+  }
+
+  /** The slow attempt holds what it has transformed, and is killed while it sleeps. */
+  private void theSecondTransformWins() throws Exception {
+    writeWhile(
+        transformed,
+        "transform",
         0,
         (row, attempt, directory) -> {
           if (attempt == 0 && row == 2) {
@@ -72,6 +147,7 @@ public final class SpeculationJob {
   /** The slow attempt goes on when the second one has written a part; that one is killed. */
   private void theFirstAttemptWinsAfterAll() throws Exception {
     writeWhile(
+        transposed,
         "first",
         1,
         (row, attempt, directory) -> {
@@ -90,44 +166,30 @@ public final class SpeculationJob {
   }
 
   /** Writes; of the attempts at the first partition, number {@code loser} is killed. */
-  private void writeWhile(String name, int loser, Slowness slowness) throws Exception {
+  private void writeWhile(Written what, String name, int loser, Slowness slowness)
+      throws Exception {
     Path directory = Files.createDirectory(shared.resolve(name));
     String path = directory.toString();
     executors.forgetTasks();
 
     Path target = directory.resolve("out.npy");
-    Dataset<Row> slow =
-        Interference.through(
+    Written slow =
+        what.through(
             spark,
-            transposed,
             row -> {
               TaskContext task = TaskContext.get();
               if (task.partitionId() == 0) {
                 slowness.at(row, task.attemptNumber(), Path.of(path));
               }
             });
-    write(slow, target);
+    slow.to(target);
 
-    assertArrayEquals(right, Files.readAllBytes(target));
+    assertArrayEquals(what.right(), Files.readAllBytes(target));
     try (Stream<Path> files = Files.list(directory)) {
       assertEquals(
           List.of(), files.filter(file -> file.getFileName().toString().startsWith(".")).toList());
     }
     executors.awaitFailure(0, loser, KILLED);
     assertTrue(executors.speculative() > 0, "no attempt was speculative");
-    Dataset<Row> again =
-        spark.read().format("npy").option("blockShape", "15,20").load(target.toString());
-    array.assertPermuted(
-        Permutation.of(1, 0), again.selectExpr("*", "cast(null AS STRING) AS tag"));
-  }
-
-  private static void write(Dataset<Row> blocks, Path target) {
-    // With the extents, nothing but the write looks at the blocks.
-    blocks
-        .write()
-        .format("npy")
-        .option("extents", "90,120")
-        .mode(SaveMode.Overwrite)
-        .save(target.toString());
   }
 }
