@@ -16,10 +16,13 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.storage.StorageLevel;
 import org.tilespark.examples.JobArguments.Option;
+import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.VolumeBlocks;
 
@@ -76,9 +79,7 @@ public final class FourierVolumeJob {
   private static boolean run(SparkSession spark, JobArguments arguments, PrintStream out)
       throws IOException {
     Path input = arguments.inputFile(0);
-    Path directory = arguments.outputDirectory(1);
-    boolean real = arguments.flag("real");
-    double cutoff = Double.parseDouble(arguments.option("low-pass").orElse(DEFAULT_CUTOFF));
+    arguments.outputDirectory(1); // says at once if it cannot be one
     JobReport report = new JobReport(out);
 
     boolean asFloat = ReadAs.isFloat(spark, arguments, BlockKind.VOLUME, input);
@@ -88,9 +89,33 @@ public final class FourierVolumeJob {
     report.read(input, volume);
 
     // Left as the transform leaves it, a spectrum costs one exchange less; ifft knows the order.
-    FftOptions options = FftOptions.defaults().withReal(real);
-    Dataset<Row> spectrum = VolumeBlocks.fft(volume, options);
-    Dataset<Row> natural = VolumeBlocks.fft(volume, options.withOutput("natural"));
+    // All
+    // that follows starts from it, so it is kept.
+    Dataset<Row> spectrum =
+        VolumeBlocks.fft(volume, FftOptions.defaults().withReal(arguments.flag("real")))
+            .persist(StorageLevel.MEMORY_AND_DISK());
+    try {
+      return run(arguments, input, volume, spectrum, report);
+    } finally {
+      spectrum.unpersist(true);
+    }
+  }
+
+  private static boolean run(
+      JobArguments arguments,
+      Path input,
+      Dataset<Row> volume,
+      Dataset<Row> spectrum,
+      JobReport report)
+      throws IOException {
+    Path directory = arguments.outputDirectory(1);
+    boolean real = arguments.flag("real");
+    boolean asFloat =
+        BlockSchema.find(volume.schema(), BlockKind.VOLUME, "read").elementType()
+            == ElementType.FLOAT32;
+    double cutoff = Double.parseDouble(arguments.option("low-pass").orElse(DEFAULT_CUTOFF));
+    // The file takes blocks of any tiling, so that axes need only change their order inside them.
+    Dataset<Row> natural = VolumeBlocks.permute(spectrum, "zxy");
     Dataset<Row> lowPass = VolumeBlocks.ifft(VolumeBlocks.lowPass(spectrum, cutoff));
     Dataset<Row> back = VolumeBlocks.ifft(spectrum);
     report.plan(back);

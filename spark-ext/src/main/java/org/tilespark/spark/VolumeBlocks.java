@@ -94,8 +94,9 @@ public final class VolumeBlocks {
 
   /**
    * The same volume in slabs: cut along {@code axis}, whole along the others. Slabs that are there
-   * already and have less than 256 MiB of values each stay as they are; else as few slabs are made
-   * as keep below that.
+   * already and have less than 256 MiB of values each stay as they are, unless the whole volume is
+   * one. Else as few slabs are made as keep below that and are one at least for each task that can
+   * run at once (Spark's default parallelism), as far as the extent allows.
    *
    * <p>Extents are those that the column metadata states; where it states none, a small aggregate
    * over the coordinate columns runs now. All else as {@link #reblock(Dataset, int, int, int)}.
@@ -139,14 +140,17 @@ public final class VolumeBlocks {
                 along,
                 thickness,
                 missing,
+                Datasets.parallelism(df),
                 each -> Datasets.of(df, each),
                 "VolumeBlocks.slabs"));
   }
 
   /**
    * The same volume in pencils: whole along {@code axis}, cut along the others. Pencils that are
-   * there already and have less than 256 MiB of values each stay as they are; else the volume is
-   * halved across its longer other axis until pencils keep below that.
+   * there already and have less than 256 MiB of values each stay as they are, unless the whole
+   * volume is one. Else the volume is halved across its longer other axis until pencils keep below
+   * that and are one at least for each task that can run at once (Spark's default parallelism), as
+   * far as the extents allow.
    *
    * <p>Extents are found as by {@link #slabs(Dataset, String)}.
    *
@@ -194,6 +198,7 @@ public final class VolumeBlocks {
                 along,
                 sizes,
                 missing,
+                Datasets.parallelism(df),
                 each -> Datasets.of(df, each),
                 "VolumeBlocks.pencils"));
   }

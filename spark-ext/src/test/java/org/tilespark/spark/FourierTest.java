@@ -1,6 +1,7 @@
 package org.tilespark.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
@@ -23,6 +24,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.distribution.Box;
 import org.tilespark.spark.exec.AssembleBlocksExec;
+import org.tilespark.spark.exec.BlockStageExec;
 import org.tilespark.spark.exec.CutBlocksExec;
 import org.tilespark.spark.exec.FourierBlocksExec;
 import org.tilespark.spark.fourier.FastLength;
@@ -393,6 +395,56 @@ class FourierTest extends SparkTest {
     assertEquals(3, PlanNodes.all(plan(there), FourierBlocksExec.class).size(), explained(there));
     assertEquals(0, PlanNodes.all(plan(there), AssembleBlocksExec.class).size());
     assertEquals(0, PlanNodes.all(plan(there), CutBlocksExec.class).size());
+  }
+
+  /** No device trip of their own: counted in the plan. */
+  @ParameterizedTest
+  @ValueSource(strings = {"slabs", "task"})
+  void permutationsAreStepsOfTheTransformsStages(String way) {
+    int[] shape = {6, 5, 8};
+    FftOptions options = FftOptions.defaults().withDecomposition(way);
+    int stages = way.equals("slabs") ? 2 : 1;
+    TestField field = TestField.random(51, true, shape);
+    Dataset<Row> df =
+        stated(field.blocks(spark, DOUBLE, true, 2, 5, 8), shape, 2, 5, 8)
+            .withColumn("s", functions.lit(7))
+            .localCheckpoint();
+    // Before: x-slabs become z-slabs.
+    Dataset<Row> turned = VolumeBlocks.permute(df, "yzx");
+    assertOnlyStages(
+        VolumeBlocks.fft(turned, options),
+        stages,
+        field.permuted(1, 2, 0).fft("xyz").permuted(1, 2, 0));
+    // After: the natural order without an exchange more; blocks are y-slabs still.
+    Dataset<Row> spectrum = VolumeBlocks.fft(df, options);
+    Dataset<Row> natural = VolumeBlocks.permute(spectrum, "zxy");
+    assertOnlyStages(natural, stages, field.fft("xyz"));
+    assertEquals("xyz", metadata(natural).axes().orElseThrow());
+    assertEquals(shuffles(spectrum).size(), shuffles(natural).size(), explained(natural));
+    PlanNodes.all(plan(natural), FourierBlocksExec.class)
+        .forEach(stage -> assertFalse(stage.spec().toString().contains("permute"), "yzx, zxy"));
+    // Between, in another order than a transform leaves.
+    Dataset<Row> back = VolumeBlocks.ifft(VolumeBlocks.permute(spectrum, "yxz"), options);
+    back.collectAsList();
+    assertEquals(0, PlanNodes.all(plan(back), BlockStageExec.class).size(), explained(back));
+    TestField.of(back, shape).assertNear(field, DOUBLE, "back by " + way);
+    // Above a projection that drops what is grouped by, and in front of one.
+    Dataset<Row> chosen = VolumeBlocks.permute(spectrum.drop("s"), "yxz").drop("nx");
+    chosen.collectAsList();
+    assertEquals(0, PlanNodes.all(plan(chosen), BlockStageExec.class).size(), explained(chosen));
+    // A real result.
+    Dataset<Row> power = VolumeBlocks.permute(VolumeBlocks.powerSpectrum(spectrum), "zxy");
+    power.collectAsList();
+    assertEquals(stages, PlanNodes.all(plan(power), FourierBlocksExec.class).size());
+    assertEquals(0, PlanNodes.all(plan(power), BlockStageExec.class).size(), explained(power));
+  }
+
+  private static void assertOnlyStages(Dataset<Row> df, int stages, TestField expected) {
+    assertEquals(df.count(), df.where("s = 7").count());
+    df.collectAsList();
+    assertEquals(stages, PlanNodes.all(plan(df), FourierBlocksExec.class).size(), explained(df));
+    assertEquals(0, PlanNodes.all(plan(df), BlockStageExec.class).size(), explained(df));
+    TestField.of(df, expected.shape()).assertNear(expected, DOUBLE, explained(df));
   }
 
   /** What is asked of the planner alone: no block is made. */

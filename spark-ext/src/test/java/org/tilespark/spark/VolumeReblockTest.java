@@ -79,9 +79,9 @@ class VolumeReblockTest extends SparkTest {
       assertTiled(array, VolumeBlocks.pencils(df, "x", 3, 2), 7, 3, 2);
       assertTiled(array, VolumeBlocks.pencils(df, "y", 2, 5), 2, 11, 5);
       assertTiled(array, VolumeBlocks.pencils(df, "z", 7, 1), 7, 1, 5);
-      // All of it is far below what a block may hold.
-      assertTiled(array, VolumeBlocks.slabs(df, "y"), 7, 11, 5);
-      assertTiled(array, VolumeBlocks.pencils(df, "y"), 7, 11, 5);
+      // All of it is far below what a block may hold; there is one for each of four tasks.
+      assertTiled(array, VolumeBlocks.slabs(df, "y"), 7, 2, 5);
+      assertTiled(array, VolumeBlocks.pencils(df, "y"), 4, 11, 3);
     }
   }
 
@@ -95,9 +95,9 @@ class VolumeReblockTest extends SparkTest {
     assertEquals("(1024, 1024, 31)", blockShape(VolumeBlocks.slabs(cube, "z")));
     assertEquals("(1024, 128, 128)", blockShape(VolumeBlocks.pencils(cube, "x")));
     assertEquals("(128, 128, 1024)", blockShape(VolumeBlocks.pencils(cube, "z")));
-    // As equal as can be: 512 MiB are three slabs.
-    Dataset<Row> half = VolumeBlocks.withExtents(plain(any), 512, 512, 512);
-    assertEquals("(512, 171, 512)", blockShape(VolumeBlocks.slabs(half, "y")));
+    // As equal as can be: 1100 MiB are five slabs.
+    Dataset<Row> tall = VolumeBlocks.withExtents(plain(any), 512, 1100, 512);
+    assertEquals("(512, 220, 512)", blockShape(VolumeBlocks.slabs(tall, "y")));
     // A plane of more than the usual size makes slabs of one plane.
     Dataset<Row> flat = VolumeBlocks.withExtents(plain(any), 5, 20000, 20000);
     assertEquals("(1, 20000, 20000)", blockShape(VolumeBlocks.slabs(flat, "x")));
@@ -110,11 +110,45 @@ class VolumeReblockTest extends SparkTest {
     assertEquals("(16, 512, 512)", blockShape(VolumeBlocks.slabs(slabs, "x")));
     assertFalse(analyzed(VolumeBlocks.slabs(slabs, "x")).contains("CutBlocks"));
     assertEquals(
-        "(171, 512, 512)",
-        blockShape(VolumeBlocks.slabs(stated(plain(any), "512,512,512", "256,512,512"), "x")));
+        "(250, 512, 512)",
+        blockShape(VolumeBlocks.slabs(stated(plain(any), "1000,512,512", "256,512,512"), "x")));
     Dataset<Row> pencils = stated(plain(any), "512,512,512", "512,30,40");
     assertEquals("(512, 30, 40)", blockShape(VolumeBlocks.pencils(pencils, "x")));
     assertFalse(analyzed(VolumeBlocks.pencils(pencils, "x")).contains("CutBlocks"));
+  }
+
+  /** The session has four tasks at once; what is asked of the planner alone. */
+  @Test
+  void everyTaskHasABlock() {
+    assertEquals(4, spark.sparkContext().defaultParallelism());
+    TestArray any = TestArray.volume(ElementType.FLOAT32, 1, 1, 1, 1, 1, 1);
+    Dataset<Row> small = VolumeBlocks.withExtents(plain(any), 64, 60, 9);
+    assertEquals("(16, 60, 9)", blockShape(VolumeBlocks.slabs(small, "x")));
+    assertEquals("(64, 15, 9)", blockShape(VolumeBlocks.slabs(small, "y")));
+    // Four of 9 cannot be equal: slabs of 3 would be three.
+    assertEquals("(64, 60, 2)", blockShape(VolumeBlocks.slabs(small, "z")));
+    assertEquals("(64, 15, 9)", blockShape(VolumeBlocks.pencils(small, "x")));
+    assertEquals("(32, 30, 9)", blockShape(VolumeBlocks.pencils(small, "z")));
+    // Fewer where there are not so many planes or lines.
+    Dataset<Row> thin = VolumeBlocks.withExtents(plain(any), 3, 2, 1000);
+    assertEquals("(1, 2, 1000)", blockShape(VolumeBlocks.slabs(thin, "x")));
+    assertEquals("(1, 1, 1000)", blockShape(VolumeBlocks.pencils(thin, "z")));
+    Dataset<Row> line = VolumeBlocks.withExtents(plain(any), 1, 1, 1000);
+    assertEquals("(1, 1, 1000)", blockShape(VolumeBlocks.pencils(line, "z")));
+    // A volume that is one block has slabs and pencils of every axis; it is cut all the same.
+    Dataset<Row> one = stated(plain(any), "64,60,9", "64,60,9");
+    assertEquals("(16, 60, 9)", blockShape(VolumeBlocks.slabs(one, "x")));
+    assertEquals("(32, 30, 9)", blockShape(VolumeBlocks.pencils(one, "z")));
+    Dataset<Row> two = stated(plain(any), "64,60,9", "32,60,9");
+    assertEquals("(32, 60, 9)", blockShape(VolumeBlocks.slabs(two, "x")));
+    // What is stated is taken as it is.
+    assertEquals("(64, 60, 9)", blockShape(VolumeBlocks.slabs(small, "x", 64)));
+    assertTrue(
+        explained(VolumeBlocks.slabs(small, "x")).contains("bytes into 4 blocks"),
+        explained(VolumeBlocks.slabs(small, "x")));
+    assertTrue(
+        explained(VolumeBlocks.slabs(small, "x", 64)).contains("bytes into 1 block"),
+        explained(VolumeBlocks.slabs(small, "x", 64)));
   }
 
   @Test
@@ -254,10 +288,10 @@ class VolumeReblockTest extends SparkTest {
     plain(array).createOrReplaceTempView("v");
     assertTiled(array, sql("volume_reblock(TABLE(v), 5, 2, 7)"), 5, 2, 7);
     assertTiled(array, sql("volume_slabs(TABLE(v), 'y', 4)"), 9, 4, 7);
-    assertTiled(array, sql("volume_slabs(TABLE(v), axis => 'z')"), 9, 6, 7);
+    assertTiled(array, sql("volume_slabs(TABLE(v), axis => 'z')"), 9, 6, 1);
     assertTiled(array, sql("volume_pencils(TABLE(v), 'y', 2, 3)"), 2, 6, 3);
     assertTiled(
-        array, sql("volume_pencils(axis => 'x', input => TABLE(v), extents => '9,6,7')"), 9, 6, 7);
+        array, sql("volume_pencils(axis => 'x', input => TABLE(v), extents => '9,6,7')"), 9, 3, 4);
     assertEquals(4, sql("volume_slabs(TABLE(v), 'x', 3, 'zero', '12,6,7')").count());
     assertFails(() -> sql("volume_pencils(TABLE(v), 'x', 2)"), "argument second is missing");
     assertFails(

@@ -35,8 +35,10 @@ public record AssembleSpec(
    *     known
    * @param isLeast true if the blocks' own shape is not known, so that there may be more pieces
    * @param perArray true if there are grouping columns, so that there may be more arrays
+   * @param blocks that are assembled of one array; of no meaning where the extents are not known
    */
-  public record Prediction(long bytes, boolean isLeast, boolean perArray) implements Serializable {
+  public record Prediction(long bytes, boolean isLeast, boolean perArray, long blocks)
+      implements Serializable {
     @Override
     public String toString() {
       if (bytes < 0) {
@@ -45,12 +47,17 @@ public record AssembleSpec(
       return "shuffle predicted "
           + (isLeast ? "at least " : "")
           + bytes
-          + " bytes"
+          + " bytes into "
+          + blocks
+          + (blocks == 1 ? " block" : " blocks")
           + (perArray ? " per array" : "");
     }
   }
 
-  /** As EXPLAIN shows it: {@code "matrix 7 x 5, missing=error, shuffle predicted 123 bytes"}. */
+  /**
+   * As EXPLAIN shows it: {@code "matrix 7 x 5, missing=error, shuffle predicted 123 bytes into 2
+   * blocks"}.
+   */
   @Override
   public String toString() {
     String shape =

@@ -38,6 +38,13 @@ public record FourierProgram(
     steps = List.copyOf(steps);
   }
 
+  /** Only a permutation of the axes. */
+  public static FourierProgram reordering(
+      ArrayStep.State before, ElementType type, Permutation permutation) {
+    return new FourierProgram(
+        before.extents(), type, before.isComplex(), List.of(new ArrayStep.Reorder(permutation)));
+  }
+
   /** The whole volume as it comes. */
   public ArrayStep.State input() {
     return new ArrayStep.State(extents, isComplex);
@@ -124,7 +131,7 @@ public record FourierProgram(
   }
 
   /**
-   * Both programs as one, on the same parts.
+   * Both programs as one, on the same parts. Permutations that meet become one, or none.
    *
    * @throws IllegalArgumentException if {@code next} does not take what this gives
    */
@@ -134,7 +141,20 @@ public record FourierProgram(
           "A program on " + next.input() + " after one that gives " + output());
     }
     List<ArrayStep> all = new ArrayList<>(steps);
-    all.addAll(next.steps);
+    for (ArrayStep step : next.steps) {
+      int last = all.size() - 1;
+      if (step instanceof ArrayStep.Reorder then
+          && last >= 0
+          && all.get(last) instanceof ArrayStep.Reorder first) {
+        Permutation both = first.permutation().then(then.permutation());
+        all.remove(last);
+        if (!both.isIdentity()) {
+          all.add(new ArrayStep.Reorder(both));
+        }
+      } else {
+        all.add(step);
+      }
+    }
     return new FourierProgram(extents, type, isComplex, all);
   }
 

@@ -155,7 +155,8 @@ public enum TableFunctions {
       "volume_slabs",
       "volume_slabs(TABLE(v), axis [, thickness [, missing [, extents]]])",
       "The same volume cut along one axis ('x', 'y' or 'z') and whole along the others; by default"
-          + " a slab has less than 256 MiB of values. Further columns tell several volumes apart.",
+          + " a slab has less than 256 MiB of values, and there is one for each task that can run at"
+          + " once. Further columns tell several volumes apart.",
       List.of("input", "axis", "thickness", "missing", "extents"),
       arguments ->
           ReblockPlans.slabs(
@@ -164,6 +165,7 @@ public enum TableFunctions {
               BlockKind.VOLUME.axis("volume_slabs", arguments.text("axis")),
               arguments.optionalNumber("thickness"),
               missing(arguments, "volume_slabs"),
+              tasks(),
               TableFunctions::asDataset,
               "volume_slabs")),
 
@@ -172,7 +174,7 @@ public enum TableFunctions {
       "volume_pencils(TABLE(v), axis [, first, second [, missing [, extents]]])",
       "The same volume whole along one axis ('x', 'y' or 'z') and cut along the others, into pencils"
           + " of first x second elements across; by default a pencil has less than 256 MiB of"
-          + " values. Further columns tell several volumes apart.",
+          + " values, and there is one for each task that can run at once. Further columns tell several volumes apart.",
       List.of("input", "axis", "first", "second", "missing", "extents"),
       arguments ->
           ReblockPlans.pencils(
@@ -184,6 +186,7 @@ public enum TableFunctions {
                   ? Optional.of(new long[] {arguments.number("first"), arguments.number("second")})
                   : Optional.empty(),
               missing(arguments, "volume_pencils"),
+              tasks(),
               TableFunctions::asDataset,
               "volume_pencils")),
 
@@ -324,10 +327,15 @@ public enum TableFunctions {
         arguments.table("input"), BlockKind.VOLUME, arguments.optionalText("extents"), function);
   }
 
+  /** Tasks that can run at once. */
+  private static int tasks() {
+    return SparkSession.active().sparkContext().defaultParallelism();
+  }
+
   private static FourierPlans.Context fourier(String function) {
     return new FourierPlans.Context(
         TableFunctions::asDataset,
-        SparkSession.active().sparkContext().defaultParallelism(),
+        tasks(),
         TileSparkConf.FOURIER_TASK_SIZE.read(TileSparkConf.session()),
         function);
   }

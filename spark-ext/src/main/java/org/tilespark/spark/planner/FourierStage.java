@@ -4,10 +4,12 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
@@ -16,18 +18,20 @@ import org.tilespark.spark.exec.AssembleSpec;
 import org.tilespark.spark.exec.CutSpec;
 import org.tilespark.spark.exec.FourierBlocksExec;
 import org.tilespark.spark.exec.FourierSpec;
+import org.tilespark.spark.fourier.ArrayStep;
 import org.tilespark.spark.fourier.FourierProgram;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.AssembleBlocks;
 import org.tilespark.spark.plans.CutBlocks;
 import org.tilespark.spark.plans.FourierBlocks;
+import org.tilespark.spark.plans.PermuteBlocks;
 import org.tilespark.spark.plans.PermutedColumns;
 
 /**
  * Programs that follow each other block by block, with the assembling of blocks below them, so that
  * one physical stage can run them all: arrays stay on the device from the pieces of one exchange to
- * those of the next. Projections between them that only choose, reorder or rename columns do not
- * part them.
+ * those of the next. Permutations among them, before them and after them are steps of the same
+ * stage. Projections between them that only choose, reorder or rename columns do not part them.
  *
  * @param program the steps of all
  * @param gathered as {@link FourierSpec#gathered}
@@ -68,13 +72,50 @@ record FourierStage(
             Optional.empty(),
             List.of(),
             last.child());
-    while (true) {
-      Optional<FourierStage> longer = stage.withBelow();
-      if (longer.isEmpty()) {
-        return stage;
-      }
-      stage = longer.get();
+    return stage.withAllBelow();
+  }
+
+  /** The longest stage that ends in a permutation of what programs give; empty if none is below. */
+  static Optional<FourierStage> endingIn(PermuteBlocks last) {
+    LogicalPlan below = last.child();
+    while (below instanceof Project project) {
+      below = project.child();
     }
+    if (last.kind() != BlockKind.VOLUME || !(below instanceof FourierBlocks inner)) {
+      return Optional.empty();
+    }
+    FourierSpec spec = inner.spec();
+    PermutedColumns columns = last.columns();
+    List<Integer> parts = columns.blocks().blockColumns();
+    List<Attribute> inputs = columns.inputs();
+    FourierStage stage =
+        new FourierStage(
+            FourierProgram.reordering(
+                spec.program().output(), spec.program().type(), last.permutation()),
+            Optional.empty(),
+            spec.missing(),
+            spec.operator(),
+            parts.stream().map(inputs::get).toList(),
+            null,
+            IntStream.range(0, inputs.size())
+                .filter(position -> !parts.contains(position))
+                .mapToObj(inputs::get)
+                .toList(),
+            Optional.empty(),
+            List.of(),
+            last.child());
+    return stage.withBelow().map(FourierStage::withAllBelow);
+  }
+
+  /** This stage with all operators below it that one stage can run. */
+  private FourierStage withAllBelow() {
+    FourierStage stage = this;
+    Optional<FourierStage> longer = stage.withBelow();
+    while (longer.isPresent()) {
+      stage = longer.get();
+      longer = stage.withBelow();
+    }
+    return stage;
   }
 
   /** The transform right below a plan's projections, if the columns come from it as they are. */
@@ -176,6 +217,9 @@ record FourierStage(
     if (below instanceof FourierBlocks inner) {
       return after(inner, readBlock, readFurther);
     }
+    if (below instanceof PermuteBlocks permute) {
+      return after(permute, readBlock, readFurther);
+    }
     return below instanceof AssembleBlocks assemble && gathered.isEmpty()
         ? over(assemble, readBlock, readFurther)
         : Optional.empty();
@@ -212,6 +256,40 @@ record FourierStage(
             at(inner.inputs(), below.in().blockColumns()),
             below.trend() < 0 ? null : inner.inputs().apply(below.trend()),
             sources.get(),
+            Optional.empty(),
+            List.of(),
+            inner.child()));
+  }
+
+  private Optional<FourierStage> after(
+      PermuteBlocks inner, List<Attribute> readBlock, List<Attribute> readFurther) {
+    PermutedColumns columns = inner.columns();
+    List<Integer> parts = columns.blocks().blockColumns();
+    boolean fits =
+        inner.kind() == BlockKind.VOLUME
+            && same(readBlock, parts.stream().map(columns.produced()::get).toList());
+    List<Attribute> sources = new ArrayList<>();
+    for (Attribute column : readFurther) {
+      Optional<Attribute> source = columns.source(column);
+      fits &= source.isPresent();
+      source.ifPresent(sources::add);
+    }
+    if (!fits) {
+      return Optional.empty();
+    }
+    Permutation permutation = inner.permutation();
+    ArrayStep.State before =
+        new ArrayStep.State(
+            permutation.inverse().apply(program.extents()), program.input().isComplex());
+    return Optional.of(
+        new FourierStage(
+            FourierProgram.reordering(before, program.type(), permutation).then(program),
+            gathered,
+            missing,
+            operator,
+            parts.stream().map(columns.inputs()::get).toList(),
+            null,
+            sources,
             Optional.empty(),
             List.of(),
             inner.child()));

@@ -1,6 +1,7 @@
 package org.tilespark.spark.planner;
 
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -94,6 +95,20 @@ public final class PlanBlocks extends SparkStrategy {
     }
     if (!(plan instanceof PermuteBlocks permute)) {
       return ScalaInterop.emptySeq();
+    }
+    Optional<FourierStage> transform = FourierStage.endingIn(permute);
+    if (transform.isPresent()) {
+      return ScalaInterop.<SparkPlan>seq(
+          transform
+              .get()
+              .exec(
+                  permute.columns().blocks(),
+                  List.of(),
+                  permute.columns().produced(),
+                  null,
+                  fourierBackend(),
+                  TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
+                  planLater(transform.get().child())));
     }
     BlockChain chain = BlockChain.endingIn(permute);
     return ScalaInterop.<SparkPlan>seq(

@@ -69,6 +69,11 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
     return IntStream.range(0, whole.size()).allMatch(each -> each == axis || whole.get(each));
   }
 
+  /** True if each array is known to be one block. */
+  boolean isOneBlock() {
+    return whole.stream().allMatch(each -> each);
+  }
+
   private static KnownArray stated(Shape extents, Optional<Shape> blockShape) {
     long[] largest = new long[extents.rank()];
     List<Boolean> whole = new ArrayList<>();

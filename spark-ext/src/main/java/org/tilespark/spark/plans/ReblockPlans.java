@@ -146,7 +146,9 @@ public final class ReblockPlans {
    * The same array in slabs: cut along one axis, whole along the others.
    *
    * @param thickness elements of a slab along the axis; if empty, that of the slabs that are there
-   *     already, or the most that keeps a block below {@value #USUAL_BLOCK_BYTES} bytes
+   *     already, or the most that keeps a block below {@value #USUAL_BLOCK_BYTES} bytes and gives
+   *     every task a slab
+   * @param tasks that can run at once
    * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
    * @throws IllegalArgumentException as {@link #reblock}
@@ -157,17 +159,19 @@ public final class ReblockPlans {
       int axis,
       OptionalLong thickness,
       Missing missing,
+      int tasks,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
     KnownArray known = KnownArray.of(input, blocks, asDataset, operator);
     long[] shape = whole(known);
     shape[axis] = thickness.orElse(known.largest().extent(axis));
-    if (thickness.isEmpty()
-        && (!known.isSlabs(axis) || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
+    boolean areThere = known.isSlabs(axis) && !known.isOneBlock();
+    if (thickness.isEmpty() && (!areThere || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
+      long extent = known.extents().extent(axis);
       shape[axis] = 1;
-      long most = Math.max(1, (USUAL_BLOCK_BYTES - 1) / bytes(shape, blocks));
-      shape[axis] = evenly(known.extents().extent(axis), most);
+      long most = (USUAL_BLOCK_BYTES - 1) / bytes(shape, blocks);
+      shape[axis] = evenly(extent, Math.max(1, Math.min(most, extent / tasks)));
     }
     return reblock(stating(input, kind, known, operator), kind, shape, missing, operator);
   }
@@ -176,8 +180,9 @@ public final class ReblockPlans {
    * The same array in pencils: whole along one axis, cut along the others.
    *
    * @param sizes elements of a pencil along the other axes, in their order; if empty, those of the
-   *     pencils that are there already, or the most that keep a block below {@value
-   *     #USUAL_BLOCK_BYTES} bytes
+   *     pencils that are there already, or the volume is halved across its longest other axis until
+   *     blocks are below {@value #USUAL_BLOCK_BYTES} bytes and every task has one
+   * @param tasks that can run at once
    * @param asDataset as for {@link #slabs}
    * @throws IllegalArgumentException as {@link #reblock}, or if there are not as many sizes as
    *     other axes
@@ -188,6 +193,7 @@ public final class ReblockPlans {
       int axis,
       Optional<long[]> sizes,
       Missing missing,
+      int tasks,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
@@ -197,18 +203,18 @@ public final class ReblockPlans {
     for (int i = 0; i < others.length; i++) {
       shape[others[i]] = sizes.isPresent() ? sizes.get()[i] : known.largest().extent(others[i]);
     }
-    if (sizes.isEmpty()
-        && (!known.whole().get(axis) || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
+    boolean areThere = known.whole().get(axis) && !known.isOneBlock();
+    if (sizes.isEmpty() && (!areThere || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
       long[] parts = new long[shape.length];
       Arrays.fill(parts, 1);
       shape = whole(known);
-      while (bytes(shape, blocks) >= USUAL_BLOCK_BYTES) {
+      while (bytes(shape, blocks) >= USUAL_BLOCK_BYTES || count(known.extents(), shape) < tasks) {
         int longest = others[0];
         for (int other : others) {
           longest = shape[other] > shape[longest] ? other : longest;
         }
         if (shape[longest] == 1) {
-          break; // one line is as large; the check of the shape tells if that is too large
+          break; // each line is a block; the check of the shape tells if that is too large
         }
         parts[longest] *= 2;
         shape[longest] = ceilDiv(known.extents().extent(longest), parts[longest]);
@@ -228,6 +234,15 @@ public final class ReblockPlans {
       bytes = saturated(bytes, extent);
     }
     return bytes;
+  }
+
+  /** Blocks of a shape in an array. */
+  private static long count(Shape extents, long[] shape) {
+    long count = 1;
+    for (int axis = 0; axis < shape.length; axis++) {
+      count = saturated(count, Math.max(1, ceilDiv(extents.extent(axis), shape[axis])));
+    }
+    return count;
   }
 
   /** The size of parts that are as equal as can be, as few as keep to {@code most}. */
@@ -410,7 +425,7 @@ public final class ReblockPlans {
 
   private Prediction predicted() {
     if (extents.isEmpty() || extents.get().elements() == 0) {
-      return new Prediction(-1, false, !further.isEmpty());
+      return new Prediction(-1, false, !further.isEmpty(), 0);
     }
     Optional<Shape> stated = metadata.blockShape(kind.rank());
     int rank = kind.rank();
@@ -432,6 +447,7 @@ public final class ReblockPlans {
     return new Prediction(
         pieces > Long.MAX_VALUE - marks ? Long.MAX_VALUE : pieces + marks,
         stated.isEmpty(),
-        !further.isEmpty());
+        !further.isEmpty(),
+        Cuts.of(target).cells());
   }
 }
