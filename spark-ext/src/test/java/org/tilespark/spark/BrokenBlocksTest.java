@@ -60,8 +60,8 @@ class BrokenBlocksTest extends SparkTest {
 
   /**
    * Defects by which a matrix without stated extents seems to reach beyond 2^31. Products of such
-   * are left out: planning a gram does not end (it doubles an int as far as 2^31 rows), that of
-   * others takes a minute, and ends beyond 2^63 are an overflow in Spark's aggregate.
+   * are left out: they are planned as what they seem to be, with millions of tasks, and ends beyond
+   * 2^63 are an overflow in Spark's aggregate.
    */
   private static final Set<Defect> FAR_OUT =
       EnumSet.of(Defect.BLOCK_FAR_OUT, Defect.SIZES_LARGEST, Defect.PLACE_OVERFLOWS);

@@ -50,9 +50,9 @@ public final class ShortHostMemoryJob {
       TestProduct b = TestProduct.random(ElementType.FLOAT32, 50, 40, 2);
       // A new one each time: of a DataFrame that has run, Spark skips the stages before the last.
       // And eight tasks that ask for memory, so that few rounds are enough.
-      MultiplyOptions options = MultiplyOptions.of(Map.of("strategy", "cuboid(2,2,2)"));
+      MultiplyOptions eightTasks = MultiplyOptions.of(Map.of("strategy", "cuboid(2,2,2)"));
       Supplier<Dataset<Row>> product =
-          () -> MatrixBlocks.multiply(a.frame(spark, 10, 7), b.frame(spark, 8, 9), options);
+          () -> MatrixBlocks.multiply(a.frame(spark, 10, 7), b.frame(spark, 8, 9), eightTasks);
       Map<String, List<?>> right = TestProduct.bits(product.get());
       cases.run(
           "multiply",
