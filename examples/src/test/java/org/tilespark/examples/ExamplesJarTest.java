@@ -117,6 +117,82 @@ class ExamplesJarTest {
   }
 
   @Test
+  void pencils() throws IOException {
+    int[] shape = {30, 40, 20};
+    byte[] data = NpyBytes.data(30 * 40 * 20, 4);
+    Path input = file("in.npy", NpyBytes.of("<i4", false, "(30, 40, 20)", data));
+    Path output = shared.resolve("out.npy");
+
+    String printed =
+        submit(
+            PencilsJob.class,
+            input,
+            output,
+            "--axis=x",
+            "--section=16,20",
+            "--block-shape=10,40,20");
+
+    assertArrayEquals(
+        NpyBytes.of("<i4", false, "(40, 20, 30)", NpyBytes.permuted(data, 4, shape, 1, 2, 0)),
+        Files.readAllBytes(output));
+    assertSays(printed, "AssembleBlocks", "Exchange");
+  }
+
+  @Test
+  void fft() throws IOException {
+    int[] shape = {8, 10, 9};
+    double[] values = new double[8 * 10 * 9];
+    ByteBuffer data = ByteBuffer.allocate(8 * values.length).order(ByteOrder.LITTLE_ENDIAN);
+    for (int i = 0; i < values.length; i++) {
+      values[i] = i * 131 % 97 / 8.0;
+      data.putDouble(values[i]);
+    }
+    double sum = Arrays.stream(values).sum();
+    Path input = file("in.npy", NpyBytes.of("<f8", false, "(8, 10, 9)", data.array()));
+    Path output = shared.resolve("fft");
+
+    // Of all frequencies 0 alone is left: the mean.
+    String printed =
+        submit(
+            FourierVolumeJob.class,
+            input,
+            output,
+            "--real",
+            "--low-pass=0",
+            "--block-shape=2,10,9");
+
+    ByteBuffer spectrum = elements(output.resolve("spectrum.npy"), 16 * 8 * 10 * 5);
+    for (int i = 0; i < 8 * 10 * 5; i++) {
+      double[] expected = frequency(values, shape, i / 50, i / 5 % 10, i % 5);
+      assertEquals(expected[0], spectrum.getDouble(), 1e-12 * sum, "real part " + i);
+      assertEquals(expected[1], spectrum.getDouble(), 1e-12 * sum, "imaginary part " + i);
+    }
+    ByteBuffer lowPass = elements(output.resolve("lowpass.npy"), 8 * values.length);
+    for (int i = 0; i < values.length; i++) {
+      assertEquals(sum / values.length, lowPass.getDouble(), 1e-12 * sum, "element " + i);
+    }
+    assertSays(printed, "FourierBlocks");
+    for (String picture : List.of("volume.png", "spectrum.png", "lowpass.png")) {
+      assertTrue(Files.size(output.resolve(picture)) > 0, picture);
+    }
+  }
+
+  /** One element of the spectrum of a volume, by the sum that defines it. */
+  private static double[] frequency(double[] values, int[] shape, int kx, int ky, int kz) {
+    double[] sums = new double[2];
+    for (int i = 0; i < values.length; i++) {
+      int x = i / shape[2] / shape[1];
+      int y = i / shape[2] % shape[1];
+      int z = i % shape[2];
+      double turns =
+          (double) kx * x / shape[0] + (double) ky * y / shape[1] + (double) kz * z / shape[2];
+      sums[0] += values[i] * Math.cos(-2 * Math.PI * turns);
+      sums[1] += values[i] * Math.sin(-2 * Math.PI * turns);
+    }
+    return sums;
+  }
+
+  @Test
   void multiply() throws IOException {
     // (50, 70) of uint8 and (50, 60) of int16: At B is (70, 60). Whole numbers: sums are exact.
     byte[] a = NpyBytes.data(50 * 70, 1);
@@ -171,9 +247,7 @@ class ExamplesJarTest {
 
     submit(PrincipalComponentsJob.class, input, output, "--components=4", "--block-shape=50,16");
 
-    ByteBuffer found = ByteBuffer.wrap(Files.readAllBytes(output.resolve("components.npy")));
-    ByteBuffer components =
-        found.position(found.capacity() - 4 * features * 8).slice().order(ByteOrder.LITTLE_ENDIAN);
+    ByteBuffer components = elements(output.resolve("components.npy"), 4 * features * 8);
     List<String> variances = Files.readAllLines(output.resolve("explained-variance.csv"));
     for (int c = 0; c < 4; c++) {
       for (int f = 0; f < features; f++) {
@@ -247,6 +321,12 @@ class ExamplesJarTest {
 
   private Path file(String name, byte[] content) throws IOException {
     return Files.write(shared.resolve(name), content);
+  }
+
+  /** The elements of an .npy file, which are its last bytes. */
+  private static ByteBuffer elements(Path file, int bytes) throws IOException {
+    ByteBuffer all = ByteBuffer.wrap(Files.readAllBytes(file));
+    return all.position(all.capacity() - bytes).slice().order(ByteOrder.LITTLE_ENDIAN);
   }
 
   private static void assertSays(String printed, String... parts) {
