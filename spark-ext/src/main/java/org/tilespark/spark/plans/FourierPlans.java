@@ -755,6 +755,9 @@ public final class FourierPlans {
               + known.extents()
               + "; expected at least one element (state the extents of a volume without blocks)");
     }
+    if (known.extents().elements() >= KnownArray.TOO_MANY_ELEMENTS) {
+      throw bad("the extents are " + known.extents() + "; expected fewer than 2^58 elements");
+    }
     if (!known.alike()) {
       throw bad(
           "the volumes that further columns tell apart have different extents, up to "

@@ -38,6 +38,9 @@ import scala.Option;
  * @param whole for each axis, true if every block is known to be whole along it
  */
 record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> whole) {
+  /** Bytes of fewer elements of any type can be counted, with room for what is computed of them. */
+  static final long TOO_MANY_ELEMENTS = 1L << 58;
+
   /**
    * As the metadata states it; where that states no extents, as one aggregate over the coordinate
    * columns finds, which runs now.
@@ -45,7 +48,7 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
    * @param asDataset makes a DataFrame of a plan
    * @param operator who asks, for messages
    * @throws IllegalArgumentException that names the block that reaches farthest, if an array that
-   *     reaches as far would have more than 2^63 - 1 elements
+   *     reaches as far would have {@link #TOO_MANY_ELEMENTS}
    */
   static KnownArray of(
       LogicalPlan input,
@@ -120,7 +123,7 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
       elements = elements.multiply(BigInteger.valueOf(found.getLong(axis)));
       farthest = found.getLong(axis) > found.getLong(farthest) ? axis : farthest;
     }
-    if (elements.bitLength() < Long.SIZE) {
+    if (elements.compareTo(BigInteger.valueOf(TOO_MANY_ELEMENTS)) < 0) {
       return;
     }
     String offset = kind.offsetColumns().get(farthest);
@@ -142,7 +145,7 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
             + found.getLong(farthest)
             + "; an array that reaches as far as the blocks has "
             + elements
-            + " elements, expected fewer than 2^63 (in "
+            + " elements, expected fewer than 2^58 (in "
             + operator
             + ")");
   }
