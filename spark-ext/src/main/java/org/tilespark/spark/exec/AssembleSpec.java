@@ -47,10 +47,11 @@ public record AssembleSpec(
       return "shuffle predicted "
           + (isLeast ? "at least " : "")
           + bytes
-          + " bytes into "
+          + " bytes"
+          + (perArray ? " per array" : "")
+          + " into "
           + blocks
-          + (blocks == 1 ? " block" : " blocks")
-          + (perArray ? " per array" : "");
+          + (blocks == 1 ? " block" : " blocks");
     }
   }
 
