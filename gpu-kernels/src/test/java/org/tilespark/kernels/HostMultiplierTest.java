@@ -9,10 +9,12 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
+@Tag("long")
 class HostMultiplierTest extends MultiplierContract {
   private final HostMultiplier multiplier = new HostMultiplier();
 

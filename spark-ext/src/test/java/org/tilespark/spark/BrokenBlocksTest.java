@@ -37,6 +37,7 @@ import org.tilespark.spark.MultiplyOptions.Strategy;
  * passes the defect on where {@code validate} still finds it. None crashes, hangs or gives a wrong
  * answer that looks right.
  */
+@Tag("long")
 @Timeout(value = 10, unit = TimeUnit.MINUTES)
 class BrokenBlocksTest extends SparkTest {
   private static final Pattern PLACE =
@@ -173,7 +174,7 @@ class BrokenBlocksTest extends SparkTest {
     if (broken.content().kind() == BlockKind.MATRIX) {
       return MATRIX;
     }
-    int step = broken.defect().visible == Visible.IN_ONE_ROW ? 9 : 3; // rows meet one check in all
+    int step = broken.defect().visible == Visible.IN_ONE_ROW ? 18 : 6; // rows meet one check in all
     List<Operator> all = operators(broken);
     return IntStream.range(0, all.size())
         .filter(i -> (i + broken.defect().ordinal()) % step == 0)

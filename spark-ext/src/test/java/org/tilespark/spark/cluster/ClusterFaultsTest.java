@@ -18,6 +18,7 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
@@ -28,6 +29,7 @@ import org.tilespark.spark.TileSparkConf;
  * twice, files that get lost, memory that is refused. One cluster of two workers for all; after
  * each application, none of its processes and files is left. docs/reliability.md has the table.
  */
+@Tag("long")
 class ClusterFaultsTest {
   private static final Duration LIMIT = Duration.ofMinutes(20);
 

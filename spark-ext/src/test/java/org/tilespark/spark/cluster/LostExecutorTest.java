@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
 import java.util.TreeMap;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
@@ -14,6 +15,7 @@ import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.cluster.LostExecutorJob.Loss;
 
 /** An executor of a real cluster that loses its device; {@link LostExecutorJob} looks closer. */
+@Tag("long")
 class LostExecutorTest {
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;
