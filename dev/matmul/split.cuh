@@ -11,7 +11,7 @@
 // additions are of full size; these sums are added in ordinary registers, rounded to nearest.
 //
 // Values that have no such parts (infinities, NaN, beyond 2^127 or below 2^-100): the tile is left
-// alone, and bad_tiles says so; another kernel makes it.
+// alone, and bad_tiles says so. The kernel that will make it is not written yet.
 //
 // Threads to elements: a thread block is a warpgroup that starts copies and WARPGROUPS that multiply; it
 // makes tiles of 128 x 128 of C, one after the other, each warpgroup 64 x 128. The thread blocks of a
@@ -77,7 +77,8 @@ __device__ __forceinline__ void release(u64* empty, u32 lane) {
   }
 }
 
-// Tiles of C in an order in which neighbours share rows of A and columns of B; in units of `high` tiles.
+// Tiles of C in an order in which neighbours share rows of A and columns of B: GROUP rows of tiles at a
+// time, column by column.
 struct TilePlace {
   u64 batch;
   u64 row;
