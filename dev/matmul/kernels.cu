@@ -1,5 +1,5 @@
-#include "tensor.cuh"
-#include "double.cuh"
+#include "../../gpu-kernels/src/main/cuda/tensor.cuh"
+#include "../../gpu-kernels/src/main/cuda/double.cuh"
 using namespace tilespark;
 #define PACK_ENTRY(NAME, FORM) \
   extern "C" __global__ void __launch_bounds__(PACK_THREADS) NAME(const __grid_constant__ PackArguments arguments) { pack<FORM>(arguments); }

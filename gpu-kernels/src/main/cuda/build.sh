@@ -42,12 +42,29 @@ check_architectures() {
   done
 }
 
+# The source $1 and the headers of this directory that it includes, directly or not.
+included() {
+  local file seen=" " left=("$1")
+  while ((${#left[@]} > 0)); do
+    file=${left[0]}
+    left=("${left[@]:1}")
+    [[ $seen == *" $file "* || ! -f $source_directory/$file ]] && continue
+    seen+="$file "
+    mapfile -t -O "${#left[@]}" left < <(sed -n 's/^ *#include "\([^"]*\)".*/\1/p' "$source_directory/$file")
+  done
+  echo "$seen"
+}
+
 # What a source's result depends on, as one hash.
 fingerprint() {
+  local file
   {
     printf '%s\n' "${options[@]}" "${architectures[@]}"
     "$nvcc" --version
-    cat "$0" "$source_directory/$1.cu" "$source_directory"/*.cuh
+    cat "$0"
+    for file in $(included "$1.cu"); do
+      cat "$source_directory/$file"
+    done
   } | sha256sum | cut -d ' ' -f 1
 }
 
