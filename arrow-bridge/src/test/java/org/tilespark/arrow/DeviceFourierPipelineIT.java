@@ -168,7 +168,10 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
       assertEquals(0, heard[2], "no turn before anything goes up");
       heardPipeline.run(List.of(Part.whole(shape)));
       assertEquals(1, heard[2], "one turn");
-      assertEquals(FourierMemory.of(chain).deviceBytes(), heard[5], "device memory as foreseen");
+      long foreseen = FourierMemory.of(chain).deviceBytes();
+      assertTrue(
+          heard[5] <= foreseen && heard[5] >= foreseen - bytes * 2,
+          () -> heard[5] + " bytes of device memory, foreseen were " + foreseen);
       heardPipeline.take().forEach(ArrowBuf::close);
     }
     assertEquals(2 * bytes + 150 * 8, heard[0]);

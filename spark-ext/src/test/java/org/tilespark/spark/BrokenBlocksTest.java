@@ -76,8 +76,8 @@ class BrokenBlocksTest extends SparkTest {
               + "|would have \\d+ target blocks.*see with validate"
               // what a broadcast says of blocks cut along the inner dimension, good or not
               + "|does not span the inner dimension"
-              // what an addition says of the place that a moved block left
-              + "|only the (first|second) matrix has a block there");
+              // what an addition or a pointwise product says of the place that a moved block left
+              + "|only the (first|second) (matrix|volume) has a block there");
 
   private static final int KINDS = 3;
 

@@ -111,7 +111,8 @@ abstract class ArraySource implements AutoCloseable {
     if (zeros == null || zeros.capacity() < bytes) {
       close();
       zeros = allocator.buffer(bytes);
-      HostMemory.ofAddress(zeros.memoryAddress(), bytes).fill((byte) 0);
+      // All of it: a buffer may be larger than was asked for, and another part be as large.
+      HostMemory.ofAddress(zeros.memoryAddress(), zeros.capacity()).fill((byte) 0);
     }
     return new Plane(HostMemory.ofAddress(zeros.memoryAddress(), bytes), zeros);
   }
