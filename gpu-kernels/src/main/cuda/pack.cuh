@@ -69,9 +69,11 @@ struct PackTf32 {
   static constexpr bool CHECKED = false;
   static __device__ __forceinline__ void put(Type* to, u64, float value) {
     const u32 bits = __float_as_uint(value);
-    const bool finite = (bits & 0x7f800000u) != 0x7f800000u;
-    // Ties to even.
-    *to = finite ? __uint_as_float((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u) : value;
+    const u32 size = bits & 0x7fffffffu;
+    // Ties to even. Of NaN a bit is set that is not cut off.
+    *to = size < 0x7f800000u   ? __uint_as_float((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u)
+          : size > 0x7f800000u ? __uint_as_float(bits | 0x400000u)
+                               : value;
   }
 };
 struct PackHalf {

@@ -1,0 +1,21 @@
+// Product of float matrices at float accuracy on the tensor cores of sm_90a: split.cuh says how.
+//
+// Architectures: sm_90a
+
+#include "split.cuh"
+
+// multiply_split_w<bytes>_<rows>x<cols>x<threads>; it needs the shared memory of the variable that is
+// named after it, which build.sh writes to the index.
+#define ENTRY(NAME, STAGES)                                                         \
+  extern "C" {                                                                       \
+  __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =                                     \
+      tilespark::SplitShape<STAGES, 1>::SHARED_BYTES;                                \
+  __global__ void __launch_bounds__(384, 1)                                          \
+      NAME(const __grid_constant__ tilespark::SplitArguments arguments) {            \
+    using Shape = tilespark::SplitShape<STAGES, 1>;                                  \
+    static_assert(Shape::THREADS == 384 && Shape::TILE == 128, "shape of the name"); \
+    tilespark::multiply_split<Shape>(arguments);                                     \
+  }                                                                                  \
+  }
+
+ENTRY(multiply_split_w4_128x128x384, 4)
