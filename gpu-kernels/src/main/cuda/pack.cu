@@ -58,7 +58,7 @@ __device__ __forceinline__ void pack_rows(const PackRowsArguments& arguments) {
 
 PACK(pack_raw_w4_256, PackRaw)
 PACK(pack_tf32_w4_256, PackTf32)
-PACK(pack_half_w2_256, PackHalf)
+PACK(pack_float16_w2_256, PackHalf)
 PACK(pack_bfloat16_w2_256, PackBfloat16)
 PACK(pack_split_w4_256, PackSplit)
 

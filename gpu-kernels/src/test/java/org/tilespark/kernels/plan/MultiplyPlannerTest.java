@@ -195,7 +195,14 @@ class MultiplyPlannerTest {
           MultiplyPlanner.plan(flat, terms, MultiplyEngine.AUTO, present, H200, INDEX)
               .orElseThrow();
       List<MultiplyPlan> choices =
-          MultiplyPlanner.choices(byRule, MultiplyPlanner.trial(flat), terms, present, H200, INDEX);
+          MultiplyPlanner.choices(
+              byRule,
+              MultiplyPlanner.trial(flat),
+              terms,
+              MultiplyEngine.AUTO,
+              present,
+              H200,
+              INDEX);
       boolean longEnough = terms >= 1024;
       assertEquals(longEnough, byRule.strategy() instanceof MultiplyStrategy.Cublas);
       assertEquals(byRule.strategy().way(), choices.get(0).strategy().way());
