@@ -6,16 +6,16 @@
 
 // multiply_split_w<bytes>_<rows>x<cols>x<threads>; it needs the shared memory of the variable that is
 // named after it, which build.sh writes to the index.
-#define ENTRY(NAME, STAGES)                                                         \
+#define ENTRY(NAME, STAGES, HALVES, CHUNK)                                          \
   extern "C" {                                                                       \
-  __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =                                     \
-      tilespark::SplitShape<STAGES, 1>::SHARED_BYTES;                                \
+  __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =               \
+      tilespark::SplitShape<STAGES, HALVES, CHUNK>::SHARED_BYTES;                    \
   __global__ void __launch_bounds__(384, 1)                                          \
       NAME(const __grid_constant__ tilespark::SplitArguments arguments) {            \
-    using Shape = tilespark::SplitShape<STAGES, 1>;                                  \
+    using Shape = tilespark::SplitShape<STAGES, HALVES, CHUNK>;                      \
     static_assert(Shape::THREADS == 384 && Shape::TILE == 128, "shape of the name"); \
     tilespark::multiply_split<Shape>(arguments);                                     \
   }                                                                                  \
   }
 
-ENTRY(multiply_split_w4_128x128x384, 4)
+ENTRY(multiply_split_w4_128x128x384, 5, 2, 32)

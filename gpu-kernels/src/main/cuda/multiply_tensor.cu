@@ -9,10 +9,10 @@
 #define ENTRY(KIND, NAME, COLS, STAGES)                                               \
   extern "C" {                                                                         \
   __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =                                       \
-      tilespark::TensorShape<tilespark::KIND, COLS, STAGES, 1>::SHARED_BYTES;          \
+      tilespark::TensorShape<tilespark::KIND, COLS, STAGES>::SHARED_BYTES;          \
   __global__ void __launch_bounds__(384, 1)                                            \
       NAME(const __grid_constant__ tilespark::TensorArguments arguments) {             \
-    using Shape = tilespark::TensorShape<tilespark::KIND, COLS, STAGES, 1>;            \
+    using Shape = tilespark::TensorShape<tilespark::KIND, COLS, STAGES>;            \
     static_assert(Shape::THREADS == 384 && Shape::ROWS == 128, "shape of the name");   \
     tilespark::multiply_tensor<Shape>(arguments);                                      \
   }                                                                                    \

@@ -1,7 +1,7 @@
-// Makes the tiles of a product of float matrices that multiply_split.cu left alone because an operand
-// holds infinities, NaN, or values without exact parts, in ordinary arithmetic: tiled.cuh says how.
+// Makes the parts of a product of float matrices that multiply_split.cu left alone, because operands or
+// sums there are infinite, no numbers, or too small to be cut, in ordinary arithmetic: tiled.cuh says how.
 //
-// Bytes: a flag for each tile, and both operands' rows and columns of the tiles that are flagged.
+// Bytes: the flags, once for each tile of 64 x 64, and the rows and columns of the tiles that are flagged.
 //
 // Architectures: sm_90a
 
@@ -11,16 +11,16 @@ namespace tilespark {
 
 // Fields in the order of TensorSteps.repair.
 struct RepairArguments {
-  const u32* flags;  // by tile of C
+  const u32* flags;  // SplitArguments.bad_tiles of one product
   MultiplyArguments product;
 };
 
 }  // namespace tilespark
 
-// repair_split_w<bytes>_<tile of multiply_split>x<threads>
-extern "C" __global__ void __launch_bounds__(256)
-    repair_split_w4_128x128x256(const __grid_constant__ tilespark::RepairArguments arguments) {
-  using Sums = tilespark::FloatSums<128, 128, 8, 8>;
-  static_assert(Sums::THREADS == 256, "threads of the name");
+// repair_split_w<bytes>_<half of the rows and of the columns of multiply_split's tile>x<threads>
+extern "C" __global__ void __launch_bounds__(128)
+    repair_split_w4_64x64x128(const __grid_constant__ tilespark::RepairArguments arguments) {
+  using Sums = tilespark::FloatSums<64, 64, 8, 4>;
+  static_assert(Sums::THREADS == 128, "threads of the name");
   tilespark::multiply_tiles<Sums, true>(arguments.product, arguments.flags);
 }

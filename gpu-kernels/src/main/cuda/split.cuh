@@ -2,27 +2,31 @@
 //
 //   c[i, j] = sum over p of a(i, p) * b(p, j)  (+ c[i, j])        0 <= i < m, 0 <= j < n, 0 <= p < k
 //
-// Each value is cut into two parts of 11 bits, value = upper + lower (1 + 2^-11); of the four products
-// of parts, lower * lower is left out. A is read as it is (K along its rows) and cut in registers; B
-// comes cut (pack.cuh), as two planes with K along the rows.
+// Each value is cut into three bfloat16 parts, value = a0 + a1 + a2 exactly, each at most 2^-8 of the one
+// before; of the nine products of parts, a1 b2, a2 b1 and a2 b2 are left out, 2^-24 |a||b| at most. A is
+// read as it is (K along its rows) and cut in registers; B comes cut (pack.cuh), as three planes with K
+// along the rows.
 //
-// Accuracy: what is left out, and the rounding of the lower parts, come to 2^-21 |a||b| at most. The
-// tensor cores round sums towards zero, so they sum no more than PANEL steps of K, of which PANEL / 8
-// additions are of full size; these sums are added in ordinary registers, rounded to nearest.
+// Accuracy: the tensor cores round sums towards zero, so they sum no more than CHUNK steps of K, the small
+// products first; these sums are added in ordinary registers, rounded to nearest.
 //
-// Values that have no such parts (infinities, NaN, beyond 2^127 or below 2^-100): the tile is left
-// alone, and bad_tiles says so. The kernel that will make it is not written yet.
+// Values below 2^-100 other than 0 have no such parts, and where sums are infinite or no numbers (infinities
+// and NaN have no parts either) those of plain arithmetic may differ: half tiles of 64 x 128 with such are
+// left alone and bad_tiles says so; multiply_bad makes them.
 //
-// Threads to elements: a thread block is a warpgroup that starts copies and WARPGROUPS that multiply; it
-// makes tiles of 128 x 128 of C, one after the other, each warpgroup 64 x 128. The thread blocks of a
-// cluster make tiles one below the other; each copies its own share of B to all of them.
+// Threads to elements: a thread block is a warpgroup that starts copies and two that multiply; it makes
+// tiles of 128 x 128 of C, one after the other, each warpgroup 64 x 128: in HALVES pieces side by side, of
+// which the second is in the tensor cores while the first one's sums are added, if 2. While the products of
+// a panel run, the next one's part of A is cut.
 //
-// Shared memory: STAGES stages of (128, 32) of A and of both parts of B, rows of 128 bytes, swizzled by
-// 128 bytes by the copy engine as wgmma wants it.
+// Shared memory: STAGES stages of (128, 32) float of A, rows of 128 bytes swizzled by 128 bytes, and of
+// (128, 32) bfloat16 of each part of B, rows of 64 bytes swizzled by 64 bytes.
 //
 // Source: the split is Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
-// surpassing the FP32 theoretical peak performance", 2022; the roles of the warps are those of NVIDIA's
-// CUTLASS documentation, "Efficient GEMM in CUDA", warp specialisation.
+// surpassing the FP32 theoretical peak performance", 2022; three bfloat16 parts are Henry, Tang and
+// Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations",
+// 2019; the roles of the warps are those of NVIDIA's CUTLASS documentation, "Efficient GEMM in CUDA", warp
+// specialisation.
 #pragma once
 
 #include "pack.cuh"
@@ -31,10 +35,10 @@ namespace tilespark {
 
 // Fields in the order of the host's launch.
 struct SplitArguments {
-  CUtensorMap a;  // op(A): (m, k), boxes of 128 x 32
-  CUtensorMap b;  // both parts of op(B): (2 lower_row, k padded), boxes of 128 / CLUSTER x 32
+  CUtensorMap a;  // op(A): (m, k) float, boxes of 128 x 32, swizzled by 128 bytes
+  CUtensorMap b;  // the parts of op(B): (3 plane_rows, k padded) bfloat16, boxes of 128 x 32, by 64 bytes
   float* c;
-  u32* bad_tiles;       // batches x row_tiles x col_tiles
+  u32* bad_tiles;       // batches x row_tiles x col_tiles: 0x1 if the upper half was left alone, 0x10000 the lower
   const u32* bad_cols;  // batches x col_tiles
   u64 m;
   u64 n;
@@ -42,7 +46,7 @@ struct SplitArguments {
   u64 panels;  // of K
   u64 row_tiles;
   u64 col_tiles;
-  u64 lower_row;  // where the lower parts begin in b
+  u64 plane_rows;  // rows of b of one part
   u64 accumulate;
   u64 batches;
   u64 a_step;  // rows of a from one product to the next
@@ -64,16 +68,12 @@ struct Ring {
   }
 };
 
-// This warp reads the stage no more; all thread blocks of the cluster are told, since all copy to it.
-template <u32 CLUSTER>
+// This warp reads the stage no more.
+template <u32 = 1>
 __device__ __forceinline__ void release(u64* empty, u32 lane) {
   __syncwarp();
-  if (CLUSTER == 1) {
-    if (lane == 0) {
-      barrier_arrive(empty);
-    }
-  } else if (lane < CLUSTER) {
-    barrier_arrive_at(empty, lane);
+  if (lane == 0) {
+    barrier_arrive(empty);
   }
 }
 
@@ -84,27 +84,31 @@ struct TilePlace {
   u64 row;
   u64 col;
 };
+template <u32 GROUP = 8>
 __device__ __forceinline__ TilePlace tile_place(u64 number, u64 rows, u64 cols) {
-  constexpr u64 GROUP = 8;
-  const u64 batch = number / (rows * cols);
-  number %= rows * cols;
-  const u64 group = number / (GROUP * cols);
-  const u64 in_group = number % (GROUP * cols);
-  const u64 high = rows - group * GROUP < GROUP ? rows - group * GROUP : GROUP;
-  return {batch, group * GROUP + in_group % high, in_group / high};
+  // Fewer than 2^32 tiles: C would have 2^46 elements.
+  const u32 in_all = static_cast<u32>(number);
+  const u32 each = static_cast<u32>(rows * cols);
+  const u32 batch = in_all / each;
+  const u32 in_batch = in_all - batch * each;
+  const u32 of_group = GROUP * static_cast<u32>(cols);
+  const u32 group = in_batch / of_group;
+  const u32 in_group = in_batch - group * of_group;
+  const u32 high = min(static_cast<u32>(rows) - group * GROUP, GROUP);
+  const u32 col = in_group / high;
+  return {batch, group * GROUP + in_group - col * high, col};
 }
 
-// Waits for all threads of the multiplying warpgroups; true if `mine` was for any.
-template <u32 THREADS>
-__device__ __forceinline__ bool any_of(bool mine) {
+// Waits for the 128 threads that name the barrier; true if `mine` was for any.
+__device__ __forceinline__ bool any_of_warpgroup(u32 barrier, bool mine) {
   u32 any;
   asm volatile(
       "{\n.reg .pred p, q;\n"
-      "setp.ne.u32 q, %1, 0;\n"
-      "barrier.cta.red.or.pred p, 1, %2, q;\n"
+      "setp.ne.u32 q, %2, 0;\n"
+      "barrier.cta.red.or.pred p, %1, 128, q;\n"
       "selp.u32 %0, 1, 0, p;\n}\n"
       : "=r"(any)
-      : "r"(static_cast<u32>(mine)), "n"(THREADS)
+      : "r"(barrier), "r"(static_cast<u32>(mine))
       : "memory");
   return any != 0;
 }
@@ -149,169 +153,313 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
   }
 }
 
-template <u32 STAGES_, u32 CLUSTER_>
+template <u32 STAGES_, u32 HALVES_, u32 CHUNK_>
 struct SplitShape {
   static constexpr u32 STAGES = STAGES_;
-  static constexpr u32 CLUSTER = CLUSTER_;
+  static constexpr u32 HALVES = HALVES_;  // 1 or 2
+  static constexpr u32 CHUNK = CHUNK_;    // 16 or 32
   static constexpr u32 TILE = 128;
   static constexpr u32 PANEL = 32;
   static constexpr u32 WARPGROUPS = 2;
   static constexpr u32 THREADS = 128 * (1 + WARPGROUPS);
-  static constexpr u32 PANEL_BYTES = TILE * PANEL * 4;
-  static constexpr u32 STAGE_BYTES = 3 * PANEL_BYTES;
+  static constexpr u32 A_BYTES = TILE * PANEL * 4;
+  static constexpr u32 B_BYTES = TILE * PANEL * 2;  // of one part
+  static constexpr u32 STAGE_BYTES = A_BYTES + 3 * B_BYTES;
   // The dynamic part begins anywhere; panels begin at multiples of 1024.
   static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
 };
 
+// What a thread multiplies of a panel of A: by part and 16 places of K, as wgmma takes it.
+using SplitParts = u32[3][2][4];
+
+// Cuts a thread's values of a panel; `from` is the address of the first chunk of 16 bytes.
+__device__ __forceinline__ void cut_panel(u32 from, SplitParts& parts, u32& least) {
+#pragma unroll
+  for (u32 s = 0; s < 2; s++) {
+#pragma unroll
+    for (u32 r = 0; r < 2; r++) {
+      float x, y, z, w;
+      asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                   : "=f"(x), "=f"(y), "=f"(z), "=f"(w)
+                   : "r"((from ^ (s * 16)) + r * 1024));
+      least = min(min(least, min(size_rank(x), size_rank(y))), min(size_rank(z), size_rank(w)));
+      cut(x, y, parts[0][s][r], parts[1][s][r], parts[2][s][r]);
+      cut(z, w, parts[0][s][r + 2], parts[1][s][r + 2], parts[2][s][r + 2]);
+    }
+  }
+}
+
 template <typename Shape>
 __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) {
   constexpr u32 STAGES = Shape::STAGES;
-  constexpr u32 CLUSTER = Shape::CLUSTER;
+  constexpr u32 HALVES = Shape::HALVES;
   constexpr u32 TILE = Shape::TILE;
   constexpr u32 PANEL = Shape::PANEL;
-  constexpr u32 PANEL_BYTES = Shape::PANEL_BYTES;
+  constexpr u32 CHUNKS = PANEL / Shape::CHUNK;
+  constexpr u32 STEPS = Shape::CHUNK / 16;
+  constexpr u32 SUMS = 64 / HALVES;
   extern __shared__ char dynamic[];
   char* const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
   __shared__ u64 full[STAGES];
   __shared__ u64 empty[STAGES];
 
-  const u32 rank = CLUSTER == 1 ? 0 : cluster_rank();
   if (threadIdx.x == 0) {
     for (u32 stage = 0; stage < STAGES; stage++) {
       barrier_init(&full[stage], 1);
-      barrier_init(&empty[stage], CLUSTER * Shape::WARPGROUPS * 4);
+      barrier_init(&empty[stage], Shape::WARPGROUPS * 4);
     }
     barrier_init_fence();
   }
-  if (CLUSTER == 1) {
-    __syncthreads();
-  } else {
-    cluster_synchronise();
-  }
+  __syncthreads();
 
-  const u64 groups = (arguments.row_tiles + CLUSTER - 1) / CLUSTER;
-  const u64 tiles = arguments.batches * groups * arguments.col_tiles;
-  const u64 first = blockIdx.x / CLUSTER;
-  const u64 step = gridDim.x / CLUSTER;
+  const u64 tiles = arguments.batches * arguments.row_tiles * arguments.col_tiles;
 
   if (threadIdx.x < 128) {
     // copy
-    registers_down<40>();
+    registers_down<32>();
     if (threadIdx.x == 0) {
       prefetch_map(&arguments.a);
       prefetch_map(&arguments.b);
-      constexpr u32 SHARE = TILE / CLUSTER;
-      constexpr u32 SHARE_BYTES = PANEL_BYTES / CLUSTER;
-      constexpr unsigned short ALL = (1 << CLUSTER) - 1;
+      const int plane = static_cast<int>(arguments.plane_rows);
       Ring<STAGES> ring;
-      for (u64 number = first; number < tiles; number += step) {
-        const TilePlace place = tile_place(number, groups, arguments.col_tiles);
-        const int row = static_cast<int>(place.batch * arguments.a_step + (place.row * CLUSTER + rank) * TILE);
-        const int col = static_cast<int>(place.batch * arguments.b_step + place.col * TILE + rank * SHARE);
-        for (u64 panel = 0; panel < arguments.panels; panel++) {
+      for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
+        const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
+        const int row = static_cast<int>(place.batch * arguments.a_step + place.row * TILE);
+        const int col = static_cast<int>(place.batch * arguments.b_step + place.col * TILE);
+        for (u32 panel = 0; panel < static_cast<u32>(arguments.panels); panel++) {
           char* const a = shared + ring.stage * Shape::STAGE_BYTES;
-          char* const b = a + PANEL_BYTES + rank * SHARE_BYTES;
+          char* const b = a + Shape::A_BYTES;
+          u64* const done = &full[ring.stage];
           const int p = static_cast<int>(panel * PANEL);
           barrier_wait(&empty[ring.stage], ring.parity ^ 1);
-          barrier_expect(&full[ring.stage], Shape::STAGE_BYTES);
-          copy_box(a, &arguments.a, p, row, &full[ring.stage]);
-          if (CLUSTER == 1) {
-            copy_box(b, &arguments.b, p, col, &full[ring.stage]);
-            copy_box(b + PANEL_BYTES, &arguments.b, p, col + static_cast<int>(arguments.lower_row),
-                     &full[ring.stage]);
-          } else {
-            copy_box_to_all(b, &arguments.b, p, col, &full[ring.stage], ALL);
-            copy_box_to_all(b + PANEL_BYTES, &arguments.b, p,
-                            col + static_cast<int>(arguments.lower_row), &full[ring.stage], ALL);
-          }
+          barrier_expect(done, Shape::STAGE_BYTES);
+          copy_box(a, &arguments.a, p, row, done);
+          copy_box(b, &arguments.b, p, col, done);
+          copy_box(b + Shape::B_BYTES, &arguments.b, p, col + plane, done);
+          copy_box(b + 2 * Shape::B_BYTES, &arguments.b, p, col + 2 * plane, done);
           ring.next();
         }
       }
     }
   } else {
     // multiply
-    registers_up<232>();
+    registers_up<240>();
+    const u32 group = threadIdx.x / 128 - 1;
     const u32 warp = threadIdx.x / 32 - 4;
     const u32 lane = threadIdx.x % 32;
     const u32 in_row = warp * 16 + lane / 4;  // and 8 below
-    // Of the first of a row's 16-byte chunks, which the copy engine put at the chunk of row % 8.
-    const u32 at = in_row * 128 + (lane / 4) * 16 + lane % 4 * 4;
-    Ring<STAGES> ring;
-    for (u64 number = first; number < tiles; number += step) {
-      const TilePlace place = tile_place(number, groups, arguments.col_tiles);
-      const u64 row_tile = place.row * CLUSTER + rank;
-      float part[64];
-      float total[64];
+    // A thread reads two of a row's eight chunks of 16 bytes; the copy engine put chunk i at i ^ row % 8.
+    const u32 at = shared_address(shared) + in_row * 128 + ((lane % 4 * 2) ^ (lane / 4)) * 16;
+    const u32 panels = static_cast<u32>(arguments.panels);
+    Ring<STAGES> ring;  // of the panel that is cut next
+    for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
+      const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
+      float part[HALVES][SUMS];
+      float total[HALVES][SUMS];
 #pragma unroll
       for (u32 i = 0; i < 64; i++) {
-        total[i] = 0;
+        total[i / SUMS][i % SUMS] = 0;
       }
-      u32 most = 0;
       u32 least = ~0u;
-      for (u64 panel = 0; panel < arguments.panels; panel++) {
-        barrier_wait(&full[ring.stage], ring.parity);
-        const char* const a = shared + ring.stage * Shape::STAGE_BYTES;
-        u32 upper[PANEL / 8][4];
-        u32 lower[PANEL / 8][4];
-        const u32 from = shared_address(a) + at;
+      SplitParts even, odd;
+      u32 stage = ring.stage;  // of the panel in the tensor cores
+      barrier_wait(&full[stage], ring.parity);
+      cut_panel(at + stage * Shape::STAGE_BYTES, even, least);
+      ring.next();
+
+      auto add_part = [&](u32 half) {
 #pragma unroll
-        for (u32 s = 0; s < PANEL / 8; s++) {
+        for (u32 i = 0; i < SUMS; i++) {
+          pin(part[half][i]);
+          total[half][i] += part[half][i];
+        }
+      };
+      // Multiplies a panel and, if there is more, cuts the next one.
+      auto advance = [&](const SplitParts& now, SplitParts& next, bool more) {
+        const u64 b = narrow_panel_descriptor(shared + stage * Shape::STAGE_BYTES + Shape::A_BYTES);
+        constexpr u64 PART = Shape::B_BYTES / 16;
+        const u32 old = stage;
 #pragma unroll
-          for (u32 e = 0; e < 4; e++) {
-            const u32 chunk = 2 * s + e / 2;
-            float value;
-            asm volatile("ld.shared.f32 %0, [%1];"
-                         : "=f"(value)
-                         : "r"((from ^ (chunk * 16)) + e % 2 * 1024));
-            const u32 size = __float_as_uint(value) & 0x7fffffffu;
-            most = max(most, size);
-            least = min(least, size - 1);
-            upper[s][e] = upper_part(value);
-            lower[s][e] = lower_part(value, upper[s][e]);
+        for (u32 chunk = 0; chunk < CHUNKS; chunk++) {
+          products_fence();
+#pragma unroll
+          for (u32 half = 0; half < HALVES; half++) {
+            const u64 piece = b + half * (64 * 64 / 16);
+            // The small ones first: adding them to the others would round more often.
+#pragma unroll
+            for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
+              product_x16_bfloat16(part[half], now[0][s], piece + 2 * PART + s * 2, s > chunk * STEPS);
+              product_x16_bfloat16(part[half], now[2][s], piece + s * 2, true);
+              product_x16_bfloat16(part[half], now[1][s], piece + PART + s * 2, true);
+            }
+#pragma unroll
+            for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
+              product_x16_bfloat16(part[half], now[0][s], piece + PART + s * 2, true);
+              product_x16_bfloat16(part[half], now[1][s], piece + s * 2, true);
+            }
+#pragma unroll
+            for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
+              product_x16_bfloat16(part[half], now[0][s], piece + s * 2, true);
+            }
+            products_commit();
           }
+          if (chunk == 0 && more) {
+            stage = ring.stage;
+            barrier_wait(&full[stage], ring.parity);
+            cut_panel(at + stage * Shape::STAGE_BYTES, next, least);
+            ring.next();
+          }
+          if (HALVES == 2) {
+            products_wait<1>();
+            add_part(0);
+          }
+          products_wait<0>();
+          add_part(HALVES - 1);
         }
-        const u64 b_upper = panel_descriptor(a + PANEL_BYTES);
-        const u64 b_lower = panel_descriptor(a + 2 * PANEL_BYTES);
-        products_fence();
-        // The small ones first: adding them to the others would round more often.
-#pragma unroll
-        for (u32 s = 0; s < PANEL / 8; s++) {
-          product_64x128x8_tf32(part, lower[s], b_upper + s * 2, s > 0);
-          product_64x128x8_tf32(part, upper[s], b_lower + s * 2, true);
+        release(&empty[old], lane);
+      };
+      for (u32 left = panels;;) {
+        advance(even, odd, left > 1);
+        if (--left == 0) {
+          break;
         }
-#pragma unroll
-        for (u32 s = 0; s < PANEL / 8; s++) {
-          product_64x128x8_tf32(part, upper[s], b_upper + s * 2, true);
+        advance(odd, even, left > 1);
+        if (--left == 0) {
+          break;
         }
-        products_commit();
-        products_wait<0>();
-        release<CLUSTER>(&empty[ring.stage], lane);
-        ring.next();
+      }
+      float zero = 0;  // a NaN if any sum is infinite or none
 #pragma unroll
-        for (u32 i = 0; i < 64; i++) {
-          total[i] += part[i];
+      for (u32 half = 0; half < HALVES; half++) {
+#pragma unroll
+        for (u32 i = 0; i < SUMS; i++) {
+          zero = fmaf(total[half][i], 0.0f, zero);
         }
       }
 
       // store
-      const bool mine = most >= MOST_BITS || least < LEAST_BITS - 1;
-      const bool bad = any_of<128 * Shape::WARPGROUPS>(mine) || arguments.bad_cols[place.batch * arguments.col_tiles + place.col] != 0;
-      if (row_tile >= arguments.row_tiles) {
-        continue;
+      const u64 tile = (place.batch * arguments.row_tiles + place.row) * arguments.col_tiles + place.col;
+      const bool mine = least < LEAST_RANK || zero != 0;
+      const bool bad = any_of_warpgroup(group + 1, mine) ||
+                       arguments.bad_cols[place.batch * arguments.col_tiles + place.col] != 0;
+      if (threadIdx.x % 128 == 0) {
+        reinterpret_cast<unsigned short*>(arguments.bad_tiles)[tile * 2 + group] = bad;
       }
-      if (threadIdx.x == 128) {
-        arguments.bad_tiles[(place.batch * arguments.row_tiles + row_tile) * arguments.col_tiles + place.col] = bad;
+      if (!bad) {
+#pragma unroll
+        for (u32 half = 0; half < HALVES; half++) {
+          store_sums<SUMS / 4>(total[half], arguments.c + place.batch * arguments.c_step,
+                               place.row * TILE + in_row, place.col * TILE + half * SUMS * 2, arguments.m,
+                               arguments.n, arguments.lead_c, arguments.accumulate != 0);
+        }
       }
-      if (bad) {
-        continue;
-      }
-      store_sums<16>(total, arguments.c + place.batch * arguments.c_step, row_tile * TILE + in_row, place.col * TILE, arguments.m, arguments.n,
-                     arguments.lead_c, arguments.accumulate != 0);
     }
   }
-  if (CLUSTER > 1) {
-    __syncwarp();
-    cluster_synchronise();  // none leaves while another copies to it or arrives at its barriers
+}
+
+// Makes what multiply_split left alone, in plain arithmetic, of A and B as they are stored.
+//
+// Threads to elements: a thread block takes quarters of tiles, 64 x 64, every gridDim-th, and skips those
+// that are done; 256 threads sum 4 x 4 each, in the order of K. Shared memory (16, 68) of each operand.
+//
+// Fields in the order of the host's launch.
+struct BadArguments {
+  const float* a;  // (m, k), or (k, m) if a_across
+  const float* b;  // (n, k), or (k, n) if b_across
+  float* c;
+  const u32* bad_tiles;  // as in SplitArguments
+  u64 m;
+  u64 n;
+  u64 k;
+  u64 lead_a;
+  u64 lead_b;
+  u64 lead_c;
+  u64 a_across;
+  u64 b_across;
+  u64 row_tiles;
+  u64 col_tiles;
+  u64 accumulate;
+  u64 batches;
+  u64 a_step;  // elements from one product to the next
+  u64 b_step;
+  u64 c_step;
+};
+
+constexpr u32 BAD_THREADS = 256;
+constexpr u32 BAD_TILE = 64;
+constexpr u32 BAD_PANEL = 16;
+// Whole chunks of 16 bytes; rows 4 banks on.
+using BadPanel = float[BAD_PANEL][BAD_TILE + 4];
+
+// Copies (64, 16) of an operand from (x, p) on; 0 outside.
+__device__ __forceinline__ void load_bad(BadPanel& to, const float* from, u64 lead, bool across, u64 x, u64 p,
+                                         u64 extent, u64 k) {
+#pragma unroll
+  for (u32 i = threadIdx.x; i < BAD_TILE * BAD_PANEL; i += BAD_THREADS) {
+    const u32 in_x = across ? i % BAD_TILE : i / BAD_PANEL;
+    const u32 in_p = across ? i / BAD_TILE : i % BAD_PANEL;
+    const bool inside = x + in_x < extent && p + in_p < k;
+    to[in_p][in_x] = !inside ? 0 : across ? from[(p + in_p) * lead + x + in_x] : from[(x + in_x) * lead + p + in_p];
+  }
+}
+
+__device__ __forceinline__ void multiply_bad(const BadArguments& arguments) {
+  __shared__ BadPanel a;
+  __shared__ BadPanel b;
+  __shared__ u32 found[BAD_THREADS];
+  __shared__ u32 count;
+  const u64 each = arguments.row_tiles * arguments.col_tiles;
+  const u64 quarters = 4 * arguments.batches * each;
+  const u32 tx = threadIdx.x % 16;
+  const u32 ty = threadIdx.x / 16;
+  for (u64 first = blockIdx.x; first < quarters; first += static_cast<u64>(gridDim.x) * BAD_THREADS) {
+    // find
+    if (threadIdx.x == 0) {
+      count = 0;
+    }
+    __syncthreads();
+    const u64 mine = first + static_cast<u64>(threadIdx.x) * gridDim.x;
+    if (mine < quarters && (arguments.bad_tiles[mine / 4] >> (mine / 2 % 2 * 16) & 1) != 0) {
+      found[atomicAdd(&count, 1)] = static_cast<u32>(mine);
+    }
+    __syncthreads();
+    for (u32 i = 0; i < count; i++) {
+      const u64 tile = found[i] / 4;
+      const u64 batch = tile / each;
+      const u64 row = tile % each / arguments.col_tiles * 128 + found[i] / 2 % 2 * BAD_TILE;
+      const u64 col = tile % arguments.col_tiles * 128 + found[i] % 2 * BAD_TILE;
+      if (row >= arguments.m || col >= arguments.n) {
+        continue;
+      }
+      float sums[4][4] = {};
+      for (u64 p = 0; p < arguments.k; p += BAD_PANEL) {
+        load_bad(a, arguments.a + batch * arguments.a_step, arguments.lead_a, arguments.a_across != 0, row, p, arguments.m, arguments.k);
+        load_bad(b, arguments.b + batch * arguments.b_step, arguments.lead_b, arguments.b_across != 0, col, p, arguments.n, arguments.k);
+        __syncthreads();
+#pragma unroll
+        for (u32 q = 0; q < BAD_PANEL; q++) {
+          const float4 x = *reinterpret_cast<const float4*>(&a[q][ty * 4]);
+          const float4 y = *reinterpret_cast<const float4*>(&b[q][tx * 4]);
+          const float left[4] = {x.x, x.y, x.z, x.w};
+          const float right[4] = {y.x, y.y, y.z, y.w};
+#pragma unroll
+          for (u32 e = 0; e < 16; e++) {
+            sums[e / 4][e % 4] = fmaf(left[e / 4], right[e % 4], sums[e / 4][e % 4]);
+          }
+        }
+        __syncthreads();
+      }
+#pragma unroll
+      for (u32 e = 0; e < 16; e++) {
+        const u64 i_row = row + ty * 4 + e / 4;
+        const u64 i_col = col + tx * 4 + e % 4;
+        if (i_row < arguments.m && i_col < arguments.n) {
+          float* const to = arguments.c + batch * arguments.c_step + i_row * arguments.lead_c + i_col;
+          *to = arguments.accumulate != 0 ? *to + sums[e / 4][e % 4] : sums[e / 4][e % 4];
+        }
+      }
+    }
+    __syncthreads();
   }
 }
 

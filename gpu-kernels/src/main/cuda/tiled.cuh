@@ -365,7 +365,8 @@ struct DoubleSums {
   }
 };
 
-// FLAGGED: makes those tiles alone whose flag is not 0; flags are (row_tiles, col_tiles).
+// FLAGGED: makes those tiles alone that multiply_split left: of each two rows and columns of tiles there is
+// one flag, 0x1 for the upper row, 0x10000 for the lower.
 template <typename Sums, bool FLAGGED>
 __device__ __forceinline__ void multiply_tiles(const MultiplyArguments& arguments, const u32* flags) {
   using T = typename Sums::T;
@@ -383,8 +384,11 @@ __device__ __forceinline__ void multiply_tiles(const MultiplyArguments& argument
         arguments.row_tiles - first_row_tile < GROUP ? arguments.row_tiles - first_row_tile : GROUP;
     const u64 col_tile = divide(in_group, group_rows);
     const u64 row_tile = first_row_tile + in_group;
-    if (FLAGGED && flags[row_tile * arguments.col_tiles + col_tile] == 0) {
-      continue;
+    if (FLAGGED) {
+      const u64 flag = row_tile / 2 * ((arguments.col_tiles + 1) / 2) + col_tile / 2;
+      if ((flags[flag] >> (row_tile % 2 * 16) & 1) == 0) {
+        continue;
+      }
     }
     Panel<T, Sums::ROWS, Sums::PITCH_A, Sums::THREADS> panel_a;
     Panel<T, Sums::COLS, Sums::PITCH_B, Sums::THREADS> panel_b;

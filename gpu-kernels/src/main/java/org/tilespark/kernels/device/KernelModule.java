@@ -160,7 +160,9 @@ public final class KernelModule {
             box,
             steps,
             LibCudaTensor.CU_TENSOR_MAP_INTERLEAVE_NONE,
-            LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_128B,
+            map.boxRowBytes() == 64
+                ? LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_64B
+                : LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_128B,
             LibCudaTensor.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
             LibCudaTensor.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
     device.check(code, "cuTensorMapEncodeTiled", placed.toString());

@@ -276,7 +276,8 @@ public final class MultiplyPlanner {
   public static long mostWorkspaceBytes(
       MultiplyProblem problem, CublasPresence cublas, DeviceLimits limits, KernelIndex index) {
     TensorForm form = TensorForm.of(problem);
-    boolean packs = !index.findAll(form.family(problem), form.element().bytes(), limits).isEmpty();
+    boolean packs =
+        !index.findAll(form.family(problem), form.elementOfA().bytes(), limits).isEmpty();
     long most = limits.globalBytes() / TENSOR_MEMORY_SHARE;
     return Math.max(
         mostWorkspaceBytes(cublas, limits),
@@ -392,7 +393,7 @@ public final class MultiplyPlanner {
       return List.of();
     }
     long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k());
-    return index.findAll(form.family(problem), form.element().bytes(), limits).stream()
+    return index.findAll(form.family(problem), form.elementOfA().bytes(), limits).stream()
         .map(
             kernel ->
                 new MultiplyPlan(

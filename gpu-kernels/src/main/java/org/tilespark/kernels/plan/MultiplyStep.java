@@ -70,14 +70,15 @@ public sealed interface MultiplyStep {
 
   /**
    * A row-major matrix and the boxes in which the copy engine takes it to shared memory: rows of a
-   * box are swizzled by 128 bytes, and what lies outside the matrix arrives as zero.
+   * box, of 64 or 128 bytes, are swizzled by their length, and what lies outside the matrix arrives
+   * as zero.
    *
    * @param from its first element, at a multiple of 16 bytes
    * @param element what it holds
    * @param cols elements of a row
    * @param rows count of rows
    * @param leadBytes bytes between the starts of neighbouring rows, a multiple of 16
-   * @param boxCols elements of a row of a box, 128 bytes at most
+   * @param boxCols elements of a row of a box
    * @param boxRows rows of a box
    */
   record TensorMap(
@@ -86,7 +87,6 @@ public sealed interface MultiplyStep {
     static final long MOST_LEAD_BYTES = 1L << 40;
 
     private static final int MOST_BOX_ROWS = 256;
-    private static final int MOST_BOX_BYTES = 128;
 
     /** Checks what the driver demands. */
     public TensorMap {
@@ -97,8 +97,7 @@ public sealed interface MultiplyStep {
           || leadBytes % 16 != 0
           || leadBytes < 16
           || leadBytes >= MOST_LEAD_BYTES
-          || boxCols < 1
-          || boxCols * element.bytes() > MOST_BOX_BYTES
+          || (boxCols * element.bytes() != 64 && boxCols * element.bytes() != 128)
           || boxRows < 1
           || boxRows > MOST_BOX_ROWS) {
         throw new IllegalArgumentException(
@@ -116,6 +115,11 @@ public sealed interface MultiplyStep {
                 + leadBytes
                 + " bytes apart, cannot be copied");
       }
+    }
+
+    /** Bytes of a row of a box. */
+    public int boxRowBytes() {
+      return boxCols * element.bytes();
     }
   }
 

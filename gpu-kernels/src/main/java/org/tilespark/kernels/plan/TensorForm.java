@@ -7,8 +7,11 @@ import org.tilespark.layout.ElementType;
  * what brings operands into the form, and how it lies.
  */
 public enum TensorForm {
-  /** Float values cut into parts, for sums at float's accuracy ({@code split.cuh}). */
-  SPLIT("multiply_split", "pack_split", MultiplyStep.Element.FLOAT32),
+  /**
+   * Float values, those of B cut into three parts, for sums at float's accuracy ({@code
+   * split.cuh}).
+   */
+  SPLIT("multiply_split", "pack_split", MultiplyStep.Element.BFLOAT16),
   /** Rounded to float16 ({@code tensor.cuh}). */
   FLOAT16("multiply_float16", "pack_float16", MultiplyStep.Element.FLOAT16),
   /** Rounded to bfloat16. */
@@ -18,7 +21,10 @@ public enum TensorForm {
   /** Double values as they are ({@code double.cuh}). */
   FLOAT64("multiply_double", "pack_rows", MultiplyStep.Element.FLOAT64);
 
-  /** Bytes of a row of a panel in shared memory. */
+  /** Steps of K of a panel of which A is float and B bfloat16. */
+  private static final int SPLIT_PANEL = 32;
+
+  /** Bytes of a row of other panels in shared memory. */
   private static final int PANEL_BYTES = 128;
 
   private final String family;
@@ -56,18 +62,23 @@ public enum TensorForm {
     return packer;
   }
 
-  /** A value in this form. */
+  /** A value in this form; of {@link #SPLIT}, one part of a value of B. */
   MultiplyStep.Element element() {
     return element;
   }
 
+  /** A value of A as the kernel reads it; its width is in the kernel's name. */
+  MultiplyStep.Element elementOfA() {
+    return this == SPLIT ? MultiplyStep.Element.FLOAT32 : element;
+  }
+
   /** Steps of K that lie in shared memory at once. */
   int panel() {
-    return PANEL_BYTES / element.bytes();
+    return this == SPLIT ? SPLIT_PANEL : PANEL_BYTES / element.bytes();
   }
 
   /** Copies of B that lie one behind the other, each of other parts of its values. */
   int planesOfB() {
-    return this == SPLIT ? 2 : 1;
+    return this == SPLIT ? 3 : 1;
   }
 }

@@ -20,7 +20,7 @@ final class TensorSteps {
   /** Rows of packed operands come in so many. */
   private static final int PACKED_ROWS = 64;
 
-  /** The two planes of a split B begin at rows of whole tiles. */
+  /** The planes of a split B begin at rows of whole tiles. */
   private static final int SPLIT_TILE = 128;
 
   /** A piece of a tile that {@code pack.cuh} packs at a time, along both sides. */
@@ -30,6 +30,9 @@ final class TensorSteps {
   private static final int PIECE = 1024;
 
   private static final int PACK_BLOCKS_PER_PROCESSOR = 8;
+
+  /** What repairs has little to do, as a rule, but to read flags. */
+  private static final int REPAIR_BLOCKS_PER_PROCESSOR = 4;
 
   /** Rows and columns of a box of an operand of doubles that is stored across. */
   private static final int DOUBLE_BOX = 16;
@@ -100,7 +103,7 @@ final class TensorSteps {
   private static long bytesA(TensorForm form, MultiplyProblem problem, long k) {
     return form == TensorForm.FLOAT64
         ? rowBytes(problem.m(), k)
-        : aligned(up(problem.m(), PACKED_ROWS) * up(k, form.panel()) * form.element().bytes());
+        : aligned(up(problem.m(), PACKED_ROWS) * up(k, form.panel()) * form.elementOfA().bytes());
   }
 
   private static long bytesB(TensorForm form, MultiplyProblem problem, long k) {
@@ -158,7 +161,7 @@ final class TensorSteps {
     }
     TensorMap mapA;
     if (form == TensorForm.SPLIT && !problem.transposeA() && isEven(evenA, problem.leadA())) {
-      mapA = map(from(Side.A, p), k, problem.m(), problem.leadA(), shape.rows());
+      mapA = map(form.elementOfA(), from(Side.A, p), k, problem.m(), problem.leadA(), shape.rows());
     } else {
       steps.add(
           pack(
@@ -169,7 +172,7 @@ final class TensorSteps {
               problem.leadA(),
               problem.transposeA(),
               rowsA));
-      mapA = map(packedA, paddedK, rowsA, paddedK, shape.rows());
+      mapA = map(form.elementOfA(), packedA, paddedK, rowsA, paddedK, shape.rows());
     }
     steps.add(
         pack(
@@ -181,7 +184,8 @@ final class TensorSteps {
             problem.leadB(),
             !problem.transposeB(),
             rowsB));
-    TensorMap mapB = map(packedB, paddedK, form.planesOfB() * rowsB, paddedK, shape.cols());
+    TensorMap mapB =
+        map(form.element(), packedB, paddedK, form.planesOfB() * rowsB, paddedK, shape.cols());
 
     Place c = new Place(Side.C, 0);
     long panels = paddedK / form.panel();
@@ -198,13 +202,13 @@ final class TensorSteps {
               panels,
               rowTiles,
               colTiles,
-              rowsB, // where the lower parts begin
+              rowsB, // of one plane
               adds ? 1 : 0,
               1,
               0,
               0,
               0));
-      steps.add(repair(p, k, adds, tileFlags, rowTiles, colTiles));
+      steps.add(repair(p, k, adds, tileFlags));
     } else {
       // Fields of TensorArguments.
       steps.add(
@@ -319,14 +323,16 @@ final class TensorSteps {
         pointers);
   }
 
-  /** Makes the tiles that are flagged. */
-  private Run repair(long p, long k, boolean adds, Place tileFlags, long rowTiles, long colTiles) {
+  /** Makes what is flagged. */
+  private Run repair(long p, long k, boolean adds, Place tileFlags) {
     KernelIndex.Kernel kernel = strategy.repairer();
+    long rowTiles = tiles(problem.m(), kernel.shape().rows());
+    long colTiles = tiles(problem.n(), kernel.shape().cols());
     return new Run(
         // Fields of RepairArguments.
         new KernelLaunch(
             kernel.name(),
-            blocks(rowTiles * colTiles, kernel.blocksPerProcessor(), kernel),
+            blocks(rowTiles * colTiles, REPAIR_BLOCKS_PER_PROCESSOR, kernel),
             problem.m(),
             k,
             problem.n(),
@@ -352,9 +358,9 @@ final class TensorSteps {
   }
 
   /** The map of an operand with K along its rows. */
-  private TensorMap map(Place at, long cols, long rows, long lead, int boxRows) {
-    int bytes = form.element().bytes();
-    return new TensorMap(at, form.element(), cols, rows, lead * bytes, form.panel(), boxRows);
+  private TensorMap map(
+      MultiplyStep.Element element, Place at, long cols, long rows, long lead, int boxRows) {
+    return new TensorMap(at, element, cols, rows, lead * element.bytes(), form.panel(), boxRows);
   }
 
   private LaunchConfig blocks(long pieces, int perProcessor, KernelIndex.Kernel kernel) {
