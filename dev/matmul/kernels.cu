@@ -8,14 +8,17 @@ PACK_ENTRY(pack_tf32, PackTf32)
 PACK_ENTRY(pack_half, PackHalf)
 PACK_ENTRY(pack_bfloat16, PackBfloat16)
 PACK_ENTRY(pack_split, PackSplit)
+PACK_ENTRY(pack_split_mixed, PackSplitMixed)
 
+// along: K along the rows of A; across: along its columns.
 #define SPLIT_ENTRY(STAGES, HALVES, CHUNK) \
   extern "C" __global__ void __launch_bounds__(384, 1) \
-  multiply_split_##STAGES##_##HALVES##_##CHUNK(const __grid_constant__ SplitArguments arguments) { multiply_split<SplitShape<STAGES, HALVES, CHUNK>>(arguments); }
+  multiply_split_along_##STAGES##_##HALVES##_##CHUNK(const __grid_constant__ SplitArguments arguments) { multiply_split<SplitShape<STAGES, HALVES, CHUNK, false>>(arguments); } \
+  extern "C" __global__ void __launch_bounds__(384, 1) \
+  multiply_split_across_##STAGES##_##HALVES##_##CHUNK(const __grid_constant__ SplitArguments arguments) { multiply_split<SplitShape<STAGES, HALVES, CHUNK, true>>(arguments); }
 SPLIT_ENTRY(5, 1, 32)
 SPLIT_ENTRY(5, 2, 32)
 SPLIT_ENTRY(5, 1, 16)
-SPLIT_ENTRY(5, 2, 16)
 extern "C" __global__ void __launch_bounds__(BAD_THREADS) multiply_bad_tiles(const __grid_constant__ BadArguments arguments) { multiply_bad(arguments); }
 
 // NAME_nt: both along K; A across: t first; B across: n last.
@@ -34,8 +37,6 @@ TENSOR_ENTRIES(multiply_bfloat16_nn, Bfloat16, false, true)
 TENSOR_ENTRIES(multiply_bfloat16_tt, Bfloat16, true, false)
 TENSOR_ENTRIES(multiply_bfloat16_tn, Bfloat16, true, true)
 TENSOR_ENTRIES(multiply_tf32_nt, Tf32, false, false)
-TENSOR_ENTRIES(multiply_half_nt_g16, Half, false, false, 16)
-TENSOR_ENTRIES(multiply_tf32_nt_g16, Tf32, false, false, 16)
 
 #define DOUBLE_ENTRY(NAME, A, B, ROWS, COLS, WARP_ROWS, WARP_COLS, STAGES, TOTALS, BLOCKS) \
   extern "C" __global__ void __launch_bounds__((DoubleShape<A, B, ROWS, COLS, WARP_ROWS, WARP_COLS, STAGES, TOTALS>::THREADS), BLOCKS) \

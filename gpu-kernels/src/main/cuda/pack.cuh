@@ -7,9 +7,9 @@
 // from(x, p) lies at x * lead + p, or at p * lead + x if `across`. x counts rows of op(A) or columns of
 // op(B).
 //
-// Split writes three planes of bfloat16, value = to[0] + to[plane] + to[2 plane], and in each 32 steps of
-// K puts step 8 t + 4 s + 2 h + e at place 16 s + 8 h + 2 t + e (t < 4; s, h, e < 2): so a thread of
-// split.cuh finds its part of A's rows in whole 16 bytes.
+// Split writes three planes of bfloat16, value = to[0] + to[plane] + to[2 plane]. SplitMixed also puts, of
+// each 32 steps of K, step 8 t + 4 s + 2 h + e at place 16 s + 8 h + 2 t + e (t < 4; s, h, e < 2): so a
+// thread of split.cuh finds its part of A's rows, K along them, in whole 16 bytes.
 //
 // Threads to elements: a thread block makes tiles of 64 x 64, one after the other; 256 threads read 4
 // bytes each along the rows as stored and write 8 elements each along K. Shared memory (64, 65).
@@ -67,6 +67,7 @@ __device__ __forceinline__ void cut(float x, float y, u32& first, u32& second, u
 struct PackRaw {
   using Type = float;
   static constexpr bool CUT = false;
+  static constexpr bool MIXED = false;
   static __device__ __forceinline__ void put(Type* to, u64, const float (&v)[8]) {
     reinterpret_cast<float4*>(to)[0] = make_float4(v[0], v[1], v[2], v[3]);
     reinterpret_cast<float4*>(to)[1] = make_float4(v[4], v[5], v[6], v[7]);
@@ -75,6 +76,7 @@ struct PackRaw {
 struct PackTf32 {
   using Type = float;
   static constexpr bool CUT = false;
+  static constexpr bool MIXED = false;
   static __device__ __forceinline__ void put(Type* to, u64, const float (&v)[8]) {
     float rounded[8];
 #pragma unroll
@@ -92,6 +94,7 @@ struct PackTf32 {
 struct PackHalf {
   using Type = __half;
   static constexpr bool CUT = false;
+  static constexpr bool MIXED = false;
   static __device__ __forceinline__ void put(Type* to, u64, const float (&v)[8]) {
     u32 pairs[4];
 #pragma unroll
@@ -104,6 +107,7 @@ struct PackHalf {
 struct PackBfloat16 {
   using Type = __nv_bfloat16;
   static constexpr bool CUT = false;
+  static constexpr bool MIXED = false;
   static __device__ __forceinline__ void put(Type* to, u64, const float (&v)[8]) {
     u32 pairs[4];
 #pragma unroll
@@ -116,6 +120,7 @@ struct PackBfloat16 {
 struct PackSplit {
   using Type = __nv_bfloat16;
   static constexpr bool CUT = true;
+  static constexpr bool MIXED = false;
   static __device__ __forceinline__ void put(Type* to, u64 plane, const float (&v)[8]) {
     u32 parts[3][4];
 #pragma unroll
@@ -127,6 +132,10 @@ struct PackSplit {
       *reinterpret_cast<uint4*>(to + i * plane) = make_uint4(parts[i][0], parts[i][1], parts[i][2], parts[i][3]);
     }
   }
+};
+
+struct PackSplitMixed : PackSplit {
+  static constexpr bool MIXED = true;
 };
 
 template <typename Form>
@@ -141,6 +150,8 @@ __device__ __forceinline__ void pack(const PackArguments& arguments) {
   const u32 fast = threadIdx.x % PACK;
   const u32 slow = threadIdx.x / PACK;
   const bool across = arguments.across != 0;
+  const bool aligned = !across && reinterpret_cast<u64>(arguments.from) % 16 == 0 && arguments.lead % 4 == 0 &&
+                       arguments.from_step % 4 == 0;
   for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
     const u32 batch = static_cast<u32>(number) / tiles_each;
     const u32 in_batch = static_cast<u32>(number) - batch * tiles_each;
@@ -152,6 +163,39 @@ __device__ __forceinline__ void pack(const PackArguments& arguments) {
     const u64 row = (across ? first_p : first_x) + slow;
     const u64 col = (across ? first_x : first_p) + fast;
     const float* from = arguments.from + batch * arguments.from_step + row * arguments.lead + col;
+
+    // Whole rows of 16 bytes along K need not go through shared memory.
+    if (!Form::MIXED && aligned && first_x + PACK <= rows && first_p + PACK <= cols) {
+      const u32 x = threadIdx.x / (PACK / 8);
+      const u32 p = threadIdx.x % (PACK / 8) * 8;
+      const float* const line = arguments.from + batch * arguments.from_step + (first_x + x) * arguments.lead + first_p + p;
+      Type* const to = static_cast<Type*>(arguments.to) +
+                       (batch * arguments.padded_extent + first_x + x) * arguments.padded_k + first_p + p;
+      constexpr u32 LINES = PACK_THREADS / (PACK / 8);
+      float4 four[2 * PACK / LINES];
+#pragma unroll
+      for (u32 i = 0; i < PACK / LINES; i++) {
+        const float4* const at = reinterpret_cast<const float4*>(line + i * LINES * arguments.lead);
+        four[2 * i] = at[0];
+        four[2 * i + 1] = at[1];
+      }
+      u32 least = ~0u;
+#pragma unroll
+      for (u32 i = 0; i < PACK / LINES; i++) {
+        const float4 u = four[2 * i];
+        const float4 v = four[2 * i + 1];
+        const float eight[8] = {u.x, u.y, u.z, u.w, v.x, v.y, v.z, v.w};
+#pragma unroll
+        for (u32 e = 0; e < 8; e++) {
+          least = min(least, size_rank(eight[e]));
+        }
+        Form::put(to + i * LINES * arguments.padded_k, plane, eight);
+      }
+      if (Form::CUT && least < LEAST_RANK && arguments.bad != nullptr) {
+        arguments.bad[batch * ((arguments.padded_extent + 127) / 128) + first_x / 128] = 1;
+      }
+      continue;
+    }
 
     // load
     float values[PACK / ROWS];
@@ -195,7 +239,7 @@ __device__ __forceinline__ void pack(const PackArguments& arguments) {
         float eight[8];
 #pragma unroll
         for (u32 e = 0; e < 8; e++) {
-          eight[e] = tile[x][Form::CUT ? p / 32 * 32 + e / 2 * 8 + p % 32 / 16 * 4 + p % 16 / 8 * 2 + e % 2 : p + e];
+          eight[e] = tile[x][Form::MIXED ? p / 32 * 32 + e / 2 * 8 + p % 32 / 16 * 4 + p % 16 / 8 * 2 + e % 2 : p + e];
         }
         Form::put(to + x * arguments.padded_k + p, plane, eight);
       }

@@ -4,11 +4,12 @@
 //
 // Each value is cut into three bfloat16 parts, value = a0 + a1 + a2 exactly, each at most 2^-8 of the one
 // before; of the nine products of parts, a1 b2, a2 b1 and a2 b2 are left out, 2^-24 |a||b| at most. A is
-// read as it is (K along its rows) and cut in registers; B comes cut (pack.cuh), as three planes with K
-// along the rows.
+// read as it is stored, K along its rows or across, and cut in registers; B comes cut (pack.cuh), as three
+// planes with K along the rows.
 //
 // Accuracy: the tensor cores round sums towards zero, so they sum no more than CHUNK steps of K, the small
-// products first; these sums are added in ordinary registers, rounded to nearest.
+// products first. These sums are added in ordinary registers, rounded to nearest, and what the rounding
+// leaves out is where the next sum in the tensor cores starts.
 //
 // Values below 2^-100 other than 0 have no such parts, and where sums are infinite or no numbers (infinities
 // and NaN have no parts either) those of plain arithmetic may differ: half tiles of 64 x 128 with such are
@@ -25,7 +26,7 @@
 // Source: the split is Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
 // surpassing the FP32 theoretical peak performance", 2022; three bfloat16 parts are Henry, Tang and
 // Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations",
-// 2019; the roles of the warps are those of NVIDIA's CUTLASS documentation, "Efficient GEMM in CUDA", warp
+// 2019; the sums are Kahan, "Further remarks on reducing truncation errors", 1965; the roles of the warps are those of NVIDIA's CUTLASS documentation, "Efficient GEMM in CUDA", warp
 // specialisation.
 #pragma once
 
@@ -35,7 +36,7 @@ namespace tilespark {
 
 // Fields in the order of the host's launch.
 struct SplitArguments {
-  CUtensorMap a;  // op(A): (m, k) float, boxes of 128 x 32, swizzled by 128 bytes
+  CUtensorMap a;  // op(A): (m, k) float, boxes of 128 x 32, swizzled by 128 bytes; across: (k, m), of 32 x 32
   CUtensorMap b;  // the parts of op(B): (3 plane_rows, k padded) bfloat16, boxes of 128 x 32, by 64 bytes
   float* c;
   u32* bad_tiles;       // batches x row_tiles x col_tiles: 0x1 if the upper half was left alone, 0x10000 the lower
@@ -49,7 +50,7 @@ struct SplitArguments {
   u64 plane_rows;  // rows of b of one part
   u64 accumulate;
   u64 batches;
-  u64 a_step;  // rows of a from one product to the next
+  u64 a_step;  // rows of a, as stored, from one product to the next
   u64 b_step;
   u64 c_step;  // elements
 };
@@ -80,9 +81,9 @@ __device__ __forceinline__ void release(u64* empty, u32 lane) {
 // Tiles of C in an order in which neighbours share rows of A and columns of B: GROUP rows of tiles at a
 // time, column by column.
 struct TilePlace {
-  u64 batch;
-  u64 row;
-  u64 col;
+  u32 batch;
+  u32 row;
+  u32 col;
 };
 template <u32 GROUP = 8>
 __device__ __forceinline__ TilePlace tile_place(u64 number, u64 rows, u64 cols) {
@@ -114,19 +115,50 @@ __device__ __forceinline__ bool any_of_warpgroup(u32 barrier, bool mine) {
 }
 
 // Writes a thread's sums, as wgmma leaves them, to C or adds them: rows `row` and 8 below, of GROUPS
-// groups of 8 columns from `col` on 2 (lane % 4) and the next.
-template <u32 GROUPS>
+// groups of 8 columns from `col` on 2 (lane % 4) and the next. Where C is aligned, with QUADS, neighbours
+// exchange halves of two groups, so that each writes 16 bytes of one; this takes more registers.
+template <u32 GROUPS, bool QUADS>
 __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], float* c, u64 row, u64 col, u64 m,
                                            u64 n, u64 lead, bool accumulate) {
-  const bool pairs = col + GROUPS * 8 <= n && lead % 2 == 0 && reinterpret_cast<u64>(c) % 8 == 0;
+  constexpr u32 WIDTH = QUADS ? 4 : 2;
+  const bool aligned =
+      col + GROUPS * 8 <= n && lead % WIDTH == 0 && reinterpret_cast<u64>(c) % (WIDTH * 4) == 0;
+  const u32 quarter = threadIdx.x % 4;
+  if (QUADS && aligned) {
+    const bool odd = quarter % 2 != 0;
+    float* const first = c + row * lead + col + quarter / 2 * 4 + (odd ? 8 : 0);
+#pragma unroll
+    for (u32 half = 0; half < 2; half++) {
+      float* const line = first + half * 8 * lead;
+      const bool inside = row + half * 8 < m;
+#pragma unroll
+      for (u32 group = 0; group < GROUPS; group += 2) {
+        const u32 left = group * 4 + half * 2;
+        const u32 right = left + 4;
+        const float x = __shfl_xor_sync(~0u, odd ? sums[left] : sums[right], 1);
+        const float y = __shfl_xor_sync(~0u, odd ? sums[left + 1] : sums[right + 1], 1);
+        float4 quad = odd ? make_float4(x, y, sums[right], sums[right + 1])
+                          : make_float4(sums[left], sums[left + 1], x, y);
+        if (inside) {
+          float4* const to = reinterpret_cast<float4*>(line + group * 8);
+          if (accumulate) {
+            const float4 before = *to;
+            quad = make_float4(before.x + quad.x, before.y + quad.y, before.z + quad.z, before.w + quad.w);
+          }
+          *to = quad;
+        }
+      }
+    }
+    return;
+  }
 #pragma unroll
   for (u32 half = 0; half < 2; half++) {
     if (row + half * 8 >= m) {
       continue;
     }
-    const u64 first = col + threadIdx.x % 4 * 2;
+    const u64 first = col + quarter * 2;
     float* const line = c + (row + half * 8) * lead + first;
-    if (pairs) {
+    if (!QUADS && aligned) {
 #pragma unroll
       for (u32 group = 0; group < GROUPS; group++) {
         float2* const to = reinterpret_cast<float2*>(line + group * 8);
@@ -138,26 +170,27 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
         }
         *to = pair;
       }
-    } else {
+      continue;
+    }
 #pragma unroll
-      for (u32 group = 0; group < GROUPS; group++) {
+    for (u32 group = 0; group < GROUPS; group++) {
 #pragma unroll
-        for (u32 e = 0; e < 2; e++) {
-          if (first + group * 8 + e < n) {
-            const float sum = sums[group * 4 + half * 2 + e];
-            line[group * 8 + e] = accumulate ? line[group * 8 + e] + sum : sum;
-          }
+      for (u32 e = 0; e < 2; e++) {
+        if (first + group * 8 + e < n) {
+          const float sum = sums[group * 4 + half * 2 + e];
+          line[group * 8 + e] = accumulate ? line[group * 8 + e] + sum : sum;
         }
       }
     }
   }
 }
 
-template <u32 STAGES_, u32 HALVES_, u32 CHUNK_>
+template <u32 STAGES_, u32 HALVES_, u32 CHUNK_, bool A_ACROSS_>
 struct SplitShape {
   static constexpr u32 STAGES = STAGES_;
   static constexpr u32 HALVES = HALVES_;  // 1 or 2
   static constexpr u32 CHUNK = CHUNK_;    // 16 or 32
+  static constexpr bool A_ACROSS = A_ACROSS_;
   static constexpr u32 TILE = 128;
   static constexpr u32 PANEL = 32;
   static constexpr u32 WARPGROUPS = 2;
@@ -169,22 +202,51 @@ struct SplitShape {
   static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
 };
 
+// sum += part; part = what the rounding left out. In place: else ptxas runs out of registers.
+__device__ __forceinline__ void add_kept(float& sum, float& part) {
+  pin(part);
+  const float next = sum + part;
+  part -= next - sum;
+  sum = next;
+}
+
 // What a thread multiplies of a panel of A: by part and 16 places of K, as wgmma takes it.
 using SplitParts = u32[3][2][4];
 
-// Cuts a thread's values of a panel; `from` is the address of the first chunk of 16 bytes.
+// Where a thread's values of a panel begin. Along K it reads two of a row's eight chunks of 16 bytes; the
+// copy engine put chunk i at i ^ row % 8. Across, its two rows of op(A) are in one of four boxes, a row of
+// 128 bytes for each step of K.
+template <bool ACROSS>
+__device__ __forceinline__ u32 panel_place(u32 warp, u32 lane) {
+  const u32 row = lane / 4;
+  const u32 quarter = lane % 4;
+  return !ACROSS ? (warp * 16 + row) * 128 + ((quarter * 2) ^ row) * 16
+                 : warp / 2 * 4096 + quarter * 256 + ((warp % 2 * 4 + row / 4) ^ (quarter * 2)) * 16 + row % 4 * 4;
+}
+
+// Cuts a thread's values of a panel, from the place above on.
+template <bool ACROSS>
 __device__ __forceinline__ void cut_panel(u32 from, SplitParts& parts, u32& least) {
 #pragma unroll
   for (u32 s = 0; s < 2; s++) {
 #pragma unroll
     for (u32 r = 0; r < 2; r++) {
-      float x, y, z, w;
-      asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                   : "=f"(x), "=f"(y), "=f"(z), "=f"(w)
-                   : "r"((from ^ (s * 16)) + r * 1024));
-      least = min(min(least, min(size_rank(x), size_rank(y))), min(size_rank(z), size_rank(w)));
-      cut(x, y, parts[0][s][r], parts[1][s][r], parts[2][s][r]);
-      cut(z, w, parts[0][s][r + 2], parts[1][s][r + 2], parts[2][s][r + 2]);
+      float v[4];
+      if (!ACROSS) {
+        asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                     : "r"((from ^ (s * 16)) + r * 1024));
+      } else {
+#pragma unroll
+        for (u32 e = 0; e < 4; e++) {
+          asm volatile("ld.shared.f32 %0, [%1];"
+                       : "=f"(v[e])
+                       : "r"((from ^ (r * 32 + e % 2 * 16)) + (s * 16 + e / 2 * 8 + e % 2) * 128));
+        }
+      }
+      least = min(min(least, min(size_rank(v[0]), size_rank(v[1]))), min(size_rank(v[2]), size_rank(v[3])));
+      cut(v[0], v[1], parts[0][s][r], parts[1][s][r], parts[2][s][r]);
+      cut(v[2], v[3], parts[0][s][r + 2], parts[1][s][r + 2], parts[2][s][r + 2]);
     }
   }
 }
@@ -212,19 +274,20 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
   }
   __syncthreads();
 
-  const u64 tiles = arguments.batches * arguments.row_tiles * arguments.col_tiles;
+  const u32 tiles = static_cast<u32>(arguments.batches * arguments.row_tiles * arguments.col_tiles);
 
   if (threadIdx.x < 128) {
     // copy
-    registers_down<32>();
+    registers_down<24>();
     if (threadIdx.x == 0) {
       prefetch_map(&arguments.a);
       prefetch_map(&arguments.b);
       const int plane = static_cast<int>(arguments.plane_rows);
       Ring<STAGES> ring;
-      for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
+      for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
         const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
-        const int row = static_cast<int>(place.batch * arguments.a_step + place.row * TILE);
+        const int row = static_cast<int>(place.row * TILE);
+        const int a_first = static_cast<int>(place.batch * arguments.a_step);
         const int col = static_cast<int>(place.batch * arguments.b_step + place.col * TILE);
         for (u32 panel = 0; panel < static_cast<u32>(arguments.panels); panel++) {
           char* const a = shared + ring.stage * Shape::STAGE_BYTES;
@@ -233,7 +296,14 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
           const int p = static_cast<int>(panel * PANEL);
           barrier_wait(&empty[ring.stage], ring.parity ^ 1);
           barrier_expect(done, Shape::STAGE_BYTES);
-          copy_box(a, &arguments.a, p, row, done);
+          if (Shape::A_ACROSS) {
+#pragma unroll
+            for (u32 i = 0; i < TILE; i += 32) {
+              copy_box(a + i * 128, &arguments.a, row + static_cast<int>(i), a_first + p, done);
+            }
+          } else {
+            copy_box(a, &arguments.a, p, a_first + row, done);
+          }
           copy_box(b, &arguments.b, p, col, done);
           copy_box(b + Shape::B_BYTES, &arguments.b, p, col + plane, done);
           copy_box(b + 2 * Shape::B_BYTES, &arguments.b, p, col + 2 * plane, done);
@@ -248,30 +318,28 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
     const u32 warp = threadIdx.x / 32 - 4;
     const u32 lane = threadIdx.x % 32;
     const u32 in_row = warp * 16 + lane / 4;  // and 8 below
-    // A thread reads two of a row's eight chunks of 16 bytes; the copy engine put chunk i at i ^ row % 8.
-    const u32 at = shared_address(shared) + in_row * 128 + ((lane % 4 * 2) ^ (lane / 4)) * 16;
+    const u32 at = shared_address(shared) + panel_place<Shape::A_ACROSS>(warp, lane);
     const u32 panels = static_cast<u32>(arguments.panels);
     Ring<STAGES> ring;  // of the panel that is cut next
-    for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
-      const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
+    for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
       float part[HALVES][SUMS];
       float total[HALVES][SUMS];
 #pragma unroll
       for (u32 i = 0; i < 64; i++) {
+        part[i / SUMS][i % SUMS] = 0;
         total[i / SUMS][i % SUMS] = 0;
       }
       u32 least = ~0u;
-      SplitParts even, odd;
+      SplitParts now, next;
       u32 stage = ring.stage;  // of the panel in the tensor cores
       barrier_wait(&full[stage], ring.parity);
-      cut_panel(at + stage * Shape::STAGE_BYTES, even, least);
+      cut_panel<Shape::A_ACROSS>(at + stage * Shape::STAGE_BYTES, now, least);
       ring.next();
 
       auto add_part = [&](u32 half) {
 #pragma unroll
         for (u32 i = 0; i < SUMS; i++) {
-          pin(part[half][i]);
-          total[half][i] += part[half][i];
+          add_kept(total[half][i], part[half][i]);
         }
       };
       // Multiplies a panel and, if there is more, cuts the next one.
@@ -288,7 +356,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
             // The small ones first: adding them to the others would round more often.
 #pragma unroll
             for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
-              product_x16_bfloat16(part[half], now[0][s], piece + 2 * PART + s * 2, s > chunk * STEPS);
+              product_x16_bfloat16(part[half], now[0][s], piece + 2 * PART + s * 2, true);
               product_x16_bfloat16(part[half], now[2][s], piece + s * 2, true);
               product_x16_bfloat16(part[half], now[1][s], piece + PART + s * 2, true);
             }
@@ -306,7 +374,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
           if (chunk == 0 && more) {
             stage = ring.stage;
             barrier_wait(&full[stage], ring.parity);
-            cut_panel(at + stage * Shape::STAGE_BYTES, next, least);
+            cut_panel<Shape::A_ACROSS>(at + stage * Shape::STAGE_BYTES, next, least);
             ring.next();
           }
           if (HALVES == 2) {
@@ -318,14 +386,11 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
         }
         release(&empty[old], lane);
       };
-      for (u32 left = panels;;) {
-        advance(even, odd, left > 1);
-        if (--left == 0) {
-          break;
-        }
-        advance(odd, even, left > 1);
-        if (--left == 0) {
-          break;
+      for (u32 left = panels; left > 0; left--) {
+        advance(now, next, left > 1);
+#pragma unroll
+        for (u32 i = 0; i < 24; i++) {
+          now[i / 8][i / 4 % 2][i % 4] = next[i / 8][i / 4 % 2][i % 4];
         }
       }
       float zero = 0;  // a NaN if any sum is infinite or none
@@ -338,6 +403,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
       }
 
       // store
+      const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
       const u64 tile = (place.batch * arguments.row_tiles + place.row) * arguments.col_tiles + place.col;
       const bool mine = least < LEAST_RANK || zero != 0;
       const bool bad = any_of_warpgroup(group + 1, mine) ||
@@ -348,8 +414,8 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
       if (!bad) {
 #pragma unroll
         for (u32 half = 0; half < HALVES; half++) {
-          store_sums<SUMS / 4>(total[half], arguments.c + place.batch * arguments.c_step,
-                               place.row * TILE + in_row, place.col * TILE + half * SUMS * 2, arguments.m,
+          store_sums<SUMS / 4, false>(total[half], arguments.c + place.batch * arguments.c_step,
+                               u64{place.row} * TILE + in_row, u64{place.col} * TILE + half * SUMS * 2, arguments.m,
                                arguments.n, arguments.lead_c, arguments.accumulate != 0);
         }
       }

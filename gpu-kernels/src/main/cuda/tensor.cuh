@@ -149,8 +149,8 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
       }
       products_wait<0>();
       release(&empty[before], lane);
-      store_sums<Shape::COLS / 8>(sums, arguments.c + place.batch * arguments.c_step,
-                                  place.row * Shape::ROWS + in_row, place.col * Shape::COLS, arguments.m,
+      store_sums<Shape::COLS / 8, true>(sums, arguments.c + place.batch * arguments.c_step,
+                                  u64{place.row} * Shape::ROWS + in_row, u64{place.col} * Shape::COLS, arguments.m,
                                   arguments.n, arguments.lead_c, arguments.accumulate != 0);
     }
   }
