@@ -4,18 +4,19 @@
 
 #include "split.cuh"
 
-// multiply_split_w<bytes>_<rows>x<cols>x<threads>; it needs the shared memory of the variable that is
-// named after it, which build.sh writes to the index.
-#define ENTRY(NAME, STAGES, HALVES, CHUNK)                                          \
+// multiply_split[_across]_w<bytes>_<rows>x<cols>x<threads>, across: for an A that is stored so. Each needs
+// the shared memory of the variable that is named after it, which build.sh writes to the index.
+#define ENTRY(NAME, STAGES, HALVES, CHUNK, A_ACROSS)                                \
   extern "C" {                                                                       \
   __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =               \
-      tilespark::SplitShape<STAGES, HALVES, CHUNK>::SHARED_BYTES;                    \
+      tilespark::SplitShape<STAGES, HALVES, CHUNK, A_ACROSS>::SHARED_BYTES;          \
   __global__ void __launch_bounds__(384, 1)                                          \
       NAME(const __grid_constant__ tilespark::SplitArguments arguments) {            \
-    using Shape = tilespark::SplitShape<STAGES, HALVES, CHUNK>;                      \
+    using Shape = tilespark::SplitShape<STAGES, HALVES, CHUNK, A_ACROSS>;            \
     static_assert(Shape::THREADS == 384 && Shape::TILE == 128, "shape of the name"); \
     tilespark::multiply_split<Shape>(arguments);                                     \
   }                                                                                  \
   }
 
-ENTRY(multiply_split_w4_128x128x384, 5, 2, 32)
+ENTRY(multiply_split_w4_128x128x384, 5, 1, 16, false)
+ENTRY(multiply_split_across_w4_128x128x384, 5, 1, 16, true)

@@ -61,6 +61,7 @@ PACK(pack_tf32_w4_256, PackTf32)
 PACK(pack_float16_w2_256, PackHalf)
 PACK(pack_bfloat16_w2_256, PackBfloat16)
 PACK(pack_split_w2_256, PackSplit)
+PACK(pack_split_mixed_w2_256, PackSplitMixed)
 
 extern "C" __global__ void __launch_bounds__(256)
     pack_rows_w8_256(const __grid_constant__ tilespark::PackRowsArguments arguments) {

@@ -388,7 +388,7 @@ public final class MultiplyPlanner {
       return List.of();
     }
     long workspaceBytes = tensorWorkspaceBytes(form, problem);
-    Optional<List<KernelIndex.Kernel>> packers = packers(form, limits, index);
+    Optional<List<KernelIndex.Kernel>> packers = packers(form, problem, limits, index);
     if (packers.isEmpty() || workspaceBytes > limits.globalBytes() / TENSOR_MEMORY_SHARE) {
       return List.of();
     }
@@ -411,8 +411,9 @@ public final class MultiplyPlanner {
 
   /** What a form takes beside the kernel that multiplies, if all of it is there. */
   private static Optional<List<KernelIndex.Kernel>> packers(
-      TensorForm form, DeviceLimits limits, KernelIndex index) {
-    Optional<KernelIndex.Kernel> packer = index.find(form.packer(), form.element().bytes(), limits);
+      TensorForm form, MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    Optional<KernelIndex.Kernel> packer =
+        index.find(form.packer(problem), form.element().bytes(), limits);
     if (form != TensorForm.SPLIT) {
       return packer.map(List::of);
     }

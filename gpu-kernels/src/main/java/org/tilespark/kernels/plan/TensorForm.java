@@ -52,14 +52,20 @@ public enum TensorForm {
 
   /** The family of the kernels that multiply operands of this form, stored as {@code problem}'s. */
   String family(MultiplyProblem problem) {
-    return this == FLOAT64
-        ? family + "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n")
-        : family;
+    return switch (this) {
+      case SPLIT -> problem.transposeA() ? family + "_across" : family;
+      case FLOAT64 ->
+          family + "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
+      case FLOAT16, BFLOAT16, TF32 -> family;
+    };
   }
 
-  /** The family of the kernel that brings operands into this form. */
-  String packer() {
-    return packer;
+  /**
+   * The family of the kernel that brings operands into this form; of {@link #SPLIT}, B: the order
+   * of its K is that in which A's is read.
+   */
+  String packer(MultiplyProblem problem) {
+    return this == SPLIT && !problem.transposeA() ? packer + "_mixed" : packer;
   }
 
   /** A value in this form; of {@link #SPLIT}, one part of a value of B. */

@@ -23,6 +23,9 @@ final class TensorSteps {
   /** The planes of a split B begin at rows of whole tiles. */
   private static final int SPLIT_TILE = 128;
 
+  /** Rows of a box of an A of a split that is stored across. */
+  private static final int SPLIT_ACROSS_BOX = 32;
+
   /** A piece of a tile that {@code pack.cuh} packs at a time, along both sides. */
   private static final int PACK_TILE = 64;
 
@@ -103,7 +106,13 @@ final class TensorSteps {
   private static long bytesA(TensorForm form, MultiplyProblem problem, long k) {
     return form == TensorForm.FLOAT64
         ? rowBytes(problem.m(), k)
-        : aligned(up(problem.m(), PACKED_ROWS) * up(k, form.panel()) * form.elementOfA().bytes());
+        : aligned(
+            Math.max(
+                    up(problem.m(), PACKED_ROWS) * up(k, form.panel()),
+                    form == TensorForm.SPLIT
+                        ? up(k, PACKED_ROWS) * up(problem.m(), form.panel())
+                        : 0)
+                * form.elementOfA().bytes());
   }
 
   private static long bytesB(TensorForm form, MultiplyProblem problem, long k) {
@@ -146,7 +155,6 @@ final class TensorSteps {
 
   private void addFloat(long p, long k, boolean adds) {
     long paddedK = up(k, form.panel());
-    long rowsA = up(problem.m(), PACKED_ROWS);
     long rowsB = rowsOfB(form, problem);
     Place columnFlags = new Place(Side.WORKSPACE, 0);
     Place tileFlags =
@@ -159,21 +167,7 @@ final class TensorSteps {
     if (form == TensorForm.SPLIT) {
       steps.add(new Clear(columnFlags, colTiles * Integer.BYTES));
     }
-    TensorMap mapA;
-    if (form == TensorForm.SPLIT && !problem.transposeA() && isEven(evenA, problem.leadA())) {
-      mapA = map(form.elementOfA(), from(Side.A, p), k, problem.m(), problem.leadA(), shape.rows());
-    } else {
-      steps.add(
-          pack(
-              form == TensorForm.SPLIT ? strategy.rawPacker() : strategy.packer(),
-              List.of(from(Side.A, p), packedA, Place.NOWHERE),
-              problem.m(),
-              k,
-              problem.leadA(),
-              problem.transposeA(),
-              rowsA));
-      mapA = map(form.elementOfA(), packedA, paddedK, rowsA, paddedK, shape.rows());
-    }
+    TensorMap mapA = form == TensorForm.SPLIT ? splitA(p, k, packedA) : packedA(p, k, packedA);
     steps.add(
         pack(
             strategy.packer(),
@@ -228,6 +222,45 @@ final class TensorSteps {
               0,
               0));
     }
+  }
+
+  /** The map of A as stored, or of a copy of it with even rows. */
+  private TensorMap splitA(long p, long k, Place packed) {
+    long rows = problem.transposeA() ? k : problem.m();
+    long cols = problem.transposeA() ? problem.m() : k;
+    int boxRows = problem.transposeA() ? SPLIT_ACROSS_BOX : shape.rows();
+    Place at = from(Side.A, p);
+    if (isEven(evenA, problem.leadA())) {
+      return map(form.elementOfA(), at, cols, rows, problem.leadA(), boxRows);
+    }
+    long paddedRows = up(rows, PACKED_ROWS);
+    long paddedCols = up(cols, form.panel());
+    steps.add(
+        pack(
+            strategy.rawPacker(),
+            List.of(at, packed, Place.NOWHERE),
+            rows,
+            cols,
+            problem.leadA(),
+            false,
+            paddedRows));
+    return map(form.elementOfA(), packed, paddedCols, paddedRows, paddedCols, boxRows);
+  }
+
+  /** The map of a copy of A, rounded, with K along its rows. */
+  private TensorMap packedA(long p, long k, Place packed) {
+    long paddedRows = up(problem.m(), PACKED_ROWS);
+    long paddedK = up(k, form.panel());
+    steps.add(
+        pack(
+            strategy.packer(),
+            List.of(from(Side.A, p), packed, Place.NOWHERE),
+            problem.m(),
+            k,
+            problem.leadA(),
+            problem.transposeA(),
+            paddedRows));
+    return map(form.element(), packed, paddedK, paddedRows, paddedK, shape.rows());
   }
 
   private void addDouble(long p, long k, boolean adds) {

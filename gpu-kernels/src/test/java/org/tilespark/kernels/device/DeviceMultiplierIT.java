@@ -97,7 +97,8 @@ class DeviceMultiplierIT extends MultiplierContract {
           .way()
           .orElseThrow()
           .name()
-          .replaceFirst("_double_[nt]{2}_", "_double_");
+          .replaceFirst("_double_[nt]{2}_", "_double_")
+          .replaceFirst("_split_across_", "_split_");
     }
 
     @Override

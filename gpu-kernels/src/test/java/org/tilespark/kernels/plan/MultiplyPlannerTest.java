@@ -42,6 +42,7 @@ class MultiplyPlannerTest {
           kernel multiply_tiled multiply_tiled_w8_32x32x128 sm_90a
           kernel multiply_tiled multiply_tiled_w8_32x32x128 compute_80
           kernel multiply_split multiply_split_w4_128x128x384 sm_90a dynamicBytes=205824
+          kernel multiply_split multiply_split_across_w4_128x128x384 sm_90a dynamicBytes=205824
           kernel repair_split repair_split_w4_64x64x128 sm_90a
           kernel multiply_tensor multiply_float16_w2_128x256x384 sm_90a dynamicBytes=197632
           kernel multiply_tensor multiply_float16_w2_128x128x384 sm_90a dynamicBytes=197633
@@ -53,6 +54,7 @@ class MultiplyPlannerTest {
           kernel multiply_double multiply_double_nt_w8_64x64x256 sm_90a dynamicBytes=9 blocksPerProcessor=2
           kernel pack pack_raw_w4_256 sm_90a
           kernel pack pack_split_w2_256 sm_90a
+          kernel pack pack_split_mixed_w2_256 sm_90a
           kernel pack pack_float16_w2_256 sm_90a
           kernel pack pack_bfloat16_w2_256 sm_90a
           kernel pack pack_tf32_w4_256 sm_90a
@@ -436,7 +438,7 @@ class MultiplyPlannerTest {
             """
             kernel multiply_split multiply_split_w4_128x128x384 sm_90a
             kernel pack pack_raw_w4_256 sm_90a
-            kernel pack pack_split_w2_256 sm_90a
+            kernel pack pack_split_mixed_w2_256 sm_90a
             """);
     assertEquals(
         List.of(),
@@ -484,7 +486,7 @@ class MultiplyPlannerTest {
     assertEquals(
         new MultiplyStep.Run(
             new KernelLaunch(
-                "pack_split_w2_256",
+                "pack_split_mixed_w2_256",
                 new LaunchConfig(4 * 128, 256, 0),
                 129,
                 8192,
@@ -566,19 +568,61 @@ class MultiplyPlannerTest {
     MultiplyStep.Run packed = (MultiplyStep.Run) steps.get(5);
     assertEquals(at(MultiplyStep.Side.B, 8192L * 131 * 4), packed.pointers().get(0));
     assertEquals(8, packed.launch().words()[1]);
-    // An A that begins unevenly, and one that lies across, are packed.
-    MultiplyProblem across =
-        new MultiplyProblem(
-            300, 64, 129, ElementType.FLOAT32, Precision.FULL, true, true, 300, 64, 129, true);
-    for (List<MultiplyStep> four :
-        List.of(
-            strategy.steps(problem, false, true).subList(0, 5),
-            tensor(name, across).steps(across, true, true))) {
-      MultiplyStep.Run pack = (MultiplyStep.Run) four.get(1);
-      assertEquals("pack_raw_w4_256", pack.launch().kernel());
-      MultiplyStep.Run product = (MultiplyStep.Run) four.get(3);
-      assertEquals(at(workspace, packedA), product.maps().get(0).from());
-      assertEquals(320, product.maps().get(0).rows());
+    // An A that begins unevenly is copied.
+    List<MultiplyStep> uneven = strategy.steps(problem, false, true);
+    assertEquals(10, uneven.size());
+    assertEquals(
+        new MultiplyStep.Run(
+            new KernelLaunch(
+                "pack_raw_w4_256",
+                new LaunchConfig(5 * 128, 256, 0),
+                300,
+                8192,
+                8204,
+                0,
+                320,
+                8192,
+                1,
+                0),
+            List.of(),
+            List.of(
+                at(MultiplyStep.Side.A, 0),
+                at(workspace, packedA),
+                at(MultiplyStep.Side.NOWHERE, 0))),
+        uneven.get(1));
+    MultiplyStep.Run product = (MultiplyStep.Run) uneven.get(3);
+    assertEquals(at(workspace, packedA), product.maps().get(0).from());
+    assertEquals(320, product.maps().get(0).rows());
+  }
+
+  /** An A that is stored across stays so, and B is packed as that wants it. */
+  @Test
+  void stepsOfASplitAcross() {
+    MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
+    String name = "multiply_split_across_w4_128x128x384";
+    for (long lead : new long[] {300, 301}) {
+      MultiplyProblem problem =
+          new MultiplyProblem(
+              300, 70, 129, ElementType.FLOAT32, Precision.FULL, true, true, lead, 70, 129, true);
+      MultiplyStrategy.Tensor strategy = tensor(name, problem);
+      List<MultiplyStep> steps = strategy.steps(problem, true, false);
+      MultiplyStep.Run pack = (MultiplyStep.Run) steps.get(steps.size() - 3);
+      assertEquals("pack_split_w2_256", pack.launch().kernel());
+      MultiplyStep.Run product = (MultiplyStep.Run) steps.get(steps.size() - 2);
+      assertEquals(name, product.launch().kernel());
+      boolean even = lead == 300;
+      assertEquals(even ? 4 : 5, steps.size());
+      assertEquals(
+          new MultiplyStep.TensorMap(
+              even ? at(MultiplyStep.Side.A, 0) : at(workspace, 512),
+              MultiplyStep.Element.FLOAT32,
+              even ? 300 : 320,
+              even ? 70 : 128,
+              even ? 1200 : 1280,
+              32,
+              32),
+          product.maps().get(0));
+      assertEquals(512 + 128 * 320 * 4 + 3 * 256 * 96 * 2, strategy.workspaceBytes());
     }
   }
 
