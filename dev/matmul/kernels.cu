@@ -11,14 +11,14 @@ PACK_ENTRY(pack_split, PackSplit)
 PACK_ENTRY(pack_split_mixed, PackSplitMixed)
 
 // along: K along the rows of A; across: along its columns.
-#define SPLIT_ENTRY(STAGES, HALVES, CHUNK) \
+#define SPLIT_ENTRY(NAME, ...) \
   extern "C" __global__ void __launch_bounds__(384, 1) \
-  multiply_split_along_##STAGES##_##HALVES##_##CHUNK(const __grid_constant__ SplitArguments arguments) { multiply_split<SplitShape<STAGES, HALVES, CHUNK, false>>(arguments); } \
+  multiply_split_along_##NAME(const __grid_constant__ SplitArguments arguments) { multiply_split<SplitShape<__VA_ARGS__, false>>(arguments); } \
   extern "C" __global__ void __launch_bounds__(384, 1) \
-  multiply_split_across_##STAGES##_##HALVES##_##CHUNK(const __grid_constant__ SplitArguments arguments) { multiply_split<SplitShape<STAGES, HALVES, CHUNK, true>>(arguments); }
-SPLIT_ENTRY(5, 1, 32)
-SPLIT_ENTRY(5, 2, 32)
-SPLIT_ENTRY(5, 1, 16)
+  multiply_split_across_##NAME(const __grid_constant__ SplitArguments arguments) { multiply_split<SplitShape<__VA_ARGS__, true>>(arguments); }
+SPLIT_ENTRY(16_kept, 5, 16, true)
+SPLIT_ENTRY(32_kept, 5, 32, true)
+SPLIT_ENTRY(32, 5, 32, false)
 extern "C" __global__ void __launch_bounds__(BAD_THREADS) multiply_bad_tiles(const __grid_constant__ BadArguments arguments) { multiply_bad(arguments); }
 
 // NAME_nt: both along K; A across: t first; B across: n last.

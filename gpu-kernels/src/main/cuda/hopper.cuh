@@ -137,27 +137,15 @@ __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value
       TILESPARK_TEN(4) TILESPARK_TEN(5) TILESPARK_TEN(6) TILESPARK_TEN(7) TILESPARK_TEN(8)          \
           TILESPARK_TEN(9) TILESPARK_TEN(10) TILESPARK_TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127}"
 
-#define TILESPARK_N32                                                                              \
-  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9," TILESPARK_TEN(1) TILESPARK_TEN(2) "%30,%31}"
-
-// c (64 x 128, or 64 x 64, of a warpgroup) = a * b, + c if `add`: a of 64 x 16 bfloat16 in registers, b
-// described. Of a, a thread of warp w holds rows 16 w + lane / 4 (0, 2) and 8 below (1, 3), columns
+// c (64 x 128 of a warpgroup) = a * b, + c if `add`: a of 64 x 16 bfloat16 in registers, b described. Of a, a thread of warp w holds rows 16 w + lane / 4 (0, 2) and 8 below (1, 3), columns
 // 2 (lane % 4) and the next (0, 1) and 8 on (2, 3). Of c it holds in [4 g ..] rows as of a, columns
 // 8 g + 2 (lane % 4) and the next.
-__device__ __forceinline__ void product_x16_bfloat16(float (&c)[64], const u32 (&a)[4], u64 b, bool add) {
+__device__ __forceinline__ void product_64x128x16_bfloat16(float (&c)[64], const u32 (&a)[4], u64 b, bool add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
       "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " TILESPARK_N64
       ", {%64,%65,%66,%67}, %68, p, 1, 1, 0;\n}\n"
       : TILESPARK_D64(c)
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)));
-}
-__device__ __forceinline__ void product_x16_bfloat16(float (&c)[32], const u32 (&a)[4], u64 b, bool add) {
-  asm volatile(
-      "{\n.reg .pred p;\nsetp.ne.b32 p, %37, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " TILESPARK_N32
-      ", {%32,%33,%34,%35}, %36, p, 1, 1, 0;\n}\n"
-      : TILESPARK_D32(c, 0)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)));
 }
 

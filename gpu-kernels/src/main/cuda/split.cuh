@@ -8,17 +8,16 @@
 // planes with K along the rows.
 //
 // Accuracy: the tensor cores round sums towards zero, so they sum no more than CHUNK steps of K, the small
-// products first. These sums are added in ordinary registers, rounded to nearest, and what the rounding
-// leaves out is where the next sum in the tensor cores starts.
+// products first. These sums are added in ordinary registers, rounded to nearest, and, if KEPT, what the
+// rounding leaves out is where the next sum in the tensor cores starts.
 //
 // Values below 2^-100 other than 0 have no such parts, and where sums are infinite or no numbers (infinities
 // and NaN have no parts either) those of plain arithmetic may differ: half tiles of 64 x 128 with such are
 // left alone and bad_tiles says so; multiply_bad makes them.
 //
 // Threads to elements: a thread block is a warpgroup that starts copies and two that multiply; it makes
-// tiles of 128 x 128 of C, one after the other, each warpgroup 64 x 128: in HALVES pieces side by side, of
-// which the second is in the tensor cores while the first one's sums are added, if 2. While the products of
-// a panel run, the next one's part of A is cut.
+// tiles of 128 x 128 of C, one after the other, each warpgroup 64 x 128. While the products of a panel
+// run, the next one's part of A is cut.
 //
 // Shared memory: STAGES stages of (128, 32) float of A, rows of 128 bytes swizzled by 128 bytes, and of
 // (128, 32) bfloat16 of each part of B, rows of 64 bytes swizzled by 64 bytes.
@@ -26,8 +25,8 @@
 // Source: the split is Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
 // surpassing the FP32 theoretical peak performance", 2022; three bfloat16 parts are Henry, Tang and
 // Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations",
-// 2019; the sums are Kahan, "Further remarks on reducing truncation errors", 1965; the roles of the warps are those of NVIDIA's CUTLASS documentation, "Efficient GEMM in CUDA", warp
-// specialisation.
+// 2019; the sums are Kahan, "Further remarks on reducing truncation errors", 1965; the roles of the warps
+// are those of NVIDIA's CUTLASS documentation, "Efficient GEMM in CUDA", warp specialisation.
 #pragma once
 
 #include "pack.cuh"
@@ -70,7 +69,7 @@ struct Ring {
 };
 
 // This warp reads the stage no more.
-template <u32 = 1>
+template <u32 = 1>  // double.cuh says release<1>
 __device__ __forceinline__ void release(u64* empty, u32 lane) {
   __syncwarp();
   if (lane == 0) {
@@ -85,8 +84,8 @@ struct TilePlace {
   u32 row;
   u32 col;
 };
-template <u32 GROUP = 8>
 __device__ __forceinline__ TilePlace tile_place(u64 number, u64 rows, u64 cols) {
+  constexpr u32 GROUP = 8;
   // Fewer than 2^32 tiles: C would have 2^46 elements.
   const u32 in_all = static_cast<u32>(number);
   const u32 each = static_cast<u32>(rows * cols);
@@ -185,11 +184,11 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
   }
 }
 
-template <u32 STAGES_, u32 HALVES_, u32 CHUNK_, bool A_ACROSS_>
+template <u32 STAGES_, u32 CHUNK_, bool KEPT_, bool A_ACROSS_>
 struct SplitShape {
   static constexpr u32 STAGES = STAGES_;
-  static constexpr u32 HALVES = HALVES_;  // 1 or 2
-  static constexpr u32 CHUNK = CHUNK_;    // 16 or 32
+  static constexpr u32 CHUNK = CHUNK_;  // 16 or 32
+  static constexpr bool KEPT = KEPT_;   // whether what rounding leaves out is carried on
   static constexpr bool A_ACROSS = A_ACROSS_;
   static constexpr u32 TILE = 128;
   static constexpr u32 PANEL = 32;
@@ -202,11 +201,14 @@ struct SplitShape {
   static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
 };
 
-// sum += part; part = what the rounding left out. In place: else ptxas runs out of registers.
-__device__ __forceinline__ void add_kept(float& sum, float& part) {
+// sum += part; part = what the rounding left out, if it is kept.
+template <bool KEPT>
+__device__ __forceinline__ void add_part(float& sum, float& part) {
   pin(part);
   const float next = sum + part;
-  part -= next - sum;
+  if (KEPT) {
+    part -= next - sum;
+  }
   sum = next;
 }
 
@@ -254,12 +256,10 @@ __device__ __forceinline__ void cut_panel(u32 from, SplitParts& parts, u32& leas
 template <typename Shape>
 __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) {
   constexpr u32 STAGES = Shape::STAGES;
-  constexpr u32 HALVES = Shape::HALVES;
   constexpr u32 TILE = Shape::TILE;
   constexpr u32 PANEL = Shape::PANEL;
   constexpr u32 CHUNKS = PANEL / Shape::CHUNK;
   constexpr u32 STEPS = Shape::CHUNK / 16;
-  constexpr u32 SUMS = 64 / HALVES;
   extern __shared__ char dynamic[];
   char* const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
   __shared__ u64 full[STAGES];
@@ -322,12 +322,12 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
     const u32 panels = static_cast<u32>(arguments.panels);
     Ring<STAGES> ring;  // of the panel that is cut next
     for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
-      float part[HALVES][SUMS];
-      float total[HALVES][SUMS];
+      float part[64];
+      float total[64];
 #pragma unroll
       for (u32 i = 0; i < 64; i++) {
-        part[i / SUMS][i % SUMS] = 0;
-        total[i / SUMS][i % SUMS] = 0;
+        part[i] = 0;
+        total[i] = 0;
       }
       u32 least = ~0u;
       SplitParts now, next;
@@ -336,58 +336,47 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
       cut_panel<Shape::A_ACROSS>(at + stage * Shape::STAGE_BYTES, now, least);
       ring.next();
 
-      auto add_part = [&](u32 half) {
-#pragma unroll
-        for (u32 i = 0; i < SUMS; i++) {
-          add_kept(total[half][i], part[half][i]);
-        }
-      };
       // Multiplies a panel and, if there is more, cuts the next one.
-      auto advance = [&](const SplitParts& now, SplitParts& next, bool more) {
+      auto advance = [&](bool more) {
         const u64 b = narrow_panel_descriptor(shared + stage * Shape::STAGE_BYTES + Shape::A_BYTES);
         constexpr u64 PART = Shape::B_BYTES / 16;
         const u32 old = stage;
 #pragma unroll
         for (u32 chunk = 0; chunk < CHUNKS; chunk++) {
           products_fence();
+          // The small ones first: adding them to the others would round more often.
 #pragma unroll
-          for (u32 half = 0; half < HALVES; half++) {
-            const u64 piece = b + half * (64 * 64 / 16);
-            // The small ones first: adding them to the others would round more often.
-#pragma unroll
-            for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
-              product_x16_bfloat16(part[half], now[0][s], piece + 2 * PART + s * 2, true);
-              product_x16_bfloat16(part[half], now[2][s], piece + s * 2, true);
-              product_x16_bfloat16(part[half], now[1][s], piece + PART + s * 2, true);
-            }
-#pragma unroll
-            for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
-              product_x16_bfloat16(part[half], now[0][s], piece + PART + s * 2, true);
-              product_x16_bfloat16(part[half], now[1][s], piece + s * 2, true);
-            }
-#pragma unroll
-            for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
-              product_x16_bfloat16(part[half], now[0][s], piece + s * 2, true);
-            }
-            products_commit();
+          for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
+            product_64x128x16_bfloat16(part, now[0][s], b + 2 * PART + s * 2, Shape::KEPT || s > chunk * STEPS);
+            product_64x128x16_bfloat16(part, now[2][s], b + s * 2, true);
+            product_64x128x16_bfloat16(part, now[1][s], b + PART + s * 2, true);
           }
+#pragma unroll
+          for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
+            product_64x128x16_bfloat16(part, now[0][s], b + PART + s * 2, true);
+            product_64x128x16_bfloat16(part, now[1][s], b + s * 2, true);
+          }
+#pragma unroll
+          for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
+            product_64x128x16_bfloat16(part, now[0][s], b + s * 2, true);
+          }
+          products_commit();
           if (chunk == 0 && more) {
             stage = ring.stage;
             barrier_wait(&full[stage], ring.parity);
             cut_panel<Shape::A_ACROSS>(at + stage * Shape::STAGE_BYTES, next, least);
             ring.next();
           }
-          if (HALVES == 2) {
-            products_wait<1>();
-            add_part(0);
-          }
           products_wait<0>();
-          add_part(HALVES - 1);
+#pragma unroll
+          for (u32 i = 0; i < 64; i++) {
+            add_part<Shape::KEPT>(total[i], part[i]);
+          }
         }
         release(&empty[old], lane);
       };
       for (u32 left = panels; left > 0; left--) {
-        advance(now, next, left > 1);
+        advance(left > 1);
 #pragma unroll
         for (u32 i = 0; i < 24; i++) {
           now[i / 8][i / 4 % 2][i % 4] = next[i / 8][i / 4 % 2][i % 4];
@@ -395,11 +384,8 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
       }
       float zero = 0;  // a NaN if any sum is infinite or none
 #pragma unroll
-      for (u32 half = 0; half < HALVES; half++) {
-#pragma unroll
-        for (u32 i = 0; i < SUMS; i++) {
-          zero = fmaf(total[half][i], 0.0f, zero);
-        }
+      for (u32 i = 0; i < 64; i++) {
+        zero = fmaf(total[i], 0.0f, zero);
       }
 
       // store
@@ -412,12 +398,9 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
         reinterpret_cast<unsigned short*>(arguments.bad_tiles)[tile * 2 + group] = bad;
       }
       if (!bad) {
-#pragma unroll
-        for (u32 half = 0; half < HALVES; half++) {
-          store_sums<SUMS / 4, false>(total[half], arguments.c + place.batch * arguments.c_step,
-                               u64{place.row} * TILE + in_row, u64{place.col} * TILE + half * SUMS * 2, arguments.m,
-                               arguments.n, arguments.lead_c, arguments.accumulate != 0);
-        }
+        store_sums<16, false>(total, arguments.c + place.batch * arguments.c_step, u64{place.row} * TILE + in_row,
+                              u64{place.col} * TILE, arguments.m, arguments.n, arguments.lead_c,
+                              arguments.accumulate != 0);
       }
     }
   }

@@ -34,13 +34,12 @@ struct TensorArguments {
   u64 c_step;  // elements
 };
 
-template <typename Kind_, u32 COLS_, u32 STAGES_, bool A_ACROSS_ = false, bool B_ACROSS_ = false, u32 GROUP_ = 8>
+template <typename Kind_, u32 COLS_, u32 STAGES_, bool A_ACROSS_ = false, bool B_ACROSS_ = false>
 struct TensorShape {
   using Kind = Kind_;
   static constexpr u32 STAGES = STAGES_;
   static constexpr bool A_ACROSS = A_ACROSS_;
   static constexpr bool B_ACROSS = B_ACROSS_;
-  static constexpr u32 GROUP = GROUP_;
   static constexpr u32 ROWS = 128;
   static constexpr u32 COLS = COLS_;
   static constexpr u32 WARPGROUPS = 2;
@@ -80,7 +79,7 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
       prefetch_map(&arguments.b);
       Ring<STAGES> ring;
       for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
-        const TilePlace place = tile_place<Shape::GROUP>(number, arguments.row_tiles, arguments.col_tiles);
+        const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
         const int row = static_cast<int>(place.row * Shape::ROWS);
         const int col = static_cast<int>(place.col * Shape::COLS);
         const int a_first = static_cast<int>(place.batch * arguments.a_step);
@@ -123,7 +122,7 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
     const u32 in_row = (threadIdx.x / 32 - 4) * 16 + lane / 4;  // and 8 below
     Ring<STAGES> ring;
     for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
-      const TilePlace place = tile_place<Shape::GROUP>(number, arguments.row_tiles, arguments.col_tiles);
+      const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
       float sums[Shape::COLS / 2];
       u32 before = 0;
       for (u32 panel = 0; panel < static_cast<u32>(arguments.panels); panel++) {
