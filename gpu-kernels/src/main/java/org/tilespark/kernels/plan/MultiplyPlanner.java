@@ -36,6 +36,9 @@ public final class MultiplyPlanner {
    */
   static final double TENSOR_PRODUCTS = 512.0 * 512 * 512;
 
+  /** The same where cuBLAS may round the operands instead. */
+  private static final double ROUNDED_PRODUCTS = 2048.0 * 2048 * 2048;
+
   /** Extents from which it is worth it: a tile of fewer rows or columns is mostly empty. */
   private static final long TENSOR_EXTENT = 64;
 
@@ -148,7 +151,9 @@ public final class MultiplyPlanner {
       DeviceLimits limits,
       KernelIndex index) {
     if (engine != MultiplyEngine.CUBLAS
-        && (engine == MultiplyEngine.OWN || !cublas.isPresent() || isTensorSize(problem, limits))) {
+        && (engine == MultiplyEngine.OWN
+            || !cublas.isPresent()
+            || isOursFaster(problem, terms, limits, index))) {
       Optional<MultiplyPlan> ours = best(tensors(problem, terms, limits, index), limits);
       if (ours.isPresent()) {
         return ours.get();
@@ -440,16 +445,30 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * True if our kernels are expected to be faster than cuBLAS, at full precision: always where
-   * float is split; for double where rows begin unevenly, which cuBLAS is slow at.
+   * True if our kernels are expected to be faster than cuBLAS. At full precision they are, or
+   * hardly slower, since cuBLAS is to be as exact as they are. Of lower precisions small products
+   * are cuBLAS's, which packs as it reads, and such of tf32 that it needs not transpose.
    */
   private static boolean isOursFaster(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    return isTensorSize(problem, limits)
-        && (problem.type() == ElementType.FLOAT32
-            || problem.leadA() % 2 != 0
-            || problem.leadB() % 2 != 0)
+    boolean isFaster =
+        switch (problem.precision()) {
+          case FULL -> true;
+          case FLOAT16, BFLOAT16 -> products(problem) >= ROUNDED_PRODUCTS;
+          case TF32 ->
+              products(problem) >= ROUNDED_PRODUCTS
+                  && (isUneven(problem.leadA())
+                      || isUneven(problem.leadB())
+                      || (problem.transposeA() && !problem.transposeB()));
+        };
+    return isFaster
+        && isTensorSize(problem, limits)
         && !tensors(problem, terms, limits, index).isEmpty();
+  }
+
+  /** True if rows of floats do not all begin at multiples of 16 bytes. */
+  private static boolean isUneven(long lead) {
+    return lead % 4 != 0;
   }
 
   private static MultiplyDecision own(

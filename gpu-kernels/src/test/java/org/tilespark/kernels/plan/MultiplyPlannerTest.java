@@ -387,19 +387,22 @@ class MultiplyPlannerTest {
       {problem(256, 1_000_000, 256, f), own, present, "multiply_tiled"},
       {problem(8192, 32, 8192, f), auto, present, "multiply_tiled"},
       {problem(8192, 8192, 16, f), auto, present, "cublas"},
-      // Double where cuBLAS is slow, or not to be had.
-      {problem(4096, 4096, 4096, d), auto, present, "cublas"},
-      {problem(4095, 4099, 4097, d), auto, present, "multiply_double_nt"},
-      {problem(4096, 4096, 4096, d), auto, ABSENT, "multiply_double_nt"},
+      {problem(4096, 4096, 4096, d), auto, present, "multiply_double_nt"},
+      {problem(4095, 4099, 4097, d), auto, ABSENT, "multiply_double_nt"},
       {problem(4096, 4096, 4096, d), own, present, "multiply_double_nt"},
       {problem(4096, 512, 4096, d), auto, present, "multiply_double_nt"}, // too short for cuBLAS
+      {problem(256, 1_000_000, 256, d), auto, present, "cublas"},
       {problem(100, 100, 100, d), auto, ABSENT, "multiply_tiled"},
       // Lower precisions of any size where cuBLAS is not to be had.
       {of(Precision.FLOAT16, 4096, false), auto, present, "multiply_float16_w2_128x256x384"},
       {of(Precision.FLOAT16, 100, false), auto, present, "cublas"},
       {of(Precision.FLOAT16, 100, false), auto, ABSENT, "multiply_float16_w2_128x128x384"},
       {of(Precision.BFLOAT16, 3, true), own, present, "multiply_bfloat16"},
+      {of(Precision.BFLOAT16, 2048, true), auto, present, "multiply_bfloat16"},
+      {of(Precision.BFLOAT16, 2047, true), auto, present, "cublas"},
       {of(Precision.TF32, 4096, true), auto, ABSENT, "multiply_tf32"},
+      {of(Precision.TF32, 4096, true), auto, present, "cublas"},
+      {of(Precision.TF32, 4095, true), auto, present, "multiply_tf32"},
       {of(Precision.TF32, 4096, true), MultiplyEngine.CUBLAS, present, "cublas"},
     };
     for (Object[] rule : rules) {
