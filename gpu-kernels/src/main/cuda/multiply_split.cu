@@ -7,9 +7,9 @@
 // multiply_split[_across]_w<bytes>_<rows>x<cols>x<threads>, across: for an A that is stored so. Each needs
 // the shared memory of the variable that is named after it, which build.sh writes to the index.
 //
-// What rounding leaves out is kept, and the tensor cores sum 16 steps of K: so errors are below SGEMM's on
-// all inputs that dev/matmul tries. SplitShape<5, 32, false> takes two thirds of the time; its errors, up to
-// 6 u |A||B| there, are below 2 u sqrt(K), but above SGEMM's where rows and columns are badly scaled.
+// What rounding leaves out is kept, and the tensor cores sum 16 steps of K, for the least errors. On an H200
+// 4096^3 takes 1.63 to 1.77 ms so; 1.07 to 1.13 ms with 32 steps and nothing kept, where errors of badly
+// scaled rows and columns, up to 6 u |A||B| in dev/matmul, were above SGEMM's but below 2 u sqrt(K).
 #define ENTRY(NAME, STAGES, CHUNK, KEPT, A_ACROSS)                                \
   extern "C" {                                                                       \
   __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =               \
