@@ -8,24 +8,35 @@ PACK_ENTRY(pack_tf32, PackTf32)
 PACK_ENTRY(pack_half, PackHalf)
 PACK_ENTRY(pack_bfloat16, PackBfloat16)
 PACK_ENTRY(pack_split, PackSplit)
+PACK_ENTRY(pack_split_mixed, PackSplitMixed)
 
-#define SPLIT_ENTRY(STAGES, CLUSTER) \
-  extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(384, 1) \
-  multiply_split_##STAGES##_##CLUSTER(const __grid_constant__ SplitArguments arguments) { multiply_split<SplitShape<STAGES, CLUSTER>>(arguments); }
-SPLIT_ENTRY(4, 1)
-SPLIT_ENTRY(4, 2)
+// along: K along the rows of A; across: along its columns.
+#define SPLIT_ENTRY(NAME, ...) \
+  extern "C" __global__ void __launch_bounds__(384, 1) \
+  multiply_split_along_##NAME(const __grid_constant__ SplitArguments arguments) { multiply_split<SplitShape<__VA_ARGS__, false>>(arguments); } \
+  extern "C" __global__ void __launch_bounds__(384, 1) \
+  multiply_split_across_##NAME(const __grid_constant__ SplitArguments arguments) { multiply_split<SplitShape<__VA_ARGS__, true>>(arguments); }
+SPLIT_ENTRY(16_kept, 5, 16, true)
+SPLIT_ENTRY(32_kept, 5, 32, true)
+SPLIT_ENTRY(32, 5, 32, false)
+extern "C" __global__ void __launch_bounds__(BAD_THREADS) multiply_bad_tiles(const __grid_constant__ BadArguments arguments) { multiply_bad(arguments); }
 
-#define TENSOR_ENTRY(NAME, KIND, COLS, STAGES, CLUSTER) \
-  extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(384, 1) \
-  multiply_##NAME##_##COLS##_##STAGES##_##CLUSTER(const __grid_constant__ TensorArguments arguments) { multiply_tensor<TensorShape<KIND, COLS, STAGES, CLUSTER>>(arguments); }
-#define TENSOR_ENTRIES(NAME, KIND) \
-  TENSOR_ENTRY(NAME, KIND, 256, 4, 1) \
-  TENSOR_ENTRY(NAME, KIND, 256, 4, 2) \
-  TENSOR_ENTRY(NAME, KIND, 128, 6, 1) \
-  TENSOR_ENTRY(NAME, KIND, 128, 6, 2)
-TENSOR_ENTRIES(half, Half)
-TENSOR_ENTRIES(bfloat16, Bfloat16)
-TENSOR_ENTRIES(tf32, Tf32)
+// NAME_nt: both along K; A across: t first; B across: n last.
+#define TENSOR_ENTRY(NAME, KIND, COLS, STAGES, ...) \
+  extern "C" __global__ void __launch_bounds__(384, 1) \
+  NAME##_##COLS(const __grid_constant__ TensorArguments arguments) { multiply_tensor<TensorShape<KIND, COLS, STAGES, __VA_ARGS__>>(arguments); }
+#define TENSOR_ENTRIES(NAME, KIND, ...) \
+  TENSOR_ENTRY(NAME, KIND, 256, 4, __VA_ARGS__) \
+  TENSOR_ENTRY(NAME, KIND, 128, 6, __VA_ARGS__)
+TENSOR_ENTRIES(multiply_half_nt, Half, false, false)
+TENSOR_ENTRIES(multiply_half_nn, Half, false, true)
+TENSOR_ENTRIES(multiply_half_tt, Half, true, false)
+TENSOR_ENTRIES(multiply_half_tn, Half, true, true)
+TENSOR_ENTRIES(multiply_bfloat16_nt, Bfloat16, false, false)
+TENSOR_ENTRIES(multiply_bfloat16_nn, Bfloat16, false, true)
+TENSOR_ENTRIES(multiply_bfloat16_tt, Bfloat16, true, false)
+TENSOR_ENTRIES(multiply_bfloat16_tn, Bfloat16, true, true)
+TENSOR_ENTRIES(multiply_tf32_nt, Tf32, false, false)
 
 #define DOUBLE_ENTRY(NAME, A, B, ROWS, COLS, WARP_ROWS, WARP_COLS, STAGES, TOTALS, BLOCKS) \
   extern "C" __global__ void __launch_bounds__((DoubleShape<A, B, ROWS, COLS, WARP_ROWS, WARP_COLS, STAGES, TOTALS>::THREADS), BLOCKS) \

@@ -1,7 +1,9 @@
 // Checks and times the kernels of this directory beside cuBLAS, in one process:
 //
-//   lab check            every kernel on many small shapes, against sums in double
-//   lab time [RUNS]      the cases of issues 8 and 9; medians, the ways taking turns
+//   lab check [WHAT]         every kernel on many small shapes, against sums in double
+//   lab time [RUNS [WHAT]]   the cases of issues 8 and 9; medians, the ways taking turns
+//
+// WHAT: letters of f (float), t (tensor: half, bfloat16, tf32), d (double); all without it.
 //
 // Exits with 1 if a check fails. cuBLAS is loaded at run time ($CUBLAS, or libcublas.so.13 / .12).
 #include <cuda_runtime.h>
@@ -101,20 +103,30 @@ __device__ __forceinline__ u64 mixed(u64 x) {
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
 }
-// kind 0: -1..1; 1: 0..1; 2: badly scaled, 2^-20..2^20; 3: cancelling: large values of which pairs of p cancel
+// Kinds of inputs: 0: -1..1; 1: 0..1; 2: each scaled by 2^-20..2^20; 3: rows and columns scaled so; 4: steps
+// of K cancel in pairs but for 2^-12, a(i, p) = -a(i, p - 1) (1 + ..), b(p, j) = b(p - 1, j), p odd; 5: the
+// second half of K cancels the first so.
+constexpr int KINDS = 6;
 template <typename T>
-__global__ void fill(T* to, u64 count, u64 seed, int kind) {
-  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x) {
-    const u64 bits = mixed(i + seed * 0x123456789abcdefull);
+__global__ void fill(T* to, u64 rows, u64 cols, u64 k, bool along, bool negative, u64 seed, int kind) {
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < rows * cols; i += (u64)gridDim.x * blockDim.x) {
+    const u64 row = i / cols, col = i % cols;
+    const u64 p = (along ? col : row) % k;
+    const bool twin = (kind == 4 && p % 2 == 1) || (kind == 5 && p >= (k + 1) / 2);
+    const u64 of = !twin ? i : i - (along ? 1 : cols) * (kind == 4 ? 1 : (k + 1) / 2);
+    const u64 bits = mixed(of + seed * 0x123456789abcdefull);
     double v = (double)(bits >> 11) * 0x1p-53;
     if (kind != 1) v = 2 * v - 1;
     if (kind == 2) v *= exp2((double)(int)(mixed(bits) % 41) - 20);
+    if (kind == 3) v *= exp2((double)(int)(mixed(row + seed) % 41) - 20) * exp2((double)(int)(mixed(~col + seed) % 41) - 20);
+    if (twin && negative) v *= -(1 + 0x1p-12 * ((double)(mixed(i + seed) >> 11) * 0x1p-53));
     to[i] = (T)v;
   }
 }
+// Elements one behind the other, rows of `cols`; K along the rows or not; `negative`: the one whose twins are.
 template <typename T>
-static void random(Device<T>& d, u64 seed, int kind) {
-  fill<<<1024, 256>>>(d.p, d.count, seed, kind);
+static void random(Device<T>& d, u64 cols, u64 k, bool along, bool negative, u64 seed, int kind) {
+  fill<<<1024, 256>>>(d.p, d.count / cols, cols, k, along, negative, seed, kind);
   CHECK(cudaGetLastError());
 }
 
@@ -158,14 +170,15 @@ __global__ void judge(const T* a, const T* b, const T* c, u64 m, u64 k, u64 n, u
 
 // ---- launching ours
 static CUtensorMap map_of(CUtensorMapDataType type, int width, const void* base, u64 cols, u64 rows, u64 lead,
-                          u32 box_cols, u32 box_rows) {
+                          u32 box_cols, u32 box_rows,
+                          CUtensorMapSwizzle swizzle = CU_TENSOR_MAP_SWIZZLE_128B) {
   CUtensorMap map;
   cuuint64_t extents[] = {cols, rows};
   cuuint64_t strides[] = {lead * width};
   cuuint32_t box[] = {box_cols, box_rows};
   cuuint32_t steps[] = {1, 1};
   CUresult status = encode(&map, type, 2, const_cast<void*>(base), extents, strides, box, steps,
-                           CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                           CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
                            CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS) {
     printf("cuTensorMapEncodeTiled says %d for %llu x %llu, lead %llu, base %p\n", status, rows, cols, lead, base);
@@ -205,76 +218,110 @@ static void pack_with(void (*kernel)(PackArguments), const float* from, void* to
 
 // Float at float accuracy.
 struct Split {
-  Device<float> a, b;
+  Device<float> a;
+  Device<unsigned short> b;
   Device<u32> flags;
-  u64 lower, padded_k;
+  u64 plane, padded_k;
   u64 padded_m;
-  bool raw_a;
   explicit Split(const Problem& q)
       : a(q.batches * up(q.m, 64) * up(q.k, 32)),
-        b(q.batches * 2 * up(q.n, 128) * up(q.k, 32)),
+        b(q.batches * 3 * up(q.n, 128) * up(q.k, 32)),
         flags(q.batches * (tiles(q.n, 128) + tiles(q.m, 128) * tiles(q.n, 128))),
-        lower(q.batches * up(q.n, 128)),
+        plane(q.batches * up(q.n, 128)),
         padded_k(up(q.k, 32)),
         padded_m(up(q.m, 64)) {}
+  void pack_b(const Problem& q, const float* pb, bool across = false) {
+    CHECK(cudaMemsetAsync(flags.p, 0, q.batches * tiles(q.n, 128) * 4));
+    pack_with(across ? pack_split : pack_split_mixed, pb, b.p, flags.p, q.n, q.k, q.lead_b, !q.tb, plane / q.batches, padded_k, q.batches);
+  }
+  void mend(const Problem& q, const float* pa, const float* pb, float* pc) {
+    BadArguments s{pa, pb, pc, flags.p + q.batches * tiles(q.n, 128), q.m, q.n, q.k, q.lead_a, q.lead_b, q.lead_c,
+                   q.ta, !q.tb, tiles(q.m, 128), tiles(q.n, 128), q.add, q.batches, q.rows_a() * q.lead_a,
+                   q.rows_b() * q.lead_b, q.m * q.lead_c};
+    multiply_bad_tiles<<<processors * 2, BAD_THREADS>>>(s);
+    CHECK(cudaGetLastError());
+  }
   template <typename Shape>
-  void run(const Problem& q, const float* pa, const float* pb, float* pc, void (*kernel)(SplitArguments)) {
+  void run(const Problem& q, const float* pa, const float* pb, float* pc, void (*along)(SplitArguments),
+           void (*over)(SplitArguments)) {
     const u64 col_tiles = tiles(q.n, 128), row_tiles = tiles(q.m, 128);
-    CHECK(cudaMemsetAsync(flags.p, 0, flags.count * 4));
-    pack_with(pack_split, pb, b.p, flags.p, q.n, q.k, q.lead_b, !q.tb, lower / q.batches, padded_k, q.batches);
+    const bool across = q.ta && even16(pa, q.lead_a, 4);
+    auto kernel = across ? over : along;
+    pack_b(q, pb, across);
     const float* from = pa;
     u64 lead = q.lead_a;
-    if (q.ta || !even16(pa, q.lead_a, 4)) {
+    if (!even16(pa, q.lead_a, 4)) {
       pack_with(pack_raw, pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, padded_m, padded_k, q.batches);
       from = a.p;
       lead = padded_k;
     }
     SplitArguments s;
-    s.a_step = from == pa ? q.m : padded_m, s.b_step = lower / q.batches, s.c_step = q.m * q.lead_c, s.batches = q.batches;
-    s.a = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, from, from == pa ? q.k : padded_k,
-                 q.batches * s.a_step, lead, 32, 128);
-    s.b = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, b.p, padded_k, 2 * lower, padded_k, 32, 128 / Shape::CLUSTER);
+    s.a_step = from == pa ? q.rows_a() : padded_m, s.b_step = plane / q.batches, s.c_step = q.m * q.lead_c, s.batches = q.batches;
+    s.a = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, from, across ? q.m : from == pa ? q.k : padded_k,
+                 q.batches * s.a_step, lead, 32, across ? 32 : 128);
+    s.b = map_of(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, b.p, padded_k, 3 * plane, padded_k, 32, 128, CU_TENSOR_MAP_SWIZZLE_64B);
     s.c = pc;
     s.bad_cols = flags.p;
     s.bad_tiles = flags.p + q.batches * col_tiles;
     s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
     s.panels = padded_k / 32;
-    s.row_tiles = row_tiles, s.col_tiles = col_tiles, s.lower_row = lower, s.accumulate = q.add;
+    s.row_tiles = row_tiles, s.col_tiles = col_tiles, s.plane_rows = plane, s.accumulate = q.add;
     static bool allowed = false;
-    if (!allowed) allow(kernel, Shape::SHARED_BYTES), allowed = true;
-    kernel<<<grid_of(q.batches * tiles(row_tiles, Shape::CLUSTER) * col_tiles, Shape::CLUSTER), 384, Shape::SHARED_BYTES>>>(s);
+    if (!allowed) allow(along, Shape::SHARED_BYTES), allow(over, Shape::SHARED_BYTES), allowed = true;
+    kernel<<<grid_of(q.batches * row_tiles * col_tiles, 1), 384, Shape::SHARED_BYTES>>>(s);
     CHECK(cudaGetLastError());
+    mend(q, pa, pb, pc);
   }
 };
 
 // Half, bfloat16 and tf32.
+struct TensorKernel {
+  const char* name;
+  u32 cols, shared;
+  bool a_across, b_across;
+  void (*kernel)(TensorArguments);
+};
 template <typename Kind>
 struct Tensor {
   using Type = typename Kind::Type;
   static constexpr u64 STEP = sizeof(Type) == 4 ? 32 : 64;
   u64 padded_k;
   Device<Type> a, b;
-  explicit Tensor(const Problem& q)
-      : padded_k(up(q.k, STEP)), a(q.batches * up(q.m, 64) * padded_k), b(q.batches * up(q.n, 64) * padded_k) {}
+  CUtensorMapDataType type;
+  explicit Tensor(const Problem& q, CUtensorMapDataType type)
+      : padded_k(up(q.k, STEP)), a(q.batches * up(q.m, 64) * padded_k), b(q.batches * up(q.n, 64) * padded_k), type(type) {}
   void pack_both(const Problem& q, const float* pa, const float* pb, void (*packer)(PackArguments)) {
     pack_with(packer, pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, up(q.m, 64), padded_k, q.batches);
     pack_with(packer, pb, b.p, nullptr, q.n, q.k, q.lead_b, !q.tb, up(q.n, 64), padded_k, q.batches);
   }
-  template <typename Shape>
-  void run(const Problem& q, float* pc, void (*kernel)(TensorArguments), CUtensorMapDataType type) {
+  // Of the packed operands, or of `da` and `db` as they are stored.
+  void run(const Problem& q, float* pc, const TensorKernel& kernel, const Type* da = nullptr, const Type* db = nullptr) {
     TensorArguments s;
-    s.a_step = up(q.m, 64), s.b_step = up(q.n, 64), s.c_step = q.m * q.lead_c, s.batches = q.batches;
-    s.a = map_of(type, sizeof(Type), a.p, padded_k, q.batches * s.a_step, padded_k, STEP, 128);
-    s.b = map_of(type, sizeof(Type), b.p, padded_k, q.batches * s.b_step, padded_k, STEP, Shape::COLS / Shape::CLUSTER);
+    s.a_step = da ? q.rows_a() : up(q.m, 64), s.b_step = db ? q.rows_b() : up(q.n, 64), s.c_step = q.m * q.lead_c, s.batches = q.batches;
+    s.a = map_of(type, sizeof(Type), da ? da : a.p, !da ? padded_k : q.ta ? q.m : q.k, q.batches * s.a_step,
+                 da ? q.lead_a : padded_k, STEP, kernel.a_across ? 64 : 128);
+    s.b = map_of(type, sizeof(Type), db ? db : b.p, !db ? padded_k : q.tb ? q.k : q.n, q.batches * s.b_step,
+                 db ? q.lead_b : padded_k, STEP, kernel.b_across ? 64 : kernel.cols);
     s.c = pc;
     s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
     s.panels = padded_k / STEP;
-    s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, Shape::COLS), s.accumulate = q.add;
-    allow(kernel, Shape::SHARED_BYTES);
-    kernel<<<grid_of(q.batches * tiles(s.row_tiles, Shape::CLUSTER) * s.col_tiles, Shape::CLUSTER), 384, Shape::SHARED_BYTES>>>(s);
+    s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
+    allow(kernel.kernel, kernel.shared);
+    kernel.kernel<<<grid_of(q.batches * s.row_tiles * s.col_tiles, 1), 384, kernel.shared>>>(s);
     CHECK(cudaGetLastError());
   }
 };
+#define TENSOR_KERNELS(NAME, OP, KIND, A, B)                                                                  \
+  {#NAME " " #OP " 256", 256, TensorShape<KIND, 256, 4>::SHARED_BYTES, A, B, multiply_##NAME##_##OP##_256},   \
+      {#NAME " " #OP " 128", 128, TensorShape<KIND, 128, 6>::SHARED_BYTES, A, B, multiply_##NAME##_##OP##_128}
+// Two of each way to store the operands, in the order nn, nt, tn, tt.
+static const std::vector<TensorKernel> HALVES = {
+    TENSOR_KERNELS(half, nn, Half, false, true), TENSOR_KERNELS(half, nt, Half, false, false),
+    TENSOR_KERNELS(half, tn, Half, true, true), TENSOR_KERNELS(half, tt, Half, true, false)};
+static const std::vector<TensorKernel> BFLOATS = {
+    TENSOR_KERNELS(bfloat16, nn, Bfloat16, false, true), TENSOR_KERNELS(bfloat16, nt, Bfloat16, false, false),
+    TENSOR_KERNELS(bfloat16, tn, Bfloat16, true, true), TENSOR_KERNELS(bfloat16, tt, Bfloat16, true, false)};
+static const std::vector<TensorKernel> TF32S = {TENSOR_KERNELS(tf32, nt, Tf32, false, false)};
 
 struct DoubleKernel {
   const char* name;
@@ -372,60 +419,90 @@ static Problem problem(u64 m, u64 k, u64 n, bool ta, bool tb, u64 extra = 0, u64
   return {m, k, n, ta, tb, (ta ? m : k) + extra, (tb ? k : n) + extra, n + extra, false, batches};
 }
 
-#define SPLITS(DO) DO(4, 1) DO(4, 2)
-#define TENSORS(DO) DO(256, 4, 1) DO(256, 4, 2) DO(128, 6, 1) DO(128, 6, 2)
+#define SPLIT_PAIR(NAME) multiply_split_along_##NAME, multiply_split_across_##NAME
+#define SPLITS(DO) DO(16_kept) DO(32_kept) DO(32)
+// All take the same shared memory.
+using SplitLaunch = SplitShape<5, 16, true, false>;
+
+static std::string what = "ftd";
+static bool wanted(char letter) { return what.find(letter) != std::string::npos; }
 
 template <typename Kind>
 static void check_tensor(const char* name, const Problem& q, Device<float>& a, Device<float>& b, Device<float>& c,
                          void (*packer)(PackArguments), CUtensorMapDataType type, int round,
-                         std::vector<void (*)(TensorArguments)> kernels) {
-  Tensor<Kind> way(q);
+                         const std::vector<TensorKernel>& kernels) {
+  Tensor<Kind> way(q, type);
   way.pack_both(q, a.p, b.p, packer);
-  int i = 0;
-#define DO(COLS, STAGES, CLUSTER)                                                        \
-  {                                                                                      \
-    CHECK(cudaMemset(c.p, 0xff, c.count * 4));                                           \
-    way.template run<TensorShape<Kind, COLS, STAGES, CLUSTER>>(q, c.p, kernels[i++], type); \
-    CHECK(cudaDeviceSynchronize());                                                      \
-    expect((std::string(name) + " " #COLS " " #CLUSTER).c_str(), q, a.p, b.p, c.p, round, \
-           0x1p-23 * (q.k / 8 + 8));                                                     \
+  for (const TensorKernel& kernel : kernels) {
+    if (kernel.a_across || kernel.b_across) continue;
+    CHECK(cudaMemset(c.p, 0xff, c.count * 4));
+    way.run(q, c.p, kernel);
+    CHECK(cudaDeviceSynchronize());
+    expect(kernel.name, q, a.p, b.p, c.p, round, 0x1p-23 * (q.k / 8 + 8));
   }
-  TENSORS(DO)
-#undef DO
+  (void)name;
+  // As they are stored, where that can be.
+  if (sizeof(typename Kind::Type) == 4 || q.lead_a % 8 != 0 || q.lead_b % 8 != 0) return;
+  const int t = (q.ta ? 2 : 0) + (q.tb ? 1 : 0);
+  if (q.batches > 1 && t != 1 && q.k % 64 != 0) return;
+  Device<typename Kind::Type> da(up(a.count / q.lead_a, 64) * q.lead_a), db(up(b.count / q.lead_b, 64) * q.lead_b);
+  pack_with(packer, a.p, da.p, nullptr, a.count / q.lead_a, q.lead_a, q.lead_a, false, up(a.count / q.lead_a, 64), q.lead_a, 1);
+  pack_with(packer, b.p, db.p, nullptr, b.count / q.lead_b, q.lead_b, q.lead_b, false, up(b.count / q.lead_b, 64), q.lead_b, 1);
+  for (int i = 0; i < 2; i++) {
+    const TensorKernel& kernel = kernels[2 * t + i];
+    CHECK(cudaMemset(c.p, 0xff, c.count * 4));
+    way.run(q, c.p, kernel, da.p, db.p);
+    CHECK(cudaDeviceSynchronize());
+    expect((std::string(kernel.name) + " direct").c_str(), q, a.p, b.p, c.p, round, 0x1p-23 * (q.k / 8 + 8));
+  }
 }
-#define KERNELS(NAME)                                                                                \
-  std::vector<void (*)(TensorArguments)> {                                                           \
-    multiply_##NAME##_256_4_1, multiply_##NAME##_256_4_2, multiply_##NAME##_128_6_1,                 \
-        multiply_##NAME##_128_6_2                                                                    \
+
+static void check_split(const Problem& q, int kind, Device<float>& a, Device<float>& b, Device<float>& c, bool tell) {
+  // Sums that are not kept are meant for short K.
+  double bar = 0x1p-21, theirs = -1;
+  if (handle && q.k >= 512) {
+    cublas_batches = q.batches;
+    cublas(q.m, q.k, q.n, q.ta, q.tb, a.p, q.lead_a, b.p, q.lead_b, c.p, q.lead_c, R32F, R32F, C32F);
+    cublas_batches = 1;
+    CHECK(cudaDeviceSynchronize());
+    theirs = error_of(q, a.p, b.p, c.p, 0);
+    // Of few elements the greatest error is luck.
+    if (q.m * q.n >= 10000) bar = theirs;
   }
+  if (tell) printf("kind %d %llux%llux%llu %s%s: SGEMM %.3g", kind, q.m, q.k, q.n, q.ta ? "T" : "N", q.tb ? "T" : "N", theirs);
+  Split way(q);
+#define DO(NAME)                                                                                       \
+  {                                                                                                                     \
+    CHECK(cudaMemset(c.p, 0xff, c.count * 4));                                                                          \
+    way.run<SplitLaunch>(q, a.p, b.p, c.p, SPLIT_PAIR(NAME));         \
+    CHECK(cudaDeviceSynchronize());                                                                                     \
+    if (tell) printf("  " #NAME " %.3g", error_of(q, a.p, b.p, c.p, 0));                                   \
+    else expect(("split " #NAME " kind " + std::to_string(kind)).c_str(), q, a.p, b.p, c.p, 0, std::string(#NAME) == "32" && q.k >= 512 ? 0x1p-19 : bar); \
+  }
+  SPLITS(DO)
+#undef DO
+  if (tell) printf("\n");
+}
 
 static void check_one(const Problem& q, int kind) {
   static u64 seed = 1;
   seed++;
   const u64 rows_a = q.batches * q.rows_a(), rows_b = q.batches * q.rows_b();
-  {
+  if (wanted('f') || wanted('t')) {
     Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
-    random(a, seed, kind), random(b, seed + 1000, kind);
-    {
-      Split way(q);
-#define DO(STAGES, CLUSTER)                                                                           \
-  {                                                                                                   \
-    CHECK(cudaMemset(c.p, 0xff, c.count * 4));                                                        \
-    way.run<SplitShape<STAGES, CLUSTER>>(q, a.p, b.p, c.p, multiply_split_##STAGES##_##CLUSTER);      \
-    CHECK(cudaDeviceSynchronize());                                                                   \
-    expect("split " #STAGES " " #CLUSTER, q, a.p, b.p, c.p, 0, 0x1p-21);                              \
-  }
-      SPLITS(DO)
-#undef DO
+    random(a, q.lead_a, q.k, !q.ta, true, seed, kind), random(b, q.lead_b, q.k, q.tb, false, seed + 1000, kind);
+    if (wanted('f')) check_split(q, kind, a, b, c, false);
+    if (wanted('t')) {
+      if (kind != 2 && kind != 3) {
+        check_tensor<Half>("half", q, a, b, c, pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 1, HALVES);
+      }
+      check_tensor<Bfloat16>("bfloat16", q, a, b, c, pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, BFLOATS);
+      check_tensor<Tf32>("tf32", q, a, b, c, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, TF32S);
     }
-    if (kind != 2) {
-      check_tensor<Half>("half", q, a, b, c, pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 1, KERNELS(half));
-    }
-    check_tensor<Bfloat16>("bfloat16", q, a, b, c, pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, KERNELS(bfloat16));
-    check_tensor<Tf32>("tf32", q, a, b, c, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, KERNELS(tf32));
   }
+  if (!wanted('d')) return;
   Device<double> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
-  random(a, seed, kind), random(b, seed + 1000, kind);
+  random(a, q.lead_a, q.k, !q.ta, true, seed, kind), random(b, q.lead_b, q.k, q.tb, false, seed + 1000, kind);
   Doubles way(q);
   for (const DoubleKernel& kernel : DOUBLES) {
     CHECK(cudaMemset(c.p, 0xff, c.count * 8));
@@ -435,23 +512,108 @@ static void check_one(const Problem& q, int kind) {
   }
 }
 
+// Infinities, NaN, denormals and overflow: the same elements must be of the same class as those of plain
+// sums, and the finite ones near them. `add` checks C += too.
+__global__ void judge_special(const float* a, const float* b, const float* before, const float* c, Problem q, u64* wrong) {
+  const u64 all = q.batches * q.m * q.n;
+  for (u64 e = blockIdx.x * (u64)blockDim.x + threadIdx.x; e < all; e += (u64)gridDim.x * blockDim.x) {
+    const u64 batch = e / (q.m * q.n), i = e / q.n % q.m, j = e % q.n;
+    const u64 rows_a = q.ta ? q.k : q.m, rows_b = q.tb ? q.n : q.k;
+    const float* const x = a + batch * rows_a * q.lead_a;
+    const float* const y = b + batch * rows_b * q.lead_b;
+    float sum = 0;
+    double exact = 0, size = 0;
+    for (u64 p = 0; p < q.k; p++) {
+      const float u = q.ta ? x[p * q.lead_a + i] : x[i * q.lead_a + p];
+      const float v = q.tb ? y[j * q.lead_b + p] : y[p * q.lead_b + j];
+      sum = fmaf(u, v, sum);
+      exact += (double)u * v;
+      size += fabs((double)u * v);
+    }
+    const u64 at = (batch * q.m + i) * q.lead_c + j;
+    float want = sum;
+    if (q.add) want = before[at] + sum, exact += before[at], size += fabs(before[at]);
+    const float got = c[at];
+    const bool same = isfinite(want) ? fabs((double)got - exact) <= 0x1p-18 * size + 0x1p-149 * q.k
+                                     : (isnan(want) ? isnan(got) : got == want);
+    if (!same) {
+      atomicAdd(wrong, 1);
+      if (atomicAdd(wrong + 1, 1) < 3) printf("  at (%llu %llu %llu): %g for %g (%g)\n", batch, i, j, got, want, exact);
+    }
+  }
+}
+
+static void check_special() {
+  const float inf = INFINITY;
+  struct { const char* name; float scale_a, scale_b; float values[3]; } cases[] = {
+      {"infinity", 1, 1, {inf, -inf, inf}},       {"NaN", 1, 1, {NAN, NAN, NAN}},
+      {"denormal", 1, 1, {1e-40f, -3e-39f, 1e-45f}}, {"all denormal", 0x1p-128f, 1e30f, {1e-40f, 0, -0.0f}},
+      {"great", 1, 1, {3.4028234e38f, -3.4e38f, 3.39e38f}}, {"overflow", 0x1p66f, 0x1p66f, {0, 1e30f, 1}},
+      {"underflow", 0x1p-70f, 0x1p-70f, {0, 1e-30f, 1e-20f}}, {"tiny and great", 0x1p-110f, 0x1p110f, {0, 1e-30f, 1e-20f}}};
+  for (auto& one : cases) {
+    for (int t = 0; t < 8; t++) {
+      Problem q = problem(300, 200, 270, t & 2, t & 1, t == 3 ? 1 : 4, t < 4 ? 1 : 2);
+      q.add = t >= 4;
+      const u64 rows_a = q.batches * q.rows_a(), rows_b = q.batches * q.rows_b();
+      Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c), before(c.count);
+      std::vector<float> ha(a.count), hb(b.count), hc(c.count);
+      srand(t + 1);
+      auto any = [] { return rand() / (float)RAND_MAX * 2 - 1; };
+      for (float& v : ha) v = any() * one.scale_a;
+      for (float& v : hb) v = any() * one.scale_b;
+      for (float& v : hc) v = any();
+      for (int i = 0; i < 3; i++) ha[(u64)rand() % ha.size()] = one.values[i];
+      if (t % 2) hb[(u64)rand() % hb.size()] = one.values[t % 3];
+      CHECK(cudaMemcpy(a.p, ha.data(), a.count * 4, cudaMemcpyHostToDevice));
+      CHECK(cudaMemcpy(b.p, hb.data(), b.count * 4, cudaMemcpyHostToDevice));
+      CHECK(cudaMemcpy(before.p, hc.data(), c.count * 4, cudaMemcpyHostToDevice));
+      Split way(q);
+#define DO(NAME)                                                                                 \
+  {                                                                                                               \
+    CHECK(cudaMemcpy(c.p, before.p, c.count * 4, cudaMemcpyDeviceToDevice));                                      \
+    way.run<SplitLaunch>(q, a.p, b.p, c.p, SPLIT_PAIR(NAME));   \
+    CHECK(cudaMemset(verdict->p, 0, 16));                                                                         \
+    judge_special<<<processors, 256>>>(a.p, b.p, before.p, c.p, q, verdict->p);                                   \
+    u64 wrong;                                                                                                    \
+    CHECK(cudaMemcpy(&wrong, verdict->p, 8, cudaMemcpyDeviceToHost));                                             \
+    if (wrong) failures++, printf("WRONG split " #NAME " %s, t %d: %llu elements\n", one.name, t, wrong); \
+  }
+      SPLITS(DO)
+#undef DO
+    }
+    printf("checked %s, %d failures so far\n", one.name, failures);
+  }
+}
+
 static void check() {
+  if (wanted('f')) {
+    check_special();
+    for (u64 k : {512, 4096}) {
+      for (int kind = 0; kind < KINDS; kind++) {
+        const Problem q = problem(1024, k, 1024, false, kind % 2);
+        Device<float> a(q.m * q.k), b(q.k * q.n), c(q.m * q.n);
+        random(a, q.lead_a, q.k, !q.ta, true, 77 + kind, kind), random(b, q.lead_b, q.k, q.tb, false, 777 + kind, kind);
+        check_split(q, kind, a, b, c, true);
+      }
+    }
+  }
   const u64 shapes[][3] = {{128, 32, 128},   {128, 64, 128},  {256, 256, 256}, {1, 1, 1},       {7, 5, 3},
                            {129, 33, 127},   {128, 512, 256}, {300, 1000, 200}, {511, 77, 513}, {1, 1000, 1},
                            {1000, 3, 1000},  {257, 4096, 65}, {640, 640, 640},  {2049, 100, 31}, {33, 100, 3001},
                            {1536, 1024, 2304}};
+  int kind = 0;
   for (const auto& s : shapes) {
     for (int t = 0; t < 4; t++) {
       for (u64 extra : {0, 1, 4}) {
-        check_one(problem(s[0], s[1], s[2], t & 2, t & 1, extra), (t + extra) % 3);
+        check_one(problem(s[0], s[1], s[2], t & 2, t & 1, extra), kind++ % KINDS);
       }
     }
     if (s[1] % 16 == 0) {
-      for (int t = 0; t < 4; t++) check_one(problem(s[0], s[1], s[2], t & 2, t & 1, t, 5), t % 2);
+      for (int t = 0; t < 4; t++) check_one(problem(s[0], s[1], s[2], t & 2, t & 1, t, 5), kind++ % KINDS);
     }
     printf("checked %llu x %llu x %llu, %d failures so far\n", s[0], s[1], s[2], failures);
     fflush(stdout);
-    if (failures > 60) break;
+    if (failures > 100) break;
   }
 }
 
@@ -505,64 +667,72 @@ static std::string title_of(const char* type, const Problem& q) {
 }
 
 static void time_float(const Problem& q) {
+  if (!wanted('f')) return;
   const u64 rows_a = q.batches * q.rows_a(), rows_b = q.batches * q.rows_b();
   Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
-  random(a, 5, 0), random(b, 6, 0);
+  random(a, q.lead_a, q.k, !q.ta, true, 5, 0), random(b, q.lead_b, q.k, q.tb, false, 6, 0);
   Split split(q);
   std::vector<Way> ways;
   if (handle) {
     ways.push_back({"cuBLAS", [&] { cublas(q.m, q.k, q.n, q.ta, q.tb, a.p, q.lead_a, b.p, q.lead_b, c.p, q.lead_c, R32F, R32F, C32F); }, {}, -1});
   }
-#define DO(STAGES, CLUSTER) \
-  ways.push_back({"split " #STAGES " " #CLUSTER, [&] { split.run<SplitShape<STAGES, CLUSTER>>(q, a.p, b.p, c.p, multiply_split_##STAGES##_##CLUSTER); }, {}, -1});
+#define DO(NAME) \
+  ways.push_back({"split " #NAME, [&] { split.run<SplitLaunch>(q, a.p, b.p, c.p, SPLIT_PAIR(NAME)); }, {}, -1});
   SPLITS(DO)
 #undef DO
-  ways.push_back({"(pack B alone)", [&] { pack_with(pack_split, b.p, split.b.p, split.flags.p, q.n, q.k, q.lead_b, !q.tb, split.lower / q.batches, split.padded_k, q.batches); }, {}, -1});
+  ways.push_back({"(pack B alone)", [&] { split.pack_b(q, b.p); }, {}, -1});
+  ways.push_back({"(look for bad tiles alone)", [&] { split.mend(q, a.p, b.p, c.p); }, {}, -1});
   for (Way& way : ways) {
     way.run();
-    way.error = error_of(q, a.p, b.p, c.p, 0);
+    if (way.name[0] != '(') way.error = error_of(q, a.p, b.p, c.p, 0);
   }
   race(title_of("float", q).c_str(), q, 2.0 * q.batches * q.m * q.k * q.n, ways);
 }
 
+// Packed: the product alone; direct: of operands of the kind as they are stored; from float: with packing.
 template <typename Kind>
 static void time_tensor(const char* name, const Problem& q, void (*packer)(PackArguments), CUtensorMapDataType type, int in,
-                        int compute, std::vector<void (*)(TensorArguments)> kernels) {
+                        int compute, const std::vector<TensorKernel>& kernels) {
+  if (!wanted('t')) return;
+  using Type = typename Kind::Type;
   const u64 rows_a = q.batches * q.rows_a(), rows_b = q.batches * q.rows_b();
   Device<float> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
-  random(a, 5, 0), random(b, 6, 0);
-  Tensor<Kind> way(q);
+  random(a, q.lead_a, q.k, !q.ta, true, 5, 0), random(b, q.lead_b, q.k, q.tb, false, 6, 0);
+  Tensor<Kind> way(q, type);
   way.pack_both(q, a.p, b.p, packer);
-  // What cuBLAS is given: the same values as stored, in its type.
-  Device<typename Kind::Type> ca(rows_a * q.lead_a), cb(rows_b * q.lead_b);
+  // What cuBLAS is given, and `direct`: the same values as stored, in its type. Any bits do for the time.
+  Device<Type> ca(rows_a * q.lead_a), cb(rows_b * q.lead_b);
+  const bool narrow = sizeof(Type) == 2;
+  CHECK(cudaMemcpy(ca.p, narrow ? (const void*)way.a.p : a.p, std::min(ca.count, way.a.count) * sizeof(Type), cudaMemcpyDeviceToDevice));
+  CHECK(cudaMemcpy(cb.p, narrow ? (const void*)way.b.p : b.p, std::min(cb.count, way.b.count) * sizeof(Type), cudaMemcpyDeviceToDevice));
   std::vector<Way> ways;
   if (handle) {
-    if (sizeof(typename Kind::Type) == 2) {
-      // Any bits do for the time; these are of the right distribution.
-      CHECK(cudaMemcpy(ca.p, way.a.p, std::min(ca.count, way.a.count) * 2, cudaMemcpyDeviceToDevice));
-      CHECK(cudaMemcpy(cb.p, way.b.p, std::min(cb.count, way.b.count) * 2, cudaMemcpyDeviceToDevice));
-      ways.push_back({"cuBLAS", [&, in, compute] { cublas(q.m, q.k, q.n, q.ta, q.tb, ca.p, q.lead_a, cb.p, q.lead_b, c.p, q.lead_c, in, R32F, compute); }, {}, -1});
-    } else {
-      ways.push_back({"cuBLAS", [&, in, compute] { cublas(q.m, q.k, q.n, q.ta, q.tb, a.p, q.lead_a, b.p, q.lead_b, c.p, q.lead_c, in, R32F, compute); }, {}, -1});
+    ways.push_back({"cuBLAS", [&, in, compute] { cublas(q.m, q.k, q.n, q.ta, q.tb, ca.p, q.lead_a, cb.p, q.lead_b, c.p, q.lead_c, in, R32F, compute); }, {}, -1});
+  }
+  for (const TensorKernel& kernel : kernels) {
+    if (kernel.a_across || kernel.b_across) continue;
+    ways.push_back({"packed " + std::string(kernel.name), [&] { way.run(q, c.p, kernel); }, {}, -1});
+  }
+  const int t = (q.ta ? 2 : 0) + (q.tb ? 1 : 0);
+  if (narrow && q.lead_a % 8 == 0 && q.lead_b % 8 == 0) {
+    for (int i = 0; i < 2; i++) {
+      const TensorKernel& kernel = kernels[2 * t + i];
+      ways.push_back({"direct " + std::string(kernel.name), [&] { way.run(q, c.p, kernel, ca.p, cb.p); }, {}, -1});
     }
   }
-  int i = 0;
-#define DO(COLS, STAGES, CLUSTER)                                                                            \
-  {                                                                                                          \
-    auto kernel = kernels[i++];                                                                              \
-    ways.push_back({"packed " #COLS " " #CLUSTER, [&, kernel, type] {                                        \
-      way.template run<TensorShape<Kind, COLS, STAGES, CLUSTER>>(q, c.p, kernel, type); }, {}, -1});         \
+  for (int i = 0; i < 2; i++) {
+    const TensorKernel& kernel = kernels[i + (narrow ? 2 : 0)];
+    ways.push_back({"from float " + std::string(kernel.name), [&] { way.pack_both(q, a.p, b.p, packer), way.run(q, c.p, kernel); }, {}, -1});
   }
-  TENSORS(DO)
-#undef DO
   ways.push_back({"(pack both alone)", [&] { way.pack_both(q, a.p, b.p, packer); }, {}, -1});
   race(title_of(name, q).c_str(), q, 2.0 * q.batches * q.m * q.k * q.n, ways);
 }
 
 static void time_double(const Problem& q) {
+  if (!wanted('d')) return;
   const u64 rows_a = q.batches * q.rows_a(), rows_b = q.batches * q.rows_b();
   Device<double> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
-  random(a, 5, 0), random(b, 6, 0);
+  random(a, q.lead_a, q.k, !q.ta, true, 5, 0), random(b, q.lead_b, q.k, q.tb, false, 6, 0);
   Doubles doubles(q);
   std::vector<Way> ways;
   if (handle) {
@@ -581,7 +751,9 @@ static void time_double(const Problem& q) {
 
 int main(int count, char** words) {
   const std::string verb = count > 1 ? words[1] : "check";
-  if (count > 2) runs = atoi(words[2]);
+  if (count > 2 && verb == "time") runs = atoi(words[2]);
+  if (count > 2 && verb != "time") what = words[2];
+  if (count > 3) what = words[3];
   cudaDeviceProp properties;
   CHECK(cudaGetDeviceProperties(&properties, 0));
   processors = properties.multiProcessorCount;
@@ -596,6 +768,9 @@ int main(int count, char** words) {
     printf(failures ? "%d FAILED\n" : "all right\n", failures);
     return failures ? 1 : 0;
   }
+  auto half = [](const Problem& q) { time_tensor<Half>("half", q, pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, R16F, C32F, HALVES); };
+  auto bfloat16 = [](const Problem& q) { time_tensor<Bfloat16>("bfloat16", q, pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, R16BF, C32F, BFLOATS); };
+  auto tf32 = [](const Problem& q) { time_tensor<Tf32>("tf32", q, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, R32F, C32F_TF32, TF32S); };
   const u64 cubes[] = {1024, 4096, 8192};
   for (u64 x : cubes) {
     for (int t = 0; t < 4; t++) {
@@ -603,18 +778,25 @@ int main(int count, char** words) {
       time_float(problem(x, x, x, t & 2, t & 1));
       time_double(problem(x, x, x, t & 2, t & 1));
     }
-    time_tensor<Half>("half", problem(x, x, x, false, true), pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, R16F, C32F, KERNELS(half));
-    time_tensor<Bfloat16>("bfloat16", problem(x, x, x, false, true), pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, R16BF, C32F, KERNELS(bfloat16));
-    time_tensor<Tf32>("tf32", problem(x, x, x, false, true), pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, R32F, C32F_TF32, KERNELS(tf32));
+    for (int t = 0; t < 4; t++) {
+      if (t != 1 && x == 1024) continue;
+      half(problem(x, x, x, t & 2, t & 1));
+      if (t < 2) bfloat16(problem(x, x, x, t & 2, t & 1));
+      if (t < 2) tf32(problem(x, x, x, t & 2, t & 1));
+    }
   }
-  time_float(problem(4095, 4099, 4097, false, false));
-  time_double(problem(4095, 4099, 4097, false, false));
-  time_tensor<Half>("half", problem(4095, 4099, 4097, false, false), pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, R16F, C32F, KERNELS(half));
-  time_tensor<Tf32>("tf32", problem(4095, 4099, 4097, false, false), pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, R32F, C32F_TF32, KERNELS(tf32));
-  time_float(problem(16384, 16384, 128, false, false));
+  for (int t = 0; t < 4; t++) {
+    const Problem q = problem(4095, 4099, 4097, t & 2, t & 1);
+    time_float(q);
+    if (t != 0) continue;
+    time_double(q);
+    half(q);
+    tf32(q);
+  }
+  for (int t = 0; t < 4; t++) time_float(problem(16384, 16384, 128, t & 2, t & 1));
   cublas_batches = 1024;
   time_float(problem(256, 256, 256, false, false, 0, 1024));
   time_double(problem(256, 256, 256, false, false, 0, 1024));
-  time_tensor<Half>("half", problem(256, 256, 256, false, false, 0, 1024), pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, R16F, C32F, KERNELS(half));
+  half(problem(256, 256, 256, false, false, 0, 1024));
   return 0;
 }

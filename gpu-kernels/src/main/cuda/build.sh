@@ -4,7 +4,8 @@
 #
 #   build.sh ARCHITECTURES CACHE OUTPUT
 #
-# ARCHITECTURES  comma-separated: sm_NN[a] makes machine code, compute_NN makes PTX
+# ARCHITECTURES  comma-separated: sm_NN[a] makes machine code, compute_NN makes PTX. A source with a line
+#                "// Architectures: sm_90a ..." is made for those of them that it names
 # CACHE          where results are kept between builds; a source is compiled again only if it, a
 #                header, the options or the compiler changed
 # OUTPUT         where the fatbins and the index go
@@ -55,11 +56,20 @@ included() {
   echo "$seen"
 }
 
-# What a source's result depends on, as one hash.
+# Those of the architectures that source $1 is made for, one a line.
+made_for() {
+  local arch said
+  said=$(sed -n 's|^// Architectures: ||p' "$source_directory/$1.cu")
+  for arch in "${architectures[@]}"; do
+    [[ -n $said && " $said " != *" $arch "* ]] || echo "$arch"
+  done
+}
+
+# What a source's result depends on, as one hash; $2 and on: the architectures that it is made for.
 fingerprint() {
   local file
   {
-    printf '%s\n' "${options[@]}" "${architectures[@]}"
+    printf '%s\n' "${options[@]}" "${@:2}"
     "$nvcc" --version
     cat "$0"
     for file in $(included "$1.cu"); do
@@ -86,16 +96,39 @@ machine_code_lines() {
     }'
 }
 
+# What the host must know of a launch, as "NAME dynamicBytes=N blocksPerProcessor=N", from the PTX $1: the
+# shared memory that a kernel with a variable NAME_dynamic_bytes is given, and how many of its thread
+# blocks it was made for.
+launch_needs() {
+  awk '
+    /^(\.visible )?\.global .*_dynamic_bytes = / {
+      name = $(NF - 2); sub(/_dynamic_bytes$/, "", name); sub(/;/, "", $NF); bytes[name] = $NF
+    }
+    /^\.visible \.entry / { entry = $3; sub(/\(.*/, "", entry) }
+    /^\.minnctapersm / { blocks[entry] = $2 }
+    END {
+      for (name in bytes)
+        printf "%s dynamicBytes=%d blocksPerProcessor=%d\n", name, bytes[name], blocks[name] ? blocks[name] : 1
+    }' "$1"
+}
+
 # Compiles source $1 into the cache unless the result there is of the same fingerprint.
 compile() {
-  local name=$1 arch kept wanted gencode=() work
-  wanted=$(fingerprint "$name")
+  local name=$1 arch kept wanted gencode=() work entry needs
+  mapfile -t architectures < <(made_for "$name")
+  wanted=$(fingerprint "$name" "${architectures[@]}")
   if [[ -f $cache/$name.fatbin && -f $cache/$name.index && -f $cache/$name.hash ]] &&
     [[ $(<"$cache/$name.hash") == "$wanted" ]]; then
     return
   fi
-  echo "[cuda] compiling $name.cu for ${architectures[*]}"
   rm -rf "$cache/$name".*
+  if ((${#architectures[@]} == 0)); then
+    : >"$cache/$name.fatbin"
+    : >"$cache/$name.index"
+    echo "$wanted" >"$cache/$name.hash"
+    return
+  fi
+  echo "[cuda] compiling $name.cu for ${architectures[*]}"
   work=$cache/$name.work
   rm -rf "$work"
   mkdir -p "$work"
@@ -113,6 +146,11 @@ compile() {
     kept=$work/$name.$arch.ptx
     [[ -f $kept ]] || kept=$work/$name.ptx
     sed -n "s/^\.visible \.entry \([A-Za-z0-9_]*\).*/kernel $name \1 $arch/p" "$kept" >>"$work/index"
+  done
+  for kept in "$work/$name".*ptx; do
+    while read -r entry needs; do
+      sed -i "s/^kernel $name $entry .*/& $needs/" "$work/index"
+    done < <(launch_needs "$kept")
   done
   for arch in "${architectures[@]}"; do
     grep -q " $arch\b" "$work/index" || fail "$name.cu gave no kernel for $arch"
@@ -175,6 +213,10 @@ index=$(mktemp "$cache/XXXXXX")
   echo "# Kernels in this jar: kernel SOURCE NAME ARCHITECTURE. Written by build.sh."
   echo "nvcc $("$nvcc" --version | sed -n 's/.*, V\([0-9.]*\).*/\1/p')"
   for name in "${names[@]}"; do
+    if [[ ! -s $cache/$name.fatbin ]]; then # made for none of the architectures
+      rm -f "$output/$name.fatbin"
+      continue
+    fi
     echo "fatbin $name $(wc -c <"$cache/$name.fatbin" | tr -d ' ') $(<"$cache/$name.hash")"
     cat "$cache/$name.index"
     install_file "$cache/$name.fatbin" "$output/$name.fatbin"

@@ -11,7 +11,7 @@
 // the rows g / 2 + 4 (g % 2), so that reads of swizzled panels meet no bank twice.
 //
 // Accuracy: products and sums are those of IEEE 754. A sum of `chunk` products is one chain; sums of
-// chunks are added in shared memory, a second chain (see multiply_tiled.cu).
+// chunks are added in shared memory, a second chain (see tiled.cuh).
 //
 // Shared memory: STAGES stages of both panels, (ROWS, 16) or (ROWS / 16, 16, 16) where stored across, rows
 // of 128 bytes swizzled by the copy engine; then, where K is longer than a chunk, the totals.

@@ -51,46 +51,12 @@ __device__ __forceinline__ void barrier_arrive(u64* barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
 }
 
-// Arrives at the barrier of the same place in another thread block of the cluster.
-__device__ __forceinline__ void barrier_arrive_at(u64* barrier, u32 block) {
-  asm volatile(
-      "{\n"
-      ".reg .b32 remote;\n"
-      "mapa.shared::cluster.u32 remote, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [remote];\n"
-      "}\n" ::"r"(shared_address(barrier)),
-      "r"(block)
-      : "memory");
-}
-
-__device__ __forceinline__ u32 cluster_rank() {
-  u32 rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-
-__device__ __forceinline__ void cluster_synchronise() {
-  asm volatile(
-      "barrier.cluster.arrive.release.aligned;\n"
-      "barrier.cluster.wait.acquire.aligned;\n" ::: "memory");
-}
-
 // Copies the box of the tensor that begins at (x, y) to shared memory; its bytes count at the barrier.
 __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, u64* barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes"
       " [%0], [%1, {%3, %4}], [%2];" ::"r"(shared_address(to)),
       "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y)
-      : "memory");
-}
-
-// The same to the same place of all blocks of the cluster in `mask`, each of which counts the bytes.
-__device__ __forceinline__ void copy_box_to_all(void* to, const CUtensorMap* map, int x, int y,
-                                                u64* barrier, unsigned short mask) {
-  asm volatile(
-      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
-      " [%0], [%1, {%3, %4}], [%2], %5;" ::"r"(shared_address(to)),
-      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "h"(mask)
       : "memory");
 }
 
@@ -116,6 +82,25 @@ __device__ __forceinline__ u64 panel_descriptor(const void* panel) {
   constexpr u64 SWIZZLE_128 = 1;
   return static_cast<u64>((shared_address(panel) & 0x3ffff) >> 4) | (u64{1} << 16) |
          (EIGHT_ROWS << 32) | (SWIZZLE_128 << 62);
+}
+
+// The same of rows of 64 bytes, swizzled by 64 bytes, 8 rows to 512 bytes.
+__device__ __forceinline__ u64 narrow_panel_descriptor(const void* panel) {
+  constexpr u64 EIGHT_ROWS = 512 >> 4;
+  constexpr u64 SWIZZLE_64 = 2;
+  return static_cast<u64>((shared_address(panel) & 0x3ffff) >> 4) | (u64{1} << 16) |
+         (EIGHT_ROWS << 32) | (SWIZZLE_64 << 62);
+}
+
+// Describes panels of 16-bit elements in shared memory that do not lie along K: each holds 64 steps of
+// K, a row of 128 bytes (64 rows of op(A) or columns of op(B)) each, swizzled by 128 bytes; 64 rows or
+// columns on, the next panel. To go on 16 steps of K, add 2048 / 16.
+__device__ __forceinline__ u64 across_descriptor(const void* panel) {
+  constexpr u64 EIGHT_STEPS = 1024 >> 4;
+  constexpr u64 NEXT_PANEL = 64 * 128 >> 4;
+  constexpr u64 SWIZZLE_128 = 1;
+  return static_cast<u64>((shared_address(panel) & 0x3ffff) >> 4) | (NEXT_PANEL << 16) |
+         (EIGHT_STEPS << 32) | (SWIZZLE_128 << 62);
 }
 
 __device__ __forceinline__ void products_fence() {
@@ -152,14 +137,14 @@ __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value
       TILESPARK_TEN(4) TILESPARK_TEN(5) TILESPARK_TEN(6) TILESPARK_TEN(7) TILESPARK_TEN(8)          \
           TILESPARK_TEN(9) TILESPARK_TEN(10) TILESPARK_TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127}"
 
-// c (64 x 128 of a warpgroup) = a * b, + c if `add`: a of 64 x 8 in registers, b described. Of a, a
-// thread of warp w holds rows 16 w + lane / 4 (0, 2) and 8 below (1, 3), columns lane % 4 (0, 1) and
-// 4 on (2, 3). Of c it holds in [4 g ..] rows as of a, columns 8 g + 2 (lane % 4) and the next.
-__device__ __forceinline__ void product_64x128x8_tf32(float (&c)[64], const u32 (&a)[4], u64 b, bool add) {
+// c (64 x 128 of a warpgroup) = a * b, + c if `add`: a of 64 x 16 bfloat16 in registers, b described. Of a, a thread of warp w holds rows 16 w + lane / 4 (0, 2) and 8 below (1, 3), columns
+// 2 (lane % 4) and the next (0, 1) and 8 on (2, 3). Of c it holds in [4 g ..] rows as of a, columns
+// 8 g + 2 (lane % 4) and the next.
+__device__ __forceinline__ void product_64x128x16_bfloat16(float (&c)[64], const u32 (&a)[4], u64 b, bool add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 " TILESPARK_N64
-      ", {%64,%65,%66,%67}, %68, p, 1, 1;\n}\n"
+      "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 " TILESPARK_N64
+      ", {%64,%65,%66,%67}, %68, p, 1, 1, 0;\n}\n"
       : TILESPARK_D64(c)
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(add)));
 }
@@ -175,23 +160,22 @@ struct Tf32 {
   using Type = float;
 };
 
-#define TILESPARK_PRODUCT(KIND, STEPS, NAME, TRANSPOSES)                                              \
-  __device__ __forceinline__ void product_64x256(KIND, float (&c)[128], u64 a, u64 b, bool add) {     \
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"                                        \
-                 "wgmma.mma_async.sync.aligned.m64n256k" #STEPS ".f32." NAME "." NAME                 \
-                 " " TILESPARK_N128 ", %128, %129, p, 1, 1" TRANSPOSES ";\n}\n"                       \
-                 : TILESPARK_D128(c)                                                                  \
-                 : "l"(a), "l"(b), "r"(static_cast<int>(add)));                                       \
-  }                                                                                                   \
-  __device__ __forceinline__ void product_64x128(KIND, float (&c)[64], u64 a, u64 b, bool add) {      \
-    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, %66, 0;\n"                                         \
-                 "wgmma.mma_async.sync.aligned.m64n128k" #STEPS ".f32." NAME "." NAME                 \
-                 " " TILESPARK_N64 ", %64, %65, p, 1, 1" TRANSPOSES ";\n}\n"                          \
-                 : TILESPARK_D64(c)                                                                   \
-                 : "l"(a), "l"(b), "r"(static_cast<int>(add)));                                       \
+// A_ACROSS, B_ACROSS: 1 if the operand does not lie along K (16-bit kinds only).
+#define TILESPARK_PRODUCT(KIND, STEPS, NAME, SIZE, SUMS, LIST, ALL, A, B, ADD, ACROSS_WORDS, ...)          \
+  template <int A_ACROSS, int B_ACROSS>                                                               \
+  __device__ __forceinline__ void product(KIND, float (&c)[SUMS], u64 a, u64 b, bool add) {           \
+    asm volatile("{\n.reg .pred p;\nsetp.ne.b32 p, " ADD ", 0;\n"                                      \
+                 "wgmma.mma_async.sync.aligned.m64n" #SIZE "k" #STEPS ".f32." NAME "." NAME           \
+                 " " LIST ", " A ", " B ", p, 1, 1" ACROSS_WORDS ";\n}\n"                            \
+                 : ALL(c)                                                                             \
+                 : "l"(a), "l"(b), "r"(static_cast<int>(add)) __VA_ARGS__);                           \
   }
-TILESPARK_PRODUCT(Half, 16, "f16", ", 0, 0")
-TILESPARK_PRODUCT(Bfloat16, 16, "bf16", ", 0, 0")
-TILESPARK_PRODUCT(Tf32, 8, "tf32", "")
+#define TILESPARK_PRODUCTS(KIND, STEPS, NAME, WORDS256, WORDS128, ...)                                     \
+  TILESPARK_PRODUCT(KIND, STEPS, NAME, 256, 128, TILESPARK_N128, TILESPARK_D128, "%128", "%129", "%130", WORDS256, __VA_ARGS__) \
+  TILESPARK_PRODUCT(KIND, STEPS, NAME, 128, 64, TILESPARK_N64, TILESPARK_D64, "%64", "%65", "%66", WORDS128, __VA_ARGS__)
+#define TILESPARK_ACROSS , "n"(A_ACROSS), "n"(B_ACROSS)
+TILESPARK_PRODUCTS(Half, 16, "f16", ", %131, %132", ", %67, %68", TILESPARK_ACROSS)
+TILESPARK_PRODUCTS(Bfloat16, 16, "bf16", ", %131, %132", ", %67, %68", TILESPARK_ACROSS)
+TILESPARK_PRODUCTS(Tf32, 8, "tf32", "", "")
 
 }  // namespace tilespark

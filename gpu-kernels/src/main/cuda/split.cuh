@@ -2,27 +2,31 @@
 //
 //   c[i, j] = sum over p of a(i, p) * b(p, j)  (+ c[i, j])        0 <= i < m, 0 <= j < n, 0 <= p < k
 //
-// Each value is cut into two parts of 11 bits, value = upper + lower (1 + 2^-11); of the four products
-// of parts, lower * lower is left out. A is read as it is (K along its rows) and cut in registers; B
-// comes cut (pack.cuh), as two planes with K along the rows.
+// Each value is cut into three bfloat16 parts, value = a0 + a1 + a2 exactly, each at most 2^-8 of the one
+// before; of the nine products of parts, a1 b2, a2 b1 and a2 b2 are left out, 2^-24 |a||b| at most. A is
+// read as it is stored, K along its rows or across, and cut in registers; B comes cut (pack.cuh), as three
+// planes with K along the rows.
 //
-// Accuracy: what is left out, and the rounding of the lower parts, come to 2^-21 |a||b| at most. The
-// tensor cores round sums towards zero, so they sum no more than PANEL steps of K, of which PANEL / 8
-// additions are of full size; these sums are added in ordinary registers, rounded to nearest.
+// Accuracy: the tensor cores round sums towards zero, so they sum no more than CHUNK steps of K, the small
+// products first. These sums are added in ordinary registers, rounded to nearest, and, if KEPT, what the
+// rounding leaves out is where the next sum in the tensor cores starts.
 //
-// Values that have no such parts (infinities, NaN, beyond 2^127 or below 2^-100): the tile is left
-// alone, and bad_tiles says so. The kernel that will make it is not written yet.
+// Values below 2^-100 other than 0 have no such parts, and where sums are infinite or no numbers (infinities
+// and NaN have no parts either) those of plain arithmetic may differ: half tiles of 64 x 128 with such are
+// left alone and bad_tiles says so; multiply_bad makes them.
 //
-// Threads to elements: a thread block is a warpgroup that starts copies and WARPGROUPS that multiply; it
-// makes tiles of 128 x 128 of C, one after the other, each warpgroup 64 x 128. The thread blocks of a
-// cluster make tiles one below the other; each copies its own share of B to all of them.
+// Threads to elements: a thread block is a warpgroup that starts copies and two that multiply; it makes
+// tiles of 128 x 128 of C, one after the other, each warpgroup 64 x 128. While the products of a panel
+// run, the next one's part of A is cut.
 //
-// Shared memory: STAGES stages of (128, 32) of A and of both parts of B, rows of 128 bytes, swizzled by
-// 128 bytes by the copy engine as wgmma wants it.
+// Shared memory: STAGES stages of (128, 32) float of A, rows of 128 bytes swizzled by 128 bytes, and of
+// (128, 32) bfloat16 of each part of B, rows of 64 bytes swizzled by 64 bytes.
 //
 // Source: the split is Ootomo and Yokota, "Recovering single precision accuracy from Tensor Cores while
-// surpassing the FP32 theoretical peak performance", 2022; the roles of the warps are those of NVIDIA's
-// CUTLASS documentation, "Efficient GEMM in CUDA", warp specialisation.
+// surpassing the FP32 theoretical peak performance", 2022; three bfloat16 parts are Henry, Tang and
+// Heinecke, "Leveraging the bfloat16 Artificial Intelligence Datatype For Higher-Precision Computations",
+// 2019; the sums are Kahan, "Further remarks on reducing truncation errors", 1965; the roles of the warps
+// are those of NVIDIA's CUTLASS documentation, "Efficient GEMM in CUDA", warp specialisation.
 #pragma once
 
 #include "pack.cuh"
@@ -31,10 +35,10 @@ namespace tilespark {
 
 // Fields in the order of the host's launch.
 struct SplitArguments {
-  CUtensorMap a;  // op(A): (m, k), boxes of 128 x 32
-  CUtensorMap b;  // both parts of op(B): (2 lower_row, k padded), boxes of 128 / CLUSTER x 32
+  CUtensorMap a;  // op(A): (m, k) float, boxes of 128 x 32, swizzled by 128 bytes; across: (k, m), of 32 x 32
+  CUtensorMap b;  // the parts of op(B): (3 plane_rows, k padded) bfloat16, boxes of 128 x 32, by 64 bytes
   float* c;
-  u32* bad_tiles;       // batches x row_tiles x col_tiles
+  u32* bad_tiles;       // batches x row_tiles x col_tiles: 0x1 if the upper half was left alone, 0x10000 the lower
   const u32* bad_cols;  // batches x col_tiles
   u64 m;
   u64 n;
@@ -42,10 +46,10 @@ struct SplitArguments {
   u64 panels;  // of K
   u64 row_tiles;
   u64 col_tiles;
-  u64 lower_row;  // where the lower parts begin in b
+  u64 plane_rows;  // rows of b of one part
   u64 accumulate;
   u64 batches;
-  u64 a_step;  // rows of a from one product to the next
+  u64 a_step;  // rows of a, as stored, from one product to the next
   u64 b_step;
   u64 c_step;  // elements
 };
@@ -64,65 +68,96 @@ struct Ring {
   }
 };
 
-// This warp reads the stage no more; all thread blocks of the cluster are told, since all copy to it.
-template <u32 CLUSTER>
+// This warp reads the stage no more.
+template <u32 = 1>  // double.cuh says release<1>
 __device__ __forceinline__ void release(u64* empty, u32 lane) {
   __syncwarp();
-  if (CLUSTER == 1) {
-    if (lane == 0) {
-      barrier_arrive(empty);
-    }
-  } else if (lane < CLUSTER) {
-    barrier_arrive_at(empty, lane);
+  if (lane == 0) {
+    barrier_arrive(empty);
   }
 }
 
 // Tiles of C in an order in which neighbours share rows of A and columns of B: GROUP rows of tiles at a
 // time, column by column.
 struct TilePlace {
-  u64 batch;
-  u64 row;
-  u64 col;
+  u32 batch;
+  u32 row;
+  u32 col;
 };
 __device__ __forceinline__ TilePlace tile_place(u64 number, u64 rows, u64 cols) {
-  constexpr u64 GROUP = 8;
-  const u64 batch = number / (rows * cols);
-  number %= rows * cols;
-  const u64 group = number / (GROUP * cols);
-  const u64 in_group = number % (GROUP * cols);
-  const u64 high = rows - group * GROUP < GROUP ? rows - group * GROUP : GROUP;
-  return {batch, group * GROUP + in_group % high, in_group / high};
+  constexpr u32 GROUP = 8;
+  // Fewer than 2^32 tiles: C would have 2^46 elements.
+  const u32 in_all = static_cast<u32>(number);
+  const u32 each = static_cast<u32>(rows * cols);
+  const u32 batch = in_all / each;
+  const u32 in_batch = in_all - batch * each;
+  const u32 of_group = GROUP * static_cast<u32>(cols);
+  const u32 group = in_batch / of_group;
+  const u32 in_group = in_batch - group * of_group;
+  const u32 high = min(static_cast<u32>(rows) - group * GROUP, GROUP);
+  const u32 col = in_group / high;
+  return {batch, group * GROUP + in_group - col * high, col};
 }
 
-// Waits for all threads of the multiplying warpgroups; true if `mine` was for any.
-template <u32 THREADS>
-__device__ __forceinline__ bool any_of(bool mine) {
+// Waits for the 128 threads that name the barrier; true if `mine` was for any.
+__device__ __forceinline__ bool any_of_warpgroup(u32 barrier, bool mine) {
   u32 any;
   asm volatile(
       "{\n.reg .pred p, q;\n"
-      "setp.ne.u32 q, %1, 0;\n"
-      "barrier.cta.red.or.pred p, 1, %2, q;\n"
+      "setp.ne.u32 q, %2, 0;\n"
+      "barrier.cta.red.or.pred p, %1, 128, q;\n"
       "selp.u32 %0, 1, 0, p;\n}\n"
       : "=r"(any)
-      : "r"(static_cast<u32>(mine)), "n"(THREADS)
+      : "r"(barrier), "r"(static_cast<u32>(mine))
       : "memory");
   return any != 0;
 }
 
 // Writes a thread's sums, as wgmma leaves them, to C or adds them: rows `row` and 8 below, of GROUPS
-// groups of 8 columns from `col` on 2 (lane % 4) and the next.
-template <u32 GROUPS>
+// groups of 8 columns from `col` on 2 (lane % 4) and the next. Where C is aligned, with QUADS, neighbours
+// exchange halves of two groups, so that each writes 16 bytes of one; this takes more registers.
+template <u32 GROUPS, bool QUADS>
 __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], float* c, u64 row, u64 col, u64 m,
                                            u64 n, u64 lead, bool accumulate) {
-  const bool pairs = col + GROUPS * 8 <= n && lead % 2 == 0 && reinterpret_cast<u64>(c) % 8 == 0;
+  constexpr u32 WIDTH = QUADS ? 4 : 2;
+  const bool aligned =
+      col + GROUPS * 8 <= n && lead % WIDTH == 0 && reinterpret_cast<u64>(c) % (WIDTH * 4) == 0;
+  const u32 quarter = threadIdx.x % 4;
+  if (QUADS && aligned) {
+    const bool odd = quarter % 2 != 0;
+    float* const first = c + row * lead + col + quarter / 2 * 4 + (odd ? 8 : 0);
+#pragma unroll
+    for (u32 half = 0; half < 2; half++) {
+      float* const line = first + half * 8 * lead;
+      const bool inside = row + half * 8 < m;
+#pragma unroll
+      for (u32 group = 0; group < GROUPS; group += 2) {
+        const u32 left = group * 4 + half * 2;
+        const u32 right = left + 4;
+        const float x = __shfl_xor_sync(~0u, odd ? sums[left] : sums[right], 1);
+        const float y = __shfl_xor_sync(~0u, odd ? sums[left + 1] : sums[right + 1], 1);
+        float4 quad = odd ? make_float4(x, y, sums[right], sums[right + 1])
+                          : make_float4(sums[left], sums[left + 1], x, y);
+        if (inside) {
+          float4* const to = reinterpret_cast<float4*>(line + group * 8);
+          if (accumulate) {
+            const float4 before = *to;
+            quad = make_float4(before.x + quad.x, before.y + quad.y, before.z + quad.z, before.w + quad.w);
+          }
+          *to = quad;
+        }
+      }
+    }
+    return;
+  }
 #pragma unroll
   for (u32 half = 0; half < 2; half++) {
     if (row + half * 8 >= m) {
       continue;
     }
-    const u64 first = col + threadIdx.x % 4 * 2;
+    const u64 first = col + quarter * 2;
     float* const line = c + (row + half * 8) * lead + first;
-    if (pairs) {
+    if (!QUADS && aligned) {
 #pragma unroll
       for (u32 group = 0; group < GROUPS; group++) {
         float2* const to = reinterpret_cast<float2*>(line + group * 8);
@@ -134,184 +169,346 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
         }
         *to = pair;
       }
-    } else {
+      continue;
+    }
 #pragma unroll
-      for (u32 group = 0; group < GROUPS; group++) {
+    for (u32 group = 0; group < GROUPS; group++) {
 #pragma unroll
-        for (u32 e = 0; e < 2; e++) {
-          if (first + group * 8 + e < n) {
-            const float sum = sums[group * 4 + half * 2 + e];
-            line[group * 8 + e] = accumulate ? line[group * 8 + e] + sum : sum;
-          }
+      for (u32 e = 0; e < 2; e++) {
+        if (first + group * 8 + e < n) {
+          const float sum = sums[group * 4 + half * 2 + e];
+          line[group * 8 + e] = accumulate ? line[group * 8 + e] + sum : sum;
         }
       }
     }
   }
 }
 
-template <u32 STAGES_, u32 CLUSTER_>
+template <u32 STAGES_, u32 CHUNK_, bool KEPT_, bool A_ACROSS_>
 struct SplitShape {
   static constexpr u32 STAGES = STAGES_;
-  static constexpr u32 CLUSTER = CLUSTER_;
+  static constexpr u32 CHUNK = CHUNK_;  // 16 or 32
+  static constexpr bool KEPT = KEPT_;   // whether what rounding leaves out is carried on
+  static constexpr bool A_ACROSS = A_ACROSS_;
   static constexpr u32 TILE = 128;
   static constexpr u32 PANEL = 32;
   static constexpr u32 WARPGROUPS = 2;
   static constexpr u32 THREADS = 128 * (1 + WARPGROUPS);
-  static constexpr u32 PANEL_BYTES = TILE * PANEL * 4;
-  static constexpr u32 STAGE_BYTES = 3 * PANEL_BYTES;
+  static constexpr u32 A_BYTES = TILE * PANEL * 4;
+  static constexpr u32 B_BYTES = TILE * PANEL * 2;  // of one part
+  static constexpr u32 STAGE_BYTES = A_BYTES + 3 * B_BYTES;
   // The dynamic part begins anywhere; panels begin at multiples of 1024.
   static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 1024;
 };
 
+// sum += part; part = what the rounding left out, if it is kept.
+template <bool KEPT>
+__device__ __forceinline__ void add_part(float& sum, float& part) {
+  pin(part);
+  const float next = sum + part;
+  if (KEPT) {
+    part -= next - sum;
+  }
+  sum = next;
+}
+
+// What a thread multiplies of a panel of A: by part and 16 places of K, as wgmma takes it.
+using SplitParts = u32[3][2][4];
+
+// Where a thread's values of a panel begin. Along K it reads two of a row's eight chunks of 16 bytes; the
+// copy engine put chunk i at i ^ row % 8. Across, its two rows of op(A) are in one of four boxes, a row of
+// 128 bytes for each step of K.
+template <bool ACROSS>
+__device__ __forceinline__ u32 panel_place(u32 warp, u32 lane) {
+  const u32 row = lane / 4;
+  const u32 quarter = lane % 4;
+  return !ACROSS ? (warp * 16 + row) * 128 + ((quarter * 2) ^ row) * 16
+                 : warp / 2 * 4096 + quarter * 256 + ((warp % 2 * 4 + row / 4) ^ (quarter * 2)) * 16 + row % 4 * 4;
+}
+
+// Cuts a thread's values of a panel, from the place above on.
+template <bool ACROSS>
+__device__ __forceinline__ void cut_panel(u32 from, SplitParts& parts, u32& least) {
+#pragma unroll
+  for (u32 s = 0; s < 2; s++) {
+#pragma unroll
+    for (u32 r = 0; r < 2; r++) {
+      float v[4];
+      if (!ACROSS) {
+        asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                     : "r"((from ^ (s * 16)) + r * 1024));
+      } else {
+#pragma unroll
+        for (u32 e = 0; e < 4; e++) {
+          asm volatile("ld.shared.f32 %0, [%1];"
+                       : "=f"(v[e])
+                       : "r"((from ^ (r * 32 + e % 2 * 16)) + (s * 16 + e / 2 * 8 + e % 2) * 128));
+        }
+      }
+      least = min(min(least, min(size_rank(v[0]), size_rank(v[1]))), min(size_rank(v[2]), size_rank(v[3])));
+      cut(v[0], v[1], parts[0][s][r], parts[1][s][r], parts[2][s][r]);
+      cut(v[2], v[3], parts[0][s][r + 2], parts[1][s][r + 2], parts[2][s][r + 2]);
+    }
+  }
+}
+
 template <typename Shape>
 __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) {
   constexpr u32 STAGES = Shape::STAGES;
-  constexpr u32 CLUSTER = Shape::CLUSTER;
   constexpr u32 TILE = Shape::TILE;
   constexpr u32 PANEL = Shape::PANEL;
-  constexpr u32 PANEL_BYTES = Shape::PANEL_BYTES;
+  constexpr u32 CHUNKS = PANEL / Shape::CHUNK;
+  constexpr u32 STEPS = Shape::CHUNK / 16;
   extern __shared__ char dynamic[];
   char* const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
   __shared__ u64 full[STAGES];
   __shared__ u64 empty[STAGES];
 
-  const u32 rank = CLUSTER == 1 ? 0 : cluster_rank();
   if (threadIdx.x == 0) {
     for (u32 stage = 0; stage < STAGES; stage++) {
       barrier_init(&full[stage], 1);
-      barrier_init(&empty[stage], CLUSTER * Shape::WARPGROUPS * 4);
+      barrier_init(&empty[stage], Shape::WARPGROUPS * 4);
     }
     barrier_init_fence();
   }
-  if (CLUSTER == 1) {
-    __syncthreads();
-  } else {
-    cluster_synchronise();
-  }
+  __syncthreads();
 
-  const u64 groups = (arguments.row_tiles + CLUSTER - 1) / CLUSTER;
-  const u64 tiles = arguments.batches * groups * arguments.col_tiles;
-  const u64 first = blockIdx.x / CLUSTER;
-  const u64 step = gridDim.x / CLUSTER;
+  const u32 tiles = static_cast<u32>(arguments.batches * arguments.row_tiles * arguments.col_tiles);
 
   if (threadIdx.x < 128) {
     // copy
-    registers_down<40>();
+    registers_down<24>();
     if (threadIdx.x == 0) {
       prefetch_map(&arguments.a);
       prefetch_map(&arguments.b);
-      constexpr u32 SHARE = TILE / CLUSTER;
-      constexpr u32 SHARE_BYTES = PANEL_BYTES / CLUSTER;
-      constexpr unsigned short ALL = (1 << CLUSTER) - 1;
+      const int plane = static_cast<int>(arguments.plane_rows);
       Ring<STAGES> ring;
-      for (u64 number = first; number < tiles; number += step) {
-        const TilePlace place = tile_place(number, groups, arguments.col_tiles);
-        const int row = static_cast<int>(place.batch * arguments.a_step + (place.row * CLUSTER + rank) * TILE);
-        const int col = static_cast<int>(place.batch * arguments.b_step + place.col * TILE + rank * SHARE);
-        for (u64 panel = 0; panel < arguments.panels; panel++) {
+      for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
+        const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
+        const int row = static_cast<int>(place.row * TILE);
+        const int a_first = static_cast<int>(place.batch * arguments.a_step);
+        const int col = static_cast<int>(place.batch * arguments.b_step + place.col * TILE);
+        for (u32 panel = 0; panel < static_cast<u32>(arguments.panels); panel++) {
           char* const a = shared + ring.stage * Shape::STAGE_BYTES;
-          char* const b = a + PANEL_BYTES + rank * SHARE_BYTES;
+          char* const b = a + Shape::A_BYTES;
+          u64* const done = &full[ring.stage];
           const int p = static_cast<int>(panel * PANEL);
           barrier_wait(&empty[ring.stage], ring.parity ^ 1);
-          barrier_expect(&full[ring.stage], Shape::STAGE_BYTES);
-          copy_box(a, &arguments.a, p, row, &full[ring.stage]);
-          if (CLUSTER == 1) {
-            copy_box(b, &arguments.b, p, col, &full[ring.stage]);
-            copy_box(b + PANEL_BYTES, &arguments.b, p, col + static_cast<int>(arguments.lower_row),
-                     &full[ring.stage]);
+          barrier_expect(done, Shape::STAGE_BYTES);
+          if (Shape::A_ACROSS) {
+#pragma unroll
+            for (u32 i = 0; i < TILE; i += 32) {
+              copy_box(a + i * 128, &arguments.a, row + static_cast<int>(i), a_first + p, done);
+            }
           } else {
-            copy_box_to_all(b, &arguments.b, p, col, &full[ring.stage], ALL);
-            copy_box_to_all(b + PANEL_BYTES, &arguments.b, p,
-                            col + static_cast<int>(arguments.lower_row), &full[ring.stage], ALL);
+            copy_box(a, &arguments.a, p, a_first + row, done);
           }
+          copy_box(b, &arguments.b, p, col, done);
+          copy_box(b + Shape::B_BYTES, &arguments.b, p, col + plane, done);
+          copy_box(b + 2 * Shape::B_BYTES, &arguments.b, p, col + 2 * plane, done);
           ring.next();
         }
       }
     }
   } else {
     // multiply
-    registers_up<232>();
+    registers_up<240>();
+    const u32 group = threadIdx.x / 128 - 1;
     const u32 warp = threadIdx.x / 32 - 4;
     const u32 lane = threadIdx.x % 32;
     const u32 in_row = warp * 16 + lane / 4;  // and 8 below
-    // Of the first of a row's 16-byte chunks, which the copy engine put at the chunk of row % 8.
-    const u32 at = in_row * 128 + (lane / 4) * 16 + lane % 4 * 4;
-    Ring<STAGES> ring;
-    for (u64 number = first; number < tiles; number += step) {
-      const TilePlace place = tile_place(number, groups, arguments.col_tiles);
-      const u64 row_tile = place.row * CLUSTER + rank;
+    const u32 at = shared_address(shared) + panel_place<Shape::A_ACROSS>(warp, lane);
+    const u32 panels = static_cast<u32>(arguments.panels);
+    Ring<STAGES> ring;  // of the panel that is cut next
+    for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
       float part[64];
       float total[64];
 #pragma unroll
       for (u32 i = 0; i < 64; i++) {
+        part[i] = 0;
         total[i] = 0;
       }
-      u32 most = 0;
       u32 least = ~0u;
-      for (u64 panel = 0; panel < arguments.panels; panel++) {
-        barrier_wait(&full[ring.stage], ring.parity);
-        const char* const a = shared + ring.stage * Shape::STAGE_BYTES;
-        u32 upper[PANEL / 8][4];
-        u32 lower[PANEL / 8][4];
-        const u32 from = shared_address(a) + at;
+      SplitParts now, next;
+      u32 stage = ring.stage;  // of the panel in the tensor cores
+      barrier_wait(&full[stage], ring.parity);
+      cut_panel<Shape::A_ACROSS>(at + stage * Shape::STAGE_BYTES, now, least);
+      ring.next();
+
+      // Multiplies a panel and, if there is more, cuts the next one.
+      auto advance = [&](bool more) {
+        const u64 b = narrow_panel_descriptor(shared + stage * Shape::STAGE_BYTES + Shape::A_BYTES);
+        constexpr u64 PART = Shape::B_BYTES / 16;
+        const u32 old = stage;
 #pragma unroll
-        for (u32 s = 0; s < PANEL / 8; s++) {
+        for (u32 chunk = 0; chunk < CHUNKS; chunk++) {
+          products_fence();
+          // The small ones first: adding them to the others would round more often.
 #pragma unroll
-          for (u32 e = 0; e < 4; e++) {
-            const u32 chunk = 2 * s + e / 2;
-            float value;
-            asm volatile("ld.shared.f32 %0, [%1];"
-                         : "=f"(value)
-                         : "r"((from ^ (chunk * 16)) + e % 2 * 1024));
-            const u32 size = __float_as_uint(value) & 0x7fffffffu;
-            most = max(most, size);
-            least = min(least, size - 1);
-            upper[s][e] = upper_part(value);
-            lower[s][e] = lower_part(value, upper[s][e]);
+          for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
+            product_64x128x16_bfloat16(part, now[0][s], b + 2 * PART + s * 2, Shape::KEPT || s > chunk * STEPS);
+            product_64x128x16_bfloat16(part, now[2][s], b + s * 2, true);
+            product_64x128x16_bfloat16(part, now[1][s], b + PART + s * 2, true);
+          }
+#pragma unroll
+          for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
+            product_64x128x16_bfloat16(part, now[0][s], b + PART + s * 2, true);
+            product_64x128x16_bfloat16(part, now[1][s], b + s * 2, true);
+          }
+#pragma unroll
+          for (u32 s = chunk * STEPS; s < (chunk + 1) * STEPS; s++) {
+            product_64x128x16_bfloat16(part, now[0][s], b + s * 2, true);
+          }
+          products_commit();
+          if (chunk == 0 && more) {
+            stage = ring.stage;
+            barrier_wait(&full[stage], ring.parity);
+            cut_panel<Shape::A_ACROSS>(at + stage * Shape::STAGE_BYTES, next, least);
+            ring.next();
+          }
+          products_wait<0>();
+#pragma unroll
+          for (u32 i = 0; i < 64; i++) {
+            add_part<Shape::KEPT>(total[i], part[i]);
           }
         }
-        const u64 b_upper = panel_descriptor(a + PANEL_BYTES);
-        const u64 b_lower = panel_descriptor(a + 2 * PANEL_BYTES);
-        products_fence();
-        // The small ones first: adding them to the others would round more often.
+        release(&empty[old], lane);
+      };
+      for (u32 left = panels; left > 0; left--) {
+        advance(left > 1);
 #pragma unroll
-        for (u32 s = 0; s < PANEL / 8; s++) {
-          product_64x128x8_tf32(part, lower[s], b_upper + s * 2, s > 0);
-          product_64x128x8_tf32(part, upper[s], b_lower + s * 2, true);
+        for (u32 i = 0; i < 24; i++) {
+          now[i / 8][i / 4 % 2][i % 4] = next[i / 8][i / 4 % 2][i % 4];
         }
+      }
+      float zero = 0;  // a NaN if any sum is infinite or none
 #pragma unroll
-        for (u32 s = 0; s < PANEL / 8; s++) {
-          product_64x128x8_tf32(part, upper[s], b_upper + s * 2, true);
-        }
-        products_commit();
-        products_wait<0>();
-        release<CLUSTER>(&empty[ring.stage], lane);
-        ring.next();
-#pragma unroll
-        for (u32 i = 0; i < 64; i++) {
-          total[i] += part[i];
-        }
+      for (u32 i = 0; i < 64; i++) {
+        zero = fmaf(total[i], 0.0f, zero);
       }
 
       // store
-      const bool mine = most >= MOST_BITS || least < LEAST_BITS - 1;
-      const bool bad = any_of<128 * Shape::WARPGROUPS>(mine) || arguments.bad_cols[place.batch * arguments.col_tiles + place.col] != 0;
-      if (row_tile >= arguments.row_tiles) {
-        continue;
+      const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
+      const u64 tile = (place.batch * arguments.row_tiles + place.row) * arguments.col_tiles + place.col;
+      const bool mine = least < LEAST_RANK || zero != 0;
+      const bool bad = any_of_warpgroup(group + 1, mine) ||
+                       arguments.bad_cols[place.batch * arguments.col_tiles + place.col] != 0;
+      if (threadIdx.x % 128 == 0) {
+        reinterpret_cast<unsigned short*>(arguments.bad_tiles)[tile * 2 + group] = bad;
       }
-      if (threadIdx.x == 128) {
-        arguments.bad_tiles[(place.batch * arguments.row_tiles + row_tile) * arguments.col_tiles + place.col] = bad;
+      if (!bad) {
+        store_sums<16, false>(total, arguments.c + place.batch * arguments.c_step, u64{place.row} * TILE + in_row,
+                              u64{place.col} * TILE, arguments.m, arguments.n, arguments.lead_c,
+                              arguments.accumulate != 0);
       }
-      if (bad) {
-        continue;
-      }
-      store_sums<16>(total, arguments.c + place.batch * arguments.c_step, row_tile * TILE + in_row, place.col * TILE, arguments.m, arguments.n,
-                     arguments.lead_c, arguments.accumulate != 0);
     }
   }
-  if (CLUSTER > 1) {
-    __syncwarp();
-    cluster_synchronise();  // none leaves while another copies to it or arrives at its barriers
+}
+
+// Makes what multiply_split left alone, in plain arithmetic, of A and B as they are stored.
+//
+// Threads to elements: a thread block takes quarters of tiles, 64 x 64, every gridDim-th, and skips those
+// that are done; 256 threads sum 4 x 4 each, in the order of K. Shared memory (16, 68) of each operand.
+//
+// Fields in the order of the host's launch.
+struct BadArguments {
+  const float* a;  // (m, k), or (k, m) if a_across
+  const float* b;  // (n, k), or (k, n) if b_across
+  float* c;
+  const u32* bad_tiles;  // as in SplitArguments
+  u64 m;
+  u64 n;
+  u64 k;
+  u64 lead_a;
+  u64 lead_b;
+  u64 lead_c;
+  u64 a_across;
+  u64 b_across;
+  u64 row_tiles;
+  u64 col_tiles;
+  u64 accumulate;
+  u64 batches;
+  u64 a_step;  // elements from one product to the next
+  u64 b_step;
+  u64 c_step;
+};
+
+constexpr u32 BAD_THREADS = 256;
+constexpr u32 BAD_TILE = 64;
+constexpr u32 BAD_PANEL = 16;
+// Whole chunks of 16 bytes; rows 4 banks on.
+using BadPanel = float[BAD_PANEL][BAD_TILE + 4];
+
+// Copies (64, 16) of an operand from (x, p) on; 0 outside.
+__device__ __forceinline__ void load_bad(BadPanel& to, const float* from, u64 lead, bool across, u64 x, u64 p,
+                                         u64 extent, u64 k) {
+#pragma unroll
+  for (u32 i = threadIdx.x; i < BAD_TILE * BAD_PANEL; i += BAD_THREADS) {
+    const u32 in_x = across ? i % BAD_TILE : i / BAD_PANEL;
+    const u32 in_p = across ? i / BAD_TILE : i % BAD_PANEL;
+    const bool inside = x + in_x < extent && p + in_p < k;
+    to[in_p][in_x] = !inside ? 0 : across ? from[(p + in_p) * lead + x + in_x] : from[(x + in_x) * lead + p + in_p];
+  }
+}
+
+__device__ __forceinline__ void multiply_bad(const BadArguments& arguments) {
+  __shared__ BadPanel a;
+  __shared__ BadPanel b;
+  __shared__ u32 found[BAD_THREADS];
+  __shared__ u32 count;
+  const u64 each = arguments.row_tiles * arguments.col_tiles;
+  const u64 quarters = 4 * arguments.batches * each;
+  const u32 tx = threadIdx.x % 16;
+  const u32 ty = threadIdx.x / 16;
+  for (u64 first = blockIdx.x; first < quarters; first += static_cast<u64>(gridDim.x) * BAD_THREADS) {
+    // find
+    if (threadIdx.x == 0) {
+      count = 0;
+    }
+    __syncthreads();
+    const u64 mine = first + static_cast<u64>(threadIdx.x) * gridDim.x;
+    if (mine < quarters && (arguments.bad_tiles[mine / 4] >> (mine / 2 % 2 * 16) & 1) != 0) {
+      found[atomicAdd(&count, 1)] = static_cast<u32>(mine);
+    }
+    __syncthreads();
+    for (u32 i = 0; i < count; i++) {
+      const u64 tile = found[i] / 4;
+      const u64 batch = tile / each;
+      const u64 row = tile % each / arguments.col_tiles * 128 + found[i] / 2 % 2 * BAD_TILE;
+      const u64 col = tile % arguments.col_tiles * 128 + found[i] % 2 * BAD_TILE;
+      if (row >= arguments.m || col >= arguments.n) {
+        continue;
+      }
+      float sums[4][4] = {};
+      for (u64 p = 0; p < arguments.k; p += BAD_PANEL) {
+        load_bad(a, arguments.a + batch * arguments.a_step, arguments.lead_a, arguments.a_across != 0, row, p, arguments.m, arguments.k);
+        load_bad(b, arguments.b + batch * arguments.b_step, arguments.lead_b, arguments.b_across != 0, col, p, arguments.n, arguments.k);
+        __syncthreads();
+#pragma unroll
+        for (u32 q = 0; q < BAD_PANEL; q++) {
+          const float4 x = *reinterpret_cast<const float4*>(&a[q][ty * 4]);
+          const float4 y = *reinterpret_cast<const float4*>(&b[q][tx * 4]);
+          const float left[4] = {x.x, x.y, x.z, x.w};
+          const float right[4] = {y.x, y.y, y.z, y.w};
+#pragma unroll
+          for (u32 e = 0; e < 16; e++) {
+            sums[e / 4][e % 4] = fmaf(left[e / 4], right[e % 4], sums[e / 4][e % 4]);
+          }
+        }
+        __syncthreads();
+      }
+#pragma unroll
+      for (u32 e = 0; e < 16; e++) {
+        const u64 i_row = row + ty * 4 + e / 4;
+        const u64 i_col = col + tx * 4 + e % 4;
+        if (i_row < arguments.m && i_col < arguments.n) {
+          float* const to = arguments.c + batch * arguments.c_step + i_row * arguments.lead_c + i_col;
+          *to = arguments.accumulate != 0 ? *to + sums[e / 4][e % 4] : sums[e / 4][e % 4];
+        }
+      }
+    }
+    __syncthreads();
   }
 }
 

@@ -121,7 +121,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
       try {
         c = allocate(tile.bytes(), kernels);
         totals = sums.hasTotals() ? allocate(tile.bytes(), kernels) : null;
-        workspace = allocate(multiplier.mostWorkspaceBytes(), kernels);
+        workspace = allocate(workspaceBytes(), kernels);
         for (int i = 0; i < 2; i++) {
           a[i] = allocate(tile.mostA(), uploads);
           b[i] = tile.shared() ? a[i] : allocate(tile.mostB(), uploads);
@@ -182,8 +182,10 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     kernels.waitFor(uploaded);
     if (way == null) {
       way =
-          multiplier.choose(
-              tile.panel(), tile.terms(), a, b, memories.c, memories.workspace, kernels);
+          isScarce()
+              ? multiplier.frugalWay(tile.panel(), tile.terms())
+              : multiplier.choose(
+                  tile.panel(), tile.terms(), a, b, memories.c, memories.workspace, kernels);
       kernels.fill(memories.c, (byte) 0);
       if (memories.totals != null) {
         kernels.fill(memories.totals, (byte) 0);
@@ -292,6 +294,18 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     }
   }
 
+  /** True if there is no memory for this tile and for packed panels beside it, ever. */
+  private boolean isScarce() {
+    return tile.deviceBytes() > governor.limitBytes() - multiplier.mostWorkspaceBytes(tile.panel())
+        && multiplier.frugalWay(tile.panel(), tile.terms()).isPresent();
+  }
+
+  private long workspaceBytes() {
+    return isScarce()
+        ? multiplier.mostWorkspaceBytes()
+        : multiplier.mostWorkspaceBytes(tile.panel());
+  }
+
   /** A turn, and the memory of the tile and the panels, if this tile has none yet. */
   private void acquire() {
     if (granted != null) {
@@ -306,7 +320,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     if (kernels == null) {
       kernels = device.newStream();
     }
-    long bytes = tile.deviceBytes() + multiplier.mostWorkspaceBytes();
+    long bytes = Math.addExact(tile.deviceBytes(), workspaceBytes());
     start = System.nanoTime();
     granted =
         governor.acquireForLong(

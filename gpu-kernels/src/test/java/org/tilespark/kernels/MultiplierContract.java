@@ -207,6 +207,47 @@ public abstract class MultiplierContract {
     }
   }
 
+  /**
+   * One problem of small whole numbers, of which every precision makes exact sums: nothing may
+   * differ from the oracle.
+   */
+  protected final void checkExact(Multiplier multiplier, MultiplyProblem problem, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    Sides sides = new Sides(problem, () -> random.nextInt(-8, 9), cases++);
+    sides.run(multiplier);
+    sides.requireUntouched();
+    double worst = sides.worst(random);
+    if (!(worst == 0)) {
+      fail(problem + " of whole numbers, seed " + seed + ": error " + worst + " on " + multiplier);
+    }
+  }
+
+  /** One problem of lower precision: its inputs are rounded, its sums are not. */
+  protected final void checkRounded(
+      Multiplier multiplier, MultiplyProblem problem, Inputs inputs, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    Sides sides = new Sides(problem, inputs.source(random), cases++);
+    sides.run(multiplier);
+    sides.requireUntouched();
+    double worst = sides.worst(random);
+    double most = allowedRounded(problem);
+    if (!(worst <= most)) {
+      fail(
+          String.format(
+              "%s of %s inputs, seed %d: error %.3g of |A||B|, allowed %.3g, on %s",
+              problem, inputs, seed, worst, most, multiplier));
+    }
+  }
+
+  /**
+   * Two roundings of a relative 2^-(bits + 1) each, and the sum in float32, whose own order is the
+   * library's.
+   */
+  private static double allowedRounded(MultiplyProblem problem) {
+    double rounding = problem.precision() == Precision.BFLOAT16 ? 0x1p-8 : 0x1p-11;
+    return 2.01 * rounding + 8 * allowed(problem);
+  }
+
   /** {@code 2 u sqrt(K)}; what C held counts as one more term. */
   static double allowed(MultiplyProblem problem) {
     double u = problem.type() == ElementType.FLOAT32 ? 0x1p-24 : 0x1p-53;
@@ -388,13 +429,13 @@ public abstract class MultiplierContract {
   /** NaN and infinity reach exactly the elements of C that they reach in numpy. */
   @Test
   void nanAndInfinityPropagate() {
-    checkNanAndInfinity(multiplier());
+    checkNanAndInfinity(multiplier(), TYPES);
   }
 
   /** The same on {@code multiplier}. */
-  protected final void checkNanAndInfinity(Multiplier multiplier) {
+  protected final void checkNanAndInfinity(Multiplier multiplier, ElementType... types) {
     SplittableRandom random = new SplittableRandom(15);
-    for (ElementType type : TYPES) {
+    for (ElementType type : types) {
       for (long extent : new long[] {5, 67, 257}) {
         for (int which = 0; which < 4; which++) {
           long m = extent;
@@ -519,10 +560,7 @@ public abstract class MultiplierContract {
         sides.run(multiplier());
         sides.requireUntouched();
         double worst = sides.worst(random);
-        // Two roundings of a relative 2^-(bits + 1) each, and the sum in float32, whose own order
-        // is the library's.
-        double rounding = precision == Precision.BFLOAT16 ? 0x1p-8 : 0x1p-11;
-        double most = 2.01 * rounding + 8 * allowed(problem);
+        double most = allowedRounded(problem);
         assertTrue(worst <= most, problem + ": error " + worst + " of |A||B|, allowed " + most);
         if (k == 64 && roundsInputs()) {
           assertFalse(worst <= allowed(problem), problem + " is as exact as FULL: error " + worst);

@@ -7,6 +7,7 @@ import java.time.LocalDate;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -26,22 +27,25 @@ import org.tilespark.kernels.plan.MultiplyEngine;
 import org.tilespark.kernels.plan.MultiplyPlan;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.MultiplyStrategy;
+import org.tilespark.kernels.plan.Precision;
 import org.tilespark.layout.ElementType;
 
 /**
  * Measures every way the device multiplier has, own kernels and cuBLAS, in the same process.
  *
  * <p>{@code java org.tilespark.kernels.bench.MultiplyBenchmark --commit ID [--runs 9] [--csv FILE]
- * [--only TEXT] [--shapes MxKxN,...] [--library-path DIR] [--chunks N,...]} prints one line for
- * each case and way: milliseconds of one multiply (median, by CUDA events, after warm-up), TFLOP/s
- * (2 x M x K x N / time), the spread (maximum over minimum), and the ratio of the rate to that of
- * cuBLAS in a single call, which stands last; a star marks what the planner takes by rule. With
- * {@code --chunks} cuBLAS is also called once for so many steps of K at a time, which is what its
- * accuracy costs ({@link MultiplyStrategy.Cublas}). The ways take turns in each run, so that a
- * change of clocks meets all of them. Data is uniform in -1..1. Matrices that fit the L2 cache are
- * served from there, as in a chain of multiplies. A run repeats a short multiply, and before its
- * first event the device is given other work, so that it never waits for a launch. {@code --only}
- * takes the cases whose line contains a text.
+ * [--only TEXT] [--kinds float,double,tf32,bfloat16,float16] [--shapes MxKxN,...] [--library-path
+ * DIR] [--chunks N,...]} prints one line for each case and way: milliseconds of one multiply
+ * (median, by CUDA events, after warm-up), TFLOP/s (2 x M x K x N / time), the spread (maximum over
+ * minimum), the ratio of the rate to that of cuBLAS in a single call, which stands last, and the
+ * error (max |C - C*| / |A||B|, of elements drawn at random); a star marks what the planner takes
+ * by rule. Operands are FLOAT or DOUBLE in device memory whatever the kind, so a way's time has all
+ * that it does with them. With {@code --chunks} cuBLAS is also called once for so many steps of K
+ * at a time, which is what its accuracy costs ({@link MultiplyStrategy.Cublas}). The ways take
+ * turns in each run, so that a change of clocks meets all of them. Data is uniform in -1..1.
+ * Matrices that fit the L2 cache are served from there, as in a chain of multiplies. A run repeats
+ * a short multiply, and before its first event the device is given other work, so that it never
+ * waits for a launch. {@code --only} takes the cases whose line contains a text.
  */
 public final class MultiplyBenchmark {
   private static final int WARM_UPS = 2;
@@ -51,6 +55,11 @@ public final class MultiplyBenchmark {
   private static final double RUN_OPERATIONS = 1e11;
 
   private static final int MOST_STEPS = 50;
+
+  /** Elements of C that are compared with sums in more than double. */
+  private static final int COMPARED = 64;
+
+  private static final String KINDS = "float,double,tf32,bfloat16,float16";
 
   private static final String SHAPES =
       "1024x1024x1024,4096x4096x4096,8192x8192x8192,4095x4099x4097,16384x16384x128,256x1000000x256";
@@ -62,9 +71,15 @@ public final class MultiplyBenchmark {
           problem.m(),
           problem.k(),
           problem.n(),
-          problem.type() == ElementType.FLOAT32 ? "float" : "double",
+          kind(problem),
           problem.transposeA() ? "T" : "N",
           problem.transposeB() ? "T" : "N");
+    }
+
+    private static String kind(MultiplyProblem problem) {
+      return problem.precision() != Precision.FULL
+          ? problem.precision().name().toLowerCase(Locale.ROOT)
+          : problem.type() == ElementType.FLOAT32 ? "float" : "double";
     }
 
     double operations() {
@@ -72,7 +87,7 @@ public final class MultiplyBenchmark {
     }
   }
 
-  private record Result(Case of, String way, boolean chosen, double[] millis) {
+  private record Result(Case of, String way, boolean chosen, double error, double[] millis) {
     double median() {
       return millis[millis.length / 2];
     }
@@ -90,6 +105,7 @@ public final class MultiplyBenchmark {
   private final DeviceMultiplier multiplier;
   private final int runs;
   private final long[] chunks;
+  private final Map<ElementType, PinnedBuffer[]> random = new EnumMap<>(ElementType.class);
 
   private MultiplyBenchmark(
       CudaDevice device, DeviceMultiplier multiplier, int runs, long[] chunks) {
@@ -108,7 +124,7 @@ public final class MultiplyBenchmark {
     if (args.length % 2 != 0 || !options.containsKey("--commit")) {
       System.err.println(
           "usage: MultiplyBenchmark --commit ID [--runs N] [--csv FILE] [--only TEXT]"
-              + " [--shapes MxKxN,...] [--library-path DIR] [--chunks N,...]");
+              + " [--kinds KIND,...] [--shapes MxKxN,...] [--library-path DIR] [--chunks N,...]");
       System.exit(2);
     }
     DeviceProbe probe = DeviceProbe.run();
@@ -117,7 +133,8 @@ public final class MultiplyBenchmark {
       System.exit(1);
     }
     int runs = Integer.parseInt(options.getOrDefault("--runs", "9"));
-    List<Case> cases = cases(options.getOrDefault("--shapes", SHAPES));
+    List<Case> cases =
+        cases(options.getOrDefault("--shapes", SHAPES), options.getOrDefault("--kinds", KINDS));
     cases.removeIf(each -> !each.key().contains(options.getOrDefault("--only", "")));
     StringBuilder csv = new StringBuilder();
     try (CudaDevice device = CudaDevice.open(0);
@@ -141,16 +158,21 @@ public final class MultiplyBenchmark {
               runs);
       System.out.println(machine);
       csv.append("# ").append(machine).append('\n');
-      csv.append("case,way,chosen,median_ms,min_ms,max_ms,tflop_per_s,ratio_to_cublas\n");
+      csv.append("case,way,chosen,median_ms,min_ms,max_ms,tflop_per_s,ratio_to_cublas,error\n");
       System.out.printf(
-          "%-34s %10s %9s %7s %8s  %s%n", "case", "ms", "TFLOP/s", "spread", "/cuBLAS", "way");
+          "%-34s %10s %9s %7s %8s %9s  %s%n",
+          "case", "ms", "TFLOP/s", "spread", "/cuBLAS", "error", "way");
       long[] chunks =
           Stream.ofNullable(options.get("--chunks"))
               .flatMapToLong(text -> Arrays.stream(text.split(",", -1)).mapToLong(Long::parseLong))
               .toArray();
       MultiplyBenchmark benchmark = new MultiplyBenchmark(device, multiplier, runs, chunks);
-      for (Case each : cases) {
-        print(benchmark.measure(each), csv);
+      try {
+        for (Case each : cases) {
+          print(benchmark.measure(each), csv);
+        }
+      } finally {
+        benchmark.random.values().stream().flatMap(Arrays::stream).forEach(PinnedBuffer::close);
       }
     }
     if (options.containsKey("--csv")) {
@@ -158,16 +180,33 @@ public final class MultiplyBenchmark {
     }
   }
 
-  private static List<Case> cases(String shapes) {
+  private static List<Case> cases(String shapes, String kinds) {
     List<Case> cases = new ArrayList<>();
-    for (ElementType type : new ElementType[] {ElementType.FLOAT32, ElementType.FLOAT64}) {
+    for (String kind : kinds.split(",", -1)) {
+      ElementType type = kind.equals("double") ? ElementType.FLOAT64 : ElementType.FLOAT32;
+      Precision precision =
+          kind.equals("double") || kind.equals("float")
+              ? Precision.FULL
+              : Precision.valueOf(kind.toUpperCase(Locale.ROOT));
       for (String text : shapes.split(",", -1)) {
         long[] shape = Arrays.stream(text.split("x", -1)).mapToLong(Long::parseLong).toArray();
         for (int which = 0; which < 4; which++) {
+          boolean transposeA = (which & 2) != 0;
+          boolean transposeB = (which & 1) != 0;
           cases.add(
               new Case(
-                  MultiplyProblem.dense(
-                      shape[0], shape[1], shape[2], type, (which & 2) != 0, (which & 1) != 0)));
+                  new MultiplyProblem(
+                      shape[0],
+                      shape[1],
+                      shape[2],
+                      type,
+                      precision,
+                      transposeA,
+                      transposeB,
+                      transposeA ? shape[0] : shape[1],
+                      transposeB ? shape[1] : shape[2],
+                      shape[2],
+                      false)));
         }
       }
     }
@@ -180,12 +219,18 @@ public final class MultiplyBenchmark {
     MultiplyPlan chosen = multiplier.plan(problem).orElseThrow();
     int steps = (int) Math.max(1, Math.min(MOST_STEPS, RUN_OPERATIONS / each.operations()));
     double[][] millis = new double[ways.size()][runs];
+    double[] errors = new double[ways.size()];
     try (CudaStream stream = device.newStream();
         DeviceBuffer a = device.allocate(problem.bytesA(), stream);
         DeviceBuffer b = device.allocate(problem.bytesB(), stream);
         DeviceBuffer c = device.allocate(problem.bytesC(), stream)) {
-      fillRandom(a, problem.type(), stream);
-      fillRandom(b, problem.type(), stream);
+      fillRandom(a, problem.type(), 0, stream);
+      fillRandom(b, problem.type(), 1, stream);
+      for (int way = 0; way < ways.size(); way++) {
+        stream.fill(c, (byte) 0xff); // NaN
+        multiplier.enqueue(ways.get(way), a, 0, b, 0, c, 0, stream);
+        errors[way] = error(problem, c, stream);
+      }
       for (int run = -WARM_UPS; run < runs; run++) {
         for (int way = 0; way < ways.size(); way++) {
           stream.fill(c, (byte) 0);
@@ -207,7 +252,7 @@ public final class MultiplyBenchmark {
     for (int way = 0; way < ways.size(); way++) {
       Arrays.sort(millis[way]);
       MultiplyPlan plan = ways.get(way);
-      results.add(new Result(each, plan.describe(), plan.equals(chosen), millis[way]));
+      results.add(new Result(each, plan.describe(), plan.equals(chosen), errors[way], millis[way]));
     }
     return results;
   }
@@ -230,24 +275,84 @@ public final class MultiplyBenchmark {
     return all;
   }
 
-  private void fillRandom(DeviceBuffer buffer, ElementType type, CudaStream stream) {
-    try (PinnedBuffer random = device.allocatePinned(RANDOM_BYTES)) {
-      SplittableRandom generator = new SplittableRandom(buffer.bytes());
-      long start = random.memory().offset();
-      for (long at = 0; at < RANDOM_BYTES; at += type.bytes()) {
-        double value = 2 * generator.nextDouble() - 1;
-        if (type == ElementType.FLOAT32) {
-          HostMemory.unsafe().putFloat(start + at, (float) value);
-        } else {
-          HostMemory.unsafe().putDouble(start + at, value);
-        }
+  /** The pinned values that operand {@code which} repeats. */
+  private HostMemory random(ElementType type, int which) {
+    return random
+        .computeIfAbsent(
+            type, key -> new PinnedBuffer[] {randomBuffer(key, 1), randomBuffer(key, 2)})[which]
+        .memory()
+        .slice(0, RANDOM_BYTES);
+  }
+
+  private PinnedBuffer randomBuffer(ElementType type, long seed) {
+    PinnedBuffer buffer = device.allocatePinned(RANDOM_BYTES);
+    SplittableRandom generator = new SplittableRandom(seed);
+    long start = buffer.memory().offset();
+    for (long at = 0; at < RANDOM_BYTES; at += type.bytes()) {
+      double value = 2 * generator.nextDouble() - 1;
+      if (type == ElementType.FLOAT32) {
+        HostMemory.unsafe().putFloat(start + at, (float) value);
+      } else {
+        HostMemory.unsafe().putDouble(start + at, value);
       }
-      for (long at = 0; at < buffer.bytes(); at += RANDOM_BYTES) {
-        long part = Math.min(RANDOM_BYTES, buffer.bytes() - at);
-        stream.upload(random.memory().slice(0, part), buffer, at);
-      }
-      stream.synchronize();
     }
+    return buffer;
+  }
+
+  private void fillRandom(DeviceBuffer buffer, ElementType type, int which, CudaStream stream) {
+    HostMemory values = random(type, which);
+    for (long at = 0; at < buffer.bytes(); at += RANDOM_BYTES) {
+      stream.upload(values.slice(0, Math.min(RANDOM_BYTES, buffer.bytes() - at)), buffer, at);
+    }
+  }
+
+  /** The greatest error of some elements of C, relative to the sum of the magnitudes. */
+  private double error(MultiplyProblem problem, DeviceBuffer c, CudaStream stream) {
+    int width = problem.type().bytes();
+    HostMemory a = random(problem.type(), 0);
+    HostMemory b = random(problem.type(), 1);
+    SplittableRandom generator = new SplittableRandom(3);
+    double worst = 0;
+    try (PinnedBuffer found = device.allocatePinned(width)) {
+      for (int element = 0; element < COMPARED; element++) {
+        long i = generator.nextLong(problem.m());
+        long j = generator.nextLong(problem.n());
+        stream.download(c, (i * problem.leadC() + j) * width, found.memory());
+        stream.synchronize();
+        double sum = 0;
+        double lost = 0;
+        double magnitude = 0;
+        for (long p = 0; p < problem.k(); p++) {
+          double left =
+              value(
+                  a,
+                  problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p,
+                  problem.type());
+          double right =
+              value(
+                  b,
+                  problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j,
+                  problem.type());
+          double product = left * right;
+          lost += Math.fma(left, right, -product);
+          double after = sum + product;
+          double seen = after - sum;
+          lost += (sum - (after - seen)) + (product - seen);
+          sum = after;
+          magnitude += Math.abs(product);
+        }
+        double error = Math.abs(value(found.memory(), 0, problem.type()) - sum - lost) / magnitude;
+        worst = Double.isNaN(error) ? error : Math.max(worst, error);
+      }
+    }
+    return worst;
+  }
+
+  private static double value(HostMemory values, long element, ElementType type) {
+    long at = values.offset() + element * type.bytes() % RANDOM_BYTES;
+    return type == ElementType.FLOAT32
+        ? HostMemory.unsafe().getFloat(at)
+        : HostMemory.unsafe().getDouble(at);
   }
 
   private static void print(List<Result> results, StringBuilder csv) {
@@ -261,18 +366,19 @@ public final class MultiplyBenchmark {
       double ratio = result.teraflops() / cublas;
       System.out.printf(
           Locale.ROOT,
-          "%-34s %10.4f %9.2f %7.2f %8.3f %s%s%n",
+          "%-34s %10.4f %9.2f %7.2f %8.3f %9.2e %s%s%n",
           result.of().key(),
           result.median(),
           result.teraflops(),
           result.spread(),
           ratio,
+          result.error(),
           result.chosen() ? "*" : " ",
           result.way());
       csv.append(
           String.format(
               Locale.ROOT,
-              "%s,\"%s\",%b,%.5f,%.5f,%.5f,%.3f,%s%n",
+              "%s,\"%s\",%b,%.5f,%.5f,%.5f,%.3f,%s,%.3e%n",
               result.of().key(),
               result.way(),
               result.chosen(),
@@ -280,7 +386,8 @@ public final class MultiplyBenchmark {
               result.millis()[0],
               result.millis()[result.millis().length - 1],
               result.teraflops(),
-              Double.isNaN(ratio) ? "" : String.format(Locale.ROOT, "%.4f", ratio)));
+              Double.isNaN(ratio) ? "" : String.format(Locale.ROOT, "%.4f", ratio),
+              result.error()));
     }
   }
 }

@@ -256,17 +256,22 @@ public final class CudaStream extends Owned {
    * @param to borrowed until it is done
    */
   public void fill(DeviceBuffer to, byte value) {
-    long address = to.address(device, 0, to.bytes());
-    if (to.bytes() == 0) {
+    fill(to, 0, to.bytes(), value);
+  }
+
+  /** The same for {@code bytes} bytes from {@code offset} on. */
+  void fill(DeviceBuffer to, long offset, long bytes, byte value) {
+    long address = to.address(device, offset, bytes);
+    if (bytes == 0) {
       return;
     }
     device.enter();
     device.check(
         call(
             stream ->
-                JCudaDriver.cuMemsetD8Async(new DevicePointer(address), value, to.bytes(), stream)),
+                JCudaDriver.cuMemsetD8Async(new DevicePointer(address), value, bytes, stream)),
         "cuMemsetD8Async",
-        to.bytes() + " bytes");
+        bytes + " bytes");
   }
 
   /** An event that is done when all work queued so far is; the caller closes it. */

@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.ToLongFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.HostMemory;
@@ -14,6 +15,7 @@ import org.tilespark.kernels.plan.MultiplyEngine;
 import org.tilespark.kernels.plan.MultiplyPlan;
 import org.tilespark.kernels.plan.MultiplyPlanner;
 import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.plan.MultiplyStep;
 import org.tilespark.kernels.plan.MultiplyStrategy;
 import org.tilespark.kernels.plan.MultiplyWay;
 import org.tilespark.kernels.plan.PlanCache;
@@ -38,6 +40,11 @@ public final class DeviceMultiplier implements Multiplier {
 
   /** Unused staging buffers kept between calls. */
   private static final long KEPT_STAGING_BYTES = 8 * STAGING_BYTES;
+
+  /** Where the copy engine's matrices begin. */
+  private static final int MAP_ALIGNMENT = 16;
+
+  private static final int WORKSPACE_ALIGNMENT = 256;
 
   private final CudaDevice device;
   private final MultiplyEngine engine;
@@ -181,9 +188,29 @@ public final class DeviceMultiplier implements Multiplier {
         problem, problem.k(), cublas(), device.limits(), device.kernels().index());
   }
 
-  /** Device memory that any plan here may use beside the operands. */
+  /** Device memory that a plan of a way that packs no operands may use beside them. */
   public long mostWorkspaceBytes() {
     return MultiplyPlanner.mostWorkspaceBytes(cublas(), device.limits());
+  }
+
+  /**
+   * Device memory that any plan here may use beside the operands, of this problem or of one of
+   * smaller extents.
+   */
+  public long mostWorkspaceBytes(MultiplyProblem problem) {
+    return MultiplyPlanner.mostWorkspaceBytes(
+        problem, cublas(), device.limits(), device.kernels().index());
+  }
+
+  /**
+   * The way to multiply problems like this one where {@link #mostWorkspaceBytes()} is all there is;
+   * empty where there is none.
+   *
+   * @param terms as in {@link #plan}
+   */
+  public Optional<MultiplyWay> frugalWay(MultiplyProblem problem, long terms) {
+    return MultiplyPlanner.frugalWay(
+        problem, terms, engine, cublas(), device.limits(), device.kernels().index());
   }
 
   /**
@@ -196,7 +223,7 @@ public final class DeviceMultiplier implements Multiplier {
    * @param a memory as the problem needs it, of any content; borrowed
    * @param b likewise
    * @param c likewise; what it holds is lost
-   * @param workspace at least {@link #mostWorkspaceBytes}; borrowed
+   * @param workspace at least {@link #mostWorkspaceBytes(MultiplyProblem)}; borrowed
    * @param stream where trials are queued; they are done when this returns
    * @return empty where the planner's rule holds
    */
@@ -222,6 +249,7 @@ public final class DeviceMultiplier implements Multiplier {
             byRule,
             MultiplyPlanner.trial(problem),
             terms,
+            engine,
             cublas(),
             device.limits(),
             device.kernels().index());
@@ -353,6 +381,8 @@ public final class DeviceMultiplier implements Multiplier {
     device.enter();
     if (plan.launch().isPresent()) {
       device.kernels().launch(plan.launch().get(), new long[] {fromA, fromB, to}, stream);
+    } else if (plan.strategy() instanceof MultiplyStrategy.Tensor strategy) {
+      enqueue(problem, strategy, fromA, fromB, to, workspace, stream);
     } else if (plan.strategy() instanceof MultiplyStrategy.Cublas strategy) {
       Opened library = opened();
       library
@@ -360,6 +390,47 @@ public final class DeviceMultiplier implements Multiplier {
           .orElseThrow(
               () -> new UnsupportedOperationException(library.presence().absence().orElseThrow()))
           .enqueue(problem, strategy, fromA, fromB, to, workspace, stream);
+    }
+  }
+
+  private void enqueue(
+      MultiplyProblem problem,
+      MultiplyStrategy.Tensor strategy,
+      long a,
+      long b,
+      long c,
+      DeviceBuffer workspace,
+      CudaStream stream) {
+    long scratch = workspace.address(device, 0, strategy.workspaceBytes());
+    if (scratch % WORKSPACE_ALIGNMENT != 0) {
+      throw new IllegalStateException("Workspace at " + scratch + "; expected whole 256 bytes");
+    }
+    ToLongFunction<MultiplyStep.Place> address =
+        place ->
+            place.bytes()
+                + switch (place.side()) {
+                  case A -> a;
+                  case B -> b;
+                  case C -> c;
+                  case WORKSPACE -> scratch;
+                  case NOWHERE -> 0;
+                };
+    boolean evenA = a % MAP_ALIGNMENT == 0;
+    boolean evenB = b % MAP_ALIGNMENT == 0;
+    for (MultiplyStep step : strategy.steps(problem, evenA, evenB)) {
+      if (step instanceof MultiplyStep.Run run) {
+        device
+            .kernels()
+            .launch(
+                run.launch(),
+                run.maps().stream()
+                    .map(map -> new KernelModule.PlacedMap(map, address.applyAsLong(map.from())))
+                    .toList(),
+                run.pointers().stream().mapToLong(address).toArray(),
+                stream);
+      } else if (step instanceof MultiplyStep.Clear clear) {
+        stream.fill(workspace, clear.at().bytes(), clear.bytes(), (byte) 0);
+      }
     }
   }
 

@@ -3,8 +3,10 @@ package org.tilespark.kernels.device;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import jcuda.driver.CUfunction;
+import jcuda.driver.CUfunction_attribute;
 import jcuda.driver.CUmodule;
 import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
@@ -13,6 +15,7 @@ import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.plan.KernelIndex;
 import org.tilespark.kernels.plan.KernelLaunch;
 import org.tilespark.kernels.plan.LaunchConfig;
+import org.tilespark.kernels.plan.MultiplyStep;
 import sun.misc.Unsafe;
 
 /**
@@ -22,6 +25,12 @@ import sun.misc.Unsafe;
 public final class KernelModule {
   /** Address of the struct, and the longest struct of any kernel with its pointers. */
   static final int LAUNCH_AREA_BYTES = 16 << 10;
+
+  /** At the end of the area: what a tensor map is made from, two of each kind. */
+  private static final int MAP_AREA_BYTES = 2 * Long.BYTES + Long.BYTES + 4 * Integer.BYTES;
+
+  /** Of a thread block, without asking for more. */
+  private static final int PLAIN_SHARED_BYTES = 48 << 10;
 
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
@@ -64,9 +73,27 @@ public final class KernelModule {
    * @param pointers device addresses, the first fields of the kernel's struct
    */
   void launch(KernelLaunch launch, long[] pointers, CudaStream stream) {
+    launch(launch, List.of(), pointers, stream);
+  }
+
+  /** A tensor map and the device address of its first element. */
+  record PlacedMap(MultiplyStep.TensorMap map, long address) {}
+
+  /**
+   * The same for a kernel whose struct begins with tensor maps.
+   *
+   * @param maps the first fields of the struct
+   * @param pointers device addresses, the fields behind them
+   */
+  void launch(KernelLaunch launch, List<PlacedMap> maps, long[] pointers, CudaStream stream) {
     CUfunction function = function(launch.kernel());
     long[] words = launch.words();
-    if (Long.BYTES * (1 + pointers.length + words.length) > LAUNCH_AREA_BYTES) {
+    long fieldBytes =
+        (long) LibCudaTensor.MAP_BYTES * maps.size()
+            + (long) Long.BYTES * (pointers.length + words.length);
+    // The driver copies whole structs, which end at multiples of their alignment.
+    if (Long.BYTES + fieldBytes + 2 * LibCudaTensor.ALIGNMENT + MAP_AREA_BYTES
+        > LAUNCH_AREA_BYTES) {
       throw new IllegalArgumentException("Argument struct too long: " + launch);
     }
     LaunchConfig config = launch.config();
@@ -74,8 +101,15 @@ public final class KernelModule {
         stream.launch(
             (handle, area) -> {
               long struct = area + Long.BYTES;
+              if (!maps.isEmpty()) {
+                struct += -struct & (LibCudaTensor.ALIGNMENT - 1);
+              }
               UNSAFE.putAddress(area, struct);
               long field = struct;
+              for (PlacedMap map : maps) {
+                encode(map, field, area + LAUNCH_AREA_BYTES - MAP_AREA_BYTES);
+                field += LibCudaTensor.MAP_BYTES;
+              }
               for (long pointer : pointers) {
                 UNSAFE.putLong(field, pointer);
                 field += Long.BYTES;
@@ -102,6 +136,38 @@ public final class KernelModule {
     }
   }
 
+  /** Makes a map at {@code to}; at {@code area} there is room for what it is made from. */
+  private void encode(PlacedMap placed, long to, long area) {
+    MultiplyStep.TensorMap map = placed.map();
+    long strides = area + 2 * Long.BYTES;
+    long box = strides + Long.BYTES;
+    long steps = box + 2 * Integer.BYTES;
+    UNSAFE.putLong(area, map.cols());
+    UNSAFE.putLong(area + Long.BYTES, map.rows());
+    UNSAFE.putLong(strides, map.leadBytes());
+    UNSAFE.putInt(box, map.boxCols());
+    UNSAFE.putInt(box + Integer.BYTES, map.boxRows());
+    UNSAFE.putInt(steps, 1);
+    UNSAFE.putInt(steps + Integer.BYTES, 1);
+    int code =
+        LibCudaTensor.cuTensorMapEncodeTiled(
+            to,
+            map.element().code(),
+            2,
+            placed.address(),
+            area,
+            strides,
+            box,
+            steps,
+            LibCudaTensor.CU_TENSOR_MAP_INTERLEAVE_NONE,
+            map.boxRowBytes() == 64
+                ? LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_64B
+                : LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_128B,
+            LibCudaTensor.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+            LibCudaTensor.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+    device.check(code, "cuTensorMapEncodeTiled", placed.toString());
+  }
+
   private synchronized CUfunction function(String kernel) {
     CUfunction known = functions.get(kernel);
     if (known != null) {
@@ -119,6 +185,15 @@ public final class KernelModule {
     CUfunction function = new CUfunction();
     device.check(
         JCudaDriver.cuModuleGetFunction(function, module, kernel), "cuModuleGetFunction", kernel);
+    if (entry.dynamicBytes() > PLAIN_SHARED_BYTES) {
+      device.check(
+          JCudaDriver.cuFuncSetAttribute(
+              function,
+              CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+              entry.dynamicBytes()),
+          "cuFuncSetAttribute",
+          kernel + ", " + entry.dynamicBytes() + " bytes of shared memory");
+    }
     functions.put(kernel, function);
     return function;
   }

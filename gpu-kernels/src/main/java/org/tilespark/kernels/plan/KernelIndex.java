@@ -24,9 +24,9 @@ import java.util.regex.Pattern;
  * the kernel cannot disagree. Immutable.
  *
  * <p>The resource is text, one item a line: {@code nvcc VERSION}, {@code fatbin SOURCE BYTES HASH},
- * {@code kernel SOURCE NAME ARCH [registers=N] [sharedBytes=N] [spillBytes=N]}. {@code ARCH} is
- * {@code sm_NN}, {@code sm_NNa} (machine code) or {@code compute_NN} (PTX). Empty lines and lines
- * that begin with {@code #} say nothing.
+ * {@code kernel SOURCE NAME ARCH [registers=N] [sharedBytes=N] [spillBytes=N] [dynamicBytes=N]
+ * [blocksPerProcessor=N]}. {@code ARCH} is {@code sm_NN}, {@code sm_NNa} (machine code) or {@code
+ * compute_NN} (PTX). Empty lines and lines that begin with {@code #} say nothing.
  */
 public final class KernelIndex {
   /** The index of a jar that was built without nvcc. */
@@ -67,6 +67,9 @@ public final class KernelIndex {
    * @param family name without width and tile, such as {@code transpose_vector}
    * @param elementBytes width of an element
    * @param shape tile and threads
+   * @param dynamicBytes dynamic shared memory that a thread block of it must be given; 0 where the
+   *     launch says how much, or none is needed
+   * @param blocksPerProcessor thread blocks of it that a multiprocessor holds at once, at least
    * @param architectures what it was compiled for
    */
   public record Kernel(
@@ -75,6 +78,8 @@ public final class KernelIndex {
       String family,
       int elementBytes,
       TileShape shape,
+      int dynamicBytes,
+      int blocksPerProcessor,
       Set<String> architectures) {
     /** Copies the set. */
     public Kernel {
@@ -154,7 +159,19 @@ public final class KernelIndex {
             matcher.group(1),
             Integer.parseInt(matcher.group(2)),
             new TileShape(rows, cols, Integer.parseInt(matcher.group(5))),
+            number(words, "dynamicBytes=", before == null ? 0 : before.dynamicBytes()),
+            number(words, "blocksPerProcessor=", before == null ? 1 : before.blocksPerProcessor()),
             architectures));
+  }
+
+  /** The number behind the word that begins with {@code key}, or what is known without. */
+  private static int number(String[] words, String key, int known) {
+    for (String word : words) {
+      if (word.startsWith(key)) {
+        return Integer.parseInt(word.substring(key.length()));
+      }
+    }
+    return known;
   }
 
   /** True if the jar holds no kernels at all. */

@@ -24,6 +24,38 @@ public final class MultiplyPlanner {
    */
   static final long CUBLAS_LEAST_TERMS = 1024;
 
+  /** What makes the tiles that a kernel of {@link TensorForm#SPLIT} leaves alone. */
+  private static final String REPAIR = "repair_split";
+
+  /** What packs its A. */
+  private static final String RAW_PACKER = "pack_raw";
+
+  /**
+   * Products from which operands are packed for the tensor cores by rule: below, packing takes as
+   * long as the work.
+   */
+  static final double TENSOR_PRODUCTS = 512.0 * 512 * 512;
+
+  /** The same where cuBLAS may round the operands instead. */
+  private static final double ROUNDED_PRODUCTS = 2048.0 * 2048 * 2048;
+
+  /** Extents from which it is worth it: a tile of fewer rows or columns is mostly empty. */
+  private static final long TENSOR_EXTENT = 64;
+
+  /** By rule tiles of 128 x 128 must be as many as this part of the multiprocessors. */
+  private static final int TENSOR_IDLE_PROCESSORS = 4;
+
+  private static final int TENSOR_TILE = 128;
+
+  /**
+   * Sums of fewer terms are not split: what the split leaves out, up to 14 u |A||B| in the checks
+   * of dev/matmul, would be more than 2 u sqrt(K).
+   */
+  static final long SPLIT_LEAST_TERMS = 64;
+
+  /** Packed operands take no larger part of a device's memory. */
+  private static final int TENSOR_MEMORY_SHARE = 4;
+
   /** What the trials of one way compute: about a millisecond of an H200. */
   private static final double TRIAL_OPERATIONS = 0x1p35;
 
@@ -87,23 +119,13 @@ public final class MultiplyPlanner {
       return new MultiplyPlan(problem, new MultiplyStrategy.Nothing(), Optional.empty());
     }
     if (problem.k() == 0) { // zeros, which an own kernel writes
-      return own(withFullPrecision(problem), limits, index);
+      return own(withFullPrecision(problem), terms, limits, index);
     }
     if (problem.precision() != Precision.FULL) {
-      if (engine != MultiplyEngine.OWN && cublas.isPresent()) {
-        return cublas(problem, terms, limits);
-      }
-      return new MultiplyDecision.Unsupported(
-          "Precision "
-              + problem.precision()
-              + " on a GPU needs cuBLAS, "
-              + (engine == MultiplyEngine.OWN
-                  ? "which is ruled out by engine OWN"
-                  : "which is not there: " + cublas.absence().orElseThrow())
-              + "; ask for precision FULL, or install cuBLAS");
+      return rounded(problem, terms, engine, cublas, limits, index);
     }
     return switch (engine) {
-      case OWN -> own(problem, limits, index);
+      case OWN -> own(problem, terms, limits, index);
       case CUBLAS ->
           cublas.isPresent()
               ? cublas(problem, terms, limits)
@@ -112,24 +134,58 @@ public final class MultiplyPlanner {
                       + cublas.absence().orElseThrow());
       case AUTO ->
           cublas.isPresent()
+                  && !isOursFaster(problem, terms, limits, index)
                   && ((products(problem) >= CUBLAS_PRODUCTS && terms >= CUBLAS_LEAST_TERMS)
                       || kernels(problem, limits, index).isEmpty())
               ? cublas(problem, terms, limits)
-              : own(problem, limits, index);
+              : own(problem, terms, limits, index);
     };
+  }
+
+  /** A problem whose inputs are to be rounded. */
+  private static MultiplyDecision rounded(
+      MultiplyProblem problem,
+      long terms,
+      MultiplyEngine engine,
+      CublasPresence cublas,
+      DeviceLimits limits,
+      KernelIndex index) {
+    if (engine != MultiplyEngine.CUBLAS
+        && (engine == MultiplyEngine.OWN
+            || !cublas.isPresent()
+            || isOursFaster(problem, terms, limits, index))) {
+      Optional<MultiplyPlan> ours = best(tensors(problem, terms, limits, index), limits);
+      if (ours.isPresent()) {
+        return ours.get();
+      }
+    }
+    if (engine != MultiplyEngine.OWN && cublas.isPresent()) {
+      return cublas(problem, terms, limits);
+    }
+    return new MultiplyDecision.Unsupported(
+        "Precision "
+            + problem.precision()
+            + " on a GPU needs cuBLAS, "
+            + (engine == MultiplyEngine.OWN
+                ? "which is ruled out by engine OWN"
+                : "which is not there: " + cublas.absence().orElseThrow())
+            + "; ask for precision FULL, or install cuBLAS");
   }
 
   /**
    * The ways among which to choose by trying, for problems of full precision: {@link #candidates},
-   * less cuBLAS where sums are too short for it to be as exact as it must be.
+   * less cuBLAS where sums are too short for it to be as exact as it must be, and less those that
+   * give other bits than the rule's where the engine is named so that bits are the same everywhere.
    *
    * @param byRule what {@link #plan} says, which is the first of them
    * @param trial what they are tried on
+   * @param engine whose kernels may do it
    */
   public static List<MultiplyPlan> choices(
       MultiplyPlan byRule,
       MultiplyProblem trial,
       long terms,
+      MultiplyEngine engine,
       CublasPresence cublas,
       DeviceLimits limits,
       KernelIndex index) {
@@ -137,7 +193,9 @@ public final class MultiplyPlanner {
     for (MultiplyPlan way : candidates(trial, terms, cublas, limits, index)) {
       if (way.strategy().way().equals(byRule.strategy().way())) {
         choices.add(0, way);
-      } else if (terms >= CUBLAS_LEAST_TERMS || way.launch().isPresent()) {
+      } else if (engine == MultiplyEngine.AUTO
+          ? terms >= CUBLAS_LEAST_TERMS || !(way.strategy() instanceof MultiplyStrategy.Cublas)
+          : way.strategy().order().equals(byRule.strategy().order())) {
         choices.add(way);
       }
     }
@@ -165,13 +223,22 @@ public final class MultiplyPlanner {
             cublas,
             limits,
             index);
-    return byRule instanceof MultiplyPlan plan && plan.launch().isPresent()
-        ? kernels(plan.problem(), limits, index).stream()
-            .filter(kernel -> kernel.name().equals(way.name()))
-            .findFirst()
-            .map(kernel -> tiled(plan.problem(), kernel, limits))
-            .orElse(plan)
-        : byRule;
+    if (way.isCublas() || !(byRule instanceof MultiplyPlan plan)) {
+      return byRule;
+    }
+    return owns(plan, terms, limits, index).stream()
+        .filter(own -> own.strategy().way().equals(Optional.of(way)))
+        .findFirst()
+        .orElse(plan);
+  }
+
+  /** All own ways to do what {@code byRule} does; none where that is nothing. */
+  private static List<MultiplyPlan> owns(
+      MultiplyPlan byRule, long terms, DeviceLimits limits, KernelIndex index) {
+    return byRule.strategy() instanceof MultiplyStrategy.Nothing
+        ? List.of()
+        : candidates(
+            byRule.problem(), terms, CublasPresence.absent("not asked for"), limits, index);
   }
 
   /**
@@ -195,15 +262,65 @@ public final class MultiplyPlanner {
         all.add(tiled(problem, kernel, limits));
       }
     }
+    all.addAll(tensors(problem, terms, limits, index));
     if (cublas.isPresent() && problem.k() > 0) {
       all.add(cublas(problem, terms, limits));
     }
     return all;
   }
 
-  /** Device memory that any plan here may use beside the operands. */
+  /** Device memory that a plan of a way that packs nothing may use beside the operands. */
   public static long mostWorkspaceBytes(CublasPresence cublas, DeviceLimits limits) {
     return cublas.isPresent() ? cublasWorkspaceBytes(limits) : 0;
+  }
+
+  /**
+   * Device memory that any plan may use beside the operands, of this problem or of one of smaller
+   * extents.
+   */
+  public static long mostWorkspaceBytes(
+      MultiplyProblem problem, CublasPresence cublas, DeviceLimits limits, KernelIndex index) {
+    TensorForm form = TensorForm.of(problem);
+    boolean packs =
+        !index.findAll(form.family(problem), form.elementOfA().bytes(), limits).isEmpty();
+    long most = limits.globalBytes() / TENSOR_MEMORY_SHARE;
+    return Math.max(
+        mostWorkspaceBytes(cublas, limits),
+        !packs
+            ? 0
+            : TensorSteps.canCount(problem, form)
+                ? Math.min(most, tensorWorkspaceBytes(form, problem))
+                : most);
+  }
+
+  /**
+   * The way by rule where there is no memory to pack operands into; empty where there is none.
+   *
+   * @param terms as in {@link #plan}
+   */
+  public static Optional<MultiplyWay> frugalWay(
+      MultiplyProblem problem,
+      long terms,
+      MultiplyEngine engine,
+      CublasPresence cublas,
+      DeviceLimits limits,
+      KernelIndex index) {
+    Optional<MultiplyWay> byRule =
+        plan(problem, terms, engine, cublas, limits, index) instanceof MultiplyPlan plan
+                && !(plan.strategy() instanceof MultiplyStrategy.Tensor)
+            ? plan.strategy().way()
+            : Optional.empty();
+    if (byRule.isPresent()) {
+      return byRule;
+    }
+    return engine != MultiplyEngine.OWN
+            && cublas.isPresent()
+            && (terms >= CUBLAS_LEAST_TERMS || problem.precision() != Precision.FULL)
+        ? Optional.of(MultiplyWay.CUBLAS)
+        : kernels(problem, limits, index).stream()
+            .min(Comparator.comparingDouble(kernel -> cost(problem, kernel, limits)))
+            .filter(kernel -> problem.precision() == Precision.FULL)
+            .map(kernel -> new MultiplyWay(kernel.name()));
   }
 
   /**
@@ -263,10 +380,107 @@ public final class MultiplyPlanner {
     return index.findAll(FAMILY, problem.type().bytes(), limits);
   }
 
+  /**
+   * The ways that pack operands for the tensor cores of sm_90a; none where the jar lacks a kernel
+   * that it takes, for this device, or where operands are too large.
+   */
+  private static List<MultiplyPlan> tensors(
+      MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
+    TensorForm form = TensorForm.of(problem);
+    if (problem.k() == 0
+        || !TensorSteps.canCount(problem, form)
+        || (form == TensorForm.SPLIT && Math.max(terms, problem.k()) < SPLIT_LEAST_TERMS)) {
+      return List.of();
+    }
+    long workspaceBytes = tensorWorkspaceBytes(form, problem);
+    Optional<List<KernelIndex.Kernel>> packers = packers(form, problem, limits, index);
+    if (packers.isEmpty() || workspaceBytes > limits.globalBytes() / TENSOR_MEMORY_SHARE) {
+      return List.of();
+    }
+    long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k());
+    return index.findAll(form.family(problem), form.elementOfA().bytes(), limits).stream()
+        .map(
+            kernel ->
+                new MultiplyPlan(
+                    problem,
+                    new MultiplyStrategy.Tensor(
+                        form,
+                        kernel,
+                        packers.get(),
+                        chunk,
+                        limits.multiprocessors(),
+                        workspaceBytes),
+                    Optional.empty()))
+        .toList();
+  }
+
+  /** What a form takes beside the kernel that multiplies, if all of it is there. */
+  private static Optional<List<KernelIndex.Kernel>> packers(
+      TensorForm form, MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    Optional<KernelIndex.Kernel> packer =
+        index.find(form.packer(problem), form.element().bytes(), limits);
+    if (form != TensorForm.SPLIT) {
+      return packer.map(List::of);
+    }
+    Optional<KernelIndex.Kernel> raw = index.find(RAW_PACKER, Float.BYTES, limits);
+    Optional<KernelIndex.Kernel> repair = index.find(REPAIR, Float.BYTES, limits);
+    return packer.isPresent() && raw.isPresent() && repair.isPresent()
+        ? Optional.of(List.of(packer.get(), raw.get(), repair.get()))
+        : Optional.empty();
+  }
+
+  private static long tensorWorkspaceBytes(TensorForm form, MultiplyProblem problem) {
+    return TensorSteps.workspaceBytes(
+        form, problem, MultiplyStrategy.Tensor.chunk(form, problem.k()));
+  }
+
+  /** True if the problem keeps the tensor cores busy enough for operands to be packed. */
+  private static boolean isTensorSize(MultiplyProblem problem, DeviceLimits limits) {
+    double tiles =
+        Math.ceil((double) problem.m() / TENSOR_TILE)
+            * Math.ceil((double) problem.n() / TENSOR_TILE);
+    return products(problem) >= TENSOR_PRODUCTS
+        && Math.min(problem.m(), Math.min(problem.k(), problem.n())) >= TENSOR_EXTENT
+        && tiles * TENSOR_IDLE_PROCESSORS >= limits.multiprocessors();
+  }
+
+  /**
+   * True if our kernels are expected to be faster than cuBLAS. At full precision they are, or
+   * hardly slower, since cuBLAS is to be as exact as they are. Of lower precisions small products
+   * are cuBLAS's, which packs as it reads, and such of tf32 that it needs not transpose.
+   */
+  private static boolean isOursFaster(
+      MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
+    boolean isFaster =
+        switch (problem.precision()) {
+          case FULL -> true;
+          case FLOAT16, BFLOAT16 -> products(problem) >= ROUNDED_PRODUCTS;
+          case TF32 ->
+              products(problem) >= ROUNDED_PRODUCTS
+                  && (isUneven(problem.leadA())
+                      || isUneven(problem.leadB())
+                      || (problem.transposeA() && !problem.transposeB()));
+        };
+    return isFaster
+        && isTensorSize(problem, limits)
+        && !tensors(problem, terms, limits, index).isEmpty();
+  }
+
+  /** True if rows of floats do not all begin at multiples of 16 bytes. */
+  private static boolean isUneven(long lead) {
+    return lead % 4 != 0;
+  }
+
   private static MultiplyDecision own(
-      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+      MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
+    if (isTensorSize(problem, limits)) {
+      Optional<MultiplyPlan> tensor = best(tensors(problem, terms, limits, index), limits);
+      if (tensor.isPresent()) {
+        return tensor.get();
+      }
+    }
     return kernels(problem, limits, index).stream()
-        .min(Comparator.comparingDouble(kernel -> cost(problem, kernel.shape(), limits)))
+        .min(Comparator.comparingDouble(kernel -> cost(problem, kernel, limits)))
         .<MultiplyDecision>map(kernel -> tiled(problem, kernel, limits))
         .orElseGet(
             () ->
@@ -275,6 +489,17 @@ public final class MultiplyPlanner {
                         + problem.type()
                         + " on "
                         + limits.architecture()));
+  }
+
+  /** The plan among {@link #tensors} whose tiles suit the problem best. */
+  private static Optional<MultiplyPlan> best(List<MultiplyPlan> tensors, DeviceLimits limits) {
+    return tensors.stream()
+        .min(
+            Comparator.comparingDouble(
+                plan ->
+                    plan.strategy() instanceof MultiplyStrategy.Tensor tensor
+                        ? cost(plan.problem(), tensor.kernel(), limits)
+                        : Double.MAX_VALUE));
   }
 
   private static MultiplyPlan tiled(
@@ -301,12 +526,15 @@ public final class MultiplyPlanner {
   /**
    * Time in arbitrary units: the multiprocessor with the most tiles decides, and a smaller tile
    * reads each operand more often for the same products, here taken as 16 columns of work more.
+   * Thread blocks that share a multiprocessor each take so much longer.
    */
   private static double cost(
-      MultiplyProblem problem, KernelIndex.TileShape shape, DeviceLimits limits) {
+      MultiplyProblem problem, KernelIndex.Kernel kernel, DeviceLimits limits) {
+    KernelIndex.TileShape shape = kernel.shape();
     long tiles = MultiplyStrategy.Tiled.tiles(problem, shape);
-    double turns = Math.ceil((double) tiles / limits.multiprocessors());
-    return turns * (shape.rows() + 16.0) * (shape.cols() + 16.0);
+    int blocks = kernel.blocksPerProcessor();
+    double turns = Math.ceil((double) tiles / ((double) limits.multiprocessors() * blocks));
+    return turns * blocks * (shape.rows() + 16.0) * (shape.cols() + 16.0);
   }
 
   private static double products(MultiplyProblem problem) {

@@ -1,16 +1,23 @@
 package org.tilespark.kernels.plan;
 
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 
 /** The ways a multiply is done on a device. Each knows how it is described. */
 public sealed interface MultiplyStrategy
-    permits MultiplyStrategy.Tiled, MultiplyStrategy.Cublas, MultiplyStrategy.Nothing {
+    permits MultiplyStrategy.Tiled,
+        MultiplyStrategy.Tensor,
+        MultiplyStrategy.Cublas,
+        MultiplyStrategy.Nothing {
   /** One line, for EXPLAIN and the log. */
   String describe();
 
   /** Its name among the ways to multiply; empty where nothing is multiplied. */
   Optional<MultiplyWay> way();
+
+  /** In what order it makes sums: ways of the same order give the same bits. */
+  String order();
 
   /** Device memory that is used beside the operands. */
   default long workspaceBytes() {
@@ -22,6 +29,11 @@ public sealed interface MultiplyStrategy
     @Override
     public Optional<MultiplyWay> way() {
       return Optional.empty();
+    }
+
+    @Override
+    public String order() {
+      return "none";
     }
 
     @Override
@@ -93,8 +105,101 @@ public sealed interface MultiplyStrategy
     }
 
     @Override
+    public String order() {
+      return "tiled";
+    }
+
+    @Override
     public String describe() {
       return kernel + ", sums of " + chunk;
+    }
+  }
+
+  /**
+   * Own kernels for the tensor cores of sm_90a: operands are brought into a form, and a thread
+   * block of each multiprocessor makes one tile of C after the other ({@code multiply_split.cu},
+   * {@code multiply_tensor.cu}, {@code multiply_double.cu}).
+   *
+   * @param form of the operands
+   * @param kernel what multiplies
+   * @param packers what brings operands into the form; for {@link TensorForm#SPLIT} B, then A, then
+   *     what makes the tiles that {@code kernel} leaves alone
+   * @param chunk most steps of K that go through the workspace at once; they bound how errors of
+   *     the tensor cores' sums add up
+   * @param processors multiprocessors of the device
+   * @param workspaceBytes device memory for packed operands, at least one
+   */
+  record Tensor(
+      TensorForm form,
+      KernelIndex.Kernel kernel,
+      List<KernelIndex.Kernel> packers,
+      long chunk,
+      int processors,
+      long workspaceBytes)
+      implements MultiplyStrategy {
+    /** A multiple of every form's panel. */
+    private static final long LONGEST_CHUNK = 8192;
+
+    /** Copies the list. */
+    public Tensor {
+      packers = List.copyOf(packers);
+      if (chunk < 1 || processors < 1 || workspaceBytes < 1) {
+        throw new IllegalArgumentException(
+            "Chunks of " + chunk + " on " + processors + " multiprocessors; expected some");
+      }
+    }
+
+    /** Steps of K of a chunk; doubles that may lie as they are are all of one. */
+    static long chunk(TensorForm form, long k) {
+      return form == TensorForm.FLOAT64 ? k : LONGEST_CHUNK;
+    }
+
+    /**
+     * Panels of doubles in a chain. A chain may err by half a unit for each step, and so may the
+     * chain of the chains' sums.
+     */
+    static long chain(long k) {
+      return Math.max(1, (long) Math.ceil(2 * Math.sqrt((double) k) / TensorForm.FLOAT64.panel()));
+    }
+
+    KernelIndex.Kernel packer() {
+      return packers.get(0);
+    }
+
+    KernelIndex.Kernel rawPacker() {
+      return packers.get(1);
+    }
+
+    KernelIndex.Kernel repairer() {
+      return packers.get(2);
+    }
+
+    /**
+     * What is done, in this order.
+     *
+     * @param problem what this was chosen for
+     * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
+     * @param evenB true if B does
+     */
+    public List<MultiplyStep> steps(MultiplyProblem problem, boolean evenA, boolean evenB) {
+      return TensorSteps.of(this, problem, evenA, evenB);
+    }
+
+    @Override
+    public Optional<MultiplyWay> way() {
+      return Optional.of(new MultiplyWay(kernel.name()));
+    }
+
+    @Override
+    public String order() {
+      return form.name();
+    }
+
+    @Override
+    public String describe() {
+      return kernel.name()
+          + ", sums of "
+          + (form == TensorForm.FLOAT64 ? chain(chunk) * form.panel() : chunk);
     }
   }
 
@@ -128,6 +233,11 @@ public sealed interface MultiplyStrategy
     @Override
     public Optional<MultiplyWay> way() {
       return Optional.of(MultiplyWay.CUBLAS);
+    }
+
+    @Override
+    public String order() {
+      return "cuBLAS";
     }
 
     @Override

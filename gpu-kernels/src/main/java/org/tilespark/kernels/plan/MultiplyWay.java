@@ -3,9 +3,9 @@ package org.tilespark.kernels.plan;
 import java.util.Objects;
 
 /**
- * One of the ways a multiply can be done on a device, by name: a kernel of this jar, or cuBLAS. All
- * own kernels make the sums of one problem in the same order, so they give the same bits; cuBLAS
- * makes them in an order of its own.
+ * One of the ways a multiply can be done on a device, by name: a kernel of this jar, or cuBLAS.
+ * Kernels that differ in their tile alone make the sums of one problem in the same order, so they
+ * give the same bits ({@link MultiplyStrategy#order}); cuBLAS makes them in an order of its own.
  *
  * @param name {@value #CUBLAS_NAME}, or the name of a kernel
  */

@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
@@ -84,10 +85,20 @@ class DeviceMultiplierIT extends MultiplierContract {
    * too, at offsets of their own.
    */
   private final class OneWay implements Multiplier {
-    private final int which;
+    private final String name;
 
-    OneWay(int which) {
-      this.which = which;
+    OneWay(MultiplyPlan plan) {
+      this.name = name(plan);
+    }
+
+    /** The kernel, whichever way operands are stored. */
+    private String name(MultiplyPlan plan) {
+      return plan.strategy()
+          .way()
+          .orElseThrow()
+          .name()
+          .replaceFirst("_double_[nt]{2}_", "_double_")
+          .replaceFirst("_split_across_", "_split_");
     }
 
     @Override
@@ -114,12 +125,16 @@ class DeviceMultiplierIT extends MultiplierContract {
       }
     }
 
+    /** By this way; what it cannot do goes by rule. */
     MultiplyPlan plan(MultiplyProblem problem) {
-      return multiplier.candidates(problem).get(which);
+      return multiplier.candidates(problem).stream()
+          .filter(plan -> name(plan).equals(name))
+          .findFirst()
+          .orElseGet(() -> multiplier.plan(problem).orElseThrow());
     }
 
     boolean isOwn(MultiplyProblem problem) {
-      return plan(problem).strategy() instanceof MultiplyStrategy.Tiled;
+      return !(plan(problem).strategy() instanceof MultiplyStrategy.Cublas);
     }
 
     @Override
@@ -127,22 +142,155 @@ class DeviceMultiplierIT extends MultiplierContract {
 
     @Override
     public String toString() {
-      return "way " + which;
+      return name;
     }
   }
 
-  private static MultiplyProblem any(ElementType type) {
-    return MultiplyProblem.dense(8, 8, 8, type, false, false);
+  private static MultiplyProblem any(ElementType type, Precision precision) {
+    return with(MultiplyProblem.dense(64, 64, 64, type, false, false), precision);
+  }
+
+  private static MultiplyProblem with(MultiplyProblem problem, Precision precision) {
+    return new MultiplyProblem(
+        problem.m(),
+        problem.k(),
+        problem.n(),
+        problem.type(),
+        precision,
+        problem.transposeA(),
+        problem.transposeB(),
+        problem.leadA(),
+        problem.leadB(),
+        problem.leadC(),
+        problem.accumulate());
   }
 
   private List<OneWay> ways(ElementType type) {
+    return ways(type, Precision.FULL);
+  }
+
+  private List<OneWay> ways(ElementType type, Precision precision) {
     List<OneWay> ways = new ArrayList<>();
-    for (MultiplyPlan plan : multiplier.candidates(any(type))) {
-      System.out.println(type + ", way " + ways.size() + ": " + plan.describe());
-      ways.add(new OneWay(ways.size()));
+    for (MultiplyPlan plan : multiplier.candidates(any(type, precision))) {
+      System.out.println(type + ", " + precision + ": " + plan.describe());
+      ways.add(new OneWay(plan));
     }
-    assertFalse(ways.isEmpty());
     return ways;
+  }
+
+  /**
+   * Extents up to two of the largest tiles and 3 more, any storage; whole numbers, so that nothing
+   * may differ, and others.
+   */
+  @Test
+  void randomExtentsInEveryWay() {
+    long seed = System.nanoTime();
+    System.out.println("random extents, seed " + seed);
+    SplittableRandom random = new SplittableRandom(seed);
+    for (ElementType type : TYPES) {
+      for (Precision precision : Precision.values()) {
+        if (precision != Precision.FULL && type == ElementType.FLOAT64) {
+          continue;
+        }
+        for (OneWay way : ways(type, precision)) {
+          for (int round = 0; round < 24; round++) {
+            MultiplyProblem problem =
+                with(
+                    problem(
+                        random.nextInt(1, 260),
+                        round == 0 ? 1 : random.nextInt(1, 260),
+                        random.nextInt(1, 516),
+                        type,
+                        (round & 1) != 0,
+                        (round & 2) != 0,
+                        random.nextBoolean(),
+                        random),
+                    precision);
+            checkExact(way, problem, random.nextLong());
+            if (round < 8 && precision != Precision.FULL) {
+              checkRounded(
+                  way, problem, Inputs.values()[round / 4], random.nextLong()); // signed, positive
+            } else if (round < 8) {
+              checkOne(way, problem, Inputs.values()[round / 4], random.nextLong());
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /** More than one chunk of K, and more tiles than multiprocessors. */
+  @Test
+  void largeProblemsInEveryWay() {
+    SplittableRandom random = new SplittableRandom(23);
+    for (ElementType type : TYPES) {
+      for (Precision precision : Precision.values()) {
+        if (precision != Precision.FULL && type == ElementType.FLOAT64) {
+          continue;
+        }
+        for (OneWay way : ways(type, precision)) {
+          for (int which = 0; which < 4; which += 3) {
+            boolean transposeA = (which & 1) != 0;
+            boolean transposeB = (which & 2) != 0;
+            checkExact(
+                way,
+                with(
+                    problem(40, 17_000, 140, type, transposeA, transposeB, which == 0, random),
+                    precision),
+                random.nextLong());
+            checkExact(
+                way,
+                with(
+                    problem(1530, 65, 1540, type, transposeA, transposeB, which == 0, random),
+                    precision),
+                random.nextLong());
+          }
+        }
+      }
+    }
+  }
+
+  /** Where a split has no parts, or parts' products overflow, results are as without it. */
+  @Test
+  void valuesThatHaveNoPartsInEveryWay() {
+    float[][] pairs = {
+      {0x1p-130f, 0x1p100f},
+      {0x1.8p-149f, 0x1p120f},
+      {0x1.23456p-120f, 0x1.fedcbap119f},
+      {Float.MAX_VALUE, 0x1p-10f},
+      {0x1p100f, 0x1.001ffep100f},
+      {0x1.000ffep100f, -0x1.000ffep100f},
+    };
+    int n = 300;
+    int k = 256;
+    for (OneWay way : ways(ElementType.FLOAT32)) {
+      for (float[] pair : pairs) {
+        float[] a = new float[n * k];
+        float[] b = new float[k * n];
+        for (int i = 0; i < n; i++) {
+          a[i * k + i % k] = 1; // row i of C is row i % k of B
+        }
+        Arrays.fill(b, 3);
+        a[7 * k + 5] = pair[0]; // C[7, 9] alone sees both
+        b[5 * n + 9] = pair[1];
+        MultiplyProblem problem = MultiplyProblem.dense(n, k, n, ElementType.FLOAT32, false, false);
+        float[] c = new float[n * n];
+        way.multiply(problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+        for (int i = 0; i < n; i++) {
+          for (int j = 0; j < n; j++) {
+            double expected = b[i % k * n + j];
+            if (i == 7) {
+              expected += (double) pair[0] * b[5 * n + j];
+            }
+            float found = c[i * n + j];
+            float rounded = (float) expected;
+            assertTrue(
+                found == rounded || Math.abs(found - expected) <= 0x1p-21 * Math.abs(expected),
+                way + ": C[" + i + "," + j + "] is " + found + ", expected " + expected);
+          }
+        }
+      }
+    }
   }
 
   /** Each kernel, and cuBLAS, whatever the planner would choose. */
@@ -203,9 +351,9 @@ class DeviceMultiplierIT extends MultiplierContract {
 
   @Test
   void nanAndInfinityPropagateInEveryWay() {
-    for (OneWay way : ways(ElementType.FLOAT32)) {
-      if (multiplier.candidates(any(ElementType.FLOAT64)).size() > way.which) {
-        checkNanAndInfinity(way);
+    for (ElementType type : TYPES) {
+      for (OneWay way : ways(type)) {
+        checkNanAndInfinity(way, type);
       }
     }
   }
@@ -411,7 +559,7 @@ class DeviceMultiplierIT extends MultiplierContract {
         DeviceBuffer a = device.allocate(problem.bytesA(), stream);
         DeviceBuffer b = device.allocate(problem.bytesB(), stream);
         DeviceBuffer c = device.allocate(problem.bytesC(), stream);
-        DeviceBuffer workspace = device.allocate(chooser.mostWorkspaceBytes(), stream)) {
+        DeviceBuffer workspace = device.allocate(chooser.mostWorkspaceBytes(problem), stream)) {
       return chooser.choose(problem, problem.k(), a, b, c, workspace, stream);
     }
   }
@@ -422,7 +570,7 @@ class DeviceMultiplierIT extends MultiplierContract {
         MultiplyProblem.dense(2048, 2048, 2048, ElementType.FLOAT32, false, false);
     try (DeviceMultiplier own =
         new DeviceMultiplier(device, MultiplyEngine.OWN, List.of(), DeviceMultiplier.Tuning.OFF)) {
-      assertInstanceOf(MultiplyStrategy.Tiled.class, own.plan(large).orElseThrow().strategy());
+      assertFalse(own.plan(large).orElseThrow().strategy() instanceof MultiplyStrategy.Cublas);
     }
     try (DeviceMultiplier library =
         new DeviceMultiplier(

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import java.util.Optional;
+import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.plan.MultiplyPlanner.CublasPresence;
 import org.tilespark.layout.ElementType;
@@ -28,6 +29,40 @@ class MultiplyPlannerTest {
           kernel add_tile add_tile_w4_256 sm_90a
           kernel add_tile add_tile_w8_256 sm_90a
           """);
+
+  /** The same, and what sm_90a alone has. */
+  private static final KernelIndex HOPPER =
+      KernelIndex.parse(
+          """
+          kernel multiply_tiled multiply_tiled_w4_128x128x256 sm_90a
+          kernel multiply_tiled multiply_tiled_w4_64x64x128 sm_90a
+          kernel multiply_tiled multiply_tiled_w4_32x32x64 sm_90a
+          kernel multiply_tiled multiply_tiled_w4_32x32x64 compute_80
+          kernel multiply_tiled multiply_tiled_w8_64x64x128 sm_90a
+          kernel multiply_tiled multiply_tiled_w8_32x32x128 sm_90a
+          kernel multiply_tiled multiply_tiled_w8_32x32x128 compute_80
+          kernel multiply_split multiply_split_w4_128x128x384 sm_90a dynamicBytes=205824
+          kernel multiply_split multiply_split_across_w4_128x128x384 sm_90a dynamicBytes=205824
+          kernel repair_split repair_split_w4_64x64x128 sm_90a
+          kernel multiply_tensor multiply_float16_w2_128x256x384 sm_90a dynamicBytes=197632
+          kernel multiply_tensor multiply_float16_w2_128x128x384 sm_90a dynamicBytes=197633
+          kernel multiply_tensor multiply_bfloat16_w2_128x256x384 sm_90a dynamicBytes=197632
+          kernel multiply_tensor multiply_tf32_w4_128x256x384 sm_90a dynamicBytes=197632
+          kernel multiply_double multiply_double_nn_w8_128x64x384 sm_90a dynamicBytes=164864
+          kernel multiply_double multiply_double_nt_w8_128x64x384 sm_90a dynamicBytes=164864
+          kernel multiply_double multiply_double_tn_w8_128x64x384 sm_90a dynamicBytes=164864
+          kernel multiply_double multiply_double_nt_w8_64x64x256 sm_90a dynamicBytes=9 blocksPerProcessor=2
+          kernel pack pack_raw_w4_256 sm_90a
+          kernel pack pack_split_w2_256 sm_90a
+          kernel pack pack_split_mixed_w2_256 sm_90a
+          kernel pack pack_float16_w2_256 sm_90a
+          kernel pack pack_bfloat16_w2_256 sm_90a
+          kernel pack pack_tf32_w4_256 sm_90a
+          kernel pack pack_rows_w8_256 sm_90a
+          """);
+
+  private static final DeviceLimits LATER =
+      new DeviceLimits(10, 0, 148, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 180L << 30);
   private static final CublasPresence ABSENT = CublasPresence.absent("no such library");
 
   private static MultiplyProblem problem(long m, long k, long n, ElementType type) {
@@ -195,7 +230,14 @@ class MultiplyPlannerTest {
           MultiplyPlanner.plan(flat, terms, MultiplyEngine.AUTO, present, H200, INDEX)
               .orElseThrow();
       List<MultiplyPlan> choices =
-          MultiplyPlanner.choices(byRule, MultiplyPlanner.trial(flat), terms, present, H200, INDEX);
+          MultiplyPlanner.choices(
+              byRule,
+              MultiplyPlanner.trial(flat),
+              terms,
+              MultiplyEngine.AUTO,
+              present,
+              H200,
+              INDEX);
       boolean longEnough = terms >= 1024;
       assertEquals(longEnough, byRule.strategy() instanceof MultiplyStrategy.Cublas);
       assertEquals(byRule.strategy().way(), choices.get(0).strategy().way());
@@ -320,5 +362,579 @@ class MultiplyPlannerTest {
     assertEquals(
         List.of(),
         MultiplyPlanner.candidates(of(Precision.TF32, 100, false), 100, ABSENT, H200, INDEX));
+  }
+
+  /** What is taken by rule on a device that has all the kernels: the way's name, or a prefix. */
+  @Test
+  void tensorCoresByRule() {
+    MultiplyEngine auto = MultiplyEngine.AUTO;
+    MultiplyEngine own = MultiplyEngine.OWN;
+    CublasPresence present = CublasPresence.PRESENT;
+    ElementType f = ElementType.FLOAT32;
+    ElementType d = ElementType.FLOAT64;
+    String split = "multiply_split";
+    Object[][] rules = {
+      // Float is split where there is work enough, cuBLAS or not.
+      {problem(4096, 4096, 4096, f), auto, present, split},
+      {problem(4096, 4096, 4096, f), auto, ABSENT, split},
+      {problem(4096, 4096, 4096, f), own, ABSENT, split},
+      {problem(4096, 4096, 4096, f), MultiplyEngine.CUBLAS, present, "cublas"},
+      {problem(1024, 1024, 1024, f), auto, present, split},
+      {problem(16_384, 16_384, 128, f), auto, present, split},
+      {problem(16_384, 128, 16_384, f), auto, present, split},
+      {problem(500, 500, 500, f), auto, present, "multiply_tiled"},
+      {problem(256, 1_000_000, 256, f), auto, present, "cublas"}, // four tiles
+      {problem(256, 1_000_000, 256, f), own, present, "multiply_tiled"},
+      {problem(8192, 32, 8192, f), auto, present, "multiply_tiled"},
+      {problem(8192, 8192, 16, f), auto, present, "cublas"},
+      {problem(4096, 4096, 4096, d), auto, present, "multiply_double_nt"},
+      {problem(4095, 4099, 4097, d), auto, ABSENT, "multiply_double_nt"},
+      {problem(4096, 4096, 4096, d), own, present, "multiply_double_nt"},
+      {problem(4096, 512, 4096, d), auto, present, "multiply_double_nt"}, // too short for cuBLAS
+      {problem(256, 1_000_000, 256, d), auto, present, "cublas"},
+      {problem(100, 100, 100, d), auto, ABSENT, "multiply_tiled"},
+      // Lower precisions of any size where cuBLAS is not to be had.
+      {of(Precision.FLOAT16, 4096, false), auto, present, "multiply_float16_w2_128x256x384"},
+      {of(Precision.FLOAT16, 100, false), auto, present, "cublas"},
+      {of(Precision.FLOAT16, 100, false), auto, ABSENT, "multiply_float16_w2_128x128x384"},
+      {of(Precision.BFLOAT16, 3, true), own, present, "multiply_bfloat16"},
+      {of(Precision.BFLOAT16, 2048, true), auto, present, "multiply_bfloat16"},
+      {of(Precision.BFLOAT16, 2047, true), auto, present, "cublas"},
+      {of(Precision.TF32, 4096, true), auto, ABSENT, "multiply_tf32"},
+      {of(Precision.TF32, 4096, true), auto, present, "cublas"},
+      {of(Precision.TF32, 4095, true), auto, present, "multiply_tf32"},
+      {of(Precision.TF32, 4096, true), MultiplyEngine.CUBLAS, present, "cublas"},
+    };
+    for (Object[] rule : rules) {
+      MultiplyProblem problem = (MultiplyProblem) rule[0];
+      String way =
+          MultiplyPlanner.plan(
+                  problem,
+                  problem.k(),
+                  (MultiplyEngine) rule[1],
+                  (CublasPresence) rule[2],
+                  H200,
+                  HOPPER)
+              .orElseThrow()
+              .strategy()
+              .way()
+              .orElseThrow()
+              .name();
+      assertTrue(way.startsWith((String) rule[3]), problem + " " + rule[1] + ": " + way);
+    }
+    // On other architectures nothing of this runs.
+    for (DeviceLimits limits : List.of(OLD, LATER)) {
+      assertFalse(
+          MultiplyPlanner.candidates(problem(4096, 4096, 4096, f), 4096, present, limits, HOPPER)
+              .stream()
+              .anyMatch(plan -> plan.strategy() instanceof MultiplyStrategy.Tensor));
+      assertFalse(
+          MultiplyPlanner.plan(of(Precision.TF32, 4096, true), 4096, own, ABSENT, limits, HOPPER)
+              .isSupported());
+      assertEquals(
+          0,
+          MultiplyPlanner.mostWorkspaceBytes(problem(4096, 4096, 4096, f), ABSENT, limits, HOPPER));
+    }
+    // What lacks a part is not there.
+    KernelIndex noRepair =
+        KernelIndex.parse(
+            """
+            kernel multiply_split multiply_split_w4_128x128x384 sm_90a
+            kernel pack pack_raw_w4_256 sm_90a
+            kernel pack pack_split_mixed_w2_256 sm_90a
+            """);
+    assertEquals(
+        List.of(),
+        MultiplyPlanner.candidates(problem(4096, 4096, 4096, f), 4096, ABSENT, H200, noRepair));
+  }
+
+  private static MultiplyStrategy.Tensor tensor(String kernel, MultiplyProblem problem) {
+    return MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, HOPPER).stream()
+        .map(MultiplyPlan::strategy)
+        .filter(strategy -> strategy.way().equals(Optional.of(new MultiplyWay(kernel))))
+        .map(MultiplyStrategy.Tensor.class::cast)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static MultiplyStep.Place at(MultiplyStep.Side side, long bytes) {
+    return new MultiplyStep.Place(side, bytes);
+  }
+
+  /** Two chunks of K, A as it lies where it can; the words are fields of structs in the kernels. */
+  @Test
+  void stepsOfASplit() {
+    MultiplyProblem problem =
+        new MultiplyProblem(
+            300,
+            8200,
+            129,
+            ElementType.FLOAT32,
+            Precision.FULL,
+            false,
+            false,
+            8204,
+            131,
+            140,
+            false);
+    String name = "multiply_split_w4_128x128x384";
+    MultiplyStrategy.Tensor strategy = tensor(name, problem);
+    MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
+    long packedA = 512;
+    long packedB = packedA + 320L * 8192 * 4;
+    assertEquals(packedB + 3L * 256 * 8192 * 2, strategy.workspaceBytes());
+    List<MultiplyStep> steps = strategy.steps(problem, true, true);
+    assertEquals(8, steps.size());
+    assertEquals(new MultiplyStep.Clear(at(workspace, 0), 2 * 4), steps.get(0));
+    assertEquals(
+        new MultiplyStep.Run(
+            new KernelLaunch(
+                "pack_split_mixed_w2_256",
+                new LaunchConfig(4 * 128, 256, 0),
+                129,
+                8192,
+                131,
+                1,
+                256,
+                8192,
+                1,
+                0),
+            List.of(),
+            List.of(at(MultiplyStep.Side.B, 0), at(workspace, packedB), at(workspace, 0))),
+        steps.get(1));
+    assertEquals(
+        new MultiplyStep.Run(
+            new KernelLaunch(
+                name,
+                new LaunchConfig(6, 384, 205_824),
+                300,
+                129,
+                140,
+                256,
+                3,
+                2,
+                256,
+                0,
+                1,
+                0,
+                0,
+                0),
+            List.of(
+                new MultiplyStep.TensorMap(
+                    at(MultiplyStep.Side.A, 0),
+                    MultiplyStep.Element.FLOAT32,
+                    8192,
+                    300,
+                    8204 * 4,
+                    32,
+                    128),
+                new MultiplyStep.TensorMap(
+                    at(workspace, packedB),
+                    MultiplyStep.Element.BFLOAT16,
+                    8192,
+                    3 * 256,
+                    8192 * 2,
+                    32,
+                    128)),
+            List.of(at(MultiplyStep.Side.C, 0), at(workspace, 256), at(workspace, 0))),
+        steps.get(2));
+    assertEquals(
+        new MultiplyStep.Run(
+            new KernelLaunch(
+                "repair_split_w4_64x64x128",
+                new LaunchConfig(15, 128, 0),
+                300,
+                8192,
+                129,
+                8204,
+                131,
+                140,
+                0,
+                0,
+                0,
+                96,
+                5,
+                3),
+            List.of(),
+            List.of(
+                at(workspace, 256),
+                at(MultiplyStep.Side.A, 0),
+                at(MultiplyStep.Side.B, 0),
+                at(MultiplyStep.Side.C, 0))),
+        steps.get(3));
+    // The second chunk adds, from where the first one ends.
+    MultiplyStep.Run second = (MultiplyStep.Run) steps.get(6);
+    assertEquals(at(MultiplyStep.Side.A, 8192 * 4), second.maps().get(0).from());
+    assertEquals(8, second.maps().get(0).cols());
+    assertEquals(1, second.launch().words()[3], "panels");
+    assertEquals(1, second.launch().words()[7], "adds");
+    MultiplyStep.Run packed = (MultiplyStep.Run) steps.get(5);
+    assertEquals(at(MultiplyStep.Side.B, 8192L * 131 * 4), packed.pointers().get(0));
+    assertEquals(8, packed.launch().words()[1]);
+    // An A that begins unevenly is copied.
+    List<MultiplyStep> uneven = strategy.steps(problem, false, true);
+    assertEquals(10, uneven.size());
+    assertEquals(
+        new MultiplyStep.Run(
+            new KernelLaunch(
+                "pack_raw_w4_256",
+                new LaunchConfig(5 * 128, 256, 0),
+                300,
+                8192,
+                8204,
+                0,
+                320,
+                8192,
+                1,
+                0),
+            List.of(),
+            List.of(
+                at(MultiplyStep.Side.A, 0),
+                at(workspace, packedA),
+                at(MultiplyStep.Side.NOWHERE, 0))),
+        uneven.get(1));
+    MultiplyStep.Run product = (MultiplyStep.Run) uneven.get(3);
+    assertEquals(at(workspace, packedA), product.maps().get(0).from());
+    assertEquals(320, product.maps().get(0).rows());
+  }
+
+  /** An A that is stored across stays so, and B is packed as that wants it. */
+  @Test
+  void stepsOfASplitAcross() {
+    MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
+    String name = "multiply_split_across_w4_128x128x384";
+    for (long lead : new long[] {300, 301}) {
+      MultiplyProblem problem =
+          new MultiplyProblem(
+              300, 70, 129, ElementType.FLOAT32, Precision.FULL, true, true, lead, 70, 129, true);
+      MultiplyStrategy.Tensor strategy = tensor(name, problem);
+      List<MultiplyStep> steps = strategy.steps(problem, true, false);
+      MultiplyStep.Run pack = (MultiplyStep.Run) steps.get(steps.size() - 3);
+      assertEquals("pack_split_w2_256", pack.launch().kernel());
+      MultiplyStep.Run product = (MultiplyStep.Run) steps.get(steps.size() - 2);
+      assertEquals(name, product.launch().kernel());
+      boolean even = lead == 300;
+      assertEquals(even ? 4 : 5, steps.size());
+      assertEquals(
+          new MultiplyStep.TensorMap(
+              even ? at(MultiplyStep.Side.A, 0) : at(workspace, 512),
+              MultiplyStep.Element.FLOAT32,
+              even ? 300 : 320,
+              even ? 70 : 128,
+              even ? 1200 : 1280,
+              32,
+              32),
+          product.maps().get(0));
+      assertEquals(512 + 128 * 320 * 4 + 3 * 256 * 96 * 2, strategy.workspaceBytes());
+    }
+  }
+
+  @Test
+  void stepsOfARoundedProduct() {
+    MultiplyProblem problem =
+        new MultiplyProblem(
+            300, 100, 500, ElementType.FLOAT32, Precision.FLOAT16, true, true, 301, 104, 500, true);
+    MultiplyStrategy.Tensor strategy = tensor("multiply_float16_w2_128x256x384", problem);
+    MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
+    long packedB = 320 * 128 * 2;
+    assertEquals(packedB + 512 * 128 * 2, strategy.workspaceBytes());
+    assertEquals(
+        List.of(
+            new MultiplyStep.Run(
+                new KernelLaunch(
+                    "pack_float16_w2_256",
+                    new LaunchConfig(10, 256, 0),
+                    300,
+                    100,
+                    301,
+                    1,
+                    320,
+                    128,
+                    1,
+                    0),
+                List.of(),
+                List.of(
+                    at(MultiplyStep.Side.A, 0),
+                    at(workspace, 0),
+                    at(MultiplyStep.Side.NOWHERE, 0))),
+            new MultiplyStep.Run(
+                new KernelLaunch(
+                    "pack_float16_w2_256",
+                    new LaunchConfig(16, 256, 0),
+                    500,
+                    100,
+                    104,
+                    0,
+                    512,
+                    128,
+                    1,
+                    0),
+                List.of(),
+                List.of(
+                    at(MultiplyStep.Side.B, 0),
+                    at(workspace, packedB),
+                    at(MultiplyStep.Side.NOWHERE, 0))),
+            new MultiplyStep.Run(
+                new KernelLaunch(
+                    "multiply_float16_w2_128x256x384",
+                    new LaunchConfig(6, 384, 197_632),
+                    300,
+                    500,
+                    500,
+                    2,
+                    3,
+                    2,
+                    1,
+                    1,
+                    0,
+                    0,
+                    0),
+                List.of(
+                    new MultiplyStep.TensorMap(
+                        at(workspace, 0), MultiplyStep.Element.FLOAT16, 128, 320, 256, 64, 128),
+                    new MultiplyStep.TensorMap(
+                        at(workspace, packedB),
+                        MultiplyStep.Element.FLOAT16,
+                        128,
+                        512,
+                        256,
+                        64,
+                        256)),
+                List.of(at(MultiplyStep.Side.C, 0)))),
+        strategy.steps(problem, true, true));
+  }
+
+  /** Doubles lie as they are where rows begin at multiples of 16 bytes. */
+  @Test
+  void stepsOfDoubles() {
+    MultiplyProblem problem =
+        new MultiplyProblem(
+            300, 1000, 65, ElementType.FLOAT64, Precision.FULL, true, false, 302, 67, 65, false);
+    MultiplyStrategy.Tensor strategy = tensor("multiply_double_tn_w8_128x64x384", problem);
+    MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
+    long packedB = 300 * 1000 * 8;
+    assertEquals(packedB + 1000 * 66 * 8 + 128, strategy.workspaceBytes()); // whole 256 bytes
+    List<MultiplyStep> steps = strategy.steps(problem, true, true);
+    assertEquals(
+        List.of(
+            new MultiplyStep.Run(
+                new KernelLaunch(
+                    "pack_rows_w8_256", new LaunchConfig(1000, 256, 0), 1000, 65, 67, 66),
+                List.of(),
+                List.of(at(MultiplyStep.Side.B, 0), at(workspace, packedB))),
+            new MultiplyStep.Run(
+                new KernelLaunch(
+                    "multiply_double_tn_w8_128x64x384",
+                    new LaunchConfig(6, 384, 164_864),
+                    300,
+                    65,
+                    65,
+                    63,
+                    4,
+                    3,
+                    2,
+                    0,
+                    1,
+                    0,
+                    0,
+                    0),
+                List.of(
+                    new MultiplyStep.TensorMap(
+                        at(MultiplyStep.Side.A, 0),
+                        MultiplyStep.Element.FLOAT64,
+                        300,
+                        1000,
+                        302 * 8,
+                        16,
+                        16),
+                    new MultiplyStep.TensorMap(
+                        at(workspace, packedB),
+                        MultiplyStep.Element.FLOAT64,
+                        65,
+                        1000,
+                        66 * 8,
+                        16,
+                        16)),
+                List.of(at(MultiplyStep.Side.C, 0)))),
+        steps);
+    assertEquals(3, strategy.steps(problem, false, true).size());
+    assertTrue(strategy.describe().endsWith(", sums of 64"), strategy.describe());
+    // Two thread blocks to a multiprocessor.
+    MultiplyProblem large = problem(4096, 4096, 4096, ElementType.FLOAT64);
+    MultiplyStep.Run run =
+        (MultiplyStep.Run)
+            tensor("multiply_double_nt_w8_64x64x256", large).steps(large, true, true).get(0);
+    assertEquals(new LaunchConfig(264, 256, 9), run.launch().config());
+    assertEquals(64, run.maps().get(1).boxRows());
+  }
+
+  /** Of no product of parts of the panels more is wanted than was reserved for the panels. */
+  @Test
+  void workspaceIsEnoughForSmallerProducts() {
+    SplittableRandom random = new SplittableRandom(31);
+    for (int round = 0; round < 2000; round++) {
+      boolean isDouble = random.nextBoolean();
+      ElementType type = isDouble ? ElementType.FLOAT64 : ElementType.FLOAT32;
+      Precision precision =
+          isDouble ? Precision.FULL : Precision.values()[random.nextInt(Precision.values().length)];
+      boolean transposeA = random.nextBoolean();
+      long[] most = {
+        random.nextLong(1, 3000), random.nextLong(1, 20_000), random.nextLong(1, 3000)
+      };
+      long reserved =
+          MultiplyPlanner.mostWorkspaceBytes(
+              sized(most, type, precision, transposeA), ABSENT, H200, HOPPER);
+      long[] less = {
+        random.nextLong(1, most[0] + 1),
+        random.nextLong(1, most[1] + 1),
+        random.nextLong(1, most[2] + 1)
+      };
+      for (long[] extents : new long[][] {less, most}) {
+        MultiplyProblem problem = sized(extents, type, precision, transposeA);
+        for (MultiplyPlan plan :
+            MultiplyPlanner.candidates(problem, 1 << 20, ABSENT, H200, HOPPER)) {
+          assertTrue(plan.workspaceBytes() <= reserved, problem + " of " + most[0] + ": " + plan);
+          if (plan.strategy() instanceof MultiplyStrategy.Tensor tensor) {
+            requireInside(tensor, problem);
+          }
+        }
+      }
+    }
+  }
+
+  private static MultiplyProblem sized(
+      long[] extents, ElementType type, Precision precision, boolean transposeA) {
+    return new MultiplyProblem(
+        extents[0],
+        extents[1],
+        extents[2],
+        type,
+        precision,
+        transposeA,
+        true,
+        transposeA ? extents[0] : extents[1],
+        extents[1],
+        extents[2],
+        true);
+  }
+
+  /** What maps reach lies in the workspace or in the operand. */
+  private static void requireInside(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
+    for (MultiplyStep step : strategy.steps(problem, false, true)) {
+      if (step instanceof MultiplyStep.Run run) {
+        for (MultiplyStep.TensorMap map : run.maps()) {
+          long end =
+              map.from().bytes()
+                  + (map.rows() - 1) * map.leadBytes()
+                  + map.cols() * map.element().bytes();
+          long bytes =
+              switch (map.from().side()) {
+                case A -> problem.bytesA();
+                case B -> problem.bytesB();
+                case C, NOWHERE -> 0;
+                case WORKSPACE -> strategy.workspaceBytes();
+              };
+          assertTrue(end <= bytes, problem + ": " + map);
+          assertEquals(0, map.from().bytes() % 16);
+        }
+      }
+    }
+  }
+
+  /** A way whose operands do not fit is none; frugal ways pack nothing. */
+  @Test
+  void withoutMemoryToPack() {
+    DeviceLimits small =
+        new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 1L << 30);
+    MultiplyProblem large = problem(16_384, 16_384, 16_384, ElementType.FLOAT32);
+    CublasPresence present = CublasPresence.PRESENT;
+    MultiplyEngine auto = MultiplyEngine.AUTO;
+    assertEquals(
+        Optional.of(MultiplyWay.CUBLAS),
+        MultiplyPlanner.plan(large, 16_384, auto, present, small, HOPPER)
+            .orElseThrow()
+            .strategy()
+            .way());
+    assertEquals(1L << 28, MultiplyPlanner.mostWorkspaceBytes(large, present, small, HOPPER));
+    Object[][] cases = {
+      {large, auto, present, Optional.of("cublas")},
+      {large, auto, ABSENT, Optional.of("multiply_tiled_w4_128x128x256")},
+      {large, MultiplyEngine.OWN, present, Optional.of("multiply_tiled_w4_128x128x256")},
+      {
+        problem(4096, 512, 4096, ElementType.FLOAT32),
+        auto,
+        present,
+        Optional.of("multiply_tiled_w4_128x128x256")
+      },
+      {of(Precision.TF32, 4096, false), auto, present, Optional.of("cublas")},
+      {of(Precision.TF32, 4096, false), auto, ABSENT, Optional.empty()},
+    };
+    for (Object[] each : cases) {
+      MultiplyProblem problem = (MultiplyProblem) each[0];
+      assertEquals(
+          each[3],
+          MultiplyPlanner.frugalWay(
+                  problem,
+                  problem.k(),
+                  (MultiplyEngine) each[1],
+                  (CublasPresence) each[2],
+                  H200,
+                  HOPPER)
+              .map(MultiplyWay::name),
+          problem.toString());
+    }
+  }
+
+  /** Where the engine is named for the sake of bits, only ways of the same bits are tried. */
+  @Test
+  void choicesOfOneOrder() {
+    MultiplyProblem large = problem(4096, 4096, 4096, ElementType.FLOAT64);
+    for (MultiplyEngine engine : new MultiplyEngine[] {MultiplyEngine.AUTO, MultiplyEngine.OWN}) {
+      CublasPresence cublas = engine == MultiplyEngine.AUTO ? CublasPresence.PRESENT : ABSENT;
+      MultiplyPlan byRule =
+          MultiplyPlanner.plan(large, 4096, engine, cublas, H200, HOPPER).orElseThrow();
+      List<String> names =
+          MultiplyPlanner.choices(byRule, large, 4096, engine, cublas, H200, HOPPER).stream()
+              .map(plan -> plan.strategy().way().orElseThrow().name())
+              .toList();
+      assertEquals(byRule.strategy().way().orElseThrow().name(), names.get(0));
+      assertEquals(engine == MultiplyEngine.AUTO ? 5 : 2, names.size(), names.toString());
+      assertTrue(names.contains("multiply_double_nt_w8_64x64x256"), names.toString());
+    }
+    // What was chosen is taken, whatever the rule says, and for smaller products too.
+    for (long extent : new long[] {10, 4096}) {
+      MultiplyProblem problem = problem(extent, extent, extent, ElementType.FLOAT64);
+      String way = "multiply_double_nt_w8_64x64x256";
+      assertEquals(
+          Optional.of(new MultiplyWay(way)),
+          MultiplyPlanner.plan(
+                  problem, extent, new MultiplyWay(way), CublasPresence.PRESENT, H200, HOPPER)
+              .orElseThrow()
+              .strategy()
+              .way());
+    }
+  }
+
+  @Test
+  void mapsThatCannotBe() {
+    MultiplyStep.Place from = at(MultiplyStep.Side.A, 0);
+    MultiplyStep.Element element = MultiplyStep.Element.FLOAT32;
+    assertEquals(128, new MultiplyStep.TensorMap(from, element, 1, 1, 16, 32, 256).boxRowBytes());
+    Exception e =
+        assertThrows(
+            IllegalArgumentException.class,
+            () -> new MultiplyStep.TensorMap(from, element, 7, 5, 28, 32, 128));
+    assertEquals(
+        "Boxes of 128 x 32 FLOAT32 of 5 x 7, rows 28 bytes apart, cannot be copied",
+        e.getMessage());
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> new MultiplyStep.TensorMap(from, element, 8, 5, 32, 32, 257));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> new MultiplyStep.TensorMap(from, element, 8, 5, 32, 24, 128));
+    assertThrows(
+        IllegalArgumentException.class,
+        () -> new MultiplyStep.TensorMap(from, element, 8, 5, 1L << 40, 32, 128));
   }
 }

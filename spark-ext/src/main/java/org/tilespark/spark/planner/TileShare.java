@@ -11,6 +11,9 @@ final class TileShare {
   /** What cuBLAS is given beside the matrices, on the devices where it wants most. */
   private static final long WORKSPACE_BYTES = 32L << 20;
 
+  /** A pair of panels as own kernels pack it, at most, where that is more. */
+  private static final long PACKED_BATCHES = 2;
+
   private TileShare() {}
 
   /**
@@ -26,10 +29,13 @@ final class TileShare {
     if (deviceBytes == 0) {
       return configured;
     }
-    long beside = BATCHES * batchBytes + WORKSPACE_BYTES;
-    long share = deviceBytes / tasks - beside;
-    // Alone, a task must fit: the tile, once more where sums are long, and what is beside it.
-    long alone = Math.max(1, (deviceBytes - beside) / 2);
+    long share =
+        deviceBytes / tasks
+            - BATCHES * batchBytes
+            - Math.max(WORKSPACE_BYTES, PACKED_BATCHES * batchBytes);
+    // Alone, a task must fit: the tile, once more where sums are long, and what is beside it where
+    // nothing is packed.
+    long alone = Math.max(1, (deviceBytes - BATCHES * batchBytes - WORKSPACE_BYTES) / 2);
     long most = Math.min(Math.max(share, batchBytes), alone);
     return Math.min(configured, most);
   }

@@ -1,0 +1,69 @@
+// Copies operands into the forms that multiply_split.cu, multiply_tensor.cu and multiply_double.cu read.
+// What a copy does, its threads and its bytes: pack.cuh.
+//
+// pack_rows copies rows as they are to rows that begin at multiples of 16 bytes:
+//
+//   to[row, col] = from[row, col]     0 <= row < rows, 0 <= col < cols; 0 up to to_lead
+//
+// Threads to elements: a thread block copies pieces of 1024 columns of a row, neighbouring threads
+// neighbouring elements.
+//
+// Bytes: reads and writes the operand once. Shared memory: none.
+//
+// Architectures: sm_90a
+
+#include "pack.cuh"
+
+namespace tilespark {
+
+// Fields in the order of TensorSteps.packRows.
+struct PackRowsArguments {
+  const double* from;
+  double* to;
+  u64 rows;
+  u64 cols;
+  u64 from_lead;
+  u64 to_lead;  // even, at least cols
+};
+
+template <u32 THREADS>
+__device__ __forceinline__ void pack_rows(const PackRowsArguments& arguments) {
+  constexpr u64 PIECE = 1024;
+  const u64 pieces = (arguments.to_lead + PIECE - 1) / PIECE;
+  const u64 all = arguments.rows * pieces;
+  for (u64 number = blockIdx.x; number < all; number += gridDim.x) {
+    const u64 row = number / pieces;
+    const u64 first = number % pieces * PIECE + threadIdx.x;
+    const double* const from = arguments.from + row * arguments.from_lead;
+    double* const to = arguments.to + row * arguments.to_lead;
+#pragma unroll
+    for (u32 i = 0; i < PIECE; i += THREADS) {
+      const u64 col = first + i;
+      if (col < arguments.to_lead) {
+        to[col] = col < arguments.cols ? from[col] : 0;
+      }
+    }
+  }
+}
+
+}  // namespace tilespark
+
+// pack_<form>_w<bytes written of a value>_<threads>
+#define PACK(NAME, FORM)                                                     \
+  extern "C" __global__ void __launch_bounds__(tilespark::PACK_THREADS) NAME( \
+      const __grid_constant__ tilespark::PackArguments arguments) {           \
+    static_assert(tilespark::PACK_THREADS == 256, "threads of the name");     \
+    tilespark::pack<tilespark::FORM>(arguments);                              \
+  }
+
+PACK(pack_raw_w4_256, PackRaw)
+PACK(pack_tf32_w4_256, PackTf32)
+PACK(pack_float16_w2_256, PackHalf)
+PACK(pack_bfloat16_w2_256, PackBfloat16)
+PACK(pack_split_w2_256, PackSplit)
+PACK(pack_split_mixed_w2_256, PackSplitMixed)
+
+extern "C" __global__ void __launch_bounds__(256)
+    pack_rows_w8_256(const __grid_constant__ tilespark::PackRowsArguments arguments) {
+  tilespark::pack_rows<256>(arguments);
+}

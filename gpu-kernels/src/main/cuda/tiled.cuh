@@ -1,0 +1,444 @@
+// Product of two matrices, either of them transposed in memory:
+//
+//   c[i, j] = sum over p of a(i, p) * b(p, j)  (+ c[i, j])        0 <= i < m, 0 <= j < n, 0 <= p < k
+//
+// all row-major; a(i, p) lies at i * lead_a + p, or at p * lead_a + i if A is stored transposed, and B
+// likewise.
+//
+// Threads to elements: a thread block makes a tile of ROWS x COLS of C, and then the next such tile
+// where there are more tiles than thread blocks. It goes through K in steps of STEP: a panel of A and
+// one of B lie in shared memory as (STEP, ROWS) and (STEP, COLS), whichever way they are stored, so a
+// transposed operand costs nothing but another way to number the copies. For float, a thread sums
+// THREAD_ROWS x THREAD_COLS elements in registers, in groups of 4 x 4 that lie apart; for double, a
+// warp sums WARP_ROWS x WARP_COLS with the tensor cores' 8 x 8 x 4 product, which rounds as IEEE 754
+// says.
+//
+// Accuracy: a sum of `chunk` products is one chain of fused multiply-adds; then it is added to the
+// total, a second chain. With chunk near sqrt(k), as the planner has it, neither is longer than about
+// sqrt(k), so that the error is at most about 2 u sqrt(k) |a||b| for any input.
+//
+// Bytes: A is read col_tiles times and B row_tiles times, mostly from L2: neighbouring thread blocks
+// make tiles of GROUP neighbouring rows of tiles. C is written once, and read once if it is added to.
+//
+// Shared memory: two stages of both panels; while one is multiplied, the next arrives (cp.async, element
+// by element since rows begin anywhere). Rows are padded so that copies that go down a column spread
+// over the banks. What lies outside A or B arrives as 0 on both sides: 0 * 0 adds nothing, not even NaN.
+//
+// Source: the usual blocked product; the two levels of summation are Higham, "Accuracy and Stability
+// of Numerical Algorithms", section 4.2 (blocked summation).
+
+#pragma once
+
+#include "index.cuh"
+
+namespace tilespark {
+
+// Fields in the order of MultiplyStrategy.Tiled.launch.
+struct MultiplyArguments {
+  const void* a;
+  const void* b;
+  void* c;
+  u64 m;
+  u64 k;
+  u64 n;
+  u64 lead_a;
+  u64 lead_b;
+  u64 lead_c;
+  u64 transpose_a;  // 1: A is stored as (k, m)
+  u64 transpose_b;  // 1: B is stored as (n, k)
+  u64 accumulate;   // 1: add to C
+  u64 chunk;        // steps of K to a chain, a multiple of STEP
+  u64 row_tiles;
+  u64 col_tiles;
+};
+
+// MultiplyStrategy.Tiled.STEP on the Java side.
+constexpr u32 STEP = 16;
+// Rows of tiles whose tiles are made one after the other, column by column.
+constexpr u64 GROUP = 8;
+
+// begin primitives
+// Copies one element to shared memory without waiting; zero if it is not `inside`.
+template <typename T>
+__device__ __forceinline__ void copy_async(T* to, const T* from, bool inside) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  const u32 target = static_cast<u32>(__cvta_generic_to_shared(to));
+  const u32 bytes = inside ? sizeof(T) : 0;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(target), "l"(from),
+               "n"(sizeof(T)), "r"(bytes)
+               : "memory");
+#else
+  *to = inside ? *from : T(0);
+#endif
+}
+
+// Waits for all copies of this thread.
+__device__ __forceinline__ void wait_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+// Adds to an 8 x 8 piece of C the product of 8 x 4 of A and 4 x 8 of B. `a` and `b` point to the
+// pieces' first elements in shared memory, (4, pitch). Of C a thread holds row lane / 4, columns
+// 2 * (lane % 4) and the next.
+__device__ __forceinline__ void multiply_8x8x4(double (&c)[2], const double* a, const double* b,
+                                               u32 pitch_a, u32 pitch_b, u32 lane) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  const double a_piece = a[(lane % 4) * pitch_a + lane / 4];
+  const double b_piece = b[(lane % 4) * pitch_b + lane / 4];
+  asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+      : "+d"(c[0]), "+d"(c[1])
+      : "d"(a_piece), "d"(b_piece));
+#else
+#pragma unroll
+  for (u32 p = 0; p < 4; p++) {
+    const double left = a[p * pitch_a + lane / 4];
+    c[0] = fma(left, b[p * pitch_b + lane % 4 * 2], c[0]);
+    c[1] = fma(left, b[p * pitch_b + lane % 4 * 2 + 1], c[1]);
+  }
+#endif
+}
+// end primitives
+
+// One operand's copies to shared memory. x counts its rows of op(A), or its columns of op(B).
+template <typename T, u32 EXTENT, u32 PITCH, u32 THREADS>
+struct Panel {
+  static constexpr u32 COPIES = EXTENT * STEP / THREADS;
+  static_assert(THREADS % EXTENT == 0 && THREADS % STEP == 0, "a thread keeps to one x or one step");
+
+  const T* from;  // this thread's first element of the next panel
+  u64 from_step;  // elements between this thread's copies
+  u64 advance;    // elements between panels
+  u32 x;          // of its first copy, in the tile
+  u32 x_step;
+  u32 p;  // of its first copy, in the panel
+  u32 p_step;
+  u32 x_left;  // x in the tile that lie inside, at most EXTENT
+
+  // `steps_contiguous`: neighbouring p are neighbours in memory, else neighbouring x are.
+  __device__ __forceinline__ void locate(const void* base, u64 lead, bool steps_contiguous,
+                                         u64 first, u64 extent) {
+    const u32 t = threadIdx.x;
+    if (steps_contiguous) {
+      p = t % STEP;
+      x = t / STEP;
+      p_step = 0;
+      x_step = THREADS / STEP;
+      from = static_cast<const T*>(base) + (first + x) * lead + p;
+      from_step = x_step * lead;
+      advance = STEP;
+    } else {
+      p = t / EXTENT;
+      x = t % EXTENT;
+      p_step = THREADS / EXTENT;
+      x_step = 0;
+      from = static_cast<const T*>(base) + p * lead + first + x;
+      from_step = p_step * lead;
+      advance = STEP * lead;
+    }
+    const u64 left = extent - first;
+    x_left = left < EXTENT ? static_cast<u32>(left) : EXTENT;
+  }
+
+  // Begins the copies of the next panel, of which `p_left` steps lie inside.
+  __device__ __forceinline__ void load(T* to, u32 p_left) {
+    T* target = to + p * PITCH + x;
+    const u32 target_step = p_step * PITCH + x_step;
+    if (x_left == EXTENT && p_left == STEP) {
+#pragma unroll
+      for (u32 copy = 0; copy < COPIES; copy++) {
+        copy_async(target + copy * target_step, from + copy * from_step, true);
+      }
+    } else {
+#pragma unroll
+      for (u32 copy = 0; copy < COPIES; copy++) {
+        const bool inside = x + copy * x_step < x_left && p + copy * p_step < p_left;
+        // Outside, any valid address does; nothing is read there.
+        copy_async(target + copy * target_step, inside ? from + copy * from_step : from, inside);
+      }
+    }
+    from += advance;
+  }
+};
+
+// Writes one element of C, or adds to it.
+template <typename T>
+__device__ __forceinline__ void store(T* at, T sum, bool accumulate) {
+  *at = accumulate ? *at + sum : sum;
+}
+
+// The sums of one thread for float: groups of 4 x 4, all over the tile.
+template <u32 ROWS_, u32 COLS_, u32 THREAD_ROWS, u32 THREAD_COLS>
+struct FloatSums {
+  using T = float;
+  static constexpr u32 ROWS = ROWS_;
+  static constexpr u32 COLS = COLS_;
+  static constexpr u32 THREADS = ROWS / THREAD_ROWS * (COLS / THREAD_COLS);
+  // A column of the panel in steps of 4 banks: copies down a column of 8 steps meet no bank twice.
+  static constexpr u32 PITCH_A = ROWS + 4;
+  static constexpr u32 PITCH_B = COLS + 4;
+  // A warp is 4 x 8 threads, so that its reads of A and of B are one access each.
+  static constexpr u32 WARP_COLUMNS = COLS / THREAD_COLS / 8;
+  static constexpr u32 ROW_STRIDE = ROWS / THREAD_ROWS * 4;  // between groups
+  static constexpr u32 COL_STRIDE = COLS / THREAD_COLS * 4;
+
+  u32 row;
+  u32 col;
+  float part[THREAD_ROWS][THREAD_COLS];
+  float total[THREAD_ROWS][THREAD_COLS];
+
+  __device__ __forceinline__ void begin() {
+    const u32 warp = threadIdx.x / 32;
+    const u32 lane = threadIdx.x % 32;
+    row = (warp / WARP_COLUMNS * 4 + lane / 8) * 4;
+    col = (warp % WARP_COLUMNS * 8 + lane % 8) * 4;
+#pragma unroll
+    for (u32 r = 0; r < THREAD_ROWS; r++) {
+#pragma unroll
+      for (u32 c = 0; c < THREAD_COLS; c++) {
+        part[r][c] = 0;
+        total[r][c] = 0;
+      }
+    }
+  }
+
+  __device__ __forceinline__ void multiply(const float* a, const float* b) {
+#pragma unroll
+    for (u32 p = 0; p < STEP; p++) {
+      float left[THREAD_ROWS];
+      float right[THREAD_COLS];
+#pragma unroll
+      for (u32 r = 0; r < THREAD_ROWS; r += 4) {
+        const float4 four =
+            *reinterpret_cast<const float4*>(a + p * PITCH_A + row + r / 4 * ROW_STRIDE);
+        left[r] = four.x;
+        left[r + 1] = four.y;
+        left[r + 2] = four.z;
+        left[r + 3] = four.w;
+      }
+#pragma unroll
+      for (u32 c = 0; c < THREAD_COLS; c += 4) {
+        const float4 four =
+            *reinterpret_cast<const float4*>(b + p * PITCH_B + col + c / 4 * COL_STRIDE);
+        right[c] = four.x;
+        right[c + 1] = four.y;
+        right[c + 2] = four.z;
+        right[c + 3] = four.w;
+      }
+#pragma unroll
+      for (u32 r = 0; r < THREAD_ROWS; r++) {
+#pragma unroll
+        for (u32 c = 0; c < THREAD_COLS; c++) {
+          part[r][c] = fmaf(left[r], right[c], part[r][c]);
+        }
+      }
+    }
+  }
+
+  // Ends a chain.
+  __device__ __forceinline__ void promote() {
+#pragma unroll
+    for (u32 r = 0; r < THREAD_ROWS; r++) {
+#pragma unroll
+      for (u32 c = 0; c < THREAD_COLS; c++) {
+        total[r][c] += part[r][c];
+        part[r][c] = 0;
+      }
+    }
+  }
+
+  // `to` is the tile's first element; rows_left and cols_left of the tile lie inside.
+  __device__ __forceinline__ void write(float* to, u64 lead, u32 rows_left, u32 cols_left,
+                                        bool accumulate) const {
+    const bool vectors = !accumulate && cols_left == COLS && lead % 4 == 0 &&
+                         reinterpret_cast<u64>(to) % sizeof(float4) == 0;
+#pragma unroll
+    for (u32 r = 0; r < THREAD_ROWS; r++) {
+      const u32 at_row = row + r / 4 * ROW_STRIDE + r % 4;
+      if (at_row >= rows_left) {
+        continue;
+      }
+      float* const line = to + at_row * lead;
+#pragma unroll
+      for (u32 c = 0; c < THREAD_COLS; c += 4) {
+        const u32 at_col = col + c / 4 * COL_STRIDE;
+        if (vectors) {
+          *reinterpret_cast<float4*>(line + at_col) =
+              make_float4(total[r][c], total[r][c + 1], total[r][c + 2], total[r][c + 3]);
+        } else {
+#pragma unroll
+          for (u32 e = 0; e < 4; e++) {
+            if (at_col + e < cols_left) {
+              store(line + at_col + e, total[r][c + e], accumulate);
+            }
+          }
+        }
+      }
+    }
+  }
+};
+
+// The sums of one thread for double: its share of the warp's pieces of 8 x 8.
+template <u32 ROWS_, u32 COLS_, u32 WARP_ROWS, u32 WARP_COLS>
+struct DoubleSums {
+  using T = double;
+  static constexpr u32 ROWS = ROWS_;
+  static constexpr u32 COLS = COLS_;
+  static constexpr u32 THREADS = ROWS / WARP_ROWS * (COLS / WARP_COLS) * 32;
+  // Four steps of four neighbours, as half a warp reads them, meet no bank twice.
+  static constexpr u32 PITCH_A = ROWS + 4;
+  static constexpr u32 PITCH_B = COLS + 4;
+
+  u32 lane;
+  u32 row;  // of the warp
+  u32 col;
+  double part[WARP_ROWS / 8][WARP_COLS / 8][2];
+  double total[WARP_ROWS / 8][WARP_COLS / 8][2];
+
+  __device__ __forceinline__ void begin() {
+    const u32 warp = threadIdx.x / 32;
+    lane = threadIdx.x % 32;
+    row = warp / (COLS / WARP_COLS) * WARP_ROWS;
+    col = warp % (COLS / WARP_COLS) * WARP_COLS;
+#pragma unroll
+    for (u32 r = 0; r < WARP_ROWS / 8; r++) {
+#pragma unroll
+      for (u32 c = 0; c < WARP_COLS / 8; c++) {
+#pragma unroll
+        for (u32 e = 0; e < 2; e++) {
+          part[r][c][e] = 0;
+          total[r][c][e] = 0;
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void multiply(const double* a, const double* b) {
+#pragma unroll
+    for (u32 p = 0; p < STEP; p += 4) {
+#pragma unroll
+      for (u32 r = 0; r < WARP_ROWS / 8; r++) {
+#pragma unroll
+        for (u32 c = 0; c < WARP_COLS / 8; c++) {
+          multiply_8x8x4(part[r][c], a + p * PITCH_A + row + r * 8, b + p * PITCH_B + col + c * 8,
+                         PITCH_A, PITCH_B, lane);
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void promote() {
+#pragma unroll
+    for (u32 r = 0; r < WARP_ROWS / 8; r++) {
+#pragma unroll
+      for (u32 c = 0; c < WARP_COLS / 8; c++) {
+#pragma unroll
+        for (u32 e = 0; e < 2; e++) {
+          total[r][c][e] += part[r][c][e];
+          part[r][c][e] = 0;
+        }
+      }
+    }
+  }
+
+  __device__ __forceinline__ void write(double* to, u64 lead, u32 rows_left, u32 cols_left,
+                                        bool accumulate) const {
+#pragma unroll
+    for (u32 r = 0; r < WARP_ROWS / 8; r++) {
+      const u32 at_row = row + r * 8 + lane / 4;
+      if (at_row >= rows_left) {
+        continue;
+      }
+      double* const line = to + at_row * lead;
+#pragma unroll
+      for (u32 c = 0; c < WARP_COLS / 8; c++) {
+        const u32 at_col = col + c * 8 + lane % 4 * 2;
+#pragma unroll
+        for (u32 e = 0; e < 2; e++) {
+          if (at_col + e < cols_left) {
+            store(line + at_col + e, total[r][c][e], accumulate);
+          }
+        }
+      }
+    }
+  }
+};
+
+// FLAGGED: makes those tiles alone that multiply_split left: of each two rows and columns of tiles there is
+// one flag, 0x1 for the upper row, 0x10000 for the lower.
+template <typename Sums, bool FLAGGED>
+__device__ __forceinline__ void multiply_tiles(const MultiplyArguments& arguments, const u32* flags) {
+  using T = typename Sums::T;
+  constexpr u32 STAGE_A = STEP * Sums::PITCH_A;
+  constexpr u32 STAGE_B = STEP * Sums::PITCH_B;
+  __shared__ __align__(16) T shared_a[2 * STAGE_A];
+  __shared__ __align__(16) T shared_b[2 * STAGE_B];
+
+  const u64 tiles = arguments.row_tiles * arguments.col_tiles;
+  for (u64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    // locate
+    u64 in_group = tile;
+    const u64 first_row_tile = divide(in_group, GROUP * arguments.col_tiles) * GROUP;
+    const u64 group_rows =
+        arguments.row_tiles - first_row_tile < GROUP ? arguments.row_tiles - first_row_tile : GROUP;
+    const u64 col_tile = divide(in_group, group_rows);
+    const u64 row_tile = first_row_tile + in_group;
+    if (FLAGGED) {
+      const u64 flag = row_tile / 2 * ((arguments.col_tiles + 1) / 2) + col_tile / 2;
+      if ((flags[flag] >> (row_tile % 2 * 16) & 1) == 0) {
+        continue;
+      }
+    }
+    Panel<T, Sums::ROWS, Sums::PITCH_A, Sums::THREADS> panel_a;
+    Panel<T, Sums::COLS, Sums::PITCH_B, Sums::THREADS> panel_b;
+    panel_a.locate(arguments.a, arguments.lead_a, !arguments.transpose_a, row_tile * Sums::ROWS,
+                   arguments.m);
+    panel_b.locate(arguments.b, arguments.lead_b, arguments.transpose_b, col_tile * Sums::COLS,
+                   arguments.n);
+    Sums sums;
+    sums.begin();
+
+    // load the first panels
+    u64 k_left = arguments.k;
+    u32 p_left = k_left < STEP ? static_cast<u32>(k_left) : STEP;
+    panel_a.load(shared_a, p_left);
+    panel_b.load(shared_b, p_left);
+
+    u64 chain_left = arguments.chunk;
+    for (u32 stage = 0; k_left > 0; stage ^= 1) {
+      // synchronise: these panels are here, and nobody reads the ones before any more
+      wait_copies();
+      __syncthreads();
+
+      // load the next
+      k_left -= p_left;
+      p_left = k_left < STEP ? static_cast<u32>(k_left) : STEP;
+      if (k_left > 0) {
+        panel_a.load(shared_a + (stage ^ 1) * STAGE_A, p_left);
+        panel_b.load(shared_b + (stage ^ 1) * STAGE_B, p_left);
+      }
+
+      // multiply
+      sums.multiply(shared_a + stage * STAGE_A, shared_b + stage * STAGE_B);
+      chain_left -= STEP;
+      if (chain_left == 0 || k_left == 0) {
+        sums.promote();
+        chain_left = arguments.chunk;
+      }
+    }
+
+    // store
+    const u64 rows_left = arguments.m - row_tile * Sums::ROWS;
+    const u64 cols_left = arguments.n - col_tile * Sums::COLS;
+    T* const to = static_cast<T*>(arguments.c) + row_tile * Sums::ROWS * arguments.lead_c +
+                  col_tile * Sums::COLS;
+    sums.write(to, arguments.lead_c,
+               rows_left < Sums::ROWS ? static_cast<u32>(rows_left) : Sums::ROWS,
+               cols_left < Sums::COLS ? static_cast<u32>(cols_left) : Sums::COLS,
+               arguments.accumulate != 0);
+    __syncthreads();  // the next tile's first panels go where the last ones are read
+  }
+}
+
+}  // namespace tilespark

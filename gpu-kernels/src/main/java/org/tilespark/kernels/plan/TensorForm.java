@@ -1,0 +1,90 @@
+package org.tilespark.kernels.plan;
+
+import org.tilespark.layout.ElementType;
+
+/**
+ * In what form the tensor cores of sm_90a are given operands: what a kernel of that form is called,
+ * what brings operands into the form, and how it lies.
+ */
+public enum TensorForm {
+  /**
+   * Float values, those of B cut into three parts, for sums at float's accuracy ({@code
+   * split.cuh}).
+   */
+  SPLIT("multiply_split", "pack_split", MultiplyStep.Element.BFLOAT16),
+  /** Rounded to float16 ({@code tensor.cuh}). */
+  FLOAT16("multiply_float16", "pack_float16", MultiplyStep.Element.FLOAT16),
+  /** Rounded to bfloat16. */
+  BFLOAT16("multiply_bfloat16", "pack_bfloat16", MultiplyStep.Element.BFLOAT16),
+  /** Rounded to tf32. */
+  TF32("multiply_tf32", "pack_tf32", MultiplyStep.Element.FLOAT32),
+  /** Double values as they are ({@code double.cuh}). */
+  FLOAT64("multiply_double", "pack_rows", MultiplyStep.Element.FLOAT64);
+
+  /** Steps of K of a panel of which A is float and B bfloat16. */
+  private static final int SPLIT_PANEL = 32;
+
+  /** Bytes of a row of other panels in shared memory. */
+  private static final int PANEL_BYTES = 128;
+
+  private final String family;
+  private final String packer;
+  private final MultiplyStep.Element element;
+
+  TensorForm(String family, String packer, MultiplyStep.Element element) {
+    this.family = family;
+    this.packer = packer;
+    this.element = element;
+  }
+
+  /** The form for a problem. */
+  static TensorForm of(MultiplyProblem problem) {
+    if (problem.type() == ElementType.FLOAT64) {
+      return FLOAT64;
+    }
+    return switch (problem.precision()) {
+      case FULL -> SPLIT;
+      case TF32 -> TF32;
+      case BFLOAT16 -> BFLOAT16;
+      case FLOAT16 -> FLOAT16;
+    };
+  }
+
+  /** The family of the kernels that multiply operands of this form, stored as {@code problem}'s. */
+  String family(MultiplyProblem problem) {
+    return switch (this) {
+      case SPLIT -> problem.transposeA() ? family + "_across" : family;
+      case FLOAT64 ->
+          family + "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
+      case FLOAT16, BFLOAT16, TF32 -> family;
+    };
+  }
+
+  /**
+   * The family of the kernel that brings operands into this form; of {@link #SPLIT}, B: the order
+   * of its K is that in which A's is read.
+   */
+  String packer(MultiplyProblem problem) {
+    return this == SPLIT && !problem.transposeA() ? packer + "_mixed" : packer;
+  }
+
+  /** A value in this form; of {@link #SPLIT}, one part of a value of B. */
+  MultiplyStep.Element element() {
+    return element;
+  }
+
+  /** A value of A as the kernel reads it; its width is in the kernel's name. */
+  MultiplyStep.Element elementOfA() {
+    return this == SPLIT ? MultiplyStep.Element.FLOAT32 : element;
+  }
+
+  /** Steps of K that lie in shared memory at once. */
+  int panel() {
+    return this == SPLIT ? SPLIT_PANEL : PANEL_BYTES / element.bytes();
+  }
+
+  /** Copies of B that lie one behind the other, each of other parts of its values. */
+  int planesOfB() {
+    return this == SPLIT ? 3 : 1;
+  }
+}
