@@ -226,6 +226,12 @@ __device__ __forceinline__ DoublePlace double_place(u32 number, u32 parts, u32 r
   return {product / parts, product % parts, group * GROUP + in_group - col * high, col};
 }
 
+// The same value, of which the compiler knows nothing.
+__device__ __forceinline__ u32 hidden(u32 value) {
+  asm volatile("" : "+r"(value));
+  return value;
+}
+
 // Writes a warp's sums to C or adds them. `row` and `col` are of the warp's first element.
 template <typename Shape>
 __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_ROWS / 16][Shape::WARP_COLS / 8][4],
@@ -408,8 +414,7 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
   const u32 chunk = static_cast<u32>(arguments.chunk);
   Ring<STAGES> ring;
   for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
-    const DoublePlace place = double_place(number, parts, row_tiles, col_tiles);
-    u32 panel = place.part * part_panels;
+    u32 panel = double_place(number, parts, row_tiles, col_tiles).part * part_panels;
     const u32 end = panels - panel < part_panels ? panels : panel + part_panels;
     bool chained = false;
     double sums[HIGH][WIDE][4];
@@ -456,7 +461,6 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
         }
         ring.next();
       }
-      double* const c = arguments.c + place.batch * arguments.c_step + place.part * arguments.part_step;
       bool add = arguments.accumulate != 0;
       if (Shape::TOTALS) {
 #pragma unroll
@@ -479,6 +483,9 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
         add = add || chained;
       }
       if (!Shape::TOTALS || panel == end) {
+        // Located again, for no register holds it meanwhile.
+        const DoublePlace place = double_place(hidden(number), parts, row_tiles, col_tiles);
+        double* const c = arguments.c + place.batch * arguments.c_step + place.part * arguments.part_step;
         store_double<Shape>(sums, arguments, c, u64{place.row} * Shape::ROWS + in_row,
                             u64{place.col} * Shape::COLS + in_col, lane, add);
       }
