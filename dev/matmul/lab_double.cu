@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "../../gpu-kernels/src/main/cuda/double.cuh"
+#include "../../gpu-kernels/src/main/cuda/mma.cuh"
 #include "../../gpu-kernels/src/main/cuda/skinny.cuh"
 using namespace tilespark;
 
@@ -86,6 +87,15 @@ __global__ void __launch_bounds__(SKINNY_THREADS) skinny_across_of(const __grid_
 template <typename T, u32 DEPTH>
 __global__ void __launch_bounds__(SKINNY_THREADS) skinny_depth_of(const __grid_constant__ DepthArguments<T> arguments) {
   skinny_depth<T, DEPTH>(arguments);
+}
+
+template <typename Form>
+__global__ void __launch_bounds__(PACK_THREADS) pack_of(const __grid_constant__ PackArguments arguments) {
+  pack<Form>(arguments);
+}
+template <typename Kind>
+__global__ void __launch_bounds__(MMA_THREADS, 1) multiply_mma_of(const __grid_constant__ MmaArguments arguments) {
+  multiply_mma<MmaShape<Kind, 3>>(arguments);
 }
 
 // ---- cuBLAS
@@ -262,6 +272,36 @@ struct Doubles {
   }
 };
 
+// The kernels of mma.cuh, with the packing.
+template <typename Kind, typename Form, u64 PLANES>
+struct Mma {
+  using Type = typename Form::Type;
+  static constexpr u64 STEP = 128 / sizeof(Type);
+  u64 padded_k, a_step, b_step;
+  Device<Type> a, b;
+  explicit Mma(const Problem& q)
+      : padded_k(up(q.k, STEP)), a_step(up(q.m, 64)), b_step(up(q.n, 64)), a(PLANES * q.batches * a_step * padded_k),
+        b(PLANES * q.batches * b_step * padded_k) {}
+  void pack(const Problem& q, const float* pa, const float* pb) {
+    PackArguments x{pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, a_step, padded_k, q.batches, q.a_step()};
+    pack_of<Form><<<processors * 8, PACK_THREADS>>>(x);
+    PackArguments y{pb, b.p, nullptr, q.n, q.k, q.lead_b, !q.tb, b_step, padded_k, q.batches, q.b_step()};
+    pack_of<Form><<<processors * 8, PACK_THREADS>>>(y);
+    CHECK(cudaGetLastError());
+  }
+  void run(const Problem& q, float* c) {
+    const u64 row_tiles = tiles(q.m, MMA_TILE), col_tiles = tiles(q.n, MMA_TILE);
+    MmaArguments s{a.p, b.p, c, q.m, q.n, q.lead_c, q.batches * a_step, q.batches * b_step, padded_k / STEP, row_tiles, col_tiles,
+                   q.add, q.batches, a_step, b_step, q.c_step()};
+    auto kernel = multiply_mma_of<Kind>;
+    constexpr u32 bytes = MmaShape<Kind, 3>::SHARED_BYTES;
+    CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+    const u64 fit = (u64)processors * (MmaShape<Kind, 3>::PROMOTED ? 1 : 1);
+    kernel<<<(u32)std::min<u64>(q.batches * row_tiles * col_tiles, fit), MMA_THREADS, bytes>>>(s);
+    CHECK(cudaGetLastError());
+  }
+};
+
 template <typename T>
 struct Skinny {
   Device<T> scratch;
@@ -330,10 +370,20 @@ struct Skinny {
 };
 
 // ---- judging
+// The nearest value of what mma.cuh's kinds are given: 0 float itself, 1 half, 2 bfloat16, 3 tf32.
+__device__ double rounded(double v, int round) {
+  if (round == 1) return __half2float(__float2half_rn((float)v));
+  if (round == 2) return __bfloat162float(__float2bfloat16_rn((float)v));
+  if (round == 3) {
+    const u32 bits = __float_as_uint((float)v);
+    return __uint_as_float((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u);
+  }
+  return v;
+}
 // worst[0] = max |c - c*| / (|a||b|), as bits of a double; c* by compensated sums; `before` is added if any.
 template <typename T>
 __global__ void judge(const T* a, const T* b, const T* c, const T* before, Problem q, u64 row_step, u64 col_step, u64* worst,
-                      u64* where) {
+                      u64* where, int round) {
   const u64 cols = (q.n + col_step - 1) / col_step;
   const u64 all = (q.m + row_step - 1) / row_step * cols;
   for (u64 e = blockIdx.x * (u64)blockDim.x + threadIdx.x; e < all; e += (u64)gridDim.x * blockDim.x) {
@@ -341,8 +391,8 @@ __global__ void judge(const T* a, const T* b, const T* c, const T* before, Probl
     const u64 j = e % cols * col_step;
     double sum = before ? before[i * q.lead_c + j] : 0, low = 0, size = fabs(sum);
     for (u64 p = 0; p < q.k; p++) {
-      const double x = q.ta ? a[p * q.lead_a + i] : a[i * q.lead_a + p];
-      const double y = q.tb ? b[j * q.lead_b + p] : b[p * q.lead_b + j];
+      const double x = rounded(q.ta ? a[p * q.lead_a + i] : a[i * q.lead_a + p], round);
+      const double y = rounded(q.tb ? b[j * q.lead_b + p] : b[p * q.lead_b + j], round);
       const double product = x * y;
       const double lost = fma(x, y, -product);
       const double next = sum + product;
@@ -387,7 +437,7 @@ static int failures = 0;
 static Device<u64>* verdict;
 template <typename T>
 static double error_of(const Problem& q, const T* a, const T* b, const T* c, u64* where = nullptr, const T* before = nullptr,
-                       bool all = false) {
+                       bool all = false, int round = 0) {
   CHECK(cudaMemset(verdict->p, 0, 16));
   const u64 row_step = all ? 1 : std::max<u64>(1, q.m / 512) | 1, col_step = all ? 1 : std::max<u64>(1, q.n / 512) | 1;
   const u64 looks = all ? q.batches : std::min<u64>(q.batches, 5);
@@ -395,7 +445,7 @@ static double error_of(const Problem& q, const T* a, const T* b, const T* c, u64
     const u64 batch = looks == 1 ? 0 : i * (q.batches - 1) / (looks - 1);
     judge<<<processors * 4, 256>>>(a + batch * q.a_step(), b + batch * q.b_step(), c + batch * q.c_step(),
                                    before ? before + batch * q.c_step() : before, q, row_step, col_step, verdict->p,
-                                   verdict->p + 1);
+                                   verdict->p + 1, round);
   }
   u64 back[2];
   CHECK(cudaMemcpy(back, verdict->p, 16, cudaMemcpyDeviceToHost));
@@ -409,10 +459,11 @@ static double bar_of(const Problem& q) {
   return 2 * (sizeof(T) == 8 ? 0x1p-53 : 0x1p-24) * std::sqrt((double)q.k);
 }
 template <typename T>
-static void expect(const char* way, const Problem& q, const T* a, const T* b, const T* c, const T* before) {
+static void expect(const char* way, const Problem& q, const T* a, const T* b, const T* c, const T* before, double bar = 0,
+                   int round = 0) {
   u64 where;
-  const double bar = bar_of<T>(q);
-  const double worst = error_of(q, a, b, c, &where, before, true);
+  if (bar == 0) bar = bar_of<T>(q);
+  const double worst = error_of(q, a, b, c, &where, before, true, round);
   u64 wrong = 0;
   if (q.lead_c > q.n) {
     CHECK(cudaMemset(verdict->p, 0, 8));
@@ -475,6 +526,34 @@ static void check_skinny(Problem q, int kind, Skinny<T>& way) {
   way.run(q, a.p, b.p, c.p);
   CHECK(cudaDeviceSynchronize());
   expect(sizeof(T) == 4 ? "skinny float" : "skinny double", q, a.p, b.p, c.p, q.add ? before.p : nullptr);
+}
+
+template <typename Kind, typename Form, u64 PLANES>
+static void check_mma(const char* name, const Problem& q, Device<float>& a, Device<float>& b, Device<float>& c, int round, double bar) {
+  Mma<Kind, Form, PLANES> way(q);
+  reset<float>(c, nullptr);
+  way.pack(q, a.p, b.p);
+  way.run(q, c.p);
+  CHECK(cudaDeviceSynchronize());
+  expect<float>(name, q, a.p, b.p, c.p, nullptr, bar, round);
+}
+static void check_mmas() {
+  const u64 shapes[][3] = {{128, 64, 128}, {1, 1, 1}, {7, 5, 3}, {129, 33, 127}, {300, 1000, 200}, {511, 77, 513}, {257, 4096, 65}, {1000, 515, 1100}};
+  for (const auto& s : shapes) {
+    for (int t = 0; t < 8; t++) {
+      const Problem q = problem(s[0], s[1], s[2], t & 2, t & 1, t % 3, t < 4 ? 1 : 3);
+      seed++;
+      Device<float> a(q.batches * q.a_step()), b(q.batches * q.b_step()), c(q.batches * q.c_step());
+      random(a, seed, t % 2), random(b, seed + 1000, t % 2);
+      const double summed = 0x1p-23 * (q.k / 8 + 8);
+      check_mma<MmaHalf, PackHalf, 1>("mma half", q, a, b, c, 1, summed);
+      check_mma<MmaBfloat16, PackBfloat16, 1>("mma bfloat16", q, a, b, c, 2, summed);
+      check_mma<MmaTf32, PackTf32, 1>("mma tf32", q, a, b, c, 3, summed);
+      check_mma<MmaSplit, PackBfloat16Parts, 3>("mma split", q, a, b, c, 0, 0x1p-21);
+    }
+  }
+  printf("checked mma, %d failures so far\n", failures);
+  fflush(stdout);
 }
 
 static void print_difference(const char* way, const Problem& q, const char* what, u64 count, u64 first) {
@@ -684,6 +763,35 @@ static void time_skinny(const Problem& q, Skinny<T>& skinny) {
   race(title_of(sizeof(T) == 8 ? "double" : "float", q), 2.0 * q.m * q.k * q.n, ways,
        (double)sizeof(T) * (q.m * q.k + q.k * q.n + q.m * q.n));
 }
+template <typename Kind, typename Form, u64 PLANES>
+static void add_mma(const char* name, const Problem& q, Mma<Kind, Form, PLANES>& way, Device<float>& a, Device<float>& b, Device<float>& c,
+                    int round, std::vector<Way>& ways) {
+  ways.push_back({name, [&] { way.run(q, c.p); }, {}, -1});
+  way.pack(q, a.p, b.p);
+  CHECK(cudaMemset(c.p, 0xff, c.count * 4));
+  way.run(q, c.p);
+  ways.back().error = error_of<float>(q, a.p, b.p, c.p, nullptr, nullptr, false, round);
+}
+static void time_mma(const Problem& q) {
+  Device<float> a(q.a_step()), b(q.b_step()), c(q.c_step());
+  random(a, 5, 0), random(b, 6, 0);
+  std::vector<Way> ways;
+  if (handle) {
+    ways.push_back({"cuBLAS float", [&] { cublas(q, a.p, b.p, c.p); }, {}, -1});
+    ways[0].run();
+    ways[0].error = error_of(q, a.p, b.p, c.p);
+  }
+  Mma<MmaHalf, PackHalf, 1> half(q);
+  Mma<MmaBfloat16, PackBfloat16, 1> bfloat16(q);
+  Mma<MmaTf32, PackTf32, 1> tf32(q);
+  Mma<MmaSplit, PackBfloat16Parts, 3> split(q);
+  add_mma("mma half, packed", q, half, a, b, c, 1, ways);
+  add_mma("mma bfloat16, packed", q, bfloat16, a, b, c, 2, ways);
+  add_mma("mma tf32, packed", q, tf32, a, b, c, 3, ways);
+  add_mma("mma split, packed", q, split, a, b, c, 0, ways);
+  ways.push_back({"mma split, all", [&] { split.pack(q, a.p, b.p), split.run(q, c.p); }, {}, -1});
+  race(title_of("float", q), 2.0 * q.m * q.k * q.n, ways);
+}
 static void time_copies() {
   const u64 count = 1ull << 27;
   Device<double> from(count), to(count);
@@ -740,6 +848,7 @@ int main(int count, char** words) {
   if (verb == "check") {
     check_larges();
     check_doubles();
+    check_mmas();
     check_skinnies();
     printf(failures ? "%d FAILED\n" : "all right\n", failures);
     return failures ? 1 : 0;
@@ -769,6 +878,8 @@ int main(int count, char** words) {
   }
   time_copies();
   show_chains();
+  time_mma(problem(4096, 4096, 4096, false, false));
+  time_mma(problem(4095, 4099, 4097, false, false));
   Skinny<float> floats;
   Skinny<double> doubles;
   const u64 thin[][3] = {{16384, 16384, 1}, {16384, 16384, 4}, {16384, 16384, 16}, {16, 16384, 16384}, {1, 16384, 16384},
