@@ -46,8 +46,11 @@ namespace tilespark {
 
 // Fields in the order of the host's launch.
 struct DoubleArguments {
-  CUtensorMap left;   // as stored, (batches, its rows, its cols); boxes of 1 x ROWS x 16, 1 x 16 x 16 where across
-  CUtensorMap right;  // boxes of 1 x COLS x 16, 1 x 16 x 16 where across
+  // As stored: (batches, 1, rows, k) in boxes of (1, 1, ROWS, 16); where across, (batches, rows / 16 rounded
+  // up, k, 16) in boxes of (1, ROWS / 16, 16, 16): 16 of x are neighbours, 16 elements to the next 16. So
+  // across wants a multiple of 16 of x, or rows of memory that go on so far.
+  CUtensorMap left;
+  CUtensorMap right;  // likewise with cols and COLS
   double* c;
   u64 rows;
   u64 cols;
@@ -66,17 +69,20 @@ struct DoubleArguments {
 };
 
 template <bool ACROSS_LEFT_, bool ACROSS_RIGHT_, u32 ROWS_, u32 COLS_, u32 WARP_ROWS_, u32 WARP_COLS_, u32 STAGES_,
-          bool TOTALS_>
+          bool TOTALS_, bool AHEAD_>
 struct DoubleShape {
   static constexpr bool ACROSS_LEFT = ACROSS_LEFT_;
   static constexpr bool ACROSS_RIGHT = ACROSS_RIGHT_;
   static_assert(ACROSS_LEFT || !ACROSS_RIGHT, "exchange the operands");
+  static_assert(WARP_ROWS_ % 32 == 0, "left fragments take turns in two places");
   static constexpr u32 ROWS = ROWS_;
   static constexpr u32 COLS = COLS_;
   static constexpr u32 WARP_ROWS = WARP_ROWS_;
   static constexpr u32 WARP_COLS = WARP_COLS_;
   static constexpr u32 STAGES = STAGES_;
   static constexpr bool TOTALS = TOTALS_;
+  // The next panel's first fragments are read beside this one's last products: 12 warps lack the registers.
+  static constexpr bool AHEAD = AHEAD_;
   static constexpr u32 PANEL = 16;
   static constexpr u32 WARPS = ROWS / WARP_ROWS * (COLS / WARP_COLS);
   static constexpr u32 THREADS = 32 * WARPS;
@@ -86,26 +92,23 @@ struct DoubleShape {
   static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 1024 + (TOTALS ? ROWS * COLS * 8 : 0);
 };
 
-// Copies the box of the tensor that begins at (x, y, z) to shared memory; its bytes count at the barrier.
-__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, int z, u64* barrier) {
+// Copies the box of the tensor that begins at (x, y, z, w) to shared memory; its bytes count at the barrier.
+__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, int z, int w, u64* barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(to)),
-      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z)
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(to)),
+      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
       : "memory");
 }
 
-// Copies one operand's panel: EXTENT of x from `first` on, 16 steps of K from `p` on.
-template <bool ACROSS, u32 EXTENT>
+// Copies one operand's panel: a tile from `first` on, 16 steps of K from `p` on.
+template <bool ACROSS>
 __device__ __forceinline__ void copy_panel(char* to, const CUtensorMap* map, int first, int p, int batch,
                                            u64* barrier) {
   if (ACROSS) {
-#pragma unroll
-    for (u32 i = 0; i < EXTENT / 16; i++) {
-      copy_box(to + i * 2048, map, first + static_cast<int>(i) * 16, p, batch, barrier);
-    }
+    copy_box(to, map, 0, p, first / 16, batch, barrier);
   } else {
-    copy_box(to, map, p, first, batch, barrier);
+    copy_box(to, map, p, first, 0, batch, barrier);
   }
 }
 
@@ -205,6 +208,22 @@ __device__ __forceinline__ void product_16x8x16(double (&c)[4], const double (&a
       : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
         "d"(b[1]), "d"(b[2]), "d"(b[3]));
+}
+
+// This warp reads the stage no more. The values read last go into the address of the barrier (`zero` is 0,
+// which the compiler does not know), so that they have arrived before: an arrival alone overtakes reads under
+// way, and the copy engine then overwrites what they read (seen on an H200: about 1 panel in 10^5).
+__device__ __forceinline__ void release_read(u64* empty, u32 lane, const double (&values)[8], u32 zero) {
+  u32 last = 0;
+#pragma unroll
+  for (u32 i = 0; i < 8; i++) {
+    last |= static_cast<u32>(__double2loint(values[i]));
+  }
+  const u32 barrier = shared_address(empty) + (last & zero);
+  __syncwarp();
+  if (lane == 0) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+  }
 }
 
 // The tile of that number: products and parts apart, and within one an order in which neighbours share
@@ -352,8 +371,8 @@ __device__ __forceinline__ void feed_panel(const DoubleArguments& arguments, Dou
   const int p = static_cast<int>(panel * Shape::PANEL);
   barrier_wait(empty + stage, feed->parity ^ 1);
   barrier_expect(full + stage, Shape::STAGE_BYTES);
-  copy_panel<Shape::ACROSS_LEFT, Shape::ROWS>(to, &arguments.left, feed->row, p, feed->batch, full + stage);
-  copy_panel<Shape::ACROSS_RIGHT, Shape::COLS>(to + Shape::ROWS * 128, &arguments.right, feed->col, p, feed->batch,
+  copy_panel<Shape::ACROSS_LEFT>(to, &arguments.left, feed->row, p, feed->batch, full + stage);
+  copy_panel<Shape::ACROSS_RIGHT>(to + Shape::ROWS * 128, &arguments.right, feed->col, p, feed->batch,
                                                full + stage);
   feed->stage = stage + 1 == Shape::STAGES ? 0 : stage + 1;
   feed->parity ^= stage + 1 == Shape::STAGES ? 1 : 0;
@@ -412,12 +431,15 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
   double* const totals = reinterpret_cast<double*>(shared + STAGES * Shape::STAGE_BYTES) + threadIdx.x;
   constexpr u32 APART = 32 * Shape::WARPS;  // between a thread's totals
   const u32 chunk = static_cast<u32>(arguments.chunk);
+  const u32 zero = static_cast<u32>(reinterpret_cast<u64>(arguments.c)) & 7;
   Ring<STAGES> ring;
   for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
     u32 panel = double_place(number, parts, row_tiles, col_tiles).part * part_panels;
     const u32 end = panels - panel < part_panels ? panels : panel + part_panels;
     bool chained = false;
     double sums[HIGH][WIDE][4];
+    double left[2][8];
+    double right[WIDE][4];
     for (;;) {
 #pragma unroll
       for (u32 r = 0; r < HIGH; r++) {
@@ -430,28 +452,37 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
         }
       }
       const u32 stop = end - panel < chunk ? end : panel + chunk;
-      for (; panel < stop; panel++) {
+      if (Shape::AHEAD && panel < stop) {
         barrier_wait(&full[ring.stage], ring.parity);
-        const u32 stage = ring.stage * Shape::STAGE_BYTES;
-        double right[WIDE][4];
-        double left[2][8];
-        places.read_left(left[0], left_base + stage, 0);
+        const u32 at = ring.stage * Shape::STAGE_BYTES;
+        places.read_left(left[0], left_base + at, 0);
 #pragma unroll
         for (u32 x = 0; x < WIDE; x++) {
-          places.read_right(right[x], right_base + stage, x);
+          places.read_right(right[x], right_base + at, x);
         }
+      }
+      while (panel < stop) {
+        const bool more = ++panel < stop;
+        const u32 at = ring.stage * Shape::STAGE_BYTES;
+        u64* const read = &empty[ring.stage];
+        if (!Shape::AHEAD) {
+          barrier_wait(&full[ring.stage], ring.parity);
+          places.read_left(left[0], left_base + at, 0);
 #pragma unroll
-        for (u32 r = 0; r < HIGH; r++) {
-          if (r + 1 < HIGH) {
-            places.read_left(left[(r + 1) % 2], left_base + stage, r + 1);
-          } else {
-            release<1>(&empty[ring.stage], lane);
+          for (u32 x = 0; x < WIDE; x++) {
+            places.read_right(right[x], right_base + at, x);
           }
+        }
+        ring.next();
+        const u32 next = ring.stage * Shape::STAGE_BYTES;
+#pragma unroll
+        for (u32 r = 0; r < HIGH - 1; r++) {
+          places.read_left(left[(r + 1) % 2], left_base + at, r + 1);
 #pragma unroll
           for (u32 x = 0; x < WIDE; x++) {
             product_16x8x16(sums[r][x], left[r % 2], right[x]);
           }
-          if (r == HIGH / 2 - 1) {
+          if (r == (HIGH - 1) / 2) {
             // The stage that is filled now was read LAG panels ago; by now all warps are past that.
             if (threadIdx.x == 0) {
               feed_panel<Shape>(arguments, &feed, shared, full, empty, tiles);
@@ -459,7 +490,22 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
             __syncwarp();
           }
         }
-        ring.next();
+        // The last rows, beside which the next panel is read: the tensor cores would idle else.
+        release_read(read, lane, left[(HIGH - 1) % 2], zero);
+        if (Shape::AHEAD && more) {
+          barrier_wait(&full[ring.stage], ring.parity);
+          places.read_left(left[0], left_base + next, 0);
+#pragma unroll
+          for (u32 x = 0; x < WIDE; x++) {
+            product_16x8x16(sums[HIGH - 1][x], left[(HIGH - 1) % 2], right[x]);
+            places.read_right(right[x], right_base + next, x);
+          }
+        } else {
+#pragma unroll
+          for (u32 x = 0; x < WIDE; x++) {
+            product_16x8x16(sums[HIGH - 1][x], left[(HIGH - 1) % 2], right[x]);
+          }
+        }
       }
       bool add = arguments.accumulate != 0;
       if (Shape::TOTALS) {
