@@ -7,6 +7,7 @@
 // Exits with 1 if a check fails. cuBLAS is loaded at run time ($CUBLAS, or libcublas.so.13 / .12).
 #include <cuda_runtime.h>
 #include <dlfcn.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cmath>
@@ -214,7 +215,7 @@ struct Stored {
   bool across;  // K goes down the columns
   u64 columns() const { return up(cols, across ? 16 : 2); }  // that must lie there
   bool ready(u64 batches) const {
-    return (uintptr_t)p % 16 == 0 && lead % 2 == 0 && (batches == 1 || step % 2 == 0) && columns() <= up(cols, 2);
+    return (uintptr_t)p % 16 == 0 && lead % 2 == 0 && (batches == 1 || step % 2 == 0) && (!across || cols % 16 == 0);
   }
 };
 static CUtensorMap map_of(const Stored& x, u64 batches, u32 tile) {
@@ -445,6 +446,12 @@ __global__ void gaps(const T* c, u64 rows, u64 cols, u64 lead, u64* count) {
     }
   }
 }
+static double seconds() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  static const double start = now.tv_sec + now.tv_nsec * 1e-9;
+  return now.tv_sec + now.tv_nsec * 1e-9 - start;
+}
 static int failures = 0;
 static Device<u64>* verdict;
 template <typename T>
@@ -564,7 +571,7 @@ static void check_mmas() {
       check_mma<MmaSplit, PackBfloat16Parts, 3>("mma split", q, a, b, c, 0, 0x1p-21);
     }
   }
-  printf("checked mma, %d failures so far\n", failures);
+  printf("checked mma, %d failures so far, %.1f s\n", failures, seconds());
   fflush(stdout);
 }
 
@@ -617,7 +624,7 @@ static void check_larges() {
       if (t == 0) check_old(q, a.p, b.p, c.p, way);
 #endif
     }
-    printf("checked %llu x %llu x %llu again and again, %d failures so far\n", s[0], s[1], s[2], failures);
+    printf("checked %llu x %llu x %llu again and again, %d failures so far, %.1f s\n", s[0], s[1], s[2], failures, seconds());
     fflush(stdout);
   }
 }
@@ -635,7 +642,7 @@ static void check_doubles() {
     if (s[0] * s[1] * s[2] < 40000000) {
       for (int t = 0; t < 4; t++) check_double(problem(s[0], s[1], s[2], t & 2, t & 1, t, 5), t % 2);
     }
-    printf("checked %llu x %llu x %llu, %d failures so far\n", s[0], s[1], s[2], failures);
+    printf("checked %llu x %llu x %llu, %d failures so far, %.1f s\n", s[0], s[1], s[2], failures, seconds());
     fflush(stdout);
     if (failures > 60) return;
   }
@@ -663,7 +670,7 @@ static void check_skinnies() {
       check_skinny(problem(5, 1000003, 700, t & 2, t & 1), 0, floats);
       check_skinny(problem(40, 1000003, 3, t & 2, t & 1), 3, doubles);
     }
-    printf("checked skinny, %d failures so far\n", failures);
+    printf("checked skinny, %d failures so far, %.1f s\n", failures, seconds());
     fflush(stdout);
   }
 }
@@ -708,6 +715,7 @@ static void race(const std::string& title, double operations, std::vector<Way>& 
     if (way.error >= 0) printf("  error %.3g", way.error);
     printf("\n");
   }
+  printf("%.1f s\n", seconds());
   fflush(stdout);
 }
 static std::string title_of(const char* type, const Problem& q) {
@@ -852,8 +860,10 @@ int main(int count, char** words) {
   processors = properties.multiProcessorCount;
   cudaDriverEntryPointQueryResult found;
   CHECK(cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", (void**)&encode, 12000, cudaEnableDefault, &found));
+  seconds();
   load_cublas();
   Device<u64> place(2);
+  printf("started, %.1f s\n", seconds());
   verdict = &place;
   printf("%s, %d multiprocessors\n", properties.name, processors);
   if (verb == "check") {
