@@ -495,15 +495,12 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
         if (Shape::AHEAD && more) {
           barrier_wait(&full[ring.stage], ring.parity);
           places.read_left(left[0], left_base + next, 0);
+        }
 #pragma unroll
-          for (u32 x = 0; x < WIDE; x++) {
-            product_16x8x16(sums[HIGH - 1][x], left[(HIGH - 1) % 2], right[x]);
+        for (u32 x = 0; x < WIDE; x++) {
+          product_16x8x16(sums[HIGH - 1][x], left[(HIGH - 1) % 2], right[x]);
+          if (Shape::AHEAD && more) {
             places.read_right(right[x], right_base + next, x);
-          }
-        } else {
-#pragma unroll
-          for (u32 x = 0; x < WIDE; x++) {
-            product_16x8x16(sums[HIGH - 1][x], left[(HIGH - 1) % 2], right[x]);
           }
         }
       }
