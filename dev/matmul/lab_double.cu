@@ -1,8 +1,8 @@
-// Checks and times the double kernels and those of skinny products beside cuBLAS, in one process:
+// Checks and times the double kernels, those of mma.cuh and of skinny products beside cuBLAS, in one process:
 //
-//   lab_double check           every kernel on many shapes, all elements, against compensated sums; then large
-//                              ones again and again against cuBLAS, all elements, all runs the same bits
-//   lab_double time [RUNS]     the double cases of issue 8, skinny products, chunks; medians, the ways taking turns
+//   lab_double check           large double products again and again against cuBLAS, all elements, all runs the same
+//                              bits; then every kernel on many shapes, all elements, against compensated sums
+//   lab_double time [RUNS]     the double cases of issue 8, chunks, mma.cuh, skinny; medians, the ways taking turns
 //
 // Exits with 1 if a check fails. cuBLAS is loaded at run time ($CUBLAS, or libcublas.so.13 / .12).
 #include <cuda_runtime.h>
@@ -309,7 +309,7 @@ struct Mma {
     auto kernel = multiply_mma_of<Kind>;
     constexpr u32 bytes = MmaShape<Kind, 3>::SHARED_BYTES;
     CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    const u64 fit = (u64)processors * (MmaShape<Kind, 3>::PROMOTED ? 1 : 1);
+    const u64 fit = processors;
     kernel<<<(u32)std::min<u64>(q.batches * row_tiles * col_tiles, fit), MMA_THREADS, bytes>>>(s);
     CHECK(cudaGetLastError());
   }
@@ -604,10 +604,6 @@ static void check_large(const Problem& q, int times, const std::function<void(do
     if (i > 0 && (count = differing(q, c.p, first.p, -1, &place))) failures++, print_difference(name, q, "differ from the first run's", count, place);
   }
 }
-#ifdef OLD
-#include "old.cuh"
-#endif
-
 static void check_larges() {
   const u64 large[][3] = {{4095, 4099, 4097}, {4096, 4096, 4096}, {5000, 515, 3000}};
   for (const auto& s : large) {
@@ -620,9 +616,6 @@ static void check_larges() {
       for (const DoubleKernel& kernel : DOUBLES_ALL) {
         check_large(q, 4, [&](double* to) { way.run(q, a.p, b.p, to, kernel, t % 2 ? 64 : 1 << 20); }, kernel.name, c.p);
       }
-#ifdef OLD
-      if (t == 0) check_old(q, a.p, b.p, c.p, way);
-#endif
     }
     printf("checked %llu x %llu x %llu again and again, %d failures so far, %.1f s\n", s[0], s[1], s[2], failures, seconds());
     fflush(stdout);
