@@ -81,7 +81,7 @@ struct DoubleShape {
   static constexpr u32 WARP_COLS = WARP_COLS_;
   static constexpr u32 STAGES = STAGES_;
   static constexpr bool TOTALS = TOTALS_;
-  // The next panel's first fragments are read beside this one's last products: 12 warps lack the registers.
+  // The next panel's first fragments are read beside this one's last products.
   static constexpr bool AHEAD = AHEAD_;
   static constexpr u32 PANEL = 16;
   static constexpr u32 WARPS = ROWS / WARP_ROWS * (COLS / WARP_COLS);
