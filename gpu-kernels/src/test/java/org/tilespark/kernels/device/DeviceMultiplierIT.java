@@ -97,7 +97,7 @@ class DeviceMultiplierIT extends MultiplierContract {
           .way()
           .orElseThrow()
           .name()
-          .replaceFirst("_double_[nt]{2}_", "_double_")
+          .replaceFirst("_[nt]{2}_w8_", "_w8_")
           .replaceFirst("_split_across_", "_split_");
     }
 
