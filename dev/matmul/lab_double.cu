@@ -584,7 +584,7 @@ static void check_mmas() {
       check_mma<MmaHalf, PackHalf, 1>("mma half", q, a, b, c, 1, summed);
       check_mma<MmaBfloat16, PackBfloat16, 1>("mma bfloat16", q, a, b, c, 2, summed);
       check_mma<MmaTf32, PackTf32, 1>("mma tf32", q, a, b, c, 3, summed);
-      check_mma<MmaSplit, PackBfloat16Parts, 3>("mma split", q, a, b, c, 0, 0x1p-21);
+      check_mma<MmaSplit, PackSplit, 3>("mma split", q, a, b, c, 0, 0x1p-21);
     }
   }
   printf("checked mma, %d failures so far, %.1f s\n", failures, seconds());
@@ -812,7 +812,7 @@ static void time_mma(const Problem& q) {
   Mma<MmaHalf, PackHalf, 1> half(q);
   Mma<MmaBfloat16, PackBfloat16, 1> bfloat16(q);
   Mma<MmaTf32, PackTf32, 1> tf32(q);
-  Mma<MmaSplit, PackBfloat16Parts, 3> split(q);
+  Mma<MmaSplit, PackSplit, 3> split(q);
   add_mma("mma half, packed", q, half, a, b, c, 1, ways);
   add_mma("mma bfloat16, packed", q, bfloat16, a, b, c, 2, ways);
   add_mma("mma tf32, packed", q, tf32, a, b, c, 3, ways);

@@ -28,7 +28,8 @@
 //
 // Accuracy: products and sums are those of IEEE 754. A sum of `chunk` panels is one chain; sums of chunks
 // are added in shared memory (TOTALS) or in C, a second chain. One chain is at most u K of |A||B| off; on
-// random input of either sign an H200 showed 4.2e-16 at K = 4096 and 8192, as cuBLAS did.
+// random input of either sign an H200 showed 4.2e-16 at K = 4096 and 8192, as cuBLAS did; on badly scaled
+// input, of which the largest terms may come first, 2.0e-15 at K = 77.
 //
 // Parts of K: product number x of a launch is part x % parts of product x / parts; parts > 1 write to
 // scratch, which parts.cuh sums.
@@ -260,7 +261,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
                                              u32 lane, bool add) {
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
-  constexpr u32 LINES = Shape::TOTALS || Shape::WARP_ROWS < 64 ? 1 : 2;  // as many as registers are left for
+  constexpr u32 LINES = Shape::AHEAD || Shape::WARP_ROWS < 64 ? 1 : 2;  // as many as registers are left for
   const u32 g = lane / 4;
   const u32 t = lane % 4;
   const bool inside = row + Shape::WARP_ROWS <= arguments.rows && col + Shape::WARP_COLS <= arguments.cols;

@@ -86,20 +86,6 @@ struct MmaSplit : MmaBfloat16 {
 constexpr u32 TERM_A = 2u | 0u << 2 | 1u << 4 | 1u << 6 | 0u << 8 | 0u << 10;
 constexpr u32 TERM_B = 0u | 2u << 2 | 1u << 4 | 0u << 6 | 1u << 8 | 0u << 10;
 
-// What pack.cuh writes of a float into three planes; nearest parts, so that each is of 8 bits.
-struct PackBfloat16Parts {
-  using Type = __nv_bfloat16;
-  static constexpr bool CHECKED = true;
-  static __device__ __forceinline__ void put(Type* to, u64 plane, float value) {
-    const Type upper = __float2bfloat16_rn(value);
-    const float rest = value - __bfloat162float(upper);
-    const Type middle = __float2bfloat16_rn(rest);
-    to[0] = upper;
-    to[plane] = middle;
-    to[2 * plane] = __float2bfloat16_rn(rest - __bfloat162float(middle));
-  }
-};
-
 template <typename Kind_, u32 STAGES_>
 struct MmaShape {
   using Kind = Kind_;

@@ -161,8 +161,8 @@ public sealed interface MultiplyStrategy
      * Panels of doubles in a chain, for sums of so many terms in the end: kernels without totals
      * add the chains' sums to C, behind those of other products. A chain may err by half a unit for
      * each step, and so may the chain of the chains' sums: chains of 3 sqrt(K) steps by 5/3 sqrt(K)
-     * units, of 2 sqrt(K) that are allowed. One chain of all of K may err by more: on an H200 one
-     * of 77 equal terms did, by 18.2 of 17.5 units.
+     * units, of 2 sqrt(K) that are allowed. One chain of all of K may err by more: on an H200
+     * chains of 77 badly scaled terms did, by 18.2 of 17.5 units.
      */
     static long chain(long terms) {
       return Math.max(1, (long) (3 * Math.sqrt((double) terms) / TensorForm.FLOAT64.panel()));
