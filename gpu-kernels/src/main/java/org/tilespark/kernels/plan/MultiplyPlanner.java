@@ -153,6 +153,8 @@ public final class MultiplyPlanner {
     if (engine != MultiplyEngine.CUBLAS
         && (engine == MultiplyEngine.OWN
             || !cublas.isPresent()
+            // cuBLAS cuts inputs of tf32 off where they are to be rounded.
+            || problem.precision() == Precision.TF32
             || isOursFaster(problem, terms, limits, index))) {
       Optional<MultiplyPlan> ours = best(tensors(problem, terms, limits, index), limits);
       if (ours.isPresent()) {
@@ -457,7 +459,7 @@ public final class MultiplyPlanner {
    * slower, since cuBLAS is to be as exact as they are. Large products of doubles took 0.93 to 1.03
    * times as long as one call of cuBLAS, on an H200, but those with both operands along K up to 1.1
    * times, unless rows begin unevenly. Of lower precisions small products are cuBLAS's, which packs
-   * as it reads, and such of tf32 that it needs not transpose.
+   * as it reads.
    */
   private static boolean isOursFaster(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
@@ -468,23 +470,18 @@ public final class MultiplyPlanner {
                   || (products(problem) >= LARGE_PRODUCTS
                       && (problem.transposeA()
                           || !problem.transposeB()
-                          || isUneven(problem.leadA(), ElementType.FLOAT64)
-                          || isUneven(problem.leadB(), ElementType.FLOAT64)));
-          case FLOAT16, BFLOAT16 -> products(problem) >= LARGE_PRODUCTS;
-          case TF32 ->
-              products(problem) >= LARGE_PRODUCTS
-                  && (isUneven(problem.leadA(), ElementType.FLOAT32)
-                      || isUneven(problem.leadB(), ElementType.FLOAT32)
-                      || (problem.transposeA() && !problem.transposeB()));
+                          || isUneven(problem.leadA())
+                          || isUneven(problem.leadB())));
+          case FLOAT16, BFLOAT16, TF32 -> products(problem) >= LARGE_PRODUCTS;
         };
     return isFaster
         && isTensorSize(problem, limits)
         && !tensors(problem, terms, limits, index).isEmpty();
   }
 
-  /** True if rows do not all begin at multiples of 16 bytes. */
-  private static boolean isUneven(long lead, ElementType type) {
-    return lead % (16 / type.bytes()) != 0;
+  /** True if rows of doubles do not all begin at multiples of 16 bytes. */
+  private static boolean isUneven(long lead) {
+    return lead % 2 != 0;
   }
 
   private static MultiplyDecision own(
