@@ -1,5 +1,4 @@
 #include "../../gpu-kernels/src/main/cuda/tensor.cuh"
-#include "../../gpu-kernels/src/main/cuda/double.cuh"
 using namespace tilespark;
 #define PACK_ENTRY(NAME, FORM) \
   extern "C" __global__ void __launch_bounds__(PACK_THREADS) NAME(const __grid_constant__ PackArguments arguments) { pack<FORM>(arguments); }
@@ -38,15 +37,3 @@ TENSOR_ENTRIES(multiply_bfloat16_tt, Bfloat16, true, false)
 TENSOR_ENTRIES(multiply_bfloat16_tn, Bfloat16, true, true)
 TENSOR_ENTRIES(multiply_tf32_nt, Tf32, false, false)
 
-#define DOUBLE_ENTRY(NAME, A, B, ROWS, COLS, WARP_ROWS, WARP_COLS, STAGES, TOTALS, BLOCKS) \
-  extern "C" __global__ void __launch_bounds__((DoubleShape<A, B, ROWS, COLS, WARP_ROWS, WARP_COLS, STAGES, TOTALS>::THREADS), BLOCKS) \
-  NAME(const __grid_constant__ DoubleArguments arguments) { multiply_double<DoubleShape<A, B, ROWS, COLS, WARP_ROWS, WARP_COLS, STAGES, TOTALS>>(arguments); }
-#define DOUBLE_ENTRIES(NAME, ...) \
-  DOUBLE_ENTRY(multiply_double_nn_##NAME, false, true, __VA_ARGS__) \
-  DOUBLE_ENTRY(multiply_double_nt_##NAME, false, false, __VA_ARGS__) \
-  DOUBLE_ENTRY(multiply_double_tn_##NAME, true, true, __VA_ARGS__) \
-  DOUBLE_ENTRY(multiply_double_tt_##NAME, true, false, __VA_ARGS__)
-DOUBLE_ENTRIES(128x128_3t, 128, 128, 64, 32, 3, true, 1)
-DOUBLE_ENTRIES(128x128_4, 128, 128, 64, 32, 4, false, 1)
-DOUBLE_ENTRIES(128x64_4t, 128, 64, 32, 32, 4, true, 1)
-DOUBLE_ENTRIES(64x64_4t, 64, 64, 32, 32, 4, true, 2)

@@ -3,7 +3,9 @@
 //   lab check [WHAT]         every kernel on many small shapes, against sums in double
 //   lab time [RUNS [WHAT]]   the cases of issues 8 and 9; medians, the ways taking turns
 //
-// WHAT: letters of f (float), t (tensor: half, bfloat16, tf32), d (double); all without it.
+// WHAT: letters of f (float), t (tensor: half, bfloat16, tf32); all without it.
+//
+// Double is lab_double.cu's.
 //
 // Exits with 1 if a check fails. cuBLAS is loaded at run time ($CUBLAS, or libcublas.so.13 / .12).
 #include <cuda_runtime.h>
@@ -266,8 +268,7 @@ struct Split {
     s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
     s.panels = padded_k / 32;
     s.row_tiles = row_tiles, s.col_tiles = col_tiles, s.plane_rows = plane, s.accumulate = q.add;
-    static bool allowed = false;
-    if (!allowed) allow(along, Shape::SHARED_BYTES), allow(over, Shape::SHARED_BYTES), allowed = true;
+    allow(kernel, Shape::SHARED_BYTES);
     kernel<<<grid_of(q.batches * row_tiles * col_tiles, 1), 384, Shape::SHARED_BYTES>>>(s);
     CHECK(cudaGetLastError());
     mend(q, pa, pb, pc);
@@ -322,66 +323,6 @@ static const std::vector<TensorKernel> BFLOATS = {
     TENSOR_KERNELS(bfloat16, nn, Bfloat16, false, true), TENSOR_KERNELS(bfloat16, nt, Bfloat16, false, false),
     TENSOR_KERNELS(bfloat16, tn, Bfloat16, true, true), TENSOR_KERNELS(bfloat16, tt, Bfloat16, true, false)};
 static const std::vector<TensorKernel> TF32S = {TENSOR_KERNELS(tf32, nt, Tf32, false, false)};
-
-struct DoubleKernel {
-  const char* name;
-  u32 rows, cols, threads, shared, per;
-  bool totals;
-  void (*kernel[4])(DoubleArguments);  // nn, nt, tn, tt
-};
-#define DOUBLE_KERNEL(NAME, PER, ...)                                                                     \
-  {                                                                                                       \
-#NAME, DoubleShape < false, false, __VA_ARGS__> ::ROWS, DoubleShape < false, false, __VA_ARGS__> ::COLS, \
-        DoubleShape < false, false, __VA_ARGS__> ::THREADS,                                              \
-        DoubleShape < false, false, __VA_ARGS__> ::SHARED_BYTES, PER,                                    \
-        DoubleShape < false, false, __VA_ARGS__> ::TOTALS, {                                             \
-      multiply_double_nn_##NAME, multiply_double_nt_##NAME, multiply_double_tn_##NAME,                   \
-          multiply_double_tt_##NAME                                                                      \
-    }                                                                                                    \
-  }
-static const DoubleKernel DOUBLES[] = {
-    DOUBLE_KERNEL(128x128_3t, 1, 128, 128, 64, 32, 3, true), DOUBLE_KERNEL(128x128_4, 1, 128, 128, 64, 32, 4, false),
-    DOUBLE_KERNEL(128x64_4t, 1, 128, 64, 32, 32, 4, true), DOUBLE_KERNEL(64x64_4t, 2, 64, 64, 32, 32, 4, true)};
-
-__global__ void pack_double(const double* from, double* to, u64 rows, u64 cols, u64 lead, u64 to_lead) {
-  for (u64 row = blockIdx.y; row < rows; row += gridDim.y)
-    for (u64 col = blockIdx.x * (u64)blockDim.x + threadIdx.x; col < to_lead; col += (u64)gridDim.x * blockDim.x)
-      to[row * to_lead + col] = col < cols ? from[row * lead + col] : 0;
-}
-
-struct Doubles {
-  Device<double> a, b;
-  explicit Doubles(const Problem& q)
-      : a(q.batches * q.rows_a() * up(q.ta ? q.m : q.k, 2)), b(q.batches * q.rows_b() * up(q.tb ? q.k : q.n, 2)) {}
-  void run(const Problem& q, const double* pa, const double* pb, double* pc, const DoubleKernel& kernel, u64 chunk) {
-    u64 lead_a = q.lead_a, lead_b = q.lead_b;
-    const u64 rows_a = q.batches * q.rows_a(), cols_a = q.ta ? q.m : q.k;
-    const u64 rows_b = q.batches * q.rows_b(), cols_b = q.tb ? q.k : q.n;
-    if (q.batches > 1 && q.k % 16 != 0 && (q.ta || !q.tb)) {
-      printf("K of a batch stored across must be a multiple of 16\n");
-      exit(2);
-    }
-    if (!even16(pa, lead_a, 8)) {
-      pack_double<<<dim3(8, 4096), 256>>>(pa, a.p, rows_a, cols_a, lead_a, up(cols_a, 2));
-      pa = a.p, lead_a = up(cols_a, 2);
-    }
-    if (!even16(pb, lead_b, 8)) {
-      pack_double<<<dim3(8, 4096), 256>>>(pb, b.p, rows_b, cols_b, lead_b, up(cols_b, 2));
-      pb = b.p, lead_b = up(cols_b, 2);
-    }
-    DoubleArguments s;
-    s.a = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8, pa, cols_a, rows_a, lead_a, 16, q.ta ? 16 : kernel.rows);
-    s.b = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 8, pb, cols_b, rows_b, lead_b, 16, q.tb ? kernel.cols : 16);
-    s.c = pc;
-    s.m = q.m, s.n = q.n, s.lead_c = q.lead_c, s.panels = tiles(q.k, 16), s.chunk = chunk;
-    s.row_tiles = tiles(q.m, kernel.rows), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
-    s.a_step = q.rows_a(), s.b_step = q.rows_b(), s.c_step = q.m * q.lead_c, s.batches = q.batches;
-    auto function = kernel.kernel[(q.ta ? 2 : 0) + (q.tb ? 1 : 0)];
-    allow(function, kernel.shared);
-    function<<<grid_of(q.batches * s.row_tiles * s.col_tiles, 1, kernel.per), kernel.threads, kernel.shared>>>(s);
-    CHECK(cudaGetLastError());
-  }
-};
 
 // ---- judging
 static int failures = 0;
@@ -499,16 +440,6 @@ static void check_one(const Problem& q, int kind) {
       check_tensor<Bfloat16>("bfloat16", q, a, b, c, pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, BFLOATS);
       check_tensor<Tf32>("tf32", q, a, b, c, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, TF32S);
     }
-  }
-  if (!wanted('d')) return;
-  Device<double> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
-  random(a, q.lead_a, q.k, !q.ta, true, seed, kind), random(b, q.lead_b, q.k, q.tb, false, seed + 1000, kind);
-  Doubles way(q);
-  for (const DoubleKernel& kernel : DOUBLES) {
-    CHECK(cudaMemset(c.p, 0xff, c.count * 8));
-    way.run(q, a.p, b.p, c.p, kernel, 3);
-    CHECK(cudaDeviceSynchronize());
-    expect(kernel.name, q, a.p, b.p, c.p, 0, 2 * 0x1p-53 * std::sqrt((double)q.k));
   }
 }
 
@@ -728,27 +659,6 @@ static void time_tensor(const char* name, const Problem& q, void (*packer)(PackA
   race(title_of(name, q).c_str(), q, 2.0 * q.batches * q.m * q.k * q.n, ways);
 }
 
-static void time_double(const Problem& q) {
-  if (!wanted('d')) return;
-  const u64 rows_a = q.batches * q.rows_a(), rows_b = q.batches * q.rows_b();
-  Device<double> a(rows_a * q.lead_a), b(rows_b * q.lead_b), c(q.batches * q.m * q.lead_c);
-  random(a, q.lead_a, q.k, !q.ta, true, 5, 0), random(b, q.lead_b, q.k, q.tb, false, 6, 0);
-  Doubles doubles(q);
-  std::vector<Way> ways;
-  if (handle) {
-    ways.push_back({"cuBLAS", [&] { cublas(q.m, q.k, q.n, q.ta, q.tb, a.p, q.lead_a, b.p, q.lead_b, c.p, q.lead_c, R64F, R64F, C64F); }, {}, -1});
-  }
-  const u64 chunk = std::max<u64>(1, (u64)std::ceil(2 * std::sqrt((double)q.k) / 16));
-  for (const DoubleKernel& kernel : DOUBLES) {
-    ways.push_back({kernel.name, [&, chunk] { doubles.run(q, a.p, b.p, c.p, kernel, chunk); }, {}, -1});
-  }
-  for (Way& way : ways) {
-    way.run();
-    way.error = error_of(q, a.p, b.p, c.p, 0);
-  }
-  race(title_of("double", q).c_str(), q, 2.0 * q.batches * q.m * q.k * q.n, ways);
-}
-
 int main(int count, char** words) {
   const std::string verb = count > 1 ? words[1] : "check";
   if (count > 2 && verb == "time") runs = atoi(words[2]);
@@ -776,7 +686,6 @@ int main(int count, char** words) {
     for (int t = 0; t < 4; t++) {
       if (t != 0 && x == 1024) continue;
       time_float(problem(x, x, x, t & 2, t & 1));
-      time_double(problem(x, x, x, t & 2, t & 1));
     }
     for (int t = 0; t < 4; t++) {
       if (t != 1 && x == 1024) continue;
@@ -789,14 +698,12 @@ int main(int count, char** words) {
     const Problem q = problem(4095, 4099, 4097, t & 2, t & 1);
     time_float(q);
     if (t != 0) continue;
-    time_double(q);
     half(q);
     tf32(q);
   }
   for (int t = 0; t < 4; t++) time_float(problem(16384, 16384, 128, t & 2, t & 1));
   cublas_batches = 1024;
   time_float(problem(256, 256, 256, false, false, 0, 1024));
-  time_double(problem(256, 256, 256, false, false, 0, 1024));
   half(problem(256, 256, 256, false, false, 0, 1024));
   return 0;
 }

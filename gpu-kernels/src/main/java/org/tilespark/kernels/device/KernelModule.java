@@ -26,8 +26,9 @@ public final class KernelModule {
   /** Address of the struct, and the longest struct of any kernel with its pointers. */
   static final int LAUNCH_AREA_BYTES = 16 << 10;
 
-  /** At the end of the area: what a tensor map is made from, two of each kind. */
-  private static final int MAP_AREA_BYTES = 2 * Long.BYTES + Long.BYTES + 4 * Integer.BYTES;
+  /** At the end of the area: what a tensor map is made from, extents, strides, box and steps. */
+  private static final int MAP_AREA_BYTES =
+      MultiplyStep.TensorMap.MOST_AXES * (2 * Long.BYTES + 2 * Integer.BYTES);
 
   /** Of a thread block, without asking for more. */
   private static final int PLAIN_SHARED_BYTES = 48 << 10;
@@ -139,21 +140,23 @@ public final class KernelModule {
   /** Makes a map at {@code to}; at {@code area} there is room for what it is made from. */
   private void encode(PlacedMap placed, long to, long area) {
     MultiplyStep.TensorMap map = placed.map();
-    long strides = area + 2 * Long.BYTES;
-    long box = strides + Long.BYTES;
-    long steps = box + 2 * Integer.BYTES;
-    UNSAFE.putLong(area, map.cols());
-    UNSAFE.putLong(area + Long.BYTES, map.rows());
-    UNSAFE.putLong(strides, map.leadBytes());
-    UNSAFE.putInt(box, map.boxCols());
-    UNSAFE.putInt(box + Integer.BYTES, map.boxRows());
-    UNSAFE.putInt(steps, 1);
-    UNSAFE.putInt(steps + Integer.BYTES, 1);
+    int axes = map.extents().size();
+    long strides = area + (long) MultiplyStep.TensorMap.MOST_AXES * Long.BYTES;
+    long box = strides + (long) MultiplyStep.TensorMap.MOST_AXES * Long.BYTES;
+    long steps = box + (long) MultiplyStep.TensorMap.MOST_AXES * Integer.BYTES;
+    for (int axis = 0; axis < axes; axis++) {
+      UNSAFE.putLong(area + (long) axis * Long.BYTES, map.extents().get(axis));
+      UNSAFE.putInt(box + (long) axis * Integer.BYTES, map.box().get(axis));
+      UNSAFE.putInt(steps + (long) axis * Integer.BYTES, 1);
+    }
+    for (int axis = 0; axis < axes - 1; axis++) {
+      UNSAFE.putLong(strides + (long) axis * Long.BYTES, map.strideBytes().get(axis));
+    }
     int code =
         LibCudaTensor.cuTensorMapEncodeTiled(
             to,
             map.element().code(),
-            2,
+            axes,
             placed.address(),
             area,
             strides,

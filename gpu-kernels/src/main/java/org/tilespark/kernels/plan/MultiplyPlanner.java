@@ -36,8 +36,8 @@ public final class MultiplyPlanner {
    */
   static final double TENSOR_PRODUCTS = 512.0 * 512 * 512;
 
-  /** The same where cuBLAS may round the operands instead. */
-  private static final double ROUNDED_PRODUCTS = 2048.0 * 2048 * 2048;
+  /** The same of doubles, and where cuBLAS may round the operands, if cuBLAS is there. */
+  private static final double LARGE_PRODUCTS = 2048.0 * 2048 * 2048;
 
   /** Extents from which it is worth it: a tile of fewer rows or columns is mostly empty. */
   private static final long TENSOR_EXTENT = 64;
@@ -283,8 +283,7 @@ public final class MultiplyPlanner {
   public static long mostWorkspaceBytes(
       MultiplyProblem problem, CublasPresence cublas, DeviceLimits limits, KernelIndex index) {
     TensorForm form = TensorForm.of(problem);
-    boolean packs =
-        !index.findAll(form.family(problem), form.elementOfA().bytes(), limits).isEmpty();
+    boolean packs = !kernels(form, problem, limits, index).isEmpty();
     long most = limits.globalBytes() / TENSOR_MEMORY_SHARE;
     return Math.max(
         mostWorkspaceBytes(cublas, limits),
@@ -400,7 +399,7 @@ public final class MultiplyPlanner {
       return List.of();
     }
     long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k());
-    return index.findAll(form.family(problem), form.elementOfA().bytes(), limits).stream()
+    return kernels(form, problem, limits, index).stream()
         .map(
             kernel ->
                 new MultiplyPlan(
@@ -410,9 +409,18 @@ public final class MultiplyPlanner {
                         kernel,
                         packers.get(),
                         chunk,
+                        MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())),
                         limits.multiprocessors(),
                         workspaceBytes),
                     Optional.empty()))
+        .toList();
+  }
+
+  /** The kernels that multiply operands of a form. */
+  private static List<KernelIndex.Kernel> kernels(
+      TensorForm form, MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    return form.families(problem).stream()
+        .flatMap(family -> index.findAll(family, form.elementOfA().bytes(), limits).stream())
         .toList();
   }
 
@@ -447,20 +455,33 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * True if our kernels are expected to be faster than cuBLAS. At full precision they are, or
-   * hardly slower, since cuBLAS is to be as exact as they are. Of lower precisions small products
-   * are cuBLAS's, which packs as it reads.
+   * True if our kernels are expected to be faster than cuBLAS. Those for float are, or hardly
+   * slower, since cuBLAS is to be as exact as they are. Large products of doubles took 0.93 to 1.03
+   * times as long as one call of cuBLAS, on an H200, but those with both operands along K up to 1.1
+   * times, unless rows begin unevenly. Of lower precisions small products are cuBLAS's, which packs
+   * as it reads.
    */
   private static boolean isOursFaster(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
     boolean isFaster =
         switch (problem.precision()) {
-          case FULL -> true;
-          case FLOAT16, BFLOAT16, TF32 -> products(problem) >= ROUNDED_PRODUCTS;
+          case FULL ->
+              problem.type() != ElementType.FLOAT64
+                  || (products(problem) >= LARGE_PRODUCTS
+                      && (problem.transposeA()
+                          || !problem.transposeB()
+                          || isUneven(problem.leadA())
+                          || isUneven(problem.leadB())));
+          case FLOAT16, BFLOAT16, TF32 -> products(problem) >= LARGE_PRODUCTS;
         };
     return isFaster
         && isTensorSize(problem, limits)
         && !tensors(problem, terms, limits, index).isEmpty();
+  }
+
+  /** True if rows of doubles do not all begin at multiples of 16 bytes. */
+  private static boolean isUneven(long lead) {
+    return lead % 2 != 0;
   }
 
   private static MultiplyDecision own(

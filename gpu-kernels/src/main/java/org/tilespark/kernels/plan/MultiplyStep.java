@@ -69,57 +69,78 @@ public sealed interface MultiplyStep {
   }
 
   /**
-   * A row-major matrix and the boxes in which the copy engine takes it to shared memory: rows of a
-   * box, of 64 or 128 bytes, are swizzled by their length, and what lies outside the matrix arrives
-   * as zero.
+   * A tensor and the boxes in which the copy engine takes it to shared memory: rows of a box, of 64
+   * or 128 bytes, are swizzled by their length, and what lies outside the tensor arrives as zero.
+   * Axes are in the driver's order, the one whose elements are neighbours first.
    *
    * @param from its first element, at a multiple of 16 bytes
    * @param element what it holds
-   * @param cols elements of a row
-   * @param rows count of rows
-   * @param leadBytes bytes between the starts of neighbouring rows, a multiple of 16
-   * @param boxCols elements of a row of a box
-   * @param boxRows rows of a box
+   * @param extents of two to four axes
+   * @param strideBytes bytes from one to the next along each axis but the first, multiples of 16;
+   *     neighbours along several axes may overlap
+   * @param box extents of a box
    */
   record TensorMap(
-      Place from, Element element, long cols, long rows, long leadBytes, int boxCols, int boxRows) {
+      Place from, Element element, List<Long> extents, List<Long> strideBytes, List<Integer> box) {
     /** The strides that the copy engine takes are shorter than this. */
     static final long MOST_LEAD_BYTES = 1L << 40;
 
-    private static final int MOST_BOX_ROWS = 256;
+    /** The most axes of a map here; the driver takes five. */
+    public static final int MOST_AXES = 4;
 
-    /** Checks what the driver demands. */
+    private static final int MOST_BOX_EXTENT = 256;
+
+    /** Copies the lists and checks what the driver demands. */
     public TensorMap {
-      if (cols < 1
-          || rows < 1
-          || cols > Integer.MAX_VALUE
-          || rows > Integer.MAX_VALUE
-          || leadBytes % 16 != 0
-          || leadBytes < 16
-          || leadBytes >= MOST_LEAD_BYTES
-          || (boxCols * element.bytes() != 64 && boxCols * element.bytes() != 128)
-          || boxRows < 1
-          || boxRows > MOST_BOX_ROWS) {
+      Objects.requireNonNull(from, "from");
+      extents = List.copyOf(extents);
+      strideBytes = List.copyOf(strideBytes);
+      box = List.copyOf(box);
+      if (extents.size() < 2
+          || extents.size() > MOST_AXES
+          || strideBytes.size() != extents.size() - 1
+          || box.size() != extents.size()
+          || extents.stream().anyMatch(extent -> extent < 1 || extent > Integer.MAX_VALUE)
+          || strideBytes.stream()
+              .anyMatch(stride -> stride % 16 != 0 || stride < 16 || stride >= MOST_LEAD_BYTES)
+          || box.stream().anyMatch(extent -> extent < 1 || extent > MOST_BOX_EXTENT)
+          || (box.get(0) * element.bytes() != 64 && box.get(0) * element.bytes() != 128)) {
         throw new IllegalArgumentException(
             "Boxes of "
-                + boxRows
-                + " x "
-                + boxCols
+                + box
                 + " "
                 + element
                 + " of "
-                + rows
-                + " x "
-                + cols
-                + ", rows "
-                + leadBytes
+                + extents
+                + ", "
+                + strideBytes
                 + " bytes apart, cannot be copied");
       }
     }
 
+    /**
+     * A row-major matrix.
+     *
+     * @param cols elements of a row
+     * @param rows count of rows
+     * @param leadBytes bytes between the starts of neighbouring rows
+     * @param boxCols elements of a row of a box
+     * @param boxRows rows of a box
+     */
+    public TensorMap(
+        Place from,
+        Element element,
+        long cols,
+        long rows,
+        long leadBytes,
+        int boxCols,
+        int boxRows) {
+      this(from, element, List.of(cols, rows), List.of(leadBytes), List.of(boxCols, boxRows));
+    }
+
     /** Bytes of a row of a box. */
     public int boxRowBytes() {
-      return boxCols * element.bytes();
+      return box.get(0) * element.bytes();
     }
   }
 

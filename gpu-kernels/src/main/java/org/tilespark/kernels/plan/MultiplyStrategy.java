@@ -126,6 +126,8 @@ public sealed interface MultiplyStrategy
    *     what makes the tiles that {@code kernel} leaves alone
    * @param chunk most steps of K that go through the workspace at once; they bound how errors of
    *     the tensor cores' sums add up
+   * @param chain panels of doubles whose products are summed in one chain; of other forms the
+   *     kernel says
    * @param processors multiprocessors of the device
    * @param workspaceBytes device memory for packed operands, at least one
    */
@@ -134,6 +136,7 @@ public sealed interface MultiplyStrategy
       KernelIndex.Kernel kernel,
       List<KernelIndex.Kernel> packers,
       long chunk,
+      long chain,
       int processors,
       long workspaceBytes)
       implements MultiplyStrategy {
@@ -143,7 +146,7 @@ public sealed interface MultiplyStrategy
     /** Copies the list. */
     public Tensor {
       packers = List.copyOf(packers);
-      if (chunk < 1 || processors < 1 || workspaceBytes < 1) {
+      if (chunk < 1 || chain < 1 || processors < 1 || workspaceBytes < 1) {
         throw new IllegalArgumentException(
             "Chunks of " + chunk + " on " + processors + " multiprocessors; expected some");
       }
@@ -155,11 +158,19 @@ public sealed interface MultiplyStrategy
     }
 
     /**
-     * Panels of doubles in a chain. A chain may err by half a unit for each step, and so may the
-     * chain of the chains' sums.
+     * Panels of doubles in a chain, for sums of so many terms in the end: kernels without totals
+     * add the chains' sums to C, behind those of other products. A chain may err by half a unit for
+     * each step, and so may the chain of the chains' sums: chains of 3 sqrt(K) steps by 5/3 sqrt(K)
+     * units, of 2 sqrt(K) that are allowed. One chain of all of K may err by more: on an H200
+     * chains of 77 badly scaled terms did, by 18.2 of 17.5 units.
      */
-    static long chain(long k) {
-      return Math.max(1, (long) Math.ceil(2 * Math.sqrt((double) k) / TensorForm.FLOAT64.panel()));
+    static long chain(long terms) {
+      return Math.max(1, (long) (3 * Math.sqrt((double) terms) / TensorForm.FLOAT64.panel()));
+    }
+
+    /** True if sums of chains are added in shared memory; else doubles' are in C. */
+    private boolean hasTotals() {
+      return kernel.family().contains(TensorForm.TOTALS);
     }
 
     KernelIndex.Kernel packer() {
@@ -192,14 +203,14 @@ public sealed interface MultiplyStrategy
 
     @Override
     public String order() {
-      return form.name();
+      return hasTotals() ? form.name() + TensorForm.TOTALS : form.name();
     }
 
     @Override
     public String describe() {
       return kernel.name()
           + ", sums of "
-          + (form == TensorForm.FLOAT64 ? chain(chunk) * form.panel() : chunk);
+          + (form == TensorForm.FLOAT64 ? chain * form.panel() : chunk);
     }
   }
 

@@ -1,5 +1,6 @@
 package org.tilespark.kernels.plan;
 
+import java.util.List;
 import org.tilespark.layout.ElementType;
 
 /**
@@ -23,6 +24,9 @@ public enum TensorForm {
 
   /** Steps of K of a panel of which A is float and B bfloat16. */
   private static final int SPLIT_PANEL = 32;
+
+  /** What is behind the family's name where sums of chains are added in shared memory, not in C. */
+  static final String TOTALS = "_totals";
 
   /** Bytes of a row of other panels in shared memory. */
   private static final int PANEL_BYTES = 128;
@@ -50,14 +54,30 @@ public enum TensorForm {
     };
   }
 
-  /** The family of the kernels that multiply operands of this form, stored as {@code problem}'s. */
-  String family(MultiplyProblem problem) {
+  /**
+   * The families of the kernels that multiply operands of this form, stored as {@code problem}'s;
+   * those that the rule takes first.
+   */
+  List<String> families(MultiplyProblem problem) {
     return switch (this) {
-      case SPLIT -> problem.transposeA() ? family + "_across" : family;
-      case FLOAT64 ->
-          family + "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
-      case FLOAT16, BFLOAT16, TF32 -> family;
+      case SPLIT -> List.of(problem.transposeA() ? family + "_across" : family);
+      case FLOAT64 -> {
+        String ways =
+            isExchanged(problem)
+                ? "_tt"
+                : "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
+        yield List.of(family + ways, family + TOTALS + ways);
+      }
+      case FLOAT16, BFLOAT16, TF32 -> List.of(family);
     };
+  }
+
+  /**
+   * True if the kernel is given B as its left operand and A as its right one, and C across: doubles
+   * of which A lies along K and B across ({@code double.cuh}).
+   */
+  boolean isExchanged(MultiplyProblem problem) {
+    return this == FLOAT64 && !problem.transposeA() && !problem.transposeB();
   }
 
   /**

@@ -7,7 +7,6 @@ import org.tilespark.kernels.plan.MultiplyStep.Place;
 import org.tilespark.kernels.plan.MultiplyStep.Run;
 import org.tilespark.kernels.plan.MultiplyStep.Side;
 import org.tilespark.kernels.plan.MultiplyStep.TensorMap;
-import org.tilespark.layout.ElementType;
 
 /**
  * What a multiply on the tensor cores does, one thing after the other, chunk by chunk of K: brings
@@ -37,8 +36,14 @@ final class TensorSteps {
   /** What repairs has little to do, as a rule, but to read flags. */
   private static final int REPAIR_BLOCKS_PER_PROCESSOR = 4;
 
-  /** Rows and columns of a box of an operand of doubles that is stored across. */
+  /**
+   * Steps of K of a box of doubles; of an operand that is stored across, columns that lie side by
+   * side in it too.
+   */
   private static final int DOUBLE_BOX = 16;
+
+  /** Tiles of doubles are no smaller, along both sides. */
+  private static final int LEAST_DOUBLE_TILE = 64;
 
   /** What begins in the workspace begins at a multiple of this. */
   private static final int ALIGNMENT = 256;
@@ -130,11 +135,11 @@ final class TensorSteps {
     return up(problem.n(), form == TensorForm.SPLIT ? SPLIT_TILE : PACKED_ROWS);
   }
 
-  /** Whichever way they are stored, with rows of an even count of doubles. */
+  /** Whichever way they are stored, with rows as {@link #doubles} pads them. */
   private static long rowBytes(long extent, long k) {
-    return (double) (extent + 1) * (k + 1) > MOST_DOUBLES
+    return (double) (extent + DOUBLE_BOX) * (k + 1) > MOST_DOUBLES
         ? MOST_DOUBLES * Double.BYTES
-        : aligned(Math.max(extent * up(k, 2), k * up(extent, 2)) * Double.BYTES);
+        : aligned(Math.max(extent * up(k, 2), k * up(extent, DOUBLE_BOX)) * Double.BYTES);
   }
 
   private void addChunk(long p, long k) {
@@ -266,8 +271,11 @@ final class TensorSteps {
   private void addDouble(long p, long k, boolean adds) {
     Place packedA = new Place(Side.WORKSPACE, 0);
     Place packedB = new Place(Side.WORKSPACE, bytesA(form, problem, k));
-    long rowTiles = tiles(problem.m(), shape.rows());
-    long colTiles = tiles(problem.n(), shape.cols());
+    boolean exchanged = form.isExchanged(problem);
+    long rows = exchanged ? problem.n() : problem.m();
+    long cols = exchanged ? problem.m() : problem.n();
+    long rowTiles = tiles(rows, shape.rows());
+    long colTiles = tiles(cols, shape.cols());
     TensorMap mapA =
         doubles(
             from(Side.A, p),
@@ -276,7 +284,8 @@ final class TensorSteps {
             problem.transposeA() ? k : problem.m(),
             problem.transposeA() ? problem.m() : k,
             problem.leadA(),
-            problem.transposeA() ? DOUBLE_BOX : shape.rows());
+            problem.transposeA(),
+            exchanged ? shape.cols() : shape.rows());
     TensorMap mapB =
         doubles(
             from(Side.B, p),
@@ -285,48 +294,84 @@ final class TensorSteps {
             problem.transposeB() ? problem.n() : k,
             problem.transposeB() ? k : problem.n(),
             problem.leadB(),
-            problem.transposeB() ? shape.cols() : DOUBLE_BOX);
+            !problem.transposeB(),
+            exchanged ? shape.rows() : shape.cols());
+    long panels = tiles(k, form.panel());
     // Fields of DoubleArguments.
     steps.add(
         product(
-            List.of(mapA, mapB),
+            exchanged ? List.of(mapB, mapA) : List.of(mapA, mapB),
             List.of(new Place(Side.C, 0)),
             rowTiles * colTiles,
-            problem.m(),
-            problem.n(),
-            problem.leadC(),
-            tiles(k, form.panel()),
-            MultiplyStrategy.Tensor.chain(k),
+            rows,
+            cols,
+            exchanged ? 1 : problem.leadC(),
+            exchanged ? problem.leadC() : 1,
+            panels,
+            strategy.chain(),
             rowTiles,
             colTiles,
             adds ? 1 : 0,
             1,
             0,
-            0,
+            1,
+            panels,
             0));
   }
 
-  /** The map of a matrix of doubles as stored, or of a copy of it with even rows. */
+  /**
+   * The map of a matrix of doubles as stored, or of a copy of it with rows that begin evenly.
+   *
+   * @param lies true if its own rows do
+   * @param across true if K goes down its columns: 16 columns are one axis and their number
+   *     another, so rows must go on to whole 16
+   * @param tile its rows, or columns where across, that are copied at once
+   */
   private TensorMap doubles(
-      Place at, Place packed, boolean lies, long rows, long cols, long lead, int boxRows) {
-    if (lies) {
-      return new TensorMap(at, form.element(), cols, rows, lead * width, DOUBLE_BOX, boxRows);
+      Place at,
+      Place packed,
+      boolean lies,
+      long rows,
+      long cols,
+      long lead,
+      boolean across,
+      int tile) {
+    if (lies && (!across || cols % DOUBLE_BOX == 0)) {
+      return doubles(at, rows, cols, lead, across, tile);
     }
-    long even = up(cols, 2);
+    long padded = up(cols, across ? DOUBLE_BOX : 2);
     KernelIndex.Kernel kernel = strategy.packer();
     steps.add(
         new Run(
             // Fields of PackRowsArguments.
             new KernelLaunch(
                 kernel.name(),
-                blocks(rows * tiles(even, PIECE), PACK_BLOCKS_PER_PROCESSOR, kernel),
+                blocks(rows * tiles(padded, PIECE), PACK_BLOCKS_PER_PROCESSOR, kernel),
                 rows,
                 cols,
                 lead,
-                even),
+                padded),
             List.of(),
             List.of(at, packed)));
-    return new TensorMap(packed, form.element(), cols, rows, even * width, DOUBLE_BOX, boxRows);
+    return doubles(packed, rows, cols, padded, across, tile);
+  }
+
+  /** As {@code DoubleArguments} says; one product, whose stride is any that the driver takes. */
+  private TensorMap doubles(Place at, long rows, long cols, long lead, boolean across, int tile) {
+    long leadBytes = lead * width;
+    return across
+        ? new TensorMap(
+            at,
+            form.element(),
+            List.of((long) DOUBLE_BOX, rows, tiles(cols, DOUBLE_BOX), 1L),
+            List.of(leadBytes, (long) DOUBLE_BOX * width, leadBytes),
+            List.of(DOUBLE_BOX, DOUBLE_BOX, tile / DOUBLE_BOX, 1))
+        : new TensorMap(
+            at,
+            form.element(),
+            List.of(cols, rows, 1L, 1L),
+            List.of(leadBytes, leadBytes, leadBytes),
+            List.of(DOUBLE_BOX, tile, 1, 1));
   }
 
   private Run pack(
@@ -409,11 +454,14 @@ final class TensorSteps {
   /** True if extents and strides are such as the kernels can count. */
   static boolean canCount(MultiplyProblem problem, TensorForm form) {
     long most = Integer.MAX_VALUE - SPLIT_TILE;
-    long k = problem.k();
-    // K is the count of rows of an operand of doubles that is stored across.
-    return problem.m() <= most
-        && problem.n() <= most / form.planesOfB() - SPLIT_TILE
-        && (k <= most || (problem.type() == ElementType.FLOAT32));
+    if (problem.m() > most || problem.n() > most / form.planesOfB() - SPLIT_TILE) {
+      return false;
+    }
+    // The kernels for double count steps of K and tiles in 32 bits.
+    return form != TensorForm.FLOAT64
+        || (problem.k() <= most
+            && tiles(problem.m(), LEAST_DOUBLE_TILE) * tiles(problem.n(), LEAST_DOUBLE_TILE)
+                <= Integer.MAX_VALUE);
   }
 
   private static long up(long extent, long of) {

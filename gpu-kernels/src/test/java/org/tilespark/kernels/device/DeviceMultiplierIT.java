@@ -97,7 +97,7 @@ class DeviceMultiplierIT extends MultiplierContract {
           .way()
           .orElseThrow()
           .name()
-          .replaceFirst("_double_[nt]{2}_", "_double_")
+          .replaceFirst("_[nt]{2}_w8_", "_w8_")
           .replaceFirst("_split_across_", "_split_");
     }
 
@@ -245,6 +245,34 @@ class DeviceMultiplierIT extends MultiplierContract {
                     precision),
                 random.nextLong());
           }
+        }
+      }
+    }
+  }
+
+  /**
+   * Large products of doubles, where stages, tiles and thread blocks meet in many orders: of whole
+   * numbers, so every way and every run makes the same bits.
+   */
+  @Test
+  void largeDoublesAgainAndAgain() {
+    int n = 1536;
+    SplittableRandom random = new SplittableRandom(24);
+    double[] a = random.ints((long) n * n, -8, 9).asDoubleStream().toArray();
+    double[] b = random.ints((long) n * n, -8, 9).asDoubleStream().toArray();
+    for (int which = 0; which < 4; which++) {
+      MultiplyProblem problem =
+          MultiplyProblem.dense(n, n, n, ElementType.FLOAT64, (which & 1) != 0, (which & 2) != 0);
+      double[] first = null;
+      for (OneWay way : ways(ElementType.FLOAT64)) {
+        for (int run = 0; run < 4; run++) {
+          double[] c = new double[n * n];
+          way.multiply(
+              problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+          if (first == null) {
+            first = c;
+          }
+          assertEquals(-1, Arrays.mismatch(first, c), way + ", run " + run + ", " + problem);
         }
       }
     }

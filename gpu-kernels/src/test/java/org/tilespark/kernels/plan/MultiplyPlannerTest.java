@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
 import java.util.SplittableRandom;
@@ -48,10 +49,15 @@ class MultiplyPlannerTest {
           kernel multiply_tensor multiply_float16_w2_128x128x384 sm_90a dynamicBytes=197633
           kernel multiply_tensor multiply_bfloat16_w2_128x256x384 sm_90a dynamicBytes=197632
           kernel multiply_tensor multiply_tf32_w4_128x256x384 sm_90a dynamicBytes=197632
-          kernel multiply_double multiply_double_nn_w8_128x64x384 sm_90a dynamicBytes=164864
-          kernel multiply_double multiply_double_nt_w8_128x64x384 sm_90a dynamicBytes=164864
-          kernel multiply_double multiply_double_tn_w8_128x64x384 sm_90a dynamicBytes=164864
-          kernel multiply_double multiply_double_nt_w8_64x64x256 sm_90a dynamicBytes=9 blocksPerProcessor=2
+          kernel multiply_double multiply_double_tt_w8_128x128x256 sm_90a dynamicBytes=197632
+          kernel multiply_double multiply_double_nt_w8_128x128x256 sm_90a dynamicBytes=197632
+          kernel multiply_double multiply_double_tn_w8_128x128x256 sm_90a dynamicBytes=197632
+          kernel multiply_double multiply_double_totals_tt_w8_128x128x256 sm_90a dynamicBytes=230400
+          kernel multiply_double multiply_double_totals_nt_w8_128x128x256 sm_90a dynamicBytes=230400
+          kernel multiply_double multiply_double_totals_tn_w8_128x128x256 sm_90a dynamicBytes=230400
+          kernel multiply_double multiply_double_tt_w8_64x64x128 sm_90a dynamicBytes=66560 blocksPerProcessor=3
+          kernel multiply_double multiply_double_nt_w8_64x64x128 sm_90a dynamicBytes=66560 blocksPerProcessor=3
+          kernel multiply_double multiply_double_tn_w8_64x64x128 sm_90a dynamicBytes=66560 blocksPerProcessor=3
           kernel pack pack_raw_w4_256 sm_90a
           kernel pack pack_split_w2_256 sm_90a
           kernel pack pack_split_mixed_w2_256 sm_90a
@@ -67,6 +73,11 @@ class MultiplyPlannerTest {
 
   private static MultiplyProblem problem(long m, long k, long n, ElementType type) {
     return MultiplyProblem.dense(m, k, n, type, false, true);
+  }
+
+  private static MultiplyProblem doubles(long extent, boolean transposeA, boolean transposeB) {
+    return MultiplyProblem.dense(
+        extent, extent, extent, ElementType.FLOAT64, transposeA, transposeB);
   }
 
   private static MultiplyProblem of(Precision precision, long extent, boolean accumulate) {
@@ -387,10 +398,17 @@ class MultiplyPlannerTest {
       {problem(256, 1_000_000, 256, f), own, present, "multiply_tiled"},
       {problem(8192, 32, 8192, f), auto, present, "multiply_tiled"},
       {problem(8192, 8192, 16, f), auto, present, "cublas"},
-      {problem(4096, 4096, 4096, d), auto, present, "multiply_double_nt"},
-      {problem(4095, 4099, 4097, d), auto, ABSENT, "multiply_double_nt"},
-      {problem(4096, 4096, 4096, d), own, present, "multiply_double_nt"},
+      // Double: large products, unless both operands lie along K and rows begin evenly.
+      {problem(4096, 4096, 4096, d), auto, present, "cublas"},
+      {problem(4096, 4096, 4096, d), auto, ABSENT, "multiply_double_nt_w8_128x128x256"},
+      {problem(4096, 4096, 4096, d), own, present, "multiply_double_nt_w8_128x128x256"},
+      {problem(4095, 4099, 4097, d), auto, present, "multiply_double_nt_w8_128x128x256"},
       {problem(4096, 512, 4096, d), auto, present, "multiply_double_nt"}, // too short for cuBLAS
+      {doubles(4096, false, false), auto, present, "multiply_double_tt_w8_128x128x256"},
+      {doubles(4096, true, false), auto, present, "multiply_double_tn_w8_128x128x256"},
+      {doubles(4096, true, true), auto, present, "multiply_double_tt_w8_128x128x256"},
+      {doubles(1024, false, false), auto, present, "cublas"},
+      {doubles(1024, false, false), auto, ABSENT, "multiply_double_tt_w8_64x64x128"},
       {problem(256, 1_000_000, 256, d), auto, present, "cublas"},
       {problem(100, 100, 100, d), auto, ABSENT, "multiply_tiled"},
       // Lower precisions of any size where cuBLAS is not to be had.
@@ -565,7 +583,7 @@ class MultiplyPlannerTest {
     // The second chunk adds, from where the first one ends.
     MultiplyStep.Run second = (MultiplyStep.Run) steps.get(6);
     assertEquals(at(MultiplyStep.Side.A, 8192 * 4), second.maps().get(0).from());
-    assertEquals(8, second.maps().get(0).cols());
+    assertEquals(8, second.maps().get(0).extents().get(0));
     assertEquals(1, second.launch().words()[3], "panels");
     assertEquals(1, second.launch().words()[7], "adds");
     MultiplyStep.Run packed = (MultiplyStep.Run) steps.get(5);
@@ -595,7 +613,7 @@ class MultiplyPlannerTest {
         uneven.get(1));
     MultiplyStep.Run product = (MultiplyStep.Run) uneven.get(3);
     assertEquals(at(workspace, packedA), product.maps().get(0).from());
-    assertEquals(320, product.maps().get(0).rows());
+    assertEquals(320, product.maps().get(0).extents().get(1));
   }
 
   /** An A that is stored across stays so, and B is packed as that wants it. */
@@ -704,68 +722,148 @@ class MultiplyPlannerTest {
         strategy.steps(problem, true, true));
   }
 
-  /** Doubles lie as they are where rows begin at multiples of 16 bytes. */
+  /** The map of doubles as DoubleArguments says, along K or across. */
+  private static MultiplyStep.TensorMap doubles(
+      MultiplyStep.Place from, long cols, long rows, long lead, boolean across, int tile) {
+    return new MultiplyStep.TensorMap(
+        from,
+        MultiplyStep.Element.FLOAT64,
+        across ? List.of(16L, rows, (cols + 15) / 16, 1L) : List.of(cols, rows, 1L, 1L),
+        List.of(lead * 8, across ? 128L : lead * 8, lead * 8),
+        across ? List.of(16, 16, tile / 16, 1) : List.of(16, tile, 1, 1));
+  }
+
+  /**
+   * Doubles lie as they are where rows begin at multiples of 16 bytes and, across, end at whole 16
+   * columns.
+   */
   @Test
   void stepsOfDoubles() {
     MultiplyProblem problem =
         new MultiplyProblem(
-            300, 1000, 65, ElementType.FLOAT64, Precision.FULL, true, false, 302, 67, 65, false);
-    MultiplyStrategy.Tensor strategy = tensor("multiply_double_tn_w8_128x64x384", problem);
+            304, 1000, 65, ElementType.FLOAT64, Precision.FULL, true, false, 306, 66, 67, true);
+    MultiplyStrategy.Tensor strategy = tensor("multiply_double_tn_w8_128x128x256", problem);
     MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
-    long packedB = 300 * 1000 * 8;
-    assertEquals(packedB + 1000 * 66 * 8 + 128, strategy.workspaceBytes()); // whole 256 bytes
-    List<MultiplyStep> steps = strategy.steps(problem, true, true);
+    long packedB = 304 * 1000 * 8;
+    assertEquals(packedB + 1000 * 80 * 8, strategy.workspaceBytes()); // whole 256 bytes
     assertEquals(
         List.of(
             new MultiplyStep.Run(
                 new KernelLaunch(
-                    "pack_rows_w8_256", new LaunchConfig(1000, 256, 0), 1000, 65, 67, 66),
+                    "pack_rows_w8_256", new LaunchConfig(1000, 256, 0), 1000, 65, 66, 80),
                 List.of(),
                 List.of(at(MultiplyStep.Side.B, 0), at(workspace, packedB))),
             new MultiplyStep.Run(
                 new KernelLaunch(
-                    "multiply_double_tn_w8_128x64x384",
-                    new LaunchConfig(6, 384, 164_864),
-                    300,
+                    "multiply_double_tn_w8_128x128x256",
+                    new LaunchConfig(3, 256, 197_632),
+                    304, // rows, cols and their steps in C
                     65,
-                    65,
-                    63,
-                    4,
-                    3,
-                    2,
-                    0,
+                    67,
+                    1,
+                    63, // panels, and 5 to a chain
+                    5,
+                    3, // tiles
+                    1,
+                    1, // adds
                     1,
                     0,
-                    0,
+                    1, // all of K is one part
+                    63,
                     0),
                 List.of(
-                    new MultiplyStep.TensorMap(
-                        at(MultiplyStep.Side.A, 0),
-                        MultiplyStep.Element.FLOAT64,
-                        300,
-                        1000,
-                        302 * 8,
-                        16,
-                        16),
-                    new MultiplyStep.TensorMap(
-                        at(workspace, packedB),
-                        MultiplyStep.Element.FLOAT64,
-                        65,
-                        1000,
-                        66 * 8,
-                        16,
-                        16)),
+                    doubles(at(MultiplyStep.Side.A, 0), 304, 1000, 306, true, 128),
+                    doubles(at(workspace, packedB), 65, 1000, 80, true, 128)),
                 List.of(at(MultiplyStep.Side.C, 0)))),
-        steps);
+        strategy.steps(problem, true, true));
     assertEquals(3, strategy.steps(problem, false, true).size());
-    assertTrue(strategy.describe().endsWith(", sums of 64"), strategy.describe());
-    // Two thread blocks to a multiprocessor.
+    assertTrue(strategy.describe().endsWith(", sums of 80"), strategy.describe());
+
+    // Without transposes B is the left operand, and C is written across.
+    MultiplyProblem plain =
+        new MultiplyProblem(
+            300,
+            1001,
+            192,
+            ElementType.FLOAT64,
+            Precision.FULL,
+            false,
+            false,
+            1001,
+            192,
+            195,
+            false);
+    MultiplyStep.Run pad =
+        new MultiplyStep.Run(
+            new KernelLaunch(
+                "pack_rows_w8_256", new LaunchConfig(300, 256, 0), 300, 1001, 1001, 1002),
+            List.of(),
+            List.of(at(MultiplyStep.Side.A, 0), at(workspace, 0)));
+    for (String totals : new String[] {"", "_totals"}) {
+      String name = "multiply_double" + totals + "_tt_w8_128x128x256";
+      assertEquals(
+          List.of(
+              pad,
+              new MultiplyStep.Run(
+                  new KernelLaunch(
+                      name,
+                      new LaunchConfig(6, 256, totals.isEmpty() ? 197_632 : 230_400),
+                      192,
+                      300,
+                      1,
+                      195,
+                      63,
+                      5,
+                      2,
+                      3,
+                      0,
+                      1,
+                      0,
+                      1,
+                      63,
+                      0),
+                  List.of(
+                      doubles(at(MultiplyStep.Side.B, 0), 192, 1001, 192, true, 128),
+                      doubles(at(workspace, 0), 1001, 300, 1002, false, 128)),
+                  List.of(at(MultiplyStep.Side.C, 0)))),
+          tensor(name, plain).steps(plain, true, true));
+    }
+
+    // Three thread blocks to a multiprocessor.
     MultiplyProblem large = problem(4096, 4096, 4096, ElementType.FLOAT64);
     MultiplyStep.Run run =
         (MultiplyStep.Run)
-            tensor("multiply_double_nt_w8_64x64x256", large).steps(large, true, true).get(0);
-    assertEquals(new LaunchConfig(264, 256, 9), run.launch().config());
-    assertEquals(64, run.maps().get(1).boxRows());
+            tensor("multiply_double_nt_w8_64x64x128", large).steps(large, true, true).get(0);
+    assertEquals(new LaunchConfig(396, 128, 66_560), run.launch().config());
+    assertEquals(
+        doubles(at(MultiplyStep.Side.B, 0), 4096, 4096, 4096, false, 64), run.maps().get(1));
+  }
+
+  /** Half a unit for each step of a chain and for each of its sums is within 2 sqrt(K). */
+  @Test
+  void chainsOfDoubles() {
+    for (long k = 1; k < 1L << 40; k += 1 + k / 7) {
+      long chain = 16 * MultiplyStrategy.Tensor.chain(k);
+      double units = Math.min(k, chain) / 2.0 + Math.ceil((double) k / chain) / 2;
+      assertTrue(units <= 2 * Math.sqrt((double) k) + 1, k + ": " + units);
+    }
+    // By the terms of the whole sum: a panel of a long one is one chain.
+    MultiplyProblem panel = problem(4096, 512, 4096, ElementType.FLOAT64);
+    assertTrue(
+        MultiplyPlanner.candidates(panel, 1 << 20, ABSENT, H200, HOPPER).stream()
+            .map(MultiplyPlan::describe)
+            .anyMatch(text -> text.contains("multiply_double_nt_w8_128x128x256, sums of 3072")));
+  }
+
+  /** Tiles are counted in 32 bits. */
+  @Test
+  void doublesOfTooManyTiles() {
+    for (long extent : new long[] {1L << 21, 1L << 22}) {
+      assertEquals(
+          extent == 1L << 21,
+          TensorSteps.canCount(
+              problem(extent, 16, extent, ElementType.FLOAT64), TensorForm.FLOAT64));
+    }
   }
 
   /** Of no product of parts of the panels more is wanted than was reserved for the panels. */
@@ -778,19 +876,20 @@ class MultiplyPlannerTest {
       Precision precision =
           isDouble ? Precision.FULL : Precision.values()[random.nextInt(Precision.values().length)];
       boolean transposeA = random.nextBoolean();
+      boolean transposeB = random.nextBoolean();
       long[] most = {
         random.nextLong(1, 3000), random.nextLong(1, 20_000), random.nextLong(1, 3000)
       };
       long reserved =
           MultiplyPlanner.mostWorkspaceBytes(
-              sized(most, type, precision, transposeA), ABSENT, H200, HOPPER);
+              sized(most, type, precision, transposeA, transposeB), ABSENT, H200, HOPPER);
       long[] less = {
         random.nextLong(1, most[0] + 1),
         random.nextLong(1, most[1] + 1),
         random.nextLong(1, most[2] + 1)
       };
       for (long[] extents : new long[][] {less, most}) {
-        MultiplyProblem problem = sized(extents, type, precision, transposeA);
+        MultiplyProblem problem = sized(extents, type, precision, transposeA, transposeB);
         for (MultiplyPlan plan :
             MultiplyPlanner.candidates(problem, 1 << 20, ABSENT, H200, HOPPER)) {
           assertTrue(plan.workspaceBytes() <= reserved, problem + " of " + most[0] + ": " + plan);
@@ -803,7 +902,11 @@ class MultiplyPlannerTest {
   }
 
   private static MultiplyProblem sized(
-      long[] extents, ElementType type, Precision precision, boolean transposeA) {
+      long[] extents,
+      ElementType type,
+      Precision precision,
+      boolean transposeA,
+      boolean transposeB) {
     return new MultiplyProblem(
         extents[0],
         extents[1],
@@ -811,9 +914,9 @@ class MultiplyPlannerTest {
         type,
         precision,
         transposeA,
-        true,
+        transposeB,
         transposeA ? extents[0] : extents[1],
-        extents[1],
+        transposeB ? extents[1] : extents[2],
         extents[2],
         true);
   }
@@ -823,10 +926,10 @@ class MultiplyPlannerTest {
     for (MultiplyStep step : strategy.steps(problem, false, true)) {
       if (step instanceof MultiplyStep.Run run) {
         for (MultiplyStep.TensorMap map : run.maps()) {
-          long end =
-              map.from().bytes()
-                  + (map.rows() - 1) * map.leadBytes()
-                  + map.cols() * map.element().bytes();
+          long end = map.from().bytes() + map.extents().get(0) * map.element().bytes();
+          for (int axis = 1; axis < map.extents().size(); axis++) {
+            end += (map.extents().get(axis) - 1) * map.strideBytes().get(axis - 1);
+          }
           long bytes =
               switch (map.from().side()) {
                 case A -> problem.bytesA();
@@ -898,13 +1001,13 @@ class MultiplyPlannerTest {
               .map(plan -> plan.strategy().way().orElseThrow().name())
               .toList();
       assertEquals(byRule.strategy().way().orElseThrow().name(), names.get(0));
-      assertEquals(engine == MultiplyEngine.AUTO ? 5 : 2, names.size(), names.toString());
-      assertTrue(names.contains("multiply_double_nt_w8_64x64x256"), names.toString());
+      assertEquals(engine == MultiplyEngine.AUTO ? 6 : 2, names.size(), names.toString());
+      assertTrue(names.contains("multiply_double_nt_w8_64x64x128"), names.toString());
     }
     // What was chosen is taken, whatever the rule says, and for smaller products too.
     for (long extent : new long[] {10, 4096}) {
       MultiplyProblem problem = problem(extent, extent, extent, ElementType.FLOAT64);
-      String way = "multiply_double_nt_w8_64x64x256";
+      String way = "multiply_double_nt_w8_64x64x128";
       assertEquals(
           Optional.of(new MultiplyWay(way)),
           MultiplyPlanner.plan(
@@ -925,8 +1028,7 @@ class MultiplyPlannerTest {
             IllegalArgumentException.class,
             () -> new MultiplyStep.TensorMap(from, element, 7, 5, 28, 32, 128));
     assertEquals(
-        "Boxes of 128 x 32 FLOAT32 of 5 x 7, rows 28 bytes apart, cannot be copied",
-        e.getMessage());
+        "Boxes of [32, 128] FLOAT32 of [7, 5], [28] bytes apart, cannot be copied", e.getMessage());
     assertThrows(
         IllegalArgumentException.class,
         () -> new MultiplyStep.TensorMap(from, element, 8, 5, 32, 32, 257));
@@ -936,5 +1038,27 @@ class MultiplyPlannerTest {
     assertThrows(
         IllegalArgumentException.class,
         () -> new MultiplyStep.TensorMap(from, element, 8, 5, 1L << 40, 32, 128));
+    // As many strides as axes but one, a box of as many extents, and no more axes than there is
+    // room for.
+    List<Integer> box = List.of(32, 1, 1, 1, 1);
+    for (int axes = 1; axes <= 5; axes++) {
+      for (int strides = 1; strides <= 4; strides++) {
+        List<Long> extents = Collections.nCopies(axes, 5L);
+        List<Long> strideBytes = Collections.nCopies(strides, 16L);
+        List<Integer> boxOfAxes = box.subList(0, axes);
+        if (axes >= 2 && axes <= 4 && strides == axes - 1) {
+          new MultiplyStep.TensorMap(from, element, extents, strideBytes, boxOfAxes);
+          assertThrows(
+              IllegalArgumentException.class,
+              () ->
+                  new MultiplyStep.TensorMap(
+                      from, element, extents, strideBytes, box.subList(0, 1)));
+        } else {
+          assertThrows(
+              IllegalArgumentException.class,
+              () -> new MultiplyStep.TensorMap(from, element, extents, strideBytes, boxOfAxes));
+        }
+      }
+    }
   }
 }

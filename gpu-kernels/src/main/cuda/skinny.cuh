@@ -1,0 +1,267 @@
+// Products of which one extent is small, at the speed of memory:
+//
+//   c[x, j] = sum over p of big(x, p) * small(p, j)  (+ c[x, j])      0 <= x < extent, 0 <= j < count
+//
+// Three kernels, for element types float and double, any lead and alignment of elements:
+//
+//   skinny_along   big lies along K, at x * lead + p: a warp makes SKINNY_ROWS of x, its lanes share out p
+//   skinny_across  big lies across, at p * lead + x: a thread makes two of x, p goes by
+//   skinny_depth   the small extent is K: c[i, j] = sum over p < k <= SKINNY of a(i, p) * b(p, j), a tile
+//                  of DEPTH_ROWS x DEPTH_COLS to a thread block, a thread going down two columns
+//
+// A product with few columns is (big, small) = (op(A), op(B)); one with few rows is
+// (op(B)^T, op(A)^T) with the strides of c exchanged.
+//
+// Bytes: reads big once, small once for each thread block's x (from L2), writes c once; depth writes c.
+//
+// Accuracy: big is cut along K into parts; each writes to scratch, which parts.cuh sums. A chain is at
+// most part_k / 32 (along) or part_k (across) products; the host keeps it within 512, which makes no
+// error above 256 u + u parts, whatever the values.
+//
+// Shared memory: SKINNY_CHUNK steps of small, (COUNT, SKINNY_CHUNK) or (SKINNY_CHUNK, COUNT); depth: a of
+// the tile, (DEPTH_ROWS, SKINNY).
+#pragma once
+
+#include "parts.cuh"
+
+namespace tilespark {
+
+// Fields in the order of the host's launch.
+template <typename T>
+struct SkinnyArguments {
+  const T* big;
+  const T* small;
+  T* c;  // or scratch, (parts, extent, count)
+  u64 extent;
+  u64 k;
+  u64 count;    // at most COUNT
+  u64 lead;     // of big
+  u64 small_k;  // elements of small from one p to the next
+  u64 small_j;  // and from one j to the next
+  u64 c_x;
+  u64 c_j;
+  u64 part_k;     // steps of K to a part, a multiple of SKINNY_CHUNK
+  u64 part_step;  // elements of c from one part to the next
+  u64 accumulate;
+};
+
+constexpr u32 SKINNY = 16;
+constexpr u32 SKINNY_THREADS = 256;
+constexpr u32 SKINNY_CHUNK = 256;
+constexpr u32 SKINNY_ROWS = 4;
+
+// Launch: SKINNY_THREADS threads, grid (ceil(extent / (8 SKINNY_ROWS)), parts).
+template <typename T, u32 COUNT>
+__device__ __forceinline__ void skinny_along(const SkinnyArguments<T>& arguments) {
+  constexpr u32 R = SKINNY_ROWS;
+  __shared__ T small[COUNT][SKINNY_CHUNK];
+  const u32 lane = threadIdx.x % 32;
+  const u64 x = (blockIdx.x * u64{SKINNY_THREADS / 32} + threadIdx.x / 32) * R;
+  const u64 begin = blockIdx.y * arguments.part_k;
+  const u64 end = arguments.k - begin < arguments.part_k ? arguments.k : begin + arguments.part_k;
+  const T* rows[R];
+#pragma unroll
+  for (u32 r = 0; r < R; r++) {
+    // Rows beyond the last read the last.
+    const u64 row = x + r < arguments.extent ? x + r : arguments.extent - 1;
+    rows[r] = arguments.big + row * arguments.lead + lane;
+  }
+  T sums[R][COUNT] = {};
+  for (u64 from = begin; from < end; from += SKINNY_CHUNK) {
+    const u32 steps = end - from < SKINNY_CHUNK ? static_cast<u32>(end - from) : SKINNY_CHUNK;
+    __syncthreads();
+    for (u32 at = threadIdx.x; at < COUNT * SKINNY_CHUNK; at += SKINNY_THREADS) {
+      // Neighbours along what lies together.
+      const bool k_first = arguments.small_k == 1 || COUNT == 1;
+      const u32 p = k_first ? at % SKINNY_CHUNK : at / COUNT;
+      const u32 j = k_first ? at / SKINNY_CHUNK : at % COUNT;
+      const bool inside = p < steps && j < arguments.count;
+      small[j][p] = inside ? arguments.small[(from + p) * arguments.small_k + j * arguments.small_j] : T(0);
+    }
+    __syncthreads();
+    if (steps == SKINNY_CHUNK) {
+#pragma unroll
+      for (u32 half = 0; half < SKINNY_CHUNK; half += SKINNY_CHUNK / 2) {
+        T values[R][SKINNY_CHUNK / 64];
+#pragma unroll
+        for (u32 i = 0; i < SKINNY_CHUNK / 64; i++) {
+#pragma unroll
+          for (u32 r = 0; r < R; r++) {
+            values[r][i] = __ldcs(rows[r] + from + half + i * 32);
+          }
+        }
+#pragma unroll
+        for (u32 i = 0; i < SKINNY_CHUNK / 64; i++) {
+#pragma unroll
+          for (u32 j = 0; j < COUNT; j++) {
+            const T factor = small[j][half + i * 32 + lane];
+#pragma unroll
+            for (u32 r = 0; r < R; r++) {
+              sums[r][j] += values[r][i] * factor;
+            }
+          }
+        }
+      }
+    } else {
+      for (u32 p = lane; p < steps; p += 32) {
+#pragma unroll
+        for (u32 r = 0; r < R; r++) {
+          const T value = rows[r][from + p - lane];
+#pragma unroll
+          for (u32 j = 0; j < COUNT; j++) {
+            sums[r][j] += value * small[j][p];
+          }
+        }
+      }
+    }
+  }
+  T* const c = arguments.c + blockIdx.y * arguments.part_step;
+#pragma unroll
+  for (u32 r = 0; r < R; r++) {
+#pragma unroll
+    for (u32 j = 0; j < COUNT; j++) {
+      T sum = sums[r][j];
+#pragma unroll
+      for (u32 far = 16; far > 0; far /= 2) {
+        sum += __shfl_xor_sync(0xffffffffu, sum, far);
+      }
+      if (lane == (r * COUNT + j) % 32 && x + r < arguments.extent && j < arguments.count) {
+        T* const to = c + (x + r) * arguments.c_x + j * arguments.c_j;
+        *to = arguments.accumulate ? *to + sum : sum;
+      }
+    }
+  }
+}
+
+// Launch: SKINNY_THREADS threads, grid (ceil(extent / (2 SKINNY_THREADS)), parts).
+template <typename T, u32 COUNT>
+__device__ __forceinline__ void skinny_across(const SkinnyArguments<T>& arguments) {
+  constexpr u32 AHEAD = 8;  // reads in flight, twice
+  __shared__ __align__(16) T small[SKINNY_CHUNK][COUNT];
+  const u64 x = blockIdx.x * u64{2 * SKINNY_THREADS} + threadIdx.x;
+  const u64 begin = blockIdx.y * arguments.part_k;
+  const u64 end = arguments.k - begin < arguments.part_k ? arguments.k : begin + arguments.part_k;
+  // What lies beyond the last x reads the last.
+  const u64 last = arguments.extent - 1;
+  const T* const first = arguments.big + (x < last ? x : last);
+  const u64 apart = (x + SKINNY_THREADS < last ? x + SKINNY_THREADS : last) - (x < last ? x : last);
+  T sums[2][COUNT] = {};
+  for (u64 from = begin; from < end; from += SKINNY_CHUNK) {
+    const u32 steps = end - from < SKINNY_CHUNK ? static_cast<u32>(end - from) : SKINNY_CHUNK;
+    __syncthreads();
+    for (u32 at = threadIdx.x; at < COUNT * SKINNY_CHUNK; at += SKINNY_THREADS) {
+      const bool k_first = arguments.small_k == 1 || COUNT == 1;
+      const u32 p = k_first ? at % SKINNY_CHUNK : at / COUNT;
+      const u32 j = k_first ? at / SKINNY_CHUNK : at % COUNT;
+      const bool inside = p < steps && j < arguments.count;
+      small[p][j] = inside ? arguments.small[(from + p) * arguments.small_k + j * arguments.small_j] : T(0);
+    }
+    __syncthreads();
+    const T* line = first + from * arguments.lead;
+    u32 p = 0;
+    for (; p + AHEAD <= steps; p += AHEAD) {
+      T values[AHEAD][2];
+#pragma unroll
+      for (u32 i = 0; i < AHEAD; i++) {
+        values[i][0] = __ldcs(line);
+        values[i][1] = __ldcs(line + apart);
+        line += arguments.lead;
+      }
+#pragma unroll
+      for (u32 i = 0; i < AHEAD; i++) {
+#pragma unroll
+        for (u32 j = 0; j < COUNT; j++) {
+          sums[0][j] += values[i][0] * small[p + i][j];
+          sums[1][j] += values[i][1] * small[p + i][j];
+        }
+      }
+    }
+    for (; p < steps; p++, line += arguments.lead) {
+#pragma unroll
+      for (u32 j = 0; j < COUNT; j++) {
+        sums[0][j] += line[0] * small[p][j];
+        sums[1][j] += line[apart] * small[p][j];
+      }
+    }
+  }
+  T* const c = arguments.c + blockIdx.y * arguments.part_step;
+#pragma unroll
+  for (u32 v = 0; v < 2; v++) {
+    const u64 row = x + v * SKINNY_THREADS;
+#pragma unroll
+    for (u32 j = 0; j < COUNT; j++) {
+      if (row < arguments.extent && j < arguments.count) {
+        T* const to = c + row * arguments.c_x + j * arguments.c_j;
+        *to = arguments.accumulate ? *to + sums[v][j] : sums[v][j];
+      }
+    }
+  }
+}
+
+template <typename T>
+struct DepthArguments {
+  const T* a;
+  const T* b;
+  T* c;  // row-major
+  u64 m;
+  u64 k;  // at most DEPTH
+  u64 n;
+  u64 a_row;  // elements of a from one row of op(A) to the next
+  u64 a_k;    // and from one p to the next
+  u64 b_k;
+  u64 b_col;
+  u64 lead_c;
+  u64 accumulate;
+};
+
+constexpr u32 DEPTH_ROWS = 64;
+constexpr u32 DEPTH_COLS = 2 * SKINNY_THREADS;
+
+// Launch: SKINNY_THREADS threads, grid ceil(m / DEPTH_ROWS) * ceil(n / DEPTH_COLS), columns first. DEPTH is
+// a multiple of 4.
+template <typename T, u32 DEPTH>
+__device__ __forceinline__ void skinny_depth(const DepthArguments<T>& arguments) {
+  __shared__ __align__(16) T rows[DEPTH_ROWS][DEPTH];
+  const u64 col_tiles = (arguments.n + DEPTH_COLS - 1) / DEPTH_COLS;
+  const u64 row = blockIdx.x / col_tiles * DEPTH_ROWS;
+  const u64 col = blockIdx.x % col_tiles * DEPTH_COLS + threadIdx.x;
+  for (u32 at = threadIdx.x; at < DEPTH_ROWS * DEPTH; at += SKINNY_THREADS) {
+    const bool k_first = arguments.a_k == 1;
+    const u32 i = k_first ? at / DEPTH : at % DEPTH_ROWS;
+    const u32 p = k_first ? at % DEPTH : at / DEPTH_ROWS;
+    const bool inside = row + i < arguments.m && p < arguments.k;
+    rows[i][p] = inside ? arguments.a[(row + i) * arguments.a_row + p * arguments.a_k] : T(0);
+  }
+  T factors[2][DEPTH];
+#pragma unroll
+  for (u32 v = 0; v < 2; v++) {
+    const u64 j = col + v * SKINNY_THREADS;
+#pragma unroll
+    for (u32 p = 0; p < DEPTH; p++) {
+      const bool inside = j < arguments.n && p < arguments.k;
+      factors[v][p] = inside ? arguments.b[p * arguments.b_k + j * arguments.b_col] : T(0);
+    }
+  }
+  __syncthreads();
+  const u32 height = arguments.m - row < DEPTH_ROWS ? static_cast<u32>(arguments.m - row) : DEPTH_ROWS;
+  T* to = arguments.c + row * arguments.lead_c + col;
+  const bool first = col < arguments.n;
+  const bool second = col + SKINNY_THREADS < arguments.n;
+#pragma unroll 4
+  for (u32 i = 0; i < height; i++, to += arguments.lead_c) {
+    T sums[2] = {};
+#pragma unroll
+    for (u32 p = 0; p < DEPTH; p++) {
+      sums[0] += rows[i][p] * factors[0][p];
+      sums[1] += rows[i][p] * factors[1][p];
+    }
+    if (first) {
+      *to = arguments.accumulate ? *to + sums[0] : sums[0];
+    }
+    if (second) {
+      to[SKINNY_THREADS] = arguments.accumulate ? to[SKINNY_THREADS] + sums[1] : sums[1];
+    }
+  }
+}
+
+}  // namespace tilespark
