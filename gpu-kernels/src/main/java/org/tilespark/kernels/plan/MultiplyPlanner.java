@@ -166,6 +166,8 @@ public final class MultiplyPlanner {
     if (engine != MultiplyEngine.CUBLAS
         && (engine == MultiplyEngine.OWN
             || !cublas.isPresent()
+            // cuBLAS cuts inputs of tf32 off where they are to be rounded.
+            || problem.precision() == Precision.TF32
             || isOursFaster(problem, terms, limits, index))) {
       Optional<MultiplyPlan> ours = best(tensors(problem, terms, limits, index), limits);
       if (ours.isPresent()) {
@@ -464,19 +466,14 @@ public final class MultiplyPlanner {
   /**
    * True if our kernels are expected to be faster than cuBLAS. At full precision they are, or
    * hardly slower, since cuBLAS is to be as exact as they are. Of lower precisions small products
-   * are cuBLAS's, which packs as it reads, and such of tf32 that it needs not transpose.
+   * are cuBLAS's, which packs as it reads.
    */
   private static boolean isOursFaster(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
     boolean isFaster =
         switch (problem.precision()) {
           case FULL -> true;
-          case FLOAT16, BFLOAT16 -> products(problem) >= ROUNDED_PRODUCTS;
-          case TF32 ->
-              products(problem) >= ROUNDED_PRODUCTS
-                  && (isUneven(problem.leadA())
-                      || isUneven(problem.leadB())
-                      || (problem.transposeA() && !problem.transposeB()));
+          case FLOAT16, BFLOAT16, TF32 -> products(problem) >= ROUNDED_PRODUCTS;
         };
     return isFaster
         && isTensorSize(problem, limits)
@@ -509,11 +506,6 @@ public final class MultiplyPlanner {
 
   private static MultiplyPlan skinny(MultiplyProblem problem, MultiplyStrategy.Skinny strategy) {
     return new MultiplyPlan(problem, strategy, Optional.empty());
-  }
-
-  /** True if rows of floats do not all begin at multiples of 16 bytes. */
-  private static boolean isUneven(long lead) {
-    return lead % 4 != 0;
   }
 
   private static MultiplyDecision own(

@@ -9,7 +9,10 @@ public enum Precision {
       return value;
     }
   },
-  /** Inputs rounded to tf32 (10 bits of mantissa), sums in float32; FLOAT only. */
+  /**
+   * Inputs rounded to tf32 (10 bits of mantissa), sums in float32; FLOAT only. On devices for which
+   * this jar has no kernels of it cuBLAS does it, which cuts the bits behind them off.
+   */
   TF32 {
     @Override
     public float round(float value) {

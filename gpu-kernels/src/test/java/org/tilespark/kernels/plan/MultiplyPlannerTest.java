@@ -401,8 +401,8 @@ class MultiplyPlannerTest {
       {of(Precision.BFLOAT16, 2048, true), auto, present, "multiply_bfloat16"},
       {of(Precision.BFLOAT16, 2047, true), auto, present, "cublas"},
       {of(Precision.TF32, 4096, true), auto, ABSENT, "multiply_tf32"},
-      {of(Precision.TF32, 4096, true), auto, present, "cublas"},
-      {of(Precision.TF32, 4095, true), auto, present, "multiply_tf32"},
+      {of(Precision.TF32, 4096, true), auto, present, "multiply_tf32"},
+      {of(Precision.TF32, 23, false), auto, present, "multiply_tf32"},
       {of(Precision.TF32, 4096, true), MultiplyEngine.CUBLAS, present, "cublas"},
     };
     for (Object[] rule : rules) {
