@@ -28,9 +28,10 @@
 // Algorithms", section 4.2 (blocked summation).
 #pragma once
 
-#include "index.cuh"
-
 namespace tilespark {
+
+using u32 = unsigned int;
+using u64 = unsigned long long;
 
 // Fields in the order of SkinnySteps.addProduct.
 template <typename T>
