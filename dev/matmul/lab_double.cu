@@ -20,6 +20,7 @@
 
 #include "../../gpu-kernels/src/main/cuda/double.cuh"
 #include "../../gpu-kernels/src/main/cuda/mma.cuh"
+#include "../../gpu-kernels/src/main/cuda/parts.cuh"
 #include "../../gpu-kernels/src/main/cuda/skinny.cuh"
 using namespace tilespark;
 
@@ -329,14 +330,12 @@ struct Skinny {
     }
   }
   void run(const Problem& q, const T* a, const T* b, T* c) {
-    if (q.k <= SKINNY && q.m > SKINNY && q.n > SKINNY) {
+    if (q.k <= 16 && q.m > 16 && q.n > 16) {
       DepthArguments<T> s{a, b, c, q.m, q.k, q.n, q.ta ? 1 : q.lead_a, q.ta ? q.lead_a : 1, q.tb ? 1 : q.lead_b,
-                          q.tb ? q.lead_b : 1, q.lead_c, q.add};
-      const u32 grid = (u32)(tiles(q.m, DEPTH_ROWS) * tiles(q.n, DEPTH_COLS));
+                          q.tb ? q.lead_b : 1, q.lead_c, tiles(q.m, DEPTH_ROWS), tiles(q.n, DEPTH_COLS), q.add};
+      const u32 grid = (u32)(s.row_tiles * s.col_tiles);
       if (q.k <= 4) {
         skinny_depth_of<T, 4><<<grid, SKINNY_THREADS>>>(s);
-      } else if (q.k <= 8) {
-        skinny_depth_of<T, 8><<<grid, SKINNY_THREADS>>>(s);
       } else {
         skinny_depth_of<T, 16><<<grid, SKINNY_THREADS>>>(s);
       }
@@ -346,27 +345,28 @@ struct Skinny {
     SkinnyArguments<T> s;
     s.k = q.k, s.accumulate = q.add;
     bool across;
-    if (q.n <= SKINNY && (q.n <= q.m || q.m > SKINNY)) {
+    if (q.n <= 16 && (q.n <= q.m || q.m > 16)) {
       s.big = a, s.small = b, s.lead = q.lead_a, across = q.ta, s.extent = q.m, s.count = q.n;
       s.small_k = q.tb ? 1 : q.lead_b, s.small_j = q.tb ? q.lead_b : 1, s.c_x = q.lead_c, s.c_j = 1;
     } else {
       s.big = b, s.small = a, s.lead = q.lead_b, across = !q.tb, s.extent = q.n, s.count = q.m;
       s.small_k = q.ta ? q.lead_a : 1, s.small_j = q.ta ? 1 : q.lead_a, s.c_x = 1, s.c_j = q.lead_c;
     }
-    const u64 blocks = tiles(s.extent, across ? 2 * SKINNY_THREADS : SKINNY_THREADS / 32 * SKINNY_ROWS);
-    u64 parts = std::max(tiles(8 * processors, blocks), tiles(q.k, across ? 512 : 16384));
-    parts = std::min(parts, (u64)scratch.count / (s.extent * s.count));
-    s.part_k = std::max<u64>(SKINNY_CHUNK, up(tiles(q.k, parts), SKINNY_CHUNK));
-    parts = tiles(q.k, s.part_k);
+    // As SkinnySteps cuts K.
+    s.pieces = tiles(s.extent, across ? SKINNY_ACROSS : SKINNY_ALONG);
+    const u64 root = (u64)std::ceil(std::sqrt((double)q.k));
+    const u64 busy = std::max(tiles(q.k, tiles(1024, s.pieces)), root);
+    s.part_k = up(across ? busy : std::min(busy, 32 * root), SKINNY_CHUNK);
+    const u64 parts = tiles(q.k, s.part_k);
+    s.chain = std::max<u64>(16, up((u64)std::ceil(std::sqrt((double)std::min(q.k, s.part_k))), SKINNY_AHEAD));
+    s.parts = parts;
     s.c = parts > 1 ? scratch.p : c;
     s.part_step = s.extent * s.count;
     const u64 c_x = s.c_x, c_j = s.c_j;
     if (parts > 1) s.c_x = s.count, s.c_j = 1, s.accumulate = 0;
-    const dim3 grid((u32)blocks, (u32)parts);
+    const dim3 grid((u32)(s.pieces * parts));
     if (s.count <= 1) {
       launch<1>(across, grid, s);
-    } else if (s.count <= 2) {
-      launch<2>(across, grid, s);
     } else if (s.count <= 4) {
       launch<4>(across, grid, s);
     } else if (s.count <= 8) {

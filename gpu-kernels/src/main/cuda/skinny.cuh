@@ -6,27 +6,34 @@
 //
 //   skinny_along   big lies along K, at x * lead + p: a warp makes SKINNY_ROWS of x, its lanes share out p
 //   skinny_across  big lies across, at p * lead + x: a thread makes two of x, p goes by
-//   skinny_depth   the small extent is K: c[i, j] = sum over p < k <= SKINNY of a(i, p) * b(p, j), a tile
+//   skinny_depth   the small extent is K: c[i, j] = sum over p < k <= DEPTH of a(i, p) * b(p, j), a tile
 //                  of DEPTH_ROWS x DEPTH_COLS to a thread block, a thread going down two columns
 //
 // A product with few columns is (big, small) = (op(A), op(B)); one with few rows is
-// (op(B)^T, op(A)^T) with the strides of c exchanged.
+// (op(B)^T, op(A)^T) with the strides of c exchanged. K is cut into parts where x alone are too few
+// thread blocks; each part writes to scratch, which skinny_sum sums.
+//
+// Pieces of work, x by x and then part by part, are numbered; a thread block makes every gridDim.x-th.
 //
 // Bytes: reads big once, small once for each thread block's x (from L2), writes c once; depth writes c.
 //
-// Accuracy: big is cut along K into parts; each writes to scratch, which parts.cuh sums. A chain is at
-// most part_k / 32 (along) or part_k (across) products; the host keeps it within 512, which makes no
-// error above 256 u + u parts, whatever the values.
+// Accuracy: no chain of additions is longer than part_k / 32 + 5 (along) or chain + part_k / chain
+// (across), before that of the parts; the host keeps their sum near 2 sqrt(k) (SkinnySteps). The
+// order depends on extents and storage alone, on no address.
 //
 // Shared memory: SKINNY_CHUNK steps of small, (COUNT, SKINNY_CHUNK) or (SKINNY_CHUNK, COUNT); depth: a of
-// the tile, (DEPTH_ROWS, SKINNY).
+// the tile, (DEPTH_ROWS, DEPTH).
+//
+// Source: the usual matrix-vector product; sums in parts are Higham, "Accuracy and Stability of Numerical
+// Algorithms", section 4.2 (blocked summation).
 #pragma once
-
-#include "parts.cuh"
 
 namespace tilespark {
 
-// Fields in the order of the host's launch.
+using u32 = unsigned int;
+using u64 = unsigned long long;
+
+// Fields in the order of SkinnySteps.addProduct.
 template <typename T>
 struct SkinnyArguments {
   const T* big;
@@ -42,22 +49,27 @@ struct SkinnyArguments {
   u64 c_j;
   u64 part_k;     // steps of K to a part, a multiple of SKINNY_CHUNK
   u64 part_step;  // elements of c from one part to the next
+  u64 chain;      // steps of K to a chain of skinny_across, a multiple of SKINNY_AHEAD, below 2^32
+  u64 pieces;     // of x
+  u64 parts;
   u64 accumulate;
 };
 
-constexpr u32 SKINNY = 16;
 constexpr u32 SKINNY_THREADS = 256;
 constexpr u32 SKINNY_CHUNK = 256;
 constexpr u32 SKINNY_ROWS = 4;
+constexpr u32 SKINNY_ALONG = SKINNY_THREADS / 32 * SKINNY_ROWS;  // x of a thread block
+constexpr u32 SKINNY_ACROSS = 2 * SKINNY_THREADS;
+constexpr u32 SKINNY_AHEAD = 8;  // reads in flight of a thread of skinny_across, twice
 
-// Launch: SKINNY_THREADS threads, grid (ceil(extent / (8 SKINNY_ROWS)), parts).
+// One piece of x and one part.
 template <typename T, u32 COUNT>
-__device__ __forceinline__ void skinny_along(const SkinnyArguments<T>& arguments) {
+__device__ __forceinline__ void skinny_along_piece(const SkinnyArguments<T>& arguments, u64 piece, u64 part) {
   constexpr u32 R = SKINNY_ROWS;
   __shared__ T small[COUNT][SKINNY_CHUNK];
   const u32 lane = threadIdx.x % 32;
-  const u64 x = (blockIdx.x * u64{SKINNY_THREADS / 32} + threadIdx.x / 32) * R;
-  const u64 begin = blockIdx.y * arguments.part_k;
+  const u64 x = (piece * u64{SKINNY_THREADS / 32} + threadIdx.x / 32) * R;
+  const u64 begin = part * arguments.part_k;
   const u64 end = arguments.k - begin < arguments.part_k ? arguments.k : begin + arguments.part_k;
   const T* rows[R];
 #pragma unroll
@@ -115,7 +127,7 @@ __device__ __forceinline__ void skinny_along(const SkinnyArguments<T>& arguments
       }
     }
   }
-  T* const c = arguments.c + blockIdx.y * arguments.part_step;
+  T* const c = arguments.c + part * arguments.part_step;
 #pragma unroll
   for (u32 r = 0; r < R; r++) {
 #pragma unroll
@@ -133,19 +145,29 @@ __device__ __forceinline__ void skinny_along(const SkinnyArguments<T>& arguments
   }
 }
 
-// Launch: SKINNY_THREADS threads, grid (ceil(extent / (2 SKINNY_THREADS)), parts).
+// Launch: SKINNY_THREADS threads, any grid.
 template <typename T, u32 COUNT>
-__device__ __forceinline__ void skinny_across(const SkinnyArguments<T>& arguments) {
-  constexpr u32 AHEAD = 8;  // reads in flight, twice
+__device__ __forceinline__ void skinny_along(const SkinnyArguments<T>& arguments) {
+  const u64 all = arguments.pieces * arguments.parts;
+  for (u64 number = blockIdx.x; number < all; number += gridDim.x) {
+    skinny_along_piece<T, COUNT>(arguments, number % arguments.pieces, number / arguments.pieces);
+  }
+}
+
+// One piece of x and one part.
+template <typename T, u32 COUNT>
+__device__ __forceinline__ void skinny_across_piece(const SkinnyArguments<T>& arguments, u64 piece, u64 part) {
   __shared__ __align__(16) T small[SKINNY_CHUNK][COUNT];
-  const u64 x = blockIdx.x * u64{2 * SKINNY_THREADS} + threadIdx.x;
-  const u64 begin = blockIdx.y * arguments.part_k;
+  const u64 x = piece * u64{SKINNY_ACROSS} + threadIdx.x;
+  const u64 begin = part * arguments.part_k;
   const u64 end = arguments.k - begin < arguments.part_k ? arguments.k : begin + arguments.part_k;
   // What lies beyond the last x reads the last.
   const u64 last = arguments.extent - 1;
   const T* const first = arguments.big + (x < last ? x : last);
   const u64 apart = (x + SKINNY_THREADS < last ? x + SKINNY_THREADS : last) - (x < last ? x : last);
   T sums[2][COUNT] = {};
+  T totals[2][COUNT] = {};
+  u32 left = static_cast<u32>(arguments.chain);  // steps of this chain
   for (u64 from = begin; from < end; from += SKINNY_CHUNK) {
     const u32 steps = end - from < SKINNY_CHUNK ? static_cast<u32>(end - from) : SKINNY_CHUNK;
     __syncthreads();
@@ -159,20 +181,30 @@ __device__ __forceinline__ void skinny_across(const SkinnyArguments<T>& argument
     __syncthreads();
     const T* line = first + from * arguments.lead;
     u32 p = 0;
-    for (; p + AHEAD <= steps; p += AHEAD) {
-      T values[AHEAD][2];
+    for (; p + SKINNY_AHEAD <= steps; p += SKINNY_AHEAD) {
+      T values[SKINNY_AHEAD][2];
 #pragma unroll
-      for (u32 i = 0; i < AHEAD; i++) {
+      for (u32 i = 0; i < SKINNY_AHEAD; i++) {
         values[i][0] = __ldcs(line);
         values[i][1] = __ldcs(line + apart);
         line += arguments.lead;
       }
 #pragma unroll
-      for (u32 i = 0; i < AHEAD; i++) {
+      for (u32 i = 0; i < SKINNY_AHEAD; i++) {
 #pragma unroll
         for (u32 j = 0; j < COUNT; j++) {
           sums[0][j] += values[i][0] * small[p + i][j];
           sums[1][j] += values[i][1] * small[p + i][j];
+        }
+      }
+      left -= SKINNY_AHEAD;
+      if (left == 0) {
+        left = static_cast<u32>(arguments.chain);
+#pragma unroll
+        for (u32 j = 0; j < COUNT; j++) {
+          totals[0][j] += sums[0][j];
+          totals[1][j] += sums[1][j];
+          sums[0][j] = sums[1][j] = 0;
         }
       }
     }
@@ -184,7 +216,7 @@ __device__ __forceinline__ void skinny_across(const SkinnyArguments<T>& argument
       }
     }
   }
-  T* const c = arguments.c + blockIdx.y * arguments.part_step;
+  T* const c = arguments.c + part * arguments.part_step;
 #pragma unroll
   for (u32 v = 0; v < 2; v++) {
     const u64 row = x + v * SKINNY_THREADS;
@@ -192,12 +224,23 @@ __device__ __forceinline__ void skinny_across(const SkinnyArguments<T>& argument
     for (u32 j = 0; j < COUNT; j++) {
       if (row < arguments.extent && j < arguments.count) {
         T* const to = c + row * arguments.c_x + j * arguments.c_j;
-        *to = arguments.accumulate ? *to + sums[v][j] : sums[v][j];
+        const T sum = totals[v][j] + sums[v][j];
+        *to = arguments.accumulate ? *to + sum : sum;
       }
     }
   }
 }
 
+// Launch: SKINNY_THREADS threads, any grid.
+template <typename T, u32 COUNT>
+__device__ __forceinline__ void skinny_across(const SkinnyArguments<T>& arguments) {
+  const u64 all = arguments.pieces * arguments.parts;
+  for (u64 number = blockIdx.x; number < all; number += gridDim.x) {
+    skinny_across_piece<T, COUNT>(arguments, number % arguments.pieces, number / arguments.pieces);
+  }
+}
+
+// Fields in the order of SkinnySteps.depth.
 template <typename T>
 struct DepthArguments {
   const T* a;
@@ -211,20 +254,21 @@ struct DepthArguments {
   u64 b_k;
   u64 b_col;
   u64 lead_c;
+  u64 row_tiles;
+  u64 col_tiles;
   u64 accumulate;
 };
 
 constexpr u32 DEPTH_ROWS = 64;
 constexpr u32 DEPTH_COLS = 2 * SKINNY_THREADS;
 
-// Launch: SKINNY_THREADS threads, grid ceil(m / DEPTH_ROWS) * ceil(n / DEPTH_COLS), columns first. DEPTH is
-// a multiple of 4.
+// One tile; tiles are numbered along rows. DEPTH is a multiple of 4.
 template <typename T, u32 DEPTH>
-__device__ __forceinline__ void skinny_depth(const DepthArguments<T>& arguments) {
+__device__ __forceinline__ void skinny_depth_tile(const DepthArguments<T>& arguments, u64 number) {
   __shared__ __align__(16) T rows[DEPTH_ROWS][DEPTH];
-  const u64 col_tiles = (arguments.n + DEPTH_COLS - 1) / DEPTH_COLS;
-  const u64 row = blockIdx.x / col_tiles * DEPTH_ROWS;
-  const u64 col = blockIdx.x % col_tiles * DEPTH_COLS + threadIdx.x;
+  const u64 row = number / arguments.col_tiles * DEPTH_ROWS;
+  const u64 col = number % arguments.col_tiles * DEPTH_COLS + threadIdx.x;
+  __syncthreads();  // the tile before is made
   for (u32 at = threadIdx.x; at < DEPTH_ROWS * DEPTH; at += SKINNY_THREADS) {
     const bool k_first = arguments.a_k == 1;
     const u32 i = k_first ? at / DEPTH : at % DEPTH_ROWS;
@@ -261,6 +305,47 @@ __device__ __forceinline__ void skinny_depth(const DepthArguments<T>& arguments)
     if (second) {
       to[SKINNY_THREADS] = arguments.accumulate ? to[SKINNY_THREADS] + sums[1] : sums[1];
     }
+  }
+}
+
+// Launch: SKINNY_THREADS threads, any grid.
+template <typename T, u32 DEPTH>
+__device__ __forceinline__ void skinny_depth(const DepthArguments<T>& arguments) {
+  const u64 all = arguments.row_tiles * arguments.col_tiles;
+  for (u64 number = blockIdx.x; number < all; number += gridDim.x) {
+    skinny_depth_tile<T, DEPTH>(arguments, number);
+  }
+}
+
+// Sums parts from left to right; neighbouring threads take neighbouring columns:
+//
+//   c[i, j] = scratch[0, i, j] + scratch[1, i, j] + ...  (+ c[i, j])
+//
+// Fields in the order of SkinnySteps.addSum.
+template <typename T>
+struct SkinnySumArguments {
+  const T* scratch;  // (parts, rows, cols), without gaps
+  T* c;
+  u64 rows;
+  u64 cols;
+  u64 row_step;  // elements of c from one row to the next
+  u64 col_step;
+  u64 parts;
+  u64 accumulate;
+};
+
+// Launch: SKINNY_THREADS threads, any grid.
+template <typename T>
+__device__ __forceinline__ void skinny_sum(const SkinnySumArguments<T>& arguments) {
+  const u64 plane = arguments.rows * arguments.cols;
+  for (u64 at = blockIdx.x * u64{SKINNY_THREADS} + threadIdx.x; at < plane;
+       at += u64{gridDim.x} * SKINNY_THREADS) {
+    T sum = arguments.scratch[at];
+    for (u64 part = 1; part < arguments.parts; part++) {
+      sum += arguments.scratch[part * plane + at];
+    }
+    T* const to = arguments.c + at / arguments.cols * arguments.row_step + at % arguments.cols * arguments.col_step;
+    *to = arguments.accumulate ? *to + sum : sum;
   }
 }
 

@@ -135,6 +135,21 @@ public abstract class MultiplierContract {
     }
   }
 
+  /** One extent around 1, 4, 8 and 16, where kernels for narrow products end. */
+  @ParameterizedTest
+  @EnumSource(Inputs.class)
+  void narrow(Inputs inputs) {
+    SplittableRandom random = new SplittableRandom(15);
+    for (ElementType type : TYPES) {
+      for (long small : new long[] {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17}) {
+        check(520, 140, small, type, inputs, random.nextLong());
+        check(small, 140, 520, type, inputs, random.nextLong());
+        check(260, small, 100, type, inputs, random.nextLong());
+        check(small, 9000, small, type, inputs, random.nextLong());
+      }
+    }
+  }
+
   @ParameterizedTest
   @EnumSource(Inputs.class)
   void longInnerDimension(Inputs inputs) {

@@ -188,7 +188,7 @@ public final class DeviceMultiplier implements Multiplier {
         problem, problem.k(), cublas(), device.limits(), device.kernels().index());
   }
 
-  /** Device memory that a plan of a way that packs no operands may use beside them. */
+  /** Device memory that a plan of a {@link #frugalWay} may use beside the operands. */
   public long mostWorkspaceBytes() {
     return MultiplyPlanner.mostWorkspaceBytes(cublas(), device.limits());
   }
@@ -382,7 +382,11 @@ public final class DeviceMultiplier implements Multiplier {
     if (plan.launch().isPresent()) {
       device.kernels().launch(plan.launch().get(), new long[] {fromA, fromB, to}, stream);
     } else if (plan.strategy() instanceof MultiplyStrategy.Tensor strategy) {
-      enqueue(problem, strategy, fromA, fromB, to, workspace, stream);
+      List<MultiplyStep> steps =
+          strategy.steps(problem, fromA % MAP_ALIGNMENT == 0, fromB % MAP_ALIGNMENT == 0);
+      enqueue(steps, strategy.workspaceBytes(), fromA, fromB, to, workspace, stream);
+    } else if (plan.strategy() instanceof MultiplyStrategy.Skinny strategy) {
+      enqueue(strategy.steps(), strategy.workspaceBytes(), fromA, fromB, to, workspace, stream);
     } else if (plan.strategy() instanceof MultiplyStrategy.Cublas strategy) {
       Opened library = opened();
       library
@@ -394,14 +398,14 @@ public final class DeviceMultiplier implements Multiplier {
   }
 
   private void enqueue(
-      MultiplyProblem problem,
-      MultiplyStrategy.Tensor strategy,
+      List<MultiplyStep> steps,
+      long workspaceBytes,
       long a,
       long b,
       long c,
       DeviceBuffer workspace,
       CudaStream stream) {
-    long scratch = workspace.address(device, 0, strategy.workspaceBytes());
+    long scratch = workspace.address(device, 0, workspaceBytes);
     if (scratch % WORKSPACE_ALIGNMENT != 0) {
       throw new IllegalStateException("Workspace at " + scratch + "; expected whole 256 bytes");
     }
@@ -415,9 +419,7 @@ public final class DeviceMultiplier implements Multiplier {
                   case WORKSPACE -> scratch;
                   case NOWHERE -> 0;
                 };
-    boolean evenA = a % MAP_ALIGNMENT == 0;
-    boolean evenB = b % MAP_ALIGNMENT == 0;
-    for (MultiplyStep step : strategy.steps(problem, evenA, evenB)) {
+    for (MultiplyStep step : steps) {
       if (step instanceof MultiplyStep.Run run) {
         device
             .kernels()

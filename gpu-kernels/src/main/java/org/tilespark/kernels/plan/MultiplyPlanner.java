@@ -53,6 +53,18 @@ public final class MultiplyPlanner {
    */
   static final long SPLIT_LEAST_TERMS = 64;
 
+  /**
+   * Elements of the largest matrix from which a product with a small extent is the skinny kernels':
+   * below, a launch takes as long as the work, and a tiled one is one launch.
+   */
+  static final double SKINNY_ELEMENTS = 256.0 * 256;
+
+  /**
+   * Columns of doubles, or rows, up to which these are about as fast as cuBLAS in one call or
+   * faster (docs/benchmarks-kernels.md); of floats they are up to all 16.
+   */
+  private static final long SKINNY_DOUBLES = 8;
+
   /** Packed operands take no larger part of a device's memory. */
   private static final int TENSOR_MEMORY_SHARE = 4;
 
@@ -135,6 +147,7 @@ public final class MultiplyPlanner {
       case AUTO ->
           cublas.isPresent()
                   && !isOursFaster(problem, terms, limits, index)
+                  && !isSkinnyFaster(problem, limits, index)
                   && ((products(problem) >= CUBLAS_PRODUCTS && terms >= CUBLAS_LEAST_TERMS)
                       || kernels(problem, limits, index).isEmpty())
               ? cublas(problem, terms, limits)
@@ -264,6 +277,7 @@ public final class MultiplyPlanner {
         all.add(tiled(problem, kernel, limits));
       }
     }
+    SkinnySteps.of(problem, limits, index).ifPresent(skinny -> all.add(skinny(problem, skinny)));
     all.addAll(tensors(problem, terms, limits, index));
     if (cublas.isPresent() && problem.k() > 0) {
       all.add(cublas(problem, terms, limits));
@@ -271,7 +285,7 @@ public final class MultiplyPlanner {
     return all;
   }
 
-  /** Device memory that a plan of a way that packs nothing may use beside the operands. */
+  /** Device memory that a plan of a {@link #frugalWay} may use beside the operands. */
   public static long mostWorkspaceBytes(CublasPresence cublas, DeviceLimits limits) {
     return cublas.isPresent() ? cublasWorkspaceBytes(limits) : 0;
   }
@@ -285,8 +299,9 @@ public final class MultiplyPlanner {
     TensorForm form = TensorForm.of(problem);
     boolean packs = !kernels(form, problem, limits, index).isEmpty();
     long most = limits.globalBytes() / TENSOR_MEMORY_SHARE;
+    long frugal = mostWorkspaceBytes(cublas, limits);
     return Math.max(
-        mostWorkspaceBytes(cublas, limits),
+        Math.max(frugal, SkinnySteps.mostWorkspaceBytes(problem, limits, index)),
         !packs
             ? 0
             : TensorSteps.canCount(problem, form)
@@ -295,7 +310,8 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The way by rule where there is no memory to pack operands into; empty where there is none.
+   * The way by rule where there is no memory to pack operands into, or for parts of sums; empty
+   * where there is none.
    *
    * @param terms as in {@link #plan}
    */
@@ -309,6 +325,7 @@ public final class MultiplyPlanner {
     Optional<MultiplyWay> byRule =
         plan(problem, terms, engine, cublas, limits, index) instanceof MultiplyPlan plan
                 && !(plan.strategy() instanceof MultiplyStrategy.Tensor)
+                && !(plan.strategy() instanceof MultiplyStrategy.Skinny)
             ? plan.strategy().way()
             : Optional.empty();
     if (byRule.isPresent()) {
@@ -484,6 +501,34 @@ public final class MultiplyPlanner {
     return lead % 2 != 0;
   }
 
+  /** The skinny kernel for a problem that is large enough for it. */
+  private static Optional<MultiplyStrategy.Skinny> skinnyByRule(
+      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    double m = problem.m();
+    double largest = Math.max(m * problem.n(), Math.max(m, (double) problem.n()) * problem.k());
+    return largest < SKINNY_ELEMENTS
+        ? Optional.empty()
+        : SkinnySteps.of(problem, limits, index)
+            .filter(
+                skinny ->
+                    !SkinnySteps.isShallow(problem)
+                        || SkinnySteps.tiles(problem, skinny.kernel().shape())
+                            >= limits.multiprocessors());
+  }
+
+  /** True if a skinny kernel is expected to be faster than cuBLAS, or hardly slower. */
+  private static boolean isSkinnyFaster(
+      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    return (problem.type() == ElementType.FLOAT32
+            || SkinnySteps.isShallow(problem)
+            || SkinnySteps.count(problem) <= SKINNY_DOUBLES)
+        && skinnyByRule(problem, limits, index).isPresent();
+  }
+
+  private static MultiplyPlan skinny(MultiplyProblem problem, MultiplyStrategy.Skinny strategy) {
+    return new MultiplyPlan(problem, strategy, Optional.empty());
+  }
+
   private static MultiplyDecision own(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
     if (isTensorSize(problem, limits)) {
@@ -491,6 +536,10 @@ public final class MultiplyPlanner {
       if (tensor.isPresent()) {
         return tensor.get();
       }
+    }
+    Optional<MultiplyStrategy.Skinny> skinny = skinnyByRule(problem, limits, index);
+    if (skinny.isPresent()) {
+      return skinny(problem, skinny.get());
     }
     return kernels(problem, limits, index).stream()
         .min(Comparator.comparingDouble(kernel -> cost(problem, kernel, limits)))

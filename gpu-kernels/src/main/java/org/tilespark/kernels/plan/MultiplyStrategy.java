@@ -8,6 +8,7 @@ import java.util.Optional;
 public sealed interface MultiplyStrategy
     permits MultiplyStrategy.Tiled,
         MultiplyStrategy.Tensor,
+        MultiplyStrategy.Skinny,
         MultiplyStrategy.Cublas,
         MultiplyStrategy.Nothing {
   /** One line, for EXPLAIN and the log. */
@@ -211,6 +212,39 @@ public sealed interface MultiplyStrategy
       return kernel.name()
           + ", sums of "
           + (form == TensorForm.FLOAT64 ? chain * form.panel() : chunk);
+    }
+  }
+
+  /**
+   * An own kernel for products of which one extent is at most 16: the large operand, or C where K
+   * is what is small, goes by once ({@code multiply_skinny.cu}).
+   *
+   * @param kernel what multiplies
+   * @param part steps of K that are summed at a time
+   * @param steps what is done, in this order
+   * @param workspaceBytes device memory for the parts' sums; 0 if there is one part
+   */
+  record Skinny(KernelIndex.Kernel kernel, long part, List<MultiplyStep> steps, long workspaceBytes)
+      implements MultiplyStrategy {
+    /** Copies the list. */
+    public Skinny {
+      Objects.requireNonNull(kernel, "kernel");
+      steps = List.copyOf(steps);
+    }
+
+    @Override
+    public Optional<MultiplyWay> way() {
+      return Optional.of(new MultiplyWay(kernel.name()));
+    }
+
+    @Override
+    public String order() {
+      return "skinny";
+    }
+
+    @Override
+    public String describe() {
+      return kernel.name() + ", sums of " + part;
     }
   }
 

@@ -86,9 +86,15 @@ class DeviceMultiplierIT extends MultiplierContract {
    */
   private final class OneWay implements Multiplier {
     private final String name;
+    private final int shift; // elements before A; before B and C one and two more
 
     OneWay(MultiplyPlan plan) {
+      this(plan, 3);
+    }
+
+    OneWay(MultiplyPlan plan, int shift) {
       this.name = name(plan);
+      this.shift = shift;
     }
 
     /** The kernel, whichever way operands are stored. */
@@ -98,28 +104,31 @@ class DeviceMultiplierIT extends MultiplierContract {
           .orElseThrow()
           .name()
           .replaceFirst("_[nt]{2}_w8_", "_w8_")
-          .replaceFirst("_split_across_", "_split_");
+          .replaceFirst("_split_across_", "_split_")
+          .replaceFirst("multiply_skinny_.*", "multiply_skinny");
     }
 
     @Override
     public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
       long width = problem.type().bytes();
+      long atA = shift * width;
+      long atB = atA + width;
+      long atC = atB + width;
       try (CudaStream stream = device.newStream();
           PinnedBuffer hostA = device.allocatePinned(a.bytes());
           PinnedBuffer hostB = device.allocatePinned(b.bytes());
           PinnedBuffer hostC = device.allocatePinned(c.bytes());
-          DeviceBuffer deviceA = device.allocate(a.bytes() + 3 * width, stream);
-          DeviceBuffer deviceB = device.allocate(b.bytes() + 4 * width, stream);
-          DeviceBuffer deviceC = device.allocate(c.bytes() + 5 * width, stream)) {
+          DeviceBuffer deviceA = device.allocate(a.bytes() + atA, stream);
+          DeviceBuffer deviceB = device.allocate(b.bytes() + atB, stream);
+          DeviceBuffer deviceC = device.allocate(c.bytes() + atC, stream)) {
         a.copyTo(hostA.memory());
         b.copyTo(hostB.memory());
         c.copyTo(hostC.memory());
-        stream.upload(hostA.memory(), deviceA, 3 * width);
-        stream.upload(hostB.memory(), deviceB, 4 * width);
-        stream.upload(hostC.memory(), deviceC, 5 * width);
-        multiplier.enqueue(
-            plan(problem), deviceA, 3 * width, deviceB, 4 * width, deviceC, 5 * width, stream);
-        stream.download(deviceC, 5 * width, hostC.memory());
+        stream.upload(hostA.memory(), deviceA, atA);
+        stream.upload(hostB.memory(), deviceB, atB);
+        stream.upload(hostC.memory(), deviceC, atC);
+        multiplier.enqueue(plan(problem), deviceA, atA, deviceB, atB, deviceC, atC, stream);
+        stream.download(deviceC, atC, hostC.memory());
         stream.synchronize();
         hostC.memory().copyTo(c);
       }
@@ -175,7 +184,92 @@ class DeviceMultiplierIT extends MultiplierContract {
       System.out.println(type + ", " + precision + ": " + plan.describe());
       ways.add(new OneWay(plan));
     }
+    if (precision == Precision.FULL) {
+      ways.add(skinny(type, 3));
+    }
     return ways;
+  }
+
+  /** The kernels for products with a small extent; other products go by rule. */
+  private OneWay skinny(ElementType type, int shift) {
+    MultiplyPlan plan =
+        multiplier.candidates(MultiplyProblem.dense(64, 64, 1, type, false, false)).stream()
+            .filter(each -> each.strategy() instanceof MultiplyStrategy.Skinny)
+            .findFirst()
+            .orElseThrow();
+    return new OneWay(plan, shift);
+  }
+
+  /**
+   * Each small extent and its neighbours, on both sides of all limits of a thread block or part.
+   */
+  @Test
+  void narrowProductsByTheirKernels() {
+    long[] large = {17, 31, 32, 33, 65, 511, 513, 1025};
+    long[] depths = {1, 2, 7, 8, 31, 33, 255, 256, 257, 513, 700, 20_000};
+    SplittableRandom random = new SplittableRandom(24);
+    for (ElementType type : TYPES) {
+      OneWay way = skinny(type, 3);
+      for (long small = 1; small <= 17; small++) {
+        for (int which = 0; which < 16; which++) {
+          boolean transposeA = (which & 1) != 0;
+          boolean transposeB = (which & 2) != 0;
+          long x = large[random.nextInt(large.length)];
+          long y = large[random.nextInt(large.length)];
+          long k = depths[random.nextInt(depths.length)];
+          boolean dense = random.nextBoolean();
+          Inputs inputs = Inputs.values()[which / 4];
+          for (long[] shape : new long[][] {{x, k, small}, {small, k, x}, {x, small, y}}) {
+            MultiplyProblem problem =
+                problem(shape[0], shape[1], shape[2], type, transposeA, transposeB, dense, random);
+            checkExact(way, problem, random.nextLong());
+            checkOne(way, problem, inputs, random.nextLong());
+          }
+        }
+      }
+    }
+  }
+
+  /** Long sums along and across the large operand, one thread block's or many. */
+  @Test
+  void narrowProductsWithALongInnerDimension() {
+    SplittableRandom random = new SplittableRandom(25);
+    for (ElementType type : TYPES) {
+      OneWay way = skinny(type, 3);
+      for (Inputs inputs : Inputs.values()) {
+        for (int which = 0; which < 4; which++) {
+          boolean transposeA = (which & 1) != 0;
+          boolean transposeB = (which & 2) != 0;
+          long[][] shapes = {{1, 1_000_000, 1}, {16, 1_000_003, 3}, {4, 100_003, 16}};
+          for (long[] shape : shapes) {
+            MultiplyProblem problem =
+                problem(shape[0], shape[1], shape[2], type, transposeA, transposeB, true, random);
+            checkOne(way, problem, inputs, random.nextLong());
+          }
+        }
+      }
+    }
+  }
+
+  /** Where operands begin does not change a bit. */
+  @Test
+  void narrowProductsHaveTheSameBitsAnywhere() {
+    SplittableRandom random = new SplittableRandom(26);
+    float[] a = floats(3000 * 1001, random);
+    float[] b = floats(1001 * 5, random);
+    for (int which = 0; which < 4; which++) {
+      MultiplyProblem problem =
+          MultiplyProblem.dense(
+              3000, 1001, 5, ElementType.FLOAT32, (which & 1) != 0, (which & 2) != 0);
+      float[] expected = null;
+      for (int shift = 0; shift < 4; shift++) {
+        float[] c = new float[3000 * 5];
+        skinny(ElementType.FLOAT32, shift)
+            .multiply(problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+        expected = expected == null ? c : expected;
+        assertArrayEquals(expected, c, problem + " from element " + shift);
+      }
+    }
   }
 
   /**
