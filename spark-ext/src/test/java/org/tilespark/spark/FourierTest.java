@@ -30,6 +30,7 @@ import org.tilespark.spark.exec.FourierBlocksExec;
 import org.tilespark.spark.fourier.FastLength;
 
 /** Transforms of volumes agree with their definition, from any tiling, in every mode. */
+@Tag("long")
 class FourierTest extends SparkTest {
   private static final ElementType FLOAT = ElementType.FLOAT32;
   private static final ElementType DOUBLE = ElementType.FLOAT64;

@@ -13,12 +13,14 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.DataTypes;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.plan.Precision;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MultiplyOptions.Strategy;
 
 /** Products of block matrices, against sums that carry their rounding errors along. */
+@Tag("long")
 class MultiplyBlocksTest extends SparkTest {
   private static final MultiplyOptions OPTIONS = MultiplyOptions.defaults();
 
