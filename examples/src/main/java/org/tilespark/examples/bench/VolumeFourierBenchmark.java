@@ -194,19 +194,20 @@ public final class VolumeFourierBenchmark {
 
   /** The volume in slabs; the imaginary part is the real one's values of the block, backwards. */
   private Dataset<Row> read() {
-    Dataset<Row> blocks =
-        planes
-            .read(spark, slabs)
-            .select(
-                functions.col("row").as("x"),
-                functions.lit(0L).as("y"),
-                functions.lit(0L).as("z"),
-                functions.col("rows").as("nx"),
-                functions.lit(Math.toIntExact(shape.extent(1))).as("ny"),
-                functions.lit(Math.toIntExact(shape.extent(2))).as("nz"),
-                functions.col("values").as("values", ArrayMetadata.empty().toMetadata()),
-                functions.reverse(functions.col("values")).as("imag"));
-    return VolumeBlocks.withExtents(blocks, shape.extent(0), shape.extent(1), shape.extent(2));
+    return planes
+        .read(spark, slabs)
+        .select(
+            functions.col("row").as("x"),
+            functions.lit(0L).as("y"),
+            functions.lit(0L).as("z"),
+            functions.col("rows").as("nx"),
+            functions.lit(Math.toIntExact(shape.extent(1))).as("ny"),
+            functions.lit(Math.toIntExact(shape.extent(2))).as("nz"),
+            // In place of what it says of a matrix; Spark 4.0 would take empty metadata for none.
+            functions
+                .col("values")
+                .as("values", ArrayMetadata.empty().withExtents(shape).toMetadata()),
+            functions.reverse(functions.col("values")).as("imag"));
   }
 
   private void measure(String name, Dataset<Row> spectrum) throws InterruptedException {
