@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "../../gpu-kernels/src/main/cuda/double.cuh"
-#include "../../gpu-kernels/src/main/cuda/mma.cuh"
-#include "../../gpu-kernels/src/main/cuda/parts.cuh"
+#include "mma.cuh"
+#include "parts.cuh"
 #include "../../gpu-kernels/src/main/cuda/skinny.cuh"
 using namespace tilespark;
 

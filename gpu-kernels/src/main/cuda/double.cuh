@@ -32,7 +32,7 @@
 // input, of which the largest terms may come first, 2.0e-15 at K = 77.
 //
 // Parts of K: product number x of a launch is part x % parts of product x / parts; parts > 1 write to
-// scratch, which parts.cuh sums.
+// scratch, which dev/matmul/parts.cuh sums.
 //
 // Shared memory: STAGES stages of both panels, (ROWS, 16) or (ROWS / 16, 16, 16) where stored across, rows
 // of 128 bytes swizzled by the copy engine; then, where TOTALS, the totals.

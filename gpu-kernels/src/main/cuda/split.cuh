@@ -69,7 +69,6 @@ struct Ring {
 };
 
 // This warp reads the stage no more.
-template <u32 = 1>  // double.cuh says release<1>
 __device__ __forceinline__ void release(u64* empty, u32 lane) {
   __syncwarp();
   if (lane == 0) {

@@ -4,8 +4,6 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -93,25 +91,6 @@ public final class MultiplyBenchmark {
   private static final int SAMPLES = 256;
   private static final long CHECKED_PRODUCTS = 1L << 30;
 
-  /** Seconds of one case, in the order of its rounds. */
-  private record Times(String name, double[] seconds) {
-    double median() {
-      double[] sorted = sorted();
-      return (sorted[(sorted.length - 1) / 2] + sorted[sorted.length / 2]) / 2;
-    }
-
-    double[] sorted() {
-      double[] sorted = seconds.clone();
-      Arrays.sort(sorted);
-      return sorted;
-    }
-  }
-
-  /** Something to be timed. */
-  private interface Timed {
-    void run() throws InterruptedException;
-  }
-
   private final SparkSession spark;
   private final JobArguments arguments;
   private final JobReport report;
@@ -179,18 +158,7 @@ public final class MultiplyBenchmark {
         throw new IllegalArgumentException("Case gpu needs a GPU; there is none");
       }
     }
-    String machine =
-        String.format(
-            Locale.ROOT,
-            "%s, %s, %d cores, heap of this JVM %.1f GiB, Spark %s, Java %s, commit %s, %s",
-            gpu.map(found -> found.device().description()).orElse("no GPU"),
-            spark.sparkContext().master(),
-            spark.sparkContext().defaultParallelism(),
-            Runtime.getRuntime().maxMemory() / (double) (1L << 30),
-            spark.version(),
-            System.getProperty("java.version"),
-            arguments.option("commit").orElse("unknown"),
-            LocalDate.now(ZoneOffset.UTC));
+    String machine = SparkMachine.describe(spark, gpu, arguments);
     String data =
         String.format(
             Locale.ROOT,
@@ -230,15 +198,7 @@ public final class MultiplyBenchmark {
         noop(left.persist(level));
         noop(right.persist(level));
       }
-      for (var cached : spark.sparkContext().getRDDStorageInfo()) {
-        report.line(
-            "cache",
-            "%d of %d partitions, %.2f GiB in memory, %.2f GiB on disk",
-            cached.numCachedPartitions(),
-            cached.numPartitions(),
-            cached.memSize() / (double) (1L << 30),
-            cached.diskSize() / (double) (1L << 30));
-      }
+      SparkMachine.reportCache(spark, report);
       MultiplyOptions options =
           MultiplyOptions.of(
               Map.of(
@@ -479,19 +439,8 @@ public final class MultiplyBenchmark {
 
   // --- times and tables ---
 
-  private Times measure(String name, Timed product) throws InterruptedException {
-    int warmups = arguments.option("warmups").map(Integer::parseInt).orElse(1);
-    int rounds = Math.max(1, arguments.option("rounds").map(Integer::parseInt).orElse(3));
-    for (int i = 0; i < warmups; i++) {
-      product.run();
-    }
-    double[] seconds = new double[rounds];
-    for (int i = 0; i < rounds; i++) {
-      long start = System.nanoTime();
-      product.run();
-      seconds[i] = (System.nanoTime() - start) / 1e9;
-    }
-    Times times = new Times(name, seconds);
+  private Times measure(String name, Times.Timed product) throws InterruptedException {
+    Times times = Times.measure(name, arguments, product);
     all.add(times);
     return times;
   }
@@ -515,14 +464,13 @@ public final class MultiplyBenchmark {
         "%-32s %9s %10s %20s   %s%n",
         "case", "s", "GFLOP/s", "least to most s", "MLlib's best / it");
     for (Times times : all) {
-      double[] sorted = times.sorted();
       out.printf(
           Locale.ROOT,
           "%-32s %9.3f %10.1f %20s   %s%n",
           times.name(),
           times.median(),
           operations() / times.median() / 1e9,
-          String.format(Locale.ROOT, "%.3f to %.3f", sorted[0], sorted[sorted.length - 1]),
+          String.format(Locale.ROOT, "%.3f to %.3f", times.least(), times.most()),
           bestOfMllib()
               .map(best -> String.format(Locale.ROOT, "%.2f", best.median() / times.median()))
               .orElse(""));
@@ -533,7 +481,6 @@ public final class MultiplyBenchmark {
     StringBuilder csv = new StringBuilder("# " + head + "\n");
     csv.append("case,m,k,n,type,median_s,least_s,most_s,gflops,floor_s,of_floor\n");
     for (Times times : all) {
-      double[] sorted = times.sorted();
       csv.append(
           String.format(
               Locale.ROOT,
@@ -544,8 +491,8 @@ public final class MultiplyBenchmark {
               b.cols(),
               a.type() == ElementType.FLOAT32 ? "float" : "double",
               times.median(),
-              sorted[0],
-              sorted[sorted.length - 1],
+              times.least(),
+              times.most(),
               operations() / times.median() / 1e9,
               floors.containsKey(times.name())
                   ? String.format(

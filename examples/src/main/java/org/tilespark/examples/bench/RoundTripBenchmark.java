@@ -4,8 +4,6 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -178,18 +176,7 @@ public final class RoundTripBenchmark {
     Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(Backend.AUTO, null);
     List<String> names = names(arguments, gpu.isPresent());
     JobReport report = new JobReport(out);
-    String machine =
-        String.format(
-            Locale.ROOT,
-            "%s, %s, %d cores, heap of this JVM %.1f GiB, Spark %s, Java %s, commit %s, %s",
-            gpu.map(found -> found.device().description()).orElse("no GPU"),
-            spark.sparkContext().master(),
-            cores,
-            Runtime.getRuntime().maxMemory() / (double) (1L << 30),
-            spark.version(),
-            System.getProperty("java.version"),
-            arguments.option("commit").orElse("unknown"),
-            LocalDate.now(ZoneOffset.UTC));
+    String machine = SparkMachine.describe(spark, gpu, arguments);
     String data =
         String.format(
             Locale.ROOT,

@@ -4,10 +4,7 @@ import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.LocalDate;
-import java.time.ZoneOffset;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -76,13 +73,6 @@ public final class VolumeFourierBenchmark {
 
   private static final int FREQUENCIES = 2;
 
-  /** Seconds of one case, sorted. */
-  private record Times(String name, double[] seconds) {
-    double median() {
-      return (seconds[(seconds.length - 1) / 2] + seconds[seconds.length / 2]) / 2;
-    }
-  }
-
   private final SparkSession spark;
   private final JobArguments arguments;
   private final JobReport report;
@@ -135,20 +125,7 @@ public final class VolumeFourierBenchmark {
   private boolean run() throws IOException, InterruptedException {
     arguments.option("backend").ifPresent(it -> spark.conf().set(TileSparkConf.BACKEND.name(), it));
     String machine =
-        String.format(
-            Locale.ROOT,
-            "%s, %s, %d cores, heap of this JVM %.1f GiB, Spark %s, Java %s, commit %s, %s",
-            ExecutorRuntime.current()
-                .gpu(Backend.AUTO, null)
-                .map(found -> found.device().description())
-                .orElse("no GPU"),
-            spark.sparkContext().master(),
-            spark.sparkContext().defaultParallelism(),
-            Runtime.getRuntime().maxMemory() / (double) (1L << 30),
-            spark.version(),
-            System.getProperty("java.version"),
-            arguments.option("commit").orElse("unknown"),
-            LocalDate.now(ZoneOffset.UTC));
+        SparkMachine.describe(spark, ExecutorRuntime.current().gpu(Backend.AUTO, null), arguments);
     String data =
         String.format(
             Locale.ROOT,
@@ -166,15 +143,7 @@ public final class VolumeFourierBenchmark {
             .persist(StorageLevel.fromString(level()));
     try {
       noop(volume);
-      for (var cached : spark.sparkContext().getRDDStorageInfo()) {
-        report.line(
-            "cache",
-            "%d of %d partitions, %.2f GiB in memory, %.2f GiB on disk",
-            cached.numCachedPartitions(),
-            cached.numPartitions(),
-            cached.memSize() / (double) (1L << 30),
-            cached.diskSize() / (double) (1L << 30));
-      }
+      SparkMachine.reportCache(spark, report);
       FftOptions options =
           FftOptions.defaults().withOutput(arguments.option("output").orElse("permuted"));
       for (String each :
@@ -212,19 +181,7 @@ public final class VolumeFourierBenchmark {
 
   private void measure(String name, Dataset<Row> spectrum) throws InterruptedException {
     check(name, spectrum);
-    int warmups = arguments.option("warmups").map(Integer::parseInt).orElse(1);
-    for (int i = 0; i < warmups; i++) {
-      noop(spectrum);
-    }
-    double[] seconds =
-        new double[Math.max(1, arguments.option("rounds").map(Integer::parseInt).orElse(3))];
-    for (int i = 0; i < seconds.length; i++) {
-      long start = System.nanoTime();
-      noop(spectrum);
-      seconds[i] = (System.nanoTime() - start) / 1e9;
-    }
-    Arrays.sort(seconds);
-    all.add(new Times(name, seconds));
+    all.add(Times.measure(name, arguments, () -> noop(spectrum)));
     PlanMetrics metrics = PlanMetrics.of(spark, () -> noop(spectrum));
     out.println(metrics.plan().stripTrailing());
     for (PlanMetrics.Figure figure : metrics.figures()) {
@@ -346,13 +303,12 @@ public final class VolumeFourierBenchmark {
   private void print() {
     out.printf("%-12s %9s %20s%n", "case", "s", "least to most s");
     for (Times times : all) {
-      double[] sorted = times.seconds();
       out.printf(
           Locale.ROOT,
           "%-12s %9.3f %20s%n",
           times.name(),
           times.median(),
-          String.format(Locale.ROOT, "%.3f to %.3f", sorted[0], sorted[sorted.length - 1]));
+          String.format(Locale.ROOT, "%.3f to %.3f", times.least(), times.most()));
     }
   }
 
@@ -360,7 +316,6 @@ public final class VolumeFourierBenchmark {
     StringBuilder csv = new StringBuilder("# " + head + "\n");
     csv.append("case,x,y,z,type,median_s,least_s,most_s\n");
     for (Times times : all) {
-      double[] sorted = times.seconds();
       csv.append(
           String.format(
               Locale.ROOT,
@@ -371,8 +326,8 @@ public final class VolumeFourierBenchmark {
               shape.extent(2),
               planes.type() == ElementType.FLOAT32 ? "float" : "double",
               times.median(),
-              sorted[0],
-              sorted[sorted.length - 1]));
+              times.least(),
+              times.most()));
     }
     Files.writeString(file, csv);
   }

@@ -26,7 +26,7 @@
 // Higher-Precision Computations", 2019.
 #pragma once
 
-#include "pack.cuh"
+#include "../../gpu-kernels/src/main/cuda/pack.cuh"
 
 namespace tilespark {
 

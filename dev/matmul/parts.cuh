@@ -9,7 +9,7 @@
 // Launch: SUM_THREADS threads, any grid; the batches' parts lie one product behind the other.
 #pragma once
 
-#include "hopper.cuh"
+#include "../../gpu-kernels/src/main/cuda/hopper.cuh"
 
 namespace tilespark {
 
