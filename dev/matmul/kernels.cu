@@ -1,4 +1,5 @@
 #include "../../gpu-kernels/src/main/cuda/tensor.cuh"
+#include "bad.cuh"
 using namespace tilespark;
 #define PACK_ENTRY(NAME, FORM) \
   extern "C" __global__ void __launch_bounds__(PACK_THREADS) NAME(const __grid_constant__ PackArguments arguments) { pack<FORM>(arguments); }

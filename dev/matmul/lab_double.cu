@@ -20,6 +20,7 @@
 
 #include "../../gpu-kernels/src/main/cuda/double.cuh"
 #include "mma.cuh"
+#include "pad.cuh"
 #include "parts.cuh"
 #include "../../gpu-kernels/src/main/cuda/skinny.cuh"
 using namespace tilespark;
