@@ -18,7 +18,8 @@
 // Bytes: reads big once, small once for each thread block's x (from L2), writes c once; depth writes c.
 //
 // Accuracy: no chain of additions is longer than part_k / 32 + 5 (along) or chain + part_k / chain
-// (across), before that of the parts; the host keeps their sum near 2 sqrt(k) (SkinnySteps). The
+// (across), before that of the parts; the host keeps their sum near 2 sqrt(k) (SkinnySteps). Depth
+// makes DEPTH / 4 + 2 additions to an element (4: 3), every fourth (second) step in one chain. The
 // order depends on extents and storage alone, on no address.
 //
 // Shared memory: SKINNY_CHUNK steps of small, (COUNT, SKINNY_CHUNK) or (SKINNY_CHUNK, COUNT); depth: a of
@@ -293,11 +294,20 @@ __device__ __forceinline__ void skinny_depth_tile(const DepthArguments<T>& argum
   const bool second = col + SKINNY_THREADS < arguments.n;
 #pragma unroll 4
   for (u32 i = 0; i < height; i++, to += arguments.lead_c) {
-    T sums[2] = {};
+    constexpr u32 CHAINS = DEPTH > 4 ? 4 : 2;
+    T chains[2][CHAINS] = {};
 #pragma unroll
     for (u32 p = 0; p < DEPTH; p++) {
-      sums[0] += rows[i][p] * factors[0][p];
-      sums[1] += rows[i][p] * factors[1][p];
+      chains[0][p % CHAINS] += rows[i][p] * factors[0][p];
+      chains[1][p % CHAINS] += rows[i][p] * factors[1][p];
+    }
+    T sums[2];
+#pragma unroll
+    for (u32 v = 0; v < 2; v++) {
+      sums[v] = chains[v][0] + chains[v][1];
+      if (CHAINS > 2) {
+        sums[v] += chains[v][CHAINS - 2] + chains[v][CHAINS - 1];
+      }
     }
     if (first) {
       *to = arguments.accumulate ? *to + sums[0] : sums[0];

@@ -204,11 +204,15 @@ struct SplitShape {
 template <bool KEPT>
 __device__ __forceinline__ void add_part(float& sum, float& part) {
   pin(part);
-  const float next = sum + part;
   if (KEPT) {
-    part -= next - sum;
+    // In place: a new register for each sum would be too many.
+    float added = sum + part;
+    added -= sum;
+    sum += added;
+    part -= added;
+  } else {
+    sum += part;
   }
-  sum = next;
 }
 
 // What a thread multiplies of a panel of A: by part and 16 places of K, as wgmma takes it.

@@ -36,7 +36,7 @@ public final class MultiplyPlanner {
    */
   static final double TENSOR_PRODUCTS = 512.0 * 512 * 512;
 
-  /** The same of doubles, and where cuBLAS may round the operands, if cuBLAS is there. */
+  /** The same of doubles, if cuBLAS is there. */
   private static final double LARGE_PRODUCTS = 2048.0 * 2048 * 2048;
 
   /** Extents from which it is worth it: a tile of fewer rows or columns is mostly empty. */
@@ -163,12 +163,9 @@ public final class MultiplyPlanner {
       CublasPresence cublas,
       DeviceLimits limits,
       KernelIndex index) {
-    if (engine != MultiplyEngine.CUBLAS
-        && (engine == MultiplyEngine.OWN
-            || !cublas.isPresent()
-            // cuBLAS cuts inputs of tf32 off where they are to be rounded.
-            || problem.precision() == Precision.TF32
-            || isOursFaster(problem, terms, limits, index))) {
+    // cuBLAS cuts inputs of tf32 off where they are to be rounded, and on an H200 takes tf32 for
+    // FLOAT16 and BFLOAT16 too.
+    if (engine != MultiplyEngine.CUBLAS) {
       Optional<MultiplyPlan> ours = best(tensors(problem, terms, limits, index), limits);
       if (ours.isPresent()) {
         return ours.get();
@@ -472,33 +469,16 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * True if our kernels are expected to be faster than cuBLAS. Those for float are, or hardly
-   * slower, since cuBLAS is to be as exact as they are. Large products of doubles took 0.93 to 1.03
-   * times as long as one call of cuBLAS, on an H200, but those with both operands along K up to 1.1
-   * times, unless rows begin unevenly. Of lower precisions small products are cuBLAS's, which packs
-   * as it reads.
+   * True if our kernels are expected to be faster than cuBLAS, which is to be as exact as they are.
+   * Those for float are, or hardly slower; large products of doubles took 0.96 to 1.08 times as
+   * long, on an H200, and 0.7 times where rows begin unevenly.
    */
   private static boolean isOursFaster(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    boolean isFaster =
-        switch (problem.precision()) {
-          case FULL ->
-              problem.type() != ElementType.FLOAT64
-                  || (products(problem) >= LARGE_PRODUCTS
-                      && (problem.transposeA()
-                          || !problem.transposeB()
-                          || isUneven(problem.leadA())
-                          || isUneven(problem.leadB())));
-          case FLOAT16, BFLOAT16, TF32 -> products(problem) >= LARGE_PRODUCTS;
-        };
+    boolean isFaster = problem.type() == ElementType.FLOAT32 || products(problem) >= LARGE_PRODUCTS;
     return isFaster
         && isTensorSize(problem, limits)
         && !tensors(problem, terms, limits, index).isEmpty();
-  }
-
-  /** True if rows of doubles do not all begin at multiples of 16 bytes. */
-  private static boolean isUneven(long lead) {
-    return lead % 2 != 0;
   }
 
   /** The skinny kernel for a problem that is large enough for it. */
@@ -520,8 +500,10 @@ public final class MultiplyPlanner {
   private static boolean isSkinnyFaster(
       MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
     return (problem.type() == ElementType.FLOAT32
-            || SkinnySteps.isShallow(problem)
-            || SkinnySteps.count(problem) <= SKINNY_DOUBLES)
+            || (SkinnySteps.isShallow(problem)
+                // A step of K of such a B lies K elements from the next column's.
+                ? !problem.transposeB()
+                : SkinnySteps.count(problem) <= SKINNY_DOUBLES))
         && skinnyByRule(problem, limits, index).isPresent();
   }
 

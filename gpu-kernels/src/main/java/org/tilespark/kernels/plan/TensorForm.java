@@ -66,7 +66,7 @@ public enum TensorForm {
             isExchanged(problem)
                 ? "_tt"
                 : "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
-        yield List.of(family + ways, family + TOTALS + ways);
+        yield List.of(family + TOTALS + ways, family + ways);
       }
       case FLOAT16, BFLOAT16, TF32 -> List.of(family);
     };
