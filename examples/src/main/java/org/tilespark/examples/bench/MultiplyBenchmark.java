@@ -442,6 +442,8 @@ public final class MultiplyBenchmark {
   private Times measure(String name, Times.Timed product) throws InterruptedException {
     Times times = Times.measure(name, arguments, product);
     all.add(times);
+    // A run may be cut off before the table.
+    report.line("measured", "%s: %.3f s", name, times.median());
     return times;
   }
 
