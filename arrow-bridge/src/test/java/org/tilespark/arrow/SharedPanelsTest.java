@@ -160,6 +160,29 @@ class SharedPanelsTest {
     assertTrue(later.isEmpty(), "nothing is left to be dropped");
   }
 
+  /** As when Spark runs a task twice, and one of the two is done. */
+  @Test
+  void aPanelThatNobodyWantsAnyMoreIsNotKept() {
+    open(100);
+    try (var member = panels.join("stage");
+        var other = panels.join("stage")) {
+      AtomicInteger filled = new AtomicInteger();
+      assertTrue(
+          member.bring(
+              id("a", 0, 2, 0),
+              BYTES,
+              memory -> {},
+              () -> {
+                other.passed(id("a", 0, 2, 0));
+                other.passed(id("a", 0, 2, 1));
+              },
+              memory -> filled.incrementAndGet()));
+      assertEquals(1, filled.get());
+      assertEquals(0, panels.keptBytes());
+      assertEquals(0, live.get());
+    }
+  }
+
   @Test
   void attemptsAndExecutionsDoNotMix() {
     open(100);
