@@ -24,6 +24,10 @@ import org.tilespark.kernels.plan.MultiplyWay;
  * multiplied, and the memory is given back when the tile is finished. That is also when the way to
  * multiply is chosen, for all panels of the tile: trials may spoil the tile, which is empty then.
  *
+ * <p>Panels that other tasks need too are uploaded by the first of them; the others copy them on
+ * the device, from {@link DevicePanels} to their own buffers, at the place in their stream where
+ * the upload would have been. So kernels find the same bytes at the same places either way.
+ *
  * <p>The finished tile comes down into pinned memory if it is small beside the pool, else in pieces
  * into plain memory.
  */
@@ -37,6 +41,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   private final MemoryGovernor governor;
   private final DeviceTask task;
   private final PipelineListener listener;
+  private final DevicePanels.Stage stage; // null if nothing is shared
   private final long mostPinnedBytes;
   private final Slot[] slots;
   private final GrowingBuffer pinned;
@@ -49,6 +54,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   private Slot filling;
   private Tile tile;
   private TileSums sums;
+  private PanelId lastA; // shared panels of this tile; null if there were none
+  private PanelId lastB;
 
   /**
    * What one task has of the host's memory.
@@ -67,6 +74,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
    * @param governor of the device's memory
    * @param host this task's allocators, that of pinned memory of {@code memory}
    * @param task whose work this is
+   * @param stage with whose other tasks it shares panels; null if with none
    * @throws IllegalArgumentException if {@code memory} is not pinned
    */
   public DevicePanelMultiplier(
@@ -76,6 +84,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
       MemoryGovernor governor,
       HostSide host,
       DeviceTask task,
+      DevicePanels.Stage stage,
       PipelineListener listener) {
     if (!memory.isPinned()) {
       throw new IllegalArgumentException("Panels for a device need pinned memory");
@@ -85,6 +94,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     this.memory = memory;
     this.governor = governor;
     this.task = task;
+    this.stage = stage;
     this.listener = listener;
     this.mostPinnedBytes = host.mostPinnedBytes();
     this.pinned = new GrowingBuffer(host.pinned());
@@ -92,19 +102,29 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     this.slots = new Slot[] {new Slot(host.pinned()), new Slot(host.pinned())};
   }
 
+  /** One pinned panel. */
+  private static final class Half {
+    private final GrowingBuffer host;
+    private HostMemory memory; // null if the panel is on the device already
+    private long bytes;
+    private PanelId id; // null if no other task has it
+
+    private Half(BufferAllocator allocator) {
+      this.host = new GrowingBuffer(allocator);
+    }
+  }
+
   /** One pair of pinned panels, and what was queued with them last. */
   private static final class Slot {
-    private final GrowingBuffer hostA;
-    private final GrowingBuffer hostB;
-    private HostMemory a;
-    private HostMemory b;
-    private boolean shared;
+    private final Half a;
+    private final Half b;
+    private boolean shared; // one panel serves as both
     private DeviceClock upload; // null while nothing is queued
     private DeviceClock compute;
 
     private Slot(BufferAllocator allocator) {
-      this.hostA = new GrowingBuffer(allocator);
-      this.hostB = new GrowingBuffer(allocator);
+      this.a = new Half(allocator);
+      this.b = new Half(allocator);
     }
   }
 
@@ -150,16 +170,65 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     tile = newTile;
     sums = new TileSums(newTile);
     way = null;
+    lastA = null;
+    lastB = null;
   }
 
   @Override
   public Panels panels(long bytesA, long bytesB) {
+    return panels(bytesA, null, bytesB, null);
+  }
+
+  @Override
+  public Panels panels(long bytesA, PanelId a, long bytesB, PanelId b) {
     filling = slots[next];
     settle(filling);
     filling.shared = bytesB < 0;
-    filling.a = filling.hostA.memory(bytesA);
-    filling.b = filling.shared ? filling.a : filling.hostB.memory(bytesB);
-    return new Panels(filling.a, filling.b);
+    begin(filling.a, bytesA, a, granted == null ? null : granted.resource().a[next]);
+    lastA = filling.a.id == null ? lastA : filling.a.id;
+    if (filling.shared) {
+      return new Panels(filling.a.memory, filling.a.memory);
+    }
+    begin(filling.b, bytesB, b, granted == null ? null : granted.resource().b[next]);
+    lastB = filling.b.id == null ? lastB : filling.b.id;
+    return new Panels(filling.a.memory, filling.b.memory);
+  }
+
+  /**
+   * Begins one panel: copies it if it is on the device already, and else has it filled.
+   *
+   * @param to null before the first panels of a tile
+   */
+  private void begin(Half half, long bytes, PanelId id, DeviceBuffer to) {
+    half.bytes = bytes;
+    half.id = stage == null || bytes == 0 ? null : id;
+    boolean found =
+        half.id != null
+            && to != null
+            && stage.member().find(half.id, bytes, panel -> panel.copyTo(to, uploads));
+    half.memory = found ? null : half.host.memory(bytes);
+  }
+
+  /** Brings one panel to the device, unless it is there; bytes that were uploaded. */
+  private long bring(Half half, DeviceBuffer to) {
+    if (half.memory == null) {
+      return 0;
+    }
+    Runnable upload = () -> uploads.upload(half.memory, to, 0);
+    if (half.id != null) {
+      return stage
+              .member()
+              .bring(
+                  half.id,
+                  half.bytes,
+                  panel -> panel.copyTo(to, uploads),
+                  upload,
+                  panel -> panel.fill(to, uploads))
+          ? half.bytes
+          : 0;
+    }
+    upload.run();
+    return half.bytes;
   }
 
   @Override
@@ -174,10 +243,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     DeviceBuffer b = slot.shared ? a : memories.b[next];
     // What used these buffers before is done: settle() waited for it.
     slot.upload = new DeviceClock(uploads);
-    uploads.upload(slot.a, a, 0);
-    if (!slot.shared) {
-      uploads.upload(slot.b, b, 0);
-    }
+    long up = bring(slot.a, a) + (slot.shared ? 0 : bring(slot.b, b));
     CudaEvent uploaded = slot.upload.ended(Phase.COPY_UP);
     kernels.waitFor(uploaded);
     if (way == null) {
@@ -208,7 +274,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
           kernels);
     }
     slot.compute.ended(Phase.KERNELS);
-    listener.moved(slot.a.bytes() + (slot.shared ? 0 : slot.b.bytes()), 0);
+    listener.moved(up, 0);
+    listener.reused(slot.a.bytes + (slot.shared ? 0 : slot.b.bytes) - up);
     next = 1 - next;
   }
 
@@ -225,6 +292,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     HostMemory result = (isPinned ? pinned : plain).memory(tile.bytes());
     if (granted == null) { // no panel came
       result.fill((byte) 0);
+      tellPassed();
       return result;
     }
     for (Slot slot : slots) {
@@ -254,7 +322,19 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
       listener.moved(0, tile.bytes());
     }
     giveUp();
+    tellPassed();
     return result;
+  }
+
+  /** Says that this tile needs none of the shared panels any more. */
+  private void tellPassed() {
+    for (PanelId last : new PanelId[] {lastA, lastB}) {
+      if (last != null) {
+        stage.member().passed(last);
+      }
+    }
+    lastA = null;
+    lastB = null;
   }
 
   /**
@@ -263,7 +343,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
    */
   private void downloadInPieces(DeviceBuffer from, HostMemory to) {
     long most = Math.min(PIECE_BYTES, to.bytes());
-    HostMemory[] staging = {slots[0].hostA.memory(most), slots[1].hostA.memory(most)};
+    HostMemory[] staging = {slots[0].a.host.memory(most), slots[1].a.host.memory(most)};
     CudaEvent copied = null;
     try {
       for (long at = 0, piece = 0; at < to.bytes() + most; at += most, piece++) {
@@ -384,8 +464,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
       owned.add(granted);
     }
     for (Slot slot : slots) {
-      owned.add(slot.hostA);
-      owned.add(slot.hostB);
+      owned.add(slot.a.host);
+      owned.add(slot.b.host);
     }
     owned.add(pinned);
     owned.add(plain);

@@ -1,5 +1,6 @@
 package org.tilespark.arrow;
 
+import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongFunction;
 import org.slf4j.Logger;
@@ -13,7 +14,11 @@ import org.tilespark.kernels.ResourceException;
  * the least that makes sense; and when even that does not fit while others still hold memory, they
  * are waited for longer. Only then it fails, with the figures.
  *
- * <p>Safe for several threads.
+ * <p>Before all of that, what is kept without need is given up: panels that tasks could share
+ * ({@link SharedPanels}) are granted only where nobody waits, and never stand in anybody's way.
+ *
+ * <p>Safe for several threads. Its lock is held for figures only: never while memory is allocated
+ * or freed, or while others are asked to give some up.
  */
 public final class MemoryGovernor {
   private static final long SHORT_WAIT_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
@@ -34,6 +39,8 @@ public final class MemoryGovernor {
   private long usedBytes;
   private long peakBytes;
   private long releases;
+  private int waiting; // tasks
+  private volatile Reclaimer reclaimer = missing -> false;
 
   /**
    * A governor of {@code limitBytes} bytes.
@@ -117,6 +124,9 @@ public final class MemoryGovernor {
           return new Grant<>(size, allocate.apply(size));
         } catch (ResourceException e) {
           giveBack(size);
+          if (reclaimer.giveUp(Long.MAX_VALUE)) { // the driver has less than we thought
+            continue;
+          }
           refusal = e;
         } catch (Throwable t) {
           giveBack(size);
@@ -169,6 +179,9 @@ public final class MemoryGovernor {
           return new Grant<>(bytes, allocate.apply(bytes));
         } catch (ResourceException e) {
           giveBack(bytes);
+          if (reclaimer.giveUp(Long.MAX_VALUE)) {
+            continue;
+          }
           refusal = e;
         } catch (Throwable t) {
           giveBack(bytes);
@@ -196,6 +209,47 @@ public final class MemoryGovernor {
     }
   }
 
+  /**
+   * Memory that is of use, but not needed: it is not waited for, and nobody waits because of it.
+   *
+   * @param spare bytes that must be left to others
+   * @param allocate as in {@link #acquire}
+   * @return empty if there is none, or others wait for some
+   */
+  <T extends AutoCloseable> Optional<Grant<T>> tryAcquire(
+      long bytes, long spare, LongFunction<T> allocate) {
+    synchronized (this) {
+      if (faults.strikes() || waiting > 0 || bytes > limitBytes - usedBytes - spare) {
+        return Optional.empty();
+      }
+      take(bytes);
+    }
+    try {
+      return Optional.of(new Grant<>(bytes, allocate.apply(bytes)));
+    } catch (ResourceException e) {
+      giveBack(bytes);
+      return Optional.empty();
+    } catch (Throwable t) {
+      giveBack(bytes);
+      throw t;
+    }
+  }
+
+  /** Gives up memory of {@link #tryAcquire} when others need it. */
+  interface Reclaimer {
+    /**
+     * Closes grants of as many bytes as are missing, or all that there are.
+     *
+     * @return false if there was none
+     */
+    boolean giveUp(long missing);
+  }
+
+  /** Says who has memory of {@link #tryAcquire}; asked without this governor's lock. */
+  void reclaimsWith(Reclaimer newReclaimer) {
+    reclaimer = newReclaimer;
+  }
+
   /** What {@link #acquireForLong} leaves to others. */
   public long spareBytes() {
     return Math.min(limitBytes / 8, MOST_SPARE_BYTES);
@@ -217,13 +271,43 @@ public final class MemoryGovernor {
   }
 
   /** Takes bytes unless that leaves less than {@code spare} to others, of whom there are some. */
-  private synchronized boolean reserve(long bytes, long spare) {
-    if (faults.strikes() || bytes > limitBytes - usedBytes - (usedBytes == 0 ? 0 : spare)) {
-      return false;
+  private boolean reserve(long bytes, long spare) {
+    long missing;
+    synchronized (this) {
+      if (faults.strikes()) {
+        return false;
+      }
+      missing = missing(bytes, spare);
+      if (missing <= 0) {
+        take(bytes);
+        return true;
+      }
+      waiting++; // so that nobody takes for a panel what is given up for us
     }
+    boolean asked = false;
+    boolean fits;
+    try {
+      reclaimer.giveUp(missing);
+      asked = true;
+    } finally {
+      synchronized (this) {
+        waiting--;
+        fits = asked && missing(bytes, spare) <= 0;
+        if (fits) {
+          take(bytes);
+        }
+      }
+    }
+    return fits;
+  }
+
+  private long missing(long bytes, long spare) {
+    return bytes - (limitBytes - usedBytes - (usedBytes == 0 ? 0 : spare));
+  }
+
+  private void take(long bytes) {
     usedBytes += bytes;
     peakBytes = Math.max(peakBytes, usedBytes);
-    return true;
   }
 
   private synchronized void giveBack(long bytes) {
@@ -236,6 +320,7 @@ public final class MemoryGovernor {
   private synchronized boolean othersGiveBack(long nanos) {
     long before = releases;
     long deadline = System.nanoTime() + nanos;
+    waiting++;
     try {
       while (usedBytes > 0 && releases == before) {
         long left = deadline - System.nanoTime();
@@ -247,6 +332,8 @@ public final class MemoryGovernor {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new ResourceException("Interrupted while waiting for device memory", e);
+    } finally {
+      waiting--;
     }
     return releases != before;
   }

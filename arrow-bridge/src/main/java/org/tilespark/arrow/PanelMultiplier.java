@@ -17,6 +17,8 @@ public interface PanelMultiplier extends AutoCloseable {
    * Host memory for one panel of A and one of B, to be filled by the caller; what it holds is not
    * defined. Valid until the {@link #multiply} that follows.
    *
+   * @param a null if the panel is where it is multiplied already, and need not be filled; likewise
+   *     {@code b}
    * @param b the same range as {@code a} where one panel serves as both
    */
   record Panels(HostMemory a, HostMemory b) {}
@@ -97,6 +99,17 @@ public interface PanelMultiplier extends AutoCloseable {
    * @param bytesB of the panel of B; negative if B's panel is A's
    */
   Panels panels(long bytesA, long bytesB);
+
+  /**
+   * As {@link #panels(long, long)}, where other tasks may have the same panels: all that have a
+   * panel of the same name fill it alike.
+   *
+   * @param a which panel of A it is; null if no other task has it
+   * @param b likewise of B; not looked at where B's panel is A's
+   */
+  default Panels panels(long bytesA, PanelId a, long bytesB, PanelId b) {
+    return panels(bytesA, bytesB);
+  }
 
   /**
    * Adds products of the panels handed out last to the tile, in this order. May return before it is

@@ -15,6 +15,9 @@ public interface PipelineListener {
   /** Bytes sent to the device and bytes fetched from it, by one batch. */
   default void moved(long bytesUp, long bytesDown) {}
 
+  /** Bytes that need not be sent to the device, since another task had sent them. */
+  default void reused(long bytes) {}
+
   /** Device time of one batch's copies to the device. */
   default void copiedUp(long nanos) {}
 
@@ -52,6 +55,12 @@ public interface PipelineListener {
       public void moved(long bytesUp, long bytesDown) {
         first.moved(bytesUp, bytesDown);
         second.moved(bytesUp, bytesDown);
+      }
+
+      @Override
+      public void reused(long bytes) {
+        first.reused(bytes);
+        second.reused(bytes);
       }
 
       @Override

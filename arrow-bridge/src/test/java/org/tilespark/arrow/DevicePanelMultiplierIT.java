@@ -7,9 +7,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.apache.arrow.memory.BufferAllocator;
@@ -80,6 +85,7 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
               governor,
               new DevicePanelMultiplier.HostSide(allocator, plain, mostPinnedBytes),
               new DeviceTask(() -> {}),
+              null,
               listener)) {
         body.accept(panels);
       }
@@ -223,5 +229,133 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
             assertTrue(heard[i] > 0, "time " + i);
           }
         });
+  }
+
+  private static final int TILES = 4; // along M, and along N
+  private static final int EXTENT = 200;
+  private static final int DEPTH = 96;
+  private static final int PANELS = 6;
+
+  /**
+   * Tiles of a grid on several threads, which share panels: each goes up once where there is room,
+   * and as often as it is used where there is none; the result is right either way.
+   */
+  @Test
+  void tilesThatSharePanels() throws Exception {
+    MultiplyProblem problem =
+        new MultiplyProblem(
+            EXTENT,
+            DEPTH,
+            EXTENT,
+            ElementType.FLOAT64,
+            Precision.FULL,
+            false,
+            true,
+            DEPTH,
+            DEPTH,
+            EXTENT,
+            true);
+    long one =
+        new Tile(problem, false, PANELS).deviceBytes() + multiplier.mostWorkspaceBytes(problem);
+    long once = 2L * TILES * PANELS * problem.bytesA();
+    long[] roomy = sharing(problem, new MemoryGovernor(1L << 30, AllocationFaults.NONE, "none"));
+    assertEquals(once, roomy[0], "every panel went up once");
+    assertEquals((TILES - 1) * once, roomy[1]);
+    long[] tight = sharing(problem, new MemoryGovernor(one, AllocationFaults.NONE, "none"));
+    assertEquals(TILES * once, tight[0], "every task sent its own");
+    assertEquals(0, tight[1]);
+    for (int seed = 0; seed < 3; seed++) {
+      long[] mixed =
+          sharing(problem, new MemoryGovernor(3 * one, new AllocationFaults(4, seed), ""));
+      assertEquals(TILES * once, mixed[0] + mixed[1]);
+    }
+  }
+
+  /** Bytes sent, and bytes found on the device. */
+  private long[] sharing(MultiplyProblem problem, MemoryGovernor governor) throws Exception {
+    AtomicLong up = new AtomicLong();
+    AtomicLong reused = new AtomicLong();
+    PipelineListener counts =
+        new PipelineListener() {
+          @Override
+          public void moved(long bytesUp, long bytesDown) {
+            up.addAndGet(bytesUp);
+          }
+
+          @Override
+          public void reused(long bytes) {
+            reused.addAndGet(bytes);
+          }
+        };
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    try (DevicePanels shared = new DevicePanels(device, governor);
+        NativeMemorySource source = new NativeMemorySource(1 << 20);
+        ArrowMemory unpinned = new ArrowMemory(source)) {
+      List<Future<?>> tiles = new ArrayList<>();
+      for (int i = 0; i < TILES; i++) {
+        for (int j = 0; j < TILES; j++) {
+          int row = i;
+          int col = j;
+          tiles.add(
+              threads.submit(
+                  () -> {
+                    try (BufferAllocator allocator = memory.newChild("test");
+                        BufferAllocator plain = unpinned.newChild("test");
+                        DevicePanels.Stage stage = shared.join("stage");
+                        PanelMultiplier panels =
+                            new DevicePanelMultiplier(
+                                device,
+                                multiplier,
+                                memory,
+                                governor,
+                                new DevicePanelMultiplier.HostSide(allocator, plain, 1 << 20),
+                                new DeviceTask(() -> {}),
+                                stage,
+                                counts)) {
+                      sharedTile(problem, panels, row, col);
+                    }
+                  }));
+        }
+      }
+      for (Future<?> tile : tiles) {
+        tile.get();
+      }
+      assertEquals(0, governor.usedBytes(), "all tiles have had all panels");
+    } finally {
+      threads.shutdownNow();
+    }
+    assertEquals(0, device.liveDeviceBytes());
+    return new long[] {up.get(), reused.get()};
+  }
+
+  private static void sharedTile(
+      MultiplyProblem problem, PanelMultiplier panels, int row, int col) {
+    double[] expected = new double[EXTENT * EXTENT];
+    panels.begin(new Tile(problem, false, PANELS));
+    for (int inner = 0; inner < PANELS; inner++) {
+      double[] a = numbers(new Random(row * 100L + inner), EXTENT * DEPTH);
+      double[] b = numbers(new Random(10_000 + col * 100L + inner), EXTENT * DEPTH);
+      Panels filled =
+          panels.panels(
+              problem.bytesA(),
+              new PanelId("A" + row, inner, TILES, col, true),
+              problem.bytesB(),
+              new PanelId("B" + col, inner, TILES, row, false));
+      if (filled.a() != null) {
+        HostMemory.ofArray(a).copyTo(filled.a());
+      }
+      if (filled.b() != null) {
+        HostMemory.ofArray(b).copyTo(filled.b());
+      }
+      panels.multiply(List.of(new Product(problem, 0, 0, 0)));
+      add(expected, EXTENT, a, b, DEPTH, 0, EXTENT, 0, DEPTH, 0, EXTENT);
+    }
+    double[] found = new double[EXTENT * EXTENT];
+    panels.finish().copyTo(HostMemory.ofArray(found));
+    for (int at = 0; at < found.length; at++) {
+      if (found[at] != expected[at]) {
+        assertEquals(expected[at], found[at], "element " + at);
+      }
+    }
   }
 }

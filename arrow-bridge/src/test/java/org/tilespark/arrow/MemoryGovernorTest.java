@@ -202,6 +202,52 @@ class MemoryGovernorTest {
     assertEquals(0, governor.usedBytes());
   }
 
+  /** What is not needed is granted only beside a reserve, and while nobody waits. */
+  @Test
+  void whatIsNotNeededStandsBack() throws Exception {
+    MemoryGovernor governor = governor(100);
+    assertTrue(governor.tryAcquire(71, 30, Memory::new).isEmpty());
+    try (var some = governor.tryAcquire(50, 30, Memory::new).orElseThrow()) {
+      assertEquals(50, some.bytes());
+      assertEquals(50, governor.usedBytes());
+      CountDownLatch waited = new CountDownLatch(1);
+      ExecutorService pool = Executors.newSingleThreadExecutor();
+      try {
+        Future<Long> waiting =
+            pool.submit(
+                () -> {
+                  try (var all =
+                      governor.acquireForLong(
+                          90, Memory::new, () -> {}, waited::countDown, PipelineListener.NONE)) {
+                    return all.bytes();
+                  }
+                });
+        waited.await();
+        boolean refused = false; // between two waits it may be granted
+        for (int i = 0; i < 10_000 && !refused; i++) {
+          var more = governor.tryAcquire(1, 0, Memory::new);
+          refused = more.isEmpty();
+          more.ifPresent(MemoryGovernor.Grant::close);
+        }
+        assertTrue(refused, "granted beside one who waits");
+        some.close();
+        assertEquals(90, waiting.get());
+      } finally {
+        pool.shutdownNow();
+      }
+    }
+    assertTrue(
+        governor
+            .tryAcquire(
+                10,
+                0,
+                bytes -> {
+                  throw new ResourceException("no memory");
+                })
+            .isEmpty());
+    assertEquals(0, governor.usedBytes());
+  }
+
   @Test
   void injectedFaultsStrikeOneInN() {
     AllocationFaults faults = new AllocationFaults(4, 7);

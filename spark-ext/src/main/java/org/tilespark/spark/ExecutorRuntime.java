@@ -21,6 +21,7 @@ import org.slf4j.LoggerFactory;
 import org.tilespark.arrow.AllocationFaults;
 import org.tilespark.arrow.ArrowMemory;
 import org.tilespark.arrow.DeviceFourierPipeline;
+import org.tilespark.arrow.DevicePanels;
 import org.tilespark.arrow.FaultyMemorySource;
 import org.tilespark.arrow.FourierPipeline;
 import org.tilespark.arrow.HostFourierPipeline;
@@ -160,6 +161,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   /**
    * One device with what belongs to it.
    *
+   * @param panels that tasks of this executor share, in memory of {@code governor}
    * @param totalBytes all of its memory
    */
   public record Gpu(
@@ -167,6 +169,7 @@ public final class ExecutorRuntime implements AutoCloseable {
       DeviceTransposer transposer,
       DeviceMultiplier multiplier,
       MemoryGovernor governor,
+      DevicePanels panels,
       long totalBytes) {}
 
   /** Where a device is, once it is open. Opening takes long; other devices need not wait for it. */
@@ -181,6 +184,7 @@ public final class ExecutorRuntime implements AutoCloseable {
       }
       Gpu open = gpu;
       if (frees && open != null) {
+        open.panels().close();
         open.transposer().close();
         open.multiplier().close();
         open.device().close();
@@ -576,11 +580,13 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
     deviceTotals.putIfAbsent(number, new PipelineTotals());
     long totalBytes = device.memoryInfo().totalBytes();
+    MemoryGovernor governor = governor(totalBytes);
     return new Gpu(
         device,
         new DeviceTransposer(device, autotuner(device)),
         multiplier(device),
-        governor(totalBytes),
+        governor,
+        new DevicePanels(device, governor),
         totalBytes);
   }
 

@@ -13,6 +13,8 @@ import java.util.Objects;
  * @param hostBytes host memory of one task
  * @param tileBytes bytes of the tile of C that a task accumulates in, at most
  * @param broadcastBytes bytes of a side that may be broadcast; 0 to forbid it
+ * @param sharedBytes device memory in which all tasks share panels, each of which then goes up
+ *     once; 0 where they do not, since they are on several devices
  * @param rates how fast they move and compute
  */
 public record ClusterLimits(
@@ -24,6 +26,7 @@ public record ClusterLimits(
     long hostBytes,
     long tileBytes,
     long broadcastBytes,
+    long sharedBytes,
     Rates rates) {
   /** Checks the ranges. */
   public ClusterLimits {
@@ -32,7 +35,8 @@ public record ClusterLimits(
         || machines < 1
         || devices < 0
         || usefulTasks < 1
-        || Math.min(Math.min(deviceBytes, hostBytes), Math.min(tileBytes, broadcastBytes)) < 0) {
+        || Math.min(Math.min(deviceBytes, hostBytes), Math.min(tileBytes, broadcastBytes)) < 0
+        || sharedBytes < 0) {
       throw new IllegalArgumentException(
           "Limits of "
               + cores

@@ -92,6 +92,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    * @param partialBytes shuffled with partial products: {@code R|C|}, 0 if R is 1 and the blocks of
    *     C are whole in the cuboids
    * @param broadcastBytes collected by the driver and sent to the machines
+   * @param uploadBytes of the operands, to devices
    * @param pcieBytes to and from devices
    * @param flops floating-point operations, 2 M K N
    * @param tasks that multiply
@@ -101,6 +102,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
       long operandBytes,
       long partialBytes,
       long broadcastBytes,
+      long uploadBytes,
       long pcieBytes,
       double flops,
       int tasks,
@@ -123,6 +125,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
       }
       if (pcieBytes > 0) {
         text.append(", PCIe ").append(Bytes.text(pcieBytes));
+        text.append(" with ").append(Bytes.text(uploadBytes)).append(" up");
       }
       return text.append(String.format(Locale.ROOT, ", %.3g flops, %d tasks)", flops, tasks))
           .toString();

@@ -23,7 +23,7 @@ import org.tilespark.spark.distribution.MultiplyShape.Placed;
  * <ul>
  *   <li>both shuffles, at the rate of the cores that write and of those that read, half each;
  *   <li>the copies to and from devices, {@code Q|A| + P|B| + R|C|}, at the rate of the devices in
- *       use;
+ *       use; where all tasks share one device that holds both operands, {@code |A| + |B| + R|C|};
  *   <li>the arithmetic, as if every cuboid were as large as the largest, on as many cores or
  *       devices as the tasks keep busy: {@code tasks / ceil(tasks / cores)} on average;
  *   <li>starting tasks, one after the other.
@@ -210,7 +210,7 @@ public final class CuboidPlanner {
             + rates.taskStart() * p * q * r
             + leastArithmetic;
     if (limits.devices() > 0) {
-      least += ((double) operandBytes(p, q) + resultBytes(r)) / (rates.pcie() * limits.devices());
+      least += ((double) uploadBytes(p, q) + resultBytes(r)) / (rates.pcie() * limits.devices());
     }
     // Rounding may make the least more than the true cost by a hair.
     return least * (1 - 1e-9) > best.get(best.size() - 1).cost().seconds();
@@ -269,7 +269,8 @@ public final class CuboidPlanner {
             operandBytes(p, q),
             partialBytes(r, shape.onGrid(p, q)),
             0,
-            limits.devices() == 0 ? 0 : Bytes.sum(operandBytes(p, q), resultBytes(r)),
+            limits.devices() == 0 ? 0 : uploadBytes(p, q),
+            limits.devices() == 0 ? 0 : Bytes.sum(uploadBytes(p, q), resultBytes(r)),
             flops(),
             p * q * r,
             seconds(p, q, r));
@@ -292,7 +293,7 @@ public final class CuboidPlanner {
     double largest = (double) tasks * 2 * extents[0] * extents[1] * extents[2];
     double seconds = shuffle(shuffled, limits.cores(), busy(tasks)) + arithmetic(largest, tasks);
     if (limits.devices() > 0) {
-      seconds += pcie((double) operandBytes(p, q) + resultBytes(r), tasks);
+      seconds += pcie((double) uploadBytes(p, q) + resultBytes(r), tasks);
     }
     if (partials > 0) {
       seconds += shuffle(partials, busy(tasks), busy(p * q));
@@ -322,7 +323,8 @@ public final class CuboidPlanner {
             shuffled,
             partials,
             0,
-            limits.devices() == 0 ? 0 : Bytes.sum(operandBytes(p, q), resultBytes(r)),
+            limits.devices() == 0 ? 0 : uploadBytes(p, q),
+            limits.devices() == 0 ? 0 : Bytes.sum(uploadBytes(p, q), resultBytes(r)),
             flops(),
             where.parts(),
             seconds(p, q, r, shuffled, partials, new long[] {m, n, k}));
@@ -332,7 +334,7 @@ public final class CuboidPlanner {
   /**
    * One side goes to all machines, the other stays in its blocks. Unless these make whole blocks of
    * C, what each makes is a partial product; those are shuffled and added. Each block is multiplied
-   * by itself, so a device gets the small side once for every block across.
+   * by itself, so a device gets the small side once for every block across, unless tasks share it.
    */
   private Candidate broadcast(Strategy strategy, long mostBytes) {
     boolean left = strategy == Strategy.BROADCAST_LEFT;
@@ -347,7 +349,8 @@ public final class CuboidPlanner {
     long partials = whole ? 0 : resultBytes(r);
     int tasks = (int) Math.min(limits.usefulTasks(), Bytes.product(blocksAlongK, blocksAcross));
     long sent = Bytes.product(small, limits.machines() + 1L);
-    double pcie = (double) small * blocksAcross + large + resultBytes(r);
+    double up = (double) small * (small <= limits.sharedBytes() ? 1 : blocksAcross) + large;
+    double pcie = up + resultBytes(r);
     double seconds =
         sent / limits.rates().broadcast()
             + arithmetic(flops(), tasks)
@@ -360,7 +363,14 @@ public final class CuboidPlanner {
     }
     Cost cost =
         new Cost(
-            0, partials, sent, limits.devices() == 0 ? 0 : (long) pcie, flops(), tasks, seconds);
+            0,
+            partials,
+            sent,
+            limits.devices() == 0 ? 0 : (long) up,
+            limits.devices() == 0 ? 0 : (long) pcie,
+            flops(),
+            tasks,
+            seconds);
     String refusal = "";
     if (small > mostBytes) {
       refusal =
@@ -443,6 +453,12 @@ public final class CuboidPlanner {
 
   private long operandBytes(int p, int q) {
     return Bytes.sum(Bytes.product(q, shape.bytesA()), Bytes.product(p, shape.bytesB()));
+  }
+
+  /** Bytes of panels that go up: of each once for every cuboid that has it, or once. */
+  private long uploadBytes(int p, int q) {
+    long once = Bytes.sum(shape.bytesA(), shape.bytesB());
+    return once <= limits.sharedBytes() ? once : operandBytes(p, q);
   }
 
   /**

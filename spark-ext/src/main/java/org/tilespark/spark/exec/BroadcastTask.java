@@ -219,6 +219,9 @@ final class BroadcastTask implements Iterator<InternalRow> {
     return true;
   }
 
+  /** The panels of the small matrix for blocks that begin at one place along K. */
+  private record Part(UnsafeRow group, long innerStart) {}
+
   /** Multiplies as much of the block as a tile holds, and begins to hand the tile out. */
   private void multiplySlice() {
     long step = large.mostOuter();
@@ -229,7 +232,16 @@ final class BroadcastTask implements Iterator<InternalRow> {
             ? new Tile(0, spec.m(), from, to - from)
             : new Tile(from, to - from, 0, spec.n());
     Pieces others = small.get(group);
-    panels.beginTile(tile, innerEnd - innerStart, large.depth(), false);
+    // How many blocks have the same panels of the small matrix is not known.
+    PanelPair.Stripe stripe =
+        new PanelPair.Stripe(new Part(group, innerStart), Integer.MAX_VALUE, 0, true);
+    panels.beginTile(
+        tile,
+        innerEnd - innerStart,
+        large.depth(),
+        false,
+        large.right() ? stripe : null,
+        large.right() ? null : stripe);
     for (long inner = innerStart; inner < innerEnd; inner += large.depth()) {
       long end = Math.min(innerEnd, inner + large.depth());
       panels.begin(inner, end - inner);

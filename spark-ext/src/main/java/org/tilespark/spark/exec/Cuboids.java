@@ -250,10 +250,17 @@ public final class Cuboids implements Serializable {
         : (int) part;
   }
 
-  /** The number of a cuboid, from 0. */
+  /**
+   * The number of a cuboid, from 0. Spark begins tasks in this order: those with the same part of A
+   * follow each other, so that it need not be on a device for long.
+   */
   int cuboid(int p, int q, int r) {
-    int tile = gram ? p * q() - p * (p - 1) / 2 + (q - p) : p * q() + q;
-    return tile * r() + r;
+    return gram ? firstOfRow(p) + r * (q() - p) + (q - p) : (p * r() + r) * q() + q;
+  }
+
+  /** The first cuboid of a gram in range {@code p} of M. */
+  private int firstOfRow(int p) {
+    return (p * q() - p * (p - 1) / 2) * r();
   }
 
   /** What stands in the key column for a cuboid. */
@@ -273,21 +280,15 @@ public final class Cuboids implements Serializable {
 
   /** Its {@code p}, {@code q} and {@code r}. */
   int[] place(int cuboid) {
-    int tile = cuboid / r();
-    int p = 0;
-    int q;
-    if (gram) {
-      int before = 0;
-      while (tile - before >= q() - p) {
-        before += q() - p;
-        p++;
-      }
-      q = p + tile - before;
-    } else {
-      p = tile / q();
-      q = tile % q();
+    if (!gram) {
+      return new int[] {cuboid / (q() * r()), cuboid % q(), cuboid / q() % r()};
     }
-    return new int[] {p, q, cuboid % r()};
+    int p = 0;
+    while (cuboid >= firstOfRow(p + 1)) {
+      p++;
+    }
+    int within = cuboid - firstOfRow(p);
+    return new int[] {p, p + within % (q() - p), within / (q() - p)};
   }
 
   private static final int HASH_SEED = 42; // of Spark's HashPartitioning

@@ -21,6 +21,9 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
 
   private static final String PREDICTED_BROADCAST = "predictedBroadcastBytes";
 
+  private static final String PREDICTED_UP = "predictedBytesUp";
+  private static final String REUSED = "reusedBytes";
+
   private static final String PEAK_TASK = "peakTaskMemory";
 
   private final TaskMetrics stage;
@@ -30,6 +33,8 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
   private final SQLMetric predicted;
   private final SQLMetric predictedPartial;
   private final SQLMetric predictedBroadcast;
+  private final SQLMetric predictedUp;
+  private final SQLMetric reused;
   private final SQLMetric peakTask;
 
   MultiplyMetrics(scala.collection.immutable.Map<String, SQLMetric> metrics) {
@@ -40,6 +45,8 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
     this.predicted = metrics.apply(PREDICTED);
     this.predictedPartial = metrics.apply(PREDICTED_PARTIAL);
     this.predictedBroadcast = metrics.apply(PREDICTED_BROADCAST);
+    this.predictedUp = metrics.apply(PREDICTED_UP);
+    this.reused = metrics.apply(REUSED);
     this.peakTask = metrics.apply(PEAK_TASK);
   }
 
@@ -54,6 +61,9 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
         PREDICTED_PARTIAL,
         SQLMetrics.createSizeMetric(context, "predicted shuffle of partial sums", -1));
     map.put(PREDICTED_BROADCAST, SQLMetrics.createSizeMetric(context, "predicted broadcast", -1));
+    map.put(PREDICTED_UP, SQLMetrics.createSizeMetric(context, "predicted bytes up", -1));
+    map.put(
+        REUSED, SQLMetrics.createSizeMetric(context, "bytes found on the device, not sent", -1));
     map.put(
         PEAK_TASK,
         SQLMetrics.createV2CustomMetric(context, new PeakMemory("peak memory of a task")));
@@ -65,7 +75,8 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
     predicted.set(prediction.operandBytes());
     predictedPartial.set(prediction.partialBytes());
     predictedBroadcast.set(prediction.broadcastBytes());
-    return List.of(predicted, predictedPartial, predictedBroadcast);
+    predictedUp.set(prediction.uploadBytes());
+    return List.of(predicted, predictedPartial, predictedBroadcast, predictedUp);
   }
 
   /** Tells the most memory outside the heap that the task held: panels and tile. */
@@ -78,7 +89,14 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
   }
 
   PipelineListener onDevice() {
-    return stage.onDevice();
+    return PipelineListener.both(
+        stage.onDevice(),
+        new PipelineListener() {
+          @Override
+          public void reused(long bytes) {
+            reused.add(bytes);
+          }
+        });
   }
 
   @Override

@@ -5,6 +5,7 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.UUID;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.broadcast.Broadcast;
@@ -13,6 +14,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.ArrowMemory;
 import org.tilespark.arrow.DevicePanelMultiplier;
+import org.tilespark.arrow.DevicePanels;
 import org.tilespark.arrow.HostPanelMultiplier;
 import org.tilespark.arrow.PanelMultiplier;
 import org.tilespark.arrow.PipelineListener;
@@ -42,6 +44,13 @@ final class MultiplyTask<T>
         int partition, Iterator<T> input, PanelMultiplier multiplier, Transposer transposer);
   }
 
+  /**
+   * The tasks that may share panels: those of one execution of one node, in one attempt at one
+   * stage. Another attempt may have other input.
+   */
+  private record Peers(String execution, int stage, int attempt) {}
+
+  private final String execution = UUID.randomUUID().toString();
   private final Products<T> products;
   private final BackendChoice backend;
   private final MultiplyMetrics metrics;
@@ -127,6 +136,10 @@ final class MultiplyTask<T>
     Resources resources = new Resources(List.of(allocator, plain), metrics);
     task.addTaskCompletionListener(resources);
     PipelineTotals totals = runtime.pipelineTotals(gpu);
+    if (gpu.isPresent()) {
+      resources.stage =
+          gpu.get().panels().join(new Peers(execution, task.stageId(), task.stageAttemptNumber()));
+    }
     resources.multiplier =
         gpu.isEmpty()
             ? new HostPanelMultiplier(
@@ -141,6 +154,7 @@ final class MultiplyTask<T>
                 new DevicePanelMultiplier.HostSide(
                     allocator, plain, runtime.pinnedShareBytes() / 2),
                 runtime.turns().of(task),
+                resources.stage,
                 PipelineListener.both(metrics.onDevice(), totals));
     Iterator<InternalRow> blocks =
         products.open(
@@ -156,6 +170,7 @@ final class MultiplyTask<T>
     private final List<BufferAllocator> allocators;
     private final MultiplyMetrics metrics;
     private PanelMultiplier multiplier;
+    private DevicePanels.Stage stage; // null on the CPU
 
     private Resources(List<BufferAllocator> allocators, MultiplyMetrics metrics) {
       this.allocators = allocators;
@@ -170,6 +185,9 @@ final class MultiplyTask<T>
           multiplier.close();
         }
       } finally {
+        if (stage != null) {
+          stage.close();
+        }
         allocators.forEach(BufferAllocator::close);
       }
     }

@@ -3,6 +3,7 @@ package org.tilespark.spark.exec;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.tilespark.arrow.PanelId;
 import org.tilespark.arrow.PanelMultiplier;
 import org.tilespark.arrow.PanelMultiplier.Panels;
 import org.tilespark.arrow.PanelMultiplier.Product;
@@ -25,6 +26,22 @@ final class PanelPair {
   private final int bytes; // of an element
   private Tile tile;
   private boolean shared; // one panel serves as both
+  private Stripe stripeA; // null if no other tile has its panels
+  private Stripe stripeB;
+
+  /**
+   * The panels of one side of a tile, where other tiles of the same stage have the same.
+   *
+   * @param identity what tells them from other panels of the stage
+   * @param uses tiles that have them
+   * @param user which of those this tile is
+   * @param soon true if the others are computed next
+   */
+  record Stripe(Object identity, int uses, int user, boolean soon) {
+    PanelId panel(long inner) {
+      return new PanelId(identity, inner, uses, user, soon);
+    }
+  }
 
   /**
    * Panels of one task.
@@ -48,10 +65,20 @@ final class PanelPair {
    * @param steps of K that its panels have together
    * @param mostDepth of one panel
    * @param oneSide true if A's panels are B's too
+   * @param newStripeA null if no other tile has A's panels
+   * @param newStripeB likewise B's
    */
-  void beginTile(Tile newTile, long steps, long mostDepth, boolean oneSide) {
+  void beginTile(
+      Tile newTile,
+      long steps,
+      long mostDepth,
+      boolean oneSide,
+      Stripe newStripeA,
+      Stripe newStripeB) {
     tile = newTile;
     shared = oneSide;
+    stripeA = newStripeA;
+    stripeB = newStripeB;
     long depth = Math.min(mostDepth, steps);
     MultiplyProblem panel =
         new MultiplyProblem(
@@ -88,7 +115,11 @@ final class PanelPair {
   /** Begins the panels of {@code depth} steps along K from {@code inner} on. */
   void begin(long inner, long depth) {
     Panels panels =
-        multiplier.panels(bytes(tile.rows(), depth), shared ? -1 : bytes(tile.cols(), depth));
+        multiplier.panels(
+            bytes(tile.rows(), depth),
+            stripeA == null ? null : stripeA.panel(inner),
+            shared ? -1 : bytes(tile.cols(), depth),
+            stripeB == null ? null : stripeB.panel(inner));
     sideA.begin(tile.row(), tile.rows(), inner, depth, panels.a());
     sideB.begin(tile.col(), tile.cols(), inner, depth, panels.b());
   }

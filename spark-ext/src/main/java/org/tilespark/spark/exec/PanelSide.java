@@ -36,7 +36,7 @@ final class PanelSide {
   private long outerExtent;
   private long innerStart;
   private long innerExtent;
-  private HostMemory memory;
+  private HostMemory memory; // null if nothing is to be copied
 
   PanelSide(MultiplySpec spec, Cuboids cuboids, boolean right) {
     this.spec = spec;
@@ -47,8 +47,11 @@ final class PanelSide {
   }
 
   /**
-   * Begins a panel between the given places of the product, in {@code memory}. They are ranks where
-   * cuboids are placed, see {@link Cuboids#rank}.
+   * Begins a panel between the given places of the product. They are ranks where cuboids are
+   * placed, see {@link Cuboids#rank}.
+   *
+   * @param newMemory where it is put together; null if its values are known already, and pieces are
+   *     only checked
    */
   void begin(
       long newOuterStart,
@@ -123,16 +126,18 @@ final class PanelSide {
               + "; expected every element once"
               + OperandDefects.overlapAdvice(spec));
     }
-    int bytes = spec.type().bytes();
-    Boxes.copy(
-        values,
-        ((top - row) * cols + (left - col)) * bytes,
-        cols * bytes,
-        memory,
-        (panelRow * cols() + panelCol) * bytes,
-        cols() * bytes,
-        width * bytes,
-        height);
+    if (memory != null) {
+      int bytes = spec.type().bytes();
+      Boxes.copy(
+          values,
+          ((top - row) * cols + (left - col)) * bytes,
+          cols * bytes,
+          memory,
+          (panelRow * cols() + panelCol) * bytes,
+          cols() * bytes,
+          width * bytes,
+          height);
+    }
     parts.add(
         innerIsRow
             ? new Part(panelCol, width, panelRow, height)

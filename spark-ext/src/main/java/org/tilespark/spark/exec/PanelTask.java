@@ -168,7 +168,13 @@ final class PanelTask implements Iterator<InternalRow> {
     requireInPlace();
     long start = cuboids.startK(part);
     long end = cuboids.endK(part);
-    panels.beginTile(tile, end - start, cuboids.depth(), diagonal);
+    panels.beginTile(
+        tile,
+        end - start,
+        cuboids.depth(),
+        diagonal,
+        stripe(group, place, false),
+        stripe(group, place, true));
     boolean complete = spec.missing() == Missing.ERROR;
     long inner = start;
     // With missing=zero, panels of which nothing came are left out.
@@ -189,6 +195,25 @@ final class PanelTask implements Iterator<InternalRow> {
       mirrorDiagonal(values, tile.rows());
     }
     blocks.begin(values, tile, group, start, end - start, cuboids.gram() && !diagonal);
+  }
+
+  /**
+   * The panels of one operand over one range of M or N and one of K. Both sides of a gram are the
+   * same operand, stored alike.
+   */
+  private record Part(UnsafeRow group, boolean right, int outer, int inner) {}
+
+  /** The panels of a side of a cuboid, where other cuboids have the same; else null. */
+  private PanelPair.Stripe stripe(UnsafeRow group, int[] place, boolean right) {
+    int uses = right ? cuboids.p() : cuboids.q();
+    if (uses == 1) {
+      return null;
+    }
+    int outer = place[right ? 1 : 0];
+    int user = place[right ? 0 : 1];
+    boolean asB = right && !cuboids.gram();
+    boolean soon = !asB && !cuboids.gram() && cuboids.partitions() == cuboids.count();
+    return new PanelPair.Stripe(new Part(group, asB, outer, place[2]), uses, user, soon);
   }
 
   /** Fails if the next piece is of a block that is not where blocks of its place should be. */

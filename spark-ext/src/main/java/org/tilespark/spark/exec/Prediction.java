@@ -11,9 +11,15 @@ import java.util.List;
  * @param operandBytes of rows in the shuffle that brings the operands together
  * @param partialBytes of rows in the shuffle that brings partial blocks together
  * @param broadcastBytes of rows that every executor gets
+ * @param uploadBytes of panels to devices; 0 without
  */
 public record Prediction(
-    String chosen, List<String> rejected, long operandBytes, long partialBytes, long broadcastBytes)
+    String chosen,
+    List<String> rejected,
+    long operandBytes,
+    long partialBytes,
+    long broadcastBytes,
+    long uploadBytes)
     implements Serializable {
   /** Copies the list. */
   public Prediction {

@@ -291,7 +291,27 @@ public final class ProductPlanner {
         tile + panels,
         tile,
         broadcastBytes(),
+        executors > 1 || devices != 1 ? 0 : sharedBytes(Math.min(turns, cores), tile, 2 * batch),
         ClusterLimits.Rates.DEFAULT);
+  }
+
+  /**
+   * What tasks leave to panels that they share, of the one device of one executor; the most there
+   * is if no executor has said how much it has.
+   *
+   * @param tasks at a time
+   * @param tile of one, at most
+   * @param panels of one
+   */
+  private long sharedBytes(int tasks, long tile, long panels) {
+    long all = deviceBytes();
+    if (all == 0) {
+      return Long.MAX_VALUE;
+    }
+    long result = Bytes.product(Math.max(1, spec.m()), Math.max(1, spec.n()), spec.type().bytes());
+    long held =
+        Bytes.sum(Math.min(Bytes.product(tasks, tile), result), Bytes.product(tasks, panels));
+    return Math.max(0, all / 4 * 3 - held);
   }
 
   /**
@@ -556,7 +576,8 @@ public final class ProductPlanner {
                 0,
                 cost.partialBytes(),
                 0,
-                cost.pcieBytes() == 0 ? 0 : cost.pcieBytes() - shape.bytesA(), // goes there once
+                cost.pcieBytes() == 0 ? 0 : shape.bytesA(), // goes there once
+                cost.pcieBytes() == 0 ? 0 : cost.pcieBytes() - cost.uploadBytes() + shape.bytesA(),
                 cost.flops(),
                 cost.tasks(),
                 cost.seconds()),
@@ -583,7 +604,8 @@ public final class ProductPlanner {
             ? (single ? rates.deviceFloat() : rates.deviceDouble())
                 * Math.min(limits.devices(), busy)
             : (single ? rates.coreFloat() : rates.coreDouble()) * busy;
-    long pcie = limits.devices() > 0 ? operands + (long) (shape.bytesC() * share) * r : 0;
+    long up = shape.bytesA() <= limits.sharedBytes() ? shape.bytesA() : operands;
+    long pcie = limits.devices() > 0 ? up + (long) (shape.bytesC() * share) * r : 0;
     double seconds =
         (operands + cost.partialBytes()) / (rates.shuffle() * busy)
             + flops / rate
@@ -596,7 +618,15 @@ public final class ProductPlanner {
             p,
             p,
             r,
-            new Cost(operands, cost.partialBytes(), 0, pcie, flops, tasks, seconds),
+            new Cost(
+                operands,
+                cost.partialBytes(),
+                0,
+                limits.devices() > 0 ? up : 0,
+                pcie,
+                flops,
+                tasks,
+                seconds),
             ""),
         rejected);
   }
@@ -706,7 +736,8 @@ public final class ProductPlanner {
         plan.rejected().stream().map(Candidate::toString).toList(),
         operands,
         partials,
-        broadcast);
+        broadcast,
+        plan.chosen().cost().uploadBytes());
   }
 
   /** Bytes of the rows of an operand's pieces, each counted once. */

@@ -29,11 +29,11 @@ class CuboidPlannerTest {
 
   /** One machine of 16 cores with one GPU, nothing broadcast. */
   private static ClusterLimits gpu(int usefulTasks) {
-    return new ClusterLimits(16, 1, 1, usefulTasks, 8 * GIB, 4 * GIB, GIB, 0, RATES);
+    return new ClusterLimits(16, 1, 1, usefulTasks, 8 * GIB, 4 * GIB, GIB, 0, 0, RATES);
   }
 
   private static ClusterLimits cpu(int cores, int usefulTasks) {
-    return new ClusterLimits(cores, 1, 0, usefulTasks, 0, 4 * GIB, GIB, 0, RATES);
+    return new ClusterLimits(cores, 1, 0, usefulTasks, 0, 4 * GIB, GIB, 0, 0, RATES);
   }
 
   @ParameterizedTest(name = "{0}: {1} x {2} x {3}")
@@ -89,6 +89,7 @@ class CuboidPlannerTest {
               GIB << random.nextInt(4),
               256 * MIB << random.nextInt(4),
               random.nextInt(1 << 30),
+              random.nextBoolean() ? 0 : random.nextInt(1 << 30),
               RATES);
       CuboidPlan plan = CuboidPlanner.plan(shape, limits);
       List<Candidate> all = new ArrayList<>(plan.rejected());
@@ -116,6 +117,7 @@ class CuboidPlannerTest {
               4 * GIB,
               GIB,
               0,
+              random.nextBoolean() ? 0 : Long.MAX_VALUE,
               RATES);
       Candidate chosen = CuboidPlanner.plan(shape, limits).chosen();
       double best = Double.MAX_VALUE;
@@ -150,6 +152,18 @@ class CuboidPlannerTest {
     assertEquals(2 * a + 4 * b + 3 * c, deep.cost().pcieBytes());
     assertEquals(24, deep.cost().tasks());
     assertEquals(2 * a + 4 * b + 3 * c, deep.cost().shuffleBytes());
+    ClusterLimits room = new ClusterLimits(16, 1, 1, 64, 8 * GIB, 4 * GIB, GIB, 0, a + b, RATES);
+    Candidate shared = CuboidPlanner.forced(shape, room, Strategy.CUBOID, 4, 2, 3).chosen();
+    assertEquals(a + b, shared.cost().uploadBytes());
+    assertEquals(a + b + 3 * c, shared.cost().pcieBytes());
+    assertEquals(2 * a + 4 * b, shared.cost().operandBytes(), "through the shuffle as before");
+    assertTrue(
+        shared.toString().contains(", PCIe 288.0 MiB with 192.0 MiB up,"), shared.toString());
+    ClusterLimits tight =
+        new ClusterLimits(16, 1, 1, 64, 8 * GIB, 4 * GIB, GIB, 0, a + b - 1, RATES);
+    assertEquals(
+        2 * a + 4 * b,
+        CuboidPlanner.forced(shape, tight, Strategy.CUBOID, 4, 2, 3).chosen().cost().uploadBytes());
     Candidate onCpu = CuboidPlanner.forced(shape, cpu(8, 8), Strategy.CUBOID, 4, 2, 3).chosen();
     assertEquals(0, onCpu.cost().pcieBytes());
   }
@@ -164,7 +178,7 @@ class CuboidPlannerTest {
         CuboidPlanner.plan(
             MultiplyShape.dense(3, 2, 2, ElementType.FLOAT64),
             new ClusterLimits(
-                1000, 1, 0, 1000, 0, GIB, GIB, 0, new Rates(1e18, 1, 1, 1, 1, 1, 1, 0)));
+                1000, 1, 0, 1000, 0, GIB, GIB, 0, 0, new Rates(1e18, 1, 1, 1, 1, 1, 1, 0)));
     assertEquals("cuboid(3,2,2)", flopsOnly.chosen().name(), "each element of the product alone");
   }
 
@@ -187,8 +201,9 @@ class CuboidPlannerTest {
             1000,
             16);
     ClusterLimits none = gpu(64);
-    ClusterLimits enough = new ClusterLimits(16, 1, 1, 64, 8 * GIB, 4 * GIB, GIB, 64 * KIB, RATES);
-    ClusterLimits scant = new ClusterLimits(16, 1, 1, 64, 8 * GIB, 4 * GIB, GIB, 50_175, RATES);
+    ClusterLimits enough =
+        new ClusterLimits(16, 1, 1, 64, 8 * GIB, 4 * GIB, GIB, 64 * KIB, 0, RATES);
+    ClusterLimits scant = new ClusterLimits(16, 1, 1, 64, 8 * GIB, 4 * GIB, GIB, 50_175, 0, RATES);
     assertEquals("broadcast(right)", CuboidPlanner.plan(shape, enough).chosen().name());
     assertEquals(0, CuboidPlanner.plan(shape, enough).chosen().cost().shuffleBytes());
     assertEquals(2 * 50_176, CuboidPlanner.plan(shape, enough).chosen().cost().broadcastBytes());
@@ -297,7 +312,7 @@ class CuboidPlannerTest {
             blockM,
             blockN);
     ClusterLimits limits =
-        new ClusterLimits(16, executors, 0, 16, 0, 4 * GIB, GIB, 256 * MIB, RATES);
+        new ClusterLimits(16, executors, 0, 16, 0, 4 * GIB, GIB, 256 * MIB, 0, RATES);
     CuboidPlan plan = CuboidPlanner.plan(shape, limits);
     assertTrue(plan.chosen().name().startsWith(expected), plan::toString);
     boolean broadcast = expected.startsWith("broadcast");
@@ -349,7 +364,7 @@ class CuboidPlannerTest {
     MultiplyShape shape = MultiplyShape.dense(m, k, n, ElementType.FLOAT32);
     long extent = axis == MultiplyShape.Axis.M ? m : axis == MultiplyShape.Axis.N ? n : k;
     Placed placed = new Placed(left, right, axis, parts, (extent + parts - 1) / parts, true);
-    ClusterLimits limits = new ClusterLimits(16, 1, 0, 64, 0, 16 * GIB, 4 * GIB, 0, RATES);
+    ClusterLimits limits = new ClusterLimits(16, 1, 0, 64, 0, 16 * GIB, 4 * GIB, 0, 0, RATES);
     CuboidPlan plan = CuboidPlanner.plan(shape, limits, List.of(placed));
     assertTrue(plan.chosen().name().startsWith(expected), plan::toString);
     assertEquals(expected.contains("place"), plan.chosen().strategy().isInPlace());
@@ -364,7 +379,7 @@ class CuboidPlannerTest {
     // It is what the forced one costs too, and where memory does not hold a part it is refused.
     Candidate same = CuboidPlanner.inPlace(shape, limits, placed);
     assertTrue(plan.chosen().equals(same) || plan.rejected().contains(same));
-    ClusterLimits scant = new ClusterLimits(16, 1, 0, 64, 0, 16 * GIB, 1000, 0, RATES);
+    ClusterLimits scant = new ClusterLimits(16, 1, 0, 64, 0, 16 * GIB, 1000, 0, 0, RATES);
     assertTrue(CuboidPlanner.inPlace(shape, scant, placed).refusal().contains("tile of C"), name);
   }
 
@@ -394,7 +409,8 @@ class CuboidPlannerTest {
   void memoryCutsTheResultFurther() {
     MultiplyShape shape = MultiplyShape.dense(100_000, 100_000, 100_000, ElementType.FLOAT64);
     for (long tile : new long[] {4 * GIB, GIB, 256 * MIB, 16 * MIB, MIB}) {
-      ClusterLimits limits = new ClusterLimits(16, 1, 1, 64, 140 * GIB, 64 * GIB, tile, 0, RATES);
+      ClusterLimits limits =
+          new ClusterLimits(16, 1, 1, 64, 140 * GIB, 64 * GIB, tile, 0, 0, RATES);
       CuboidPlan plan = CuboidPlanner.plan(shape, limits);
       CuboidPlan.CuboidCuts cuts = plan.cuts();
       assertTrue(cuts.m().largest() * cuts.n().largest() * 8 <= tile, plan::toString);
@@ -408,11 +424,11 @@ class CuboidPlannerTest {
     }
     // The panels count too: two of each side, 256 deep.
     MultiplyShape wide = MultiplyShape.dense(1, 1000, 1_000_000, ElementType.FLOAT32);
-    ClusterLimits small = new ClusterLimits(16, 1, 1, 1, 512 * MIB, GIB, GIB, 0, RATES);
+    ClusterLimits small = new ClusterLimits(16, 1, 1, 1, 512 * MIB, GIB, GIB, 0, 0, RATES);
     CuboidPlan plan = CuboidPlanner.plan(wide, small);
     assertTrue(plan.cuts().n().largest() * (2 * 256 + 1) * 4 <= 512 * MIB, plan::toString);
     assertTrue(plan.chosen().q() > 1, "more tasks than useful ones, since one does not fit");
-    ClusterLimits hopeless = new ClusterLimits(16, 1, 1, 16, 64, GIB, GIB, 0, RATES);
+    ClusterLimits hopeless = new ClusterLimits(16, 1, 1, 16, 64, GIB, GIB, 0, 0, RATES);
     IllegalArgumentException none =
         assertThrows(
             IllegalArgumentException.class,
@@ -504,7 +520,7 @@ class CuboidPlannerTest {
   @Timeout(120) // 2 s; it was 170
   void plansForShapesThatHardlyFit() {
     ClusterLimits limits =
-        new ClusterLimits(4, 1, 0, 8, 0, GIB / 8, GIB / 16, 0, RATES); // of the tests' session
+        new ClusterLimits(4, 1, 0, 8, 0, GIB / 8, GIB / 16, 0, 0, RATES); // of the tests' session
     CuboidPlan plan =
         CuboidPlanner.plan(MultiplyShape.dense(1L << 40, 20, 30, ElementType.FLOAT32), limits);
     assertEquals(Strategy.CUBOID, plan.chosen().strategy());
@@ -531,7 +547,9 @@ class CuboidPlannerTest {
               || candidate.p() > Math.ceil((double) shape.m() / shape.gridM())
               || candidate.q() > Math.ceil((double) shape.n() / shape.gridN());
       assertEquals(assembled ? r * c : 0, candidate.cost().partialBytes());
-      assertEquals(limits.devices() > 0 ? operands + r * c : 0, candidate.cost().pcieBytes());
+      long up = (long) up(shape, limits, candidate.p(), candidate.q());
+      assertEquals(limits.devices() > 0 ? up : 0, candidate.cost().uploadBytes());
+      assertEquals(limits.devices() > 0 ? up + r * c : 0, candidate.cost().pcieBytes());
       assertEquals(candidate.p() * candidate.q() * r, candidate.cost().tasks());
       double expected = seconds(shape, limits, candidate.p(), candidate.q(), r);
       assertEquals(expected, candidate.cost().seconds(), expected * 1e-9, candidate::toString);
@@ -561,7 +579,8 @@ class CuboidPlannerTest {
     expected += whole ? 0 : r * c / (RATES.shuffle() * busy);
     if (limits.devices() > 0) {
       double devices = Math.min(limits.devices(), busy);
-      double moved = small * across + (left ? shape.bytesB() : shape.bytesA()) + r * c;
+      double times = small <= limits.sharedBytes() ? 1 : across;
+      double moved = small * times + (left ? shape.bytesB() : shape.bytesA()) + r * c;
       assertEquals((long) moved, candidate.cost().pcieBytes());
       expected += moved / RATES.pcie() / devices;
       expected += flops / devices / (single ? RATES.deviceFloat() : RATES.deviceDouble());
@@ -596,12 +615,18 @@ class CuboidPlannerTest {
     boolean single = shape.type() == ElementType.FLOAT32;
     if (limits.devices() > 0) {
       double devices = Math.min(busy, limits.devices());
-      seconds += (operands + r * c) / RATES.pcie() / devices;
+      seconds += (up(shape, limits, p, q) + r * c) / RATES.pcie() / devices;
       seconds += one * tasks / devices / (single ? RATES.deviceFloat() : RATES.deviceDouble());
     } else {
       seconds += waves * one / (single ? RATES.coreFloat() : RATES.coreDouble());
     }
     return seconds;
+  }
+
+  /** Bytes up: each panel for every cuboid that has it, or once where all can be shared. */
+  private static double up(MultiplyShape shape, ClusterLimits limits, int p, int q) {
+    boolean shared = shape.bytesA() + shape.bytesB() <= limits.sharedBytes();
+    return (shared ? 1.0 : q) * shape.bytesA() + (shared ? 1.0 : p) * shape.bytesB();
   }
 
   private static boolean fits(MultiplyShape shape, ClusterLimits limits, int p, int q) {

@@ -1,0 +1,55 @@
+package org.tilespark.spark.exec;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.Test;
+
+/** How cuboids are numbered. */
+class CuboidsTest {
+  @Test
+  void eachHasANumberAndThoseWithTheSameAFollowEachOther() {
+    for (int p = 1; p <= 5; p++) {
+      for (int q = 1; q <= 5; q++) {
+        for (int r = 1; r <= 4; r++) {
+          check(cuboids(p, q, r, false), p, q, r);
+        }
+      }
+    }
+  }
+
+  @Test
+  void ofAGramTheUpperHalf() {
+    for (int p = 1; p <= 6; p++) {
+      for (int r = 1; r <= 4; r++) {
+        check(cuboids(p, p, r, true), p, p, r);
+      }
+    }
+  }
+
+  private static void check(Cuboids cuboids, int ranges, int q, int r) {
+    int number = 0;
+    for (int p = 0; p < ranges; p++) {
+      for (int inner = 0; inner < r; inner++) {
+        for (int col = cuboids.gram() ? p : 0; col < q; col++) {
+          assertEquals(number, cuboids.cuboid(p, col, inner), cuboids::toString);
+          assertArrayEquals(new int[] {p, col, inner}, cuboids.place(number), cuboids::toString);
+          assertEquals(number, cuboids.ofPartition(number));
+          assertEquals(number, cuboids.ofKey(cuboids.key(number)));
+          number++;
+        }
+      }
+    }
+    assertEquals(number, cuboids.count());
+    assertEquals(number, cuboids.partitions());
+  }
+
+  private static Cuboids cuboids(int p, int q, int r, boolean gram) {
+    return new Cuboids(cuts(p), cuts(r), cuts(q), 1, gram, 0);
+  }
+
+  private static long[] cuts(int parts) {
+    return LongStream.rangeClosed(0, parts).map(i -> 3 * i).toArray();
+  }
+}
