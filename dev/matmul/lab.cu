@@ -259,6 +259,7 @@ struct Split {
     }
     SplitArguments s;
     s.a_step = from == pa ? q.rows_a() : padded_m, s.b_step = plane / q.batches, s.c_step = q.m * q.lead_c, s.batches = q.batches;
+    s.k_step = 0;
     s.a = map_of(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, from, across ? q.m : from == pa ? q.k : padded_k,
                  q.batches * s.a_step, lead, 32, across ? 32 : 128);
     s.b = map_of(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, b.p, padded_k, 3 * plane, padded_k, 32, 128, CU_TENSOR_MAP_SWIZZLE_64B);
@@ -299,6 +300,7 @@ struct Tensor {
   void run(const Problem& q, float* pc, const TensorKernel& kernel, const Type* da = nullptr, const Type* db = nullptr) {
     TensorArguments s;
     s.a_step = da ? q.rows_a() : up(q.m, 64), s.b_step = db ? q.rows_b() : up(q.n, 64), s.c_step = q.m * q.lead_c, s.batches = q.batches;
+    s.k_step = 0;
     s.a = map_of(type, sizeof(Type), da ? da : a.p, !da ? padded_k : q.ta ? q.m : q.k, q.batches * s.a_step,
                  da ? q.lead_a : padded_k, STEP, kernel.a_across ? 64 : 128);
     s.b = map_of(type, sizeof(Type), db ? db : b.p, !db ? padded_k : q.tb ? q.k : q.n, q.batches * s.b_step,

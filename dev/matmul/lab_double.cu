@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "../../gpu-kernels/src/main/cuda/double.cuh"
+#include "../../gpu-kernels/src/main/cuda/parts.cuh"
+#include "../../gpu-kernels/src/main/cuda/skinny.cuh"
 #include "mma.cuh"
 #include "pad.cuh"
-#include "parts.cuh"
-#include "../../gpu-kernels/src/main/cuda/skinny.cuh"
 using namespace tilespark;
 
 #define CHECK(call)                                                                     \
@@ -268,6 +268,7 @@ struct Doubles {
     s.part_panels = tiles(s.panels, parts), s.parts = tiles(s.panels, s.part_panels);
     s.row_tiles = tiles(s.rows, kernel.rows), s.col_tiles = tiles(s.cols, kernel.cols);
     s.batches = q.batches;
+    s.left_step = s.right_step = 1;
     const u64 plane = q.m * q.n;
     if (s.parts > 1) {
       s.c = scratch.p, s.row_step = exchanged ? 1 : q.n, s.col_step = exchanged ? q.n : 1, s.accumulate = 0;

@@ -32,7 +32,7 @@
 // input, of which the largest terms may come first, 2.0e-15 at K = 77.
 //
 // Parts of K: product number x of a launch is part x % parts of product x / parts; parts > 1 write to
-// scratch, which dev/matmul/parts.cuh sums.
+// scratch, which parts.cuh sums.
 //
 // Shared memory: STAGES stages of both panels, (ROWS, 16) or (ROWS / 16, 16, 16) where stored across, rows
 // of 128 bytes swizzled by the copy engine; then, where TOTALS, the totals.
@@ -67,6 +67,8 @@ struct DoubleArguments {
   u64 parts;        // of K, none of them empty
   u64 part_panels;  // panels to a part
   u64 part_step;    // elements from one part to the next
+  u64 left_step;    // matrices from one product to the next: 0 if all have the same, else 1
+  u64 right_step;
 };
 
 template <bool ACROSS_LEFT_, bool ACROSS_RIGHT_, u32 ROWS_, u32 COLS_, u32 WARP_ROWS_, u32 WARP_COLS_, u32 STAGES_,
@@ -376,7 +378,8 @@ struct DoubleFeed {
   u32 number;  // of the tile; its place and panels follow
   u32 panel;
   u32 end;
-  int batch;
+  int left_batch;
+  int right_batch;
   int row;
   int col;
   u32 stage;
@@ -395,7 +398,8 @@ __device__ __forceinline__ void feed_tile(const DoubleArguments& arguments, Doub
     const u32 begin = place.part * part_panels;
     feed->panel = begin;
     feed->end = panels - begin < part_panels ? panels : begin + part_panels;
-    feed->batch = static_cast<int>(place.batch);
+    feed->left_batch = static_cast<int>(place.batch * static_cast<u32>(arguments.left_step));
+    feed->right_batch = static_cast<int>(place.batch * static_cast<u32>(arguments.right_step));
     feed->row = static_cast<int>(place.row * Shape::ROWS);
     feed->col = static_cast<int>(place.col * Shape::COLS);
   }
@@ -414,9 +418,9 @@ __device__ __forceinline__ void feed_panel(const DoubleArguments& arguments, Dou
   const int p = static_cast<int>(panel * Shape::PANEL);
   barrier_wait(empty + stage, feed->parity ^ 1);
   barrier_expect(full + stage, Shape::STAGE_BYTES);
-  copy_panel<Shape::ACROSS_LEFT>(to, &arguments.left, feed->row, p, feed->batch, full + stage);
-  copy_panel<Shape::ACROSS_RIGHT>(to + Shape::ROWS * 128, &arguments.right, feed->col, p, feed->batch,
-                                               full + stage);
+  copy_panel<Shape::ACROSS_LEFT>(to, &arguments.left, feed->row, p, feed->left_batch, full + stage);
+  copy_panel<Shape::ACROSS_RIGHT>(to + Shape::ROWS * 128, &arguments.right, feed->col, p,
+                                    feed->right_batch, full + stage);
   feed->stage = stage + 1 == Shape::STAGES ? 0 : stage + 1;
   feed->parity ^= stage + 1 == Shape::STAGES ? 1 : 0;
   feed->panel = panel + 1;

@@ -5,6 +5,8 @@
 //
 //   to[row, col] = from[row, col]     0 <= row < rows, 0 <= col < cols; 0 up to to_lead
 //
+// of one matrix or of several, which then lie one below the other.
+//
 // Threads to elements: a thread block copies pieces of 1024 columns of a row, neighbouring threads
 // neighbouring elements.
 //
@@ -24,18 +26,23 @@ struct PackRowsArguments {
   u64 cols;
   u64 from_lead;
   u64 to_lead;  // even, at least cols
+  u64 batches;
+  u64 from_step;  // elements from one matrix to the next
 };
 
 template <u32 THREADS>
 __device__ __forceinline__ void pack_rows(const PackRowsArguments& arguments) {
   constexpr u64 PIECE = 1024;
   const u64 pieces = (arguments.to_lead + PIECE - 1) / PIECE;
-  const u64 all = arguments.rows * pieces;
+  const u64 each = arguments.rows * pieces;
+  const u64 all = arguments.batches * each;
   for (u64 number = blockIdx.x; number < all; number += gridDim.x) {
-    const u64 row = number / pieces;
-    const u64 first = number % pieces * PIECE + threadIdx.x;
-    const double* const from = arguments.from + row * arguments.from_lead;
-    double* const to = arguments.to + row * arguments.to_lead;
+    const u64 batch = number / each;
+    const u64 in_batch = number - batch * each;
+    const u64 row = in_batch / pieces;
+    const u64 first = (in_batch - row * pieces) * PIECE + threadIdx.x;
+    const double* const from = arguments.from + batch * arguments.from_step + row * arguments.from_lead;
+    double* const to = arguments.to + (batch * arguments.rows + row) * arguments.to_lead;
 #pragma unroll
     for (u32 i = 0; i < PIECE; i += THREADS) {
       const u64 col = first + i;

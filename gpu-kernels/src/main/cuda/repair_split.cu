@@ -11,7 +11,7 @@ namespace tilespark {
 
 // Fields in the order of TensorSteps.repair.
 struct RepairArguments {
-  const u32* flags;  // SplitArguments.bad_tiles of one product
+  const u32* flags;  // SplitArguments.bad_tiles
   MultiplyArguments product;
 };
 

@@ -39,7 +39,7 @@ struct SplitArguments {
   CUtensorMap b;  // the parts of op(B): (3 plane_rows, k padded) bfloat16, boxes of 128 x 32, by 64 bytes
   float* c;
   u32* bad_tiles;       // batches x row_tiles x col_tiles: 0x1 if the upper half was left alone, 0x10000 the lower
-  const u32* bad_cols;  // batches x col_tiles
+  const u32* bad_cols;  // batches x col_tiles, or col_tiles if b_step is 0
   u64 m;
   u64 n;
   u64 lead_c;
@@ -48,10 +48,11 @@ struct SplitArguments {
   u64 col_tiles;
   u64 plane_rows;  // rows of b of one part
   u64 accumulate;
-  u64 batches;
-  u64 a_step;  // rows of a, as stored, from one product to the next
-  u64 b_step;
-  u64 c_step;  // elements
+  u64 batches;  // products of their own, or parts of one along K
+  u64 a_step;   // rows of a, as stored, from one product to the next
+  u64 b_step;   // 0: all have the same b, and its flags
+  u64 c_step;   // elements
+  u64 k_step;   // from one part to the next, whole panels; 0 for products of their own
 };
 
 // A place in a ring of stages, and the parity of the phase its barriers are in.
@@ -292,11 +293,12 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
         const int row = static_cast<int>(place.row * TILE);
         const int a_first = static_cast<int>(place.batch * arguments.a_step);
         const int col = static_cast<int>(place.batch * arguments.b_step + place.col * TILE);
+        const int first_p = static_cast<int>(place.batch * arguments.k_step);
         for (u32 panel = 0; panel < static_cast<u32>(arguments.panels); panel++) {
           char* const a = shared + ring.stage * Shape::STAGE_BYTES;
           char* const b = a + Shape::A_BYTES;
           u64* const done = &full[ring.stage];
-          const int p = static_cast<int>(panel * PANEL);
+          const int p = first_p + static_cast<int>(panel * PANEL);
           barrier_wait(&empty[ring.stage], ring.parity ^ 1);
           barrier_expect(done, Shape::STAGE_BYTES);
           if (Shape::A_ACROSS) {
@@ -395,8 +397,9 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
       const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
       const u64 tile = (place.batch * arguments.row_tiles + place.row) * arguments.col_tiles + place.col;
       const bool mine = least < LEAST_RANK || zero != 0;
+      const u32 of_b = arguments.b_step != 0 ? place.batch : 0;
       const bool bad = any_of_warpgroup(group + 1, mine) ||
-                       arguments.bad_cols[place.batch * arguments.col_tiles + place.col] != 0;
+                       arguments.bad_cols[of_b * arguments.col_tiles + place.col] != 0;
       if (threadIdx.x % 128 == 0) {
         reinterpret_cast<unsigned short*>(arguments.bad_tiles)[tile * 2 + group] = bad;
       }

@@ -28,10 +28,11 @@ struct TensorArguments {
   u64 row_tiles;
   u64 col_tiles;
   u64 accumulate;
-  u64 batches;
-  u64 a_step;  // rows of a from one product to the next; across, k is a multiple of 64 if batches > 1
+  u64 batches;  // products of their own, or parts of one along K
+  u64 a_step;   // rows of a from one product to the next; across, k is a multiple of 64 if batches > 1
   u64 b_step;
   u64 c_step;  // elements
+  u64 k_step;  // from one part to the next, whole panels; 0 for products of their own
 };
 
 template <typename Kind_, u32 COLS_, u32 STAGES_, bool A_ACROSS_ = false, bool B_ACROSS_ = false>
@@ -84,11 +85,12 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
         const int col = static_cast<int>(place.col * Shape::COLS);
         const int a_first = static_cast<int>(place.batch * arguments.a_step);
         const int b_first = static_cast<int>(place.batch * arguments.b_step);
+        const int first_p = static_cast<int>(place.batch * arguments.k_step);
         for (u32 panel = 0; panel < static_cast<u32>(arguments.panels); panel++) {
           char* const a = shared + ring.stage * Shape::STAGE_BYTES;
           char* const b = a + Shape::A_BYTES;
           u64* const done = &full[ring.stage];
-          const int p = static_cast<int>(panel * Shape::PANEL);
+          const int p = first_p + static_cast<int>(panel * Shape::PANEL);
           barrier_wait(&empty[ring.stage], ring.parity ^ 1);
           barrier_expect(done, Shape::STAGE_BYTES);
           if (Shape::A_ACROSS) {

@@ -3,7 +3,7 @@
 //   c[i, j] = sum over p of a(i, p) * b(p, j)  (+ c[i, j])        0 <= i < m, 0 <= j < n, 0 <= p < k
 //
 // all row-major; a(i, p) lies at i * lead_a + p, or at p * lead_a + i if A is stored transposed, and B
-// likewise.
+// likewise. A launch makes `batches` such products, or parts of one along K, that lie steps apart.
 //
 // Threads to elements: a thread block makes a tile of ROWS x COLS of C, and then the next such tile
 // where there are more tiles than thread blocks. It goes through K in steps of STEP: a panel of A and
@@ -50,6 +50,11 @@ struct MultiplyArguments {
   u64 chunk;        // steps of K to a chain, a multiple of STEP
   u64 row_tiles;
   u64 col_tiles;
+  u64 batches;
+  u64 step_a;  // elements from one product to the next
+  u64 step_b;
+  u64 step_c;
+  u64 last_k;  // k of the last one
 };
 
 // MultiplyStrategy.Tiled.STEP on the Java side.
@@ -366,7 +371,7 @@ struct DoubleSums {
 };
 
 // FLAGGED: makes those tiles alone that multiply_split left: of each two rows and columns of tiles there is
-// one flag, 0x1 for the upper row, 0x10000 for the lower.
+// one flag, 0x1 for the upper row, 0x10000 for the lower; product by product.
 template <typename Sums, bool FLAGGED>
 __device__ __forceinline__ void multiply_tiles(const MultiplyArguments& arguments, const u32* flags) {
   using T = typename Sums::T;
@@ -375,32 +380,35 @@ __device__ __forceinline__ void multiply_tiles(const MultiplyArguments& argument
   __shared__ __align__(16) T shared_a[2 * STAGE_A];
   __shared__ __align__(16) T shared_b[2 * STAGE_B];
 
-  const u64 tiles = arguments.row_tiles * arguments.col_tiles;
+  const u64 each = arguments.row_tiles * arguments.col_tiles;
+  const u64 tiles = arguments.batches * each;
   for (u64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     // locate
     u64 in_group = tile;
+    const u64 batch = divide(in_group, each);
     const u64 first_row_tile = divide(in_group, GROUP * arguments.col_tiles) * GROUP;
     const u64 group_rows =
         arguments.row_tiles - first_row_tile < GROUP ? arguments.row_tiles - first_row_tile : GROUP;
     const u64 col_tile = divide(in_group, group_rows);
     const u64 row_tile = first_row_tile + in_group;
     if (FLAGGED) {
-      const u64 flag = row_tile / 2 * ((arguments.col_tiles + 1) / 2) + col_tile / 2;
+      const u64 flag = (batch * ((arguments.row_tiles + 1) / 2) + row_tile / 2) * ((arguments.col_tiles + 1) / 2) +
+                       col_tile / 2;
       if ((flags[flag] >> (row_tile % 2 * 16) & 1) == 0) {
         continue;
       }
     }
     Panel<T, Sums::ROWS, Sums::PITCH_A, Sums::THREADS> panel_a;
     Panel<T, Sums::COLS, Sums::PITCH_B, Sums::THREADS> panel_b;
-    panel_a.locate(arguments.a, arguments.lead_a, !arguments.transpose_a, row_tile * Sums::ROWS,
-                   arguments.m);
-    panel_b.locate(arguments.b, arguments.lead_b, arguments.transpose_b, col_tile * Sums::COLS,
-                   arguments.n);
+    panel_a.locate(static_cast<const T*>(arguments.a) + batch * arguments.step_a, arguments.lead_a,
+                   !arguments.transpose_a, row_tile * Sums::ROWS, arguments.m);
+    panel_b.locate(static_cast<const T*>(arguments.b) + batch * arguments.step_b, arguments.lead_b,
+                   arguments.transpose_b, col_tile * Sums::COLS, arguments.n);
     Sums sums;
     sums.begin();
 
     // load the first panels
-    u64 k_left = arguments.k;
+    u64 k_left = batch + 1 == arguments.batches ? arguments.last_k : arguments.k;
     u32 p_left = k_left < STEP ? static_cast<u32>(k_left) : STEP;
     panel_a.load(shared_a, p_left);
     panel_b.load(shared_b, p_left);
@@ -431,8 +439,8 @@ __device__ __forceinline__ void multiply_tiles(const MultiplyArguments& argument
     // store
     const u64 rows_left = arguments.m - row_tile * Sums::ROWS;
     const u64 cols_left = arguments.n - col_tile * Sums::COLS;
-    T* const to = static_cast<T*>(arguments.c) + row_tile * Sums::ROWS * arguments.lead_c +
-                  col_tile * Sums::COLS;
+    T* const to = static_cast<T*>(arguments.c) + batch * arguments.step_c +
+                  row_tile * Sums::ROWS * arguments.lead_c + col_tile * Sums::COLS;
     sums.write(to, arguments.lead_c,
                rows_left < Sums::ROWS ? static_cast<u32>(rows_left) : Sums::ROWS,
                cols_left < Sums::COLS ? static_cast<u32>(cols_left) : Sums::COLS,

@@ -99,10 +99,24 @@ public final class HostMultiplier implements Multiplier {
       stage = new Stage();
     }
     try {
-      new Work(problem, a, b, c, stage).run();
+      MultiplyProblem each = problem.first();
+      MultiplyProblem.Batch batch = problem.batch();
+      for (long i = 0; i < batch.count(); i++) {
+        new Work(
+                each,
+                part(a, i * batch.strideA(), each.bytesA(), each.type()),
+                part(b, i * batch.strideB(), each.bytesB(), each.type()),
+                part(c, i * batch.strideC(), each.bytesC(), each.type()),
+                stage)
+            .run();
+      }
     } finally {
       stages.add(stage);
     }
+  }
+
+  private static HostMemory part(HostMemory all, long element, long bytes, ElementType type) {
+    return all.slice(bytes == 0 ? 0 : element * type.bytes(), bytes);
   }
 
   /** Lets go of the arrays kept between calls; the multiplier stays usable. */

@@ -11,13 +11,14 @@ import org.tilespark.kernels.plan.MultiplyProblem;
  */
 public interface Multiplier extends AutoCloseable {
   /**
-   * Computes {@code C = op(A) op(B)}, or adds it to C; returns when {@code c} holds it.
+   * Computes {@code C = op(A) op(B)}, or adds it to C, for each product of the batch; returns when
+   * {@code c} holds all.
    *
-   * @param problem extents, type, precision, transposes and leading dimensions
+   * @param problem extents, type, precision, transposes, leading dimensions and batch
    * @param a exactly {@code problem.bytesA()} bytes; borrowed, not changed
    * @param b exactly {@code problem.bytesB()} bytes; borrowed, not changed
    * @param c exactly {@code problem.bytesC()} bytes; borrowed; must not overlap the others; what
-   *     lies between its rows stays as it is
+   *     lies between its rows and products stays as it is
    * @throws IllegalArgumentException if a range has another length than the problem needs
    */
   void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c);

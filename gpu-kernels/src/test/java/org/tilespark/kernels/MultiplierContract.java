@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
+import java.util.BitSet;
 import java.util.SplittableRandom;
 import java.util.function.DoubleSupplier;
 import org.junit.jupiter.api.Assumptions;
@@ -161,6 +162,114 @@ public abstract class MultiplierContract {
     }
   }
 
+  /** Products of one shape, however they lie. */
+  @ParameterizedTest
+  @EnumSource(Inputs.class)
+  void batches(Inputs inputs) {
+    long[][] shapes = {
+      {1, 1, 1}, {5, 7, 3}, {33, 17, 65}, {64, 64, 64}, {70, 100, 130}, {129, 33, 40}, {3, 300, 200}
+    };
+    SplittableRandom random = new SplittableRandom(19);
+    for (ElementType type : TYPES) {
+      for (long[] shape : shapes) {
+        for (Lie lie : Lie.values()) {
+          long count = random.nextInt(2, 6);
+          int which = random.nextInt(4);
+          MultiplyProblem one =
+              problem(
+                  shape[0],
+                  shape[1],
+                  shape[2],
+                  type,
+                  (which & 1) != 0,
+                  (which & 2) != 0,
+                  random.nextInt(3) == 0,
+                  random);
+          checkOne(batch(one, count, lie), inputs, random.nextLong());
+        }
+      }
+      // More products than a device runs thread blocks at once.
+      MultiplyProblem small = problem(6, 9, 11, type, false, true, false, random);
+      checkOne(batch(small, 3000, Lie.BEHIND), inputs, 20);
+    }
+  }
+
+  /** How products of a batch lie. */
+  protected enum Lie {
+    /** One behind the other without gaps. */
+    BEHIND,
+    /** With gaps: of A whole rows, of B and C so many elements that rows begin unevenly. */
+    APART,
+    /** All have the same A. */
+    SAME_A,
+    /** All have the same B. */
+    SAME_B,
+    /** All have the same A and B. */
+    SAME,
+    /** Rows of all products side by side. */
+    BESIDE,
+    /** Each A begins in the one before, at its second row; so does each B. */
+    OVERLAPPING
+  }
+
+  /** So many products like {@code one}. */
+  protected static MultiplyProblem batch(MultiplyProblem one, long count, Lie lie) {
+    long strideA = one.rowsA() * one.leadA();
+    long strideB = one.rowsB() * one.leadB();
+    long strideC = one.m() * one.leadC();
+    return switch (lie) {
+      case BEHIND -> one.withBatch(new MultiplyProblem.Batch(count, strideA, strideB, strideC));
+      case APART ->
+          one.withBatch(
+              new MultiplyProblem.Batch(
+                  count, strideA + 3 * one.leadA(), strideB + 5, strideC + 7));
+      case SAME_A -> one.withBatch(new MultiplyProblem.Batch(count, 0, strideB, strideC));
+      case SAME_B -> one.withBatch(new MultiplyProblem.Batch(count, strideA, 0, strideC));
+      case SAME -> one.withBatch(new MultiplyProblem.Batch(count, 0, 0, strideC));
+      case OVERLAPPING ->
+          one.withBatch(new MultiplyProblem.Batch(count, one.leadA(), one.leadB(), strideC));
+      case BESIDE ->
+          new MultiplyProblem(
+              one.m(),
+              one.k(),
+              one.n(),
+              one.type(),
+              one.precision(),
+              one.transposeA(),
+              one.transposeB(),
+              count * one.leadA(),
+              count * one.leadB(),
+              count * one.leadC(),
+              one.accumulate(),
+              new MultiplyProblem.Batch(count, one.leadA(), one.leadB(), one.leadC()));
+    };
+  }
+
+  /** NaN and infinity stay in their product, also where tiles reach over its end. */
+  @Test
+  void nothingOfOneProductReachesAnother() {
+    for (ElementType type : TYPES) {
+      MultiplyProblem one = MultiplyProblem.dense(37, 41, 35, type, true, true);
+      MultiplyProblem batch = batch(one, 3, Lie.BEHIND);
+      Sides sides = sides(batch);
+      for (long p = 0; p < 41; p++) { // a row and a column of the first product
+        sides.setA(0, p, Double.NaN);
+        sides.setB(p, 0, Double.POSITIVE_INFINITY);
+      }
+      sides.run(multiplier());
+      sides.requireUntouched();
+      for (long product = 1; product < 3; product++) {
+        for (long i = 0; i < 37; i++) {
+          for (long j = 0; j < 35; j++) {
+            double error = sides.error(product, i, j);
+            assertTrue(error <= allowed(one), batch + ": " + product + ", error " + error);
+          }
+        }
+      }
+      assertTrue(Double.isNaN(sides.getC(0, 5)));
+    }
+  }
+
   /** The four transpose combinations, each dense or padded, overwriting or adding. */
   private void check(long m, long k, long n, ElementType type, Inputs inputs, long seed) {
     SplittableRandom random = new SplittableRandom(seed);
@@ -288,14 +397,17 @@ public abstract class MultiplierContract {
       b = memory(1, problem.bytesB(), placement / 2 % 2 == 0);
       guardedC = memory(2, problem.bytesC() + 2L * GUARD_ELEMENTS * width, placement / 4 % 2 == 0);
       c = guardedC.slice((long) GUARD_ELEMENTS * width, problem.bytesC());
-      fillRows(a, rowsA(), colsA(), problem.leadA(), source, Double.NaN);
-      fillRows(b, rowsB(), colsB(), problem.leadB(), source, Double.NaN);
+      MultiplyProblem.Batch batch = problem.batch();
+      long colsA = problem.colsA();
+      long colsB = problem.colsB();
+      fillRows(a, problem.rowsA(), colsA, problem.leadA(), batch.strideA(), source, Double.NaN);
+      fillRows(b, problem.rowsB(), colsB, problem.leadB(), batch.strideB(), source, Double.NaN);
       for (long at = 0; at < guardedC.bytes() / width; at++) {
         put(guardedC, at, GUARD);
       }
       // What is overwritten must not matter: NaN there spoils a sum that begins with it.
       DoubleSupplier old = problem.accumulate() ? source : () -> Double.NaN;
-      fillRows(c, problem.m(), problem.n(), problem.leadC(), old, GUARD);
+      fillRows(c, problem.m(), problem.n(), problem.leadC(), batch.strideC(), old, GUARD);
       before = new double[Math.toIntExact(guardedC.bytes() / width)];
       for (int at = 0; at < before.length; at++) {
         before[at] = get(guardedC, at);
@@ -316,28 +428,24 @@ public abstract class MultiplierContract {
       return HostMemory.ofDirectBuffer(buffer);
     }
 
-    private long rowsA() {
-      return problem.transposeA() ? problem.k() : problem.m();
-    }
-
-    private long colsA() {
-      return problem.transposeA() ? problem.m() : problem.k();
-    }
-
-    private long rowsB() {
-      return problem.transposeB() ? problem.n() : problem.k();
-    }
-
-    private long colsB() {
-      return problem.transposeB() ? problem.k() : problem.n();
-    }
-
+    /** Fills the matrices of all products, which may overlap, and what lies between. */
     private void fillRows(
-        HostMemory to, long rows, long cols, long lead, DoubleSupplier source, double between) {
+        HostMemory to,
+        long rows,
+        long cols,
+        long lead,
+        long stride,
+        DoubleSupplier source,
+        double between) {
       long elements = to.bytes() / problem.type().bytes();
-      for (long row = 0; row < rows; row++) {
-        for (long at = row * lead; at < Math.min(elements, (row + 1) * lead); at++) {
-          put(to, at, at - row * lead < cols ? source.getAsDouble() : between);
+      for (long at = 0; at < elements; at++) {
+        put(to, at, between);
+      }
+      for (long product = 0; product < (stride == 0 ? 1 : problem.batch().count()); product++) {
+        for (long row = 0; row < rows; row++) {
+          for (long col = 0; col < cols; col++) {
+            put(to, product * stride + row * lead + col, source.getAsDouble());
+          }
         }
       }
     }
@@ -364,20 +472,29 @@ public abstract class MultiplierContract {
       put(b, problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j, value);
     }
 
-    double getA(long i, long p) {
-      return get(a, problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p);
+    private double getA(long product, long i, long p) {
+      long first = product * problem.batch().strideA();
+      return get(
+          a, first + (problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p));
     }
 
-    double getB(long p, long j) {
-      return get(b, problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j);
+    private double getB(long product, long p, long j) {
+      long first = product * problem.batch().strideB();
+      return get(
+          b, first + (problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j));
     }
 
+    /** Of the first product. */
     double getC(long i, long j) {
-      return get(c, i * problem.leadC() + j);
+      return get(c, inC(0, i, j));
     }
 
-    private double oldC(long i, long j) {
-      return before[GUARD_ELEMENTS + (int) (i * problem.leadC() + j)];
+    private long inC(long product, long i, long j) {
+      return product * problem.batch().strideC() + i * problem.leadC() + j;
+    }
+
+    private double oldC(long product, long i, long j) {
+      return before[GUARD_ELEMENTS + (int) inC(product, i, j)];
     }
 
     void run(Multiplier multiplier) {
@@ -387,12 +504,23 @@ public abstract class MultiplierContract {
 
     /** What lies around the elements of C is as it was. */
     void requireUntouched() {
-      for (int at = 0; at < before.length; at++) {
-        long inC = (long) at - GUARD_ELEMENTS;
-        boolean element =
-            inC >= 0 && inC / problem.leadC() < problem.m() && inC % problem.leadC() < problem.n();
-        if (!element && get(guardedC, at) != GUARD) {
-          fail(problem + ": element " + inC + " beside C became " + get(guardedC, at));
+      BitSet elements = new BitSet(before.length);
+      for (long product = 0; product < problem.batch().count(); product++) {
+        for (long i = 0; i < problem.m(); i++) {
+          int row = GUARD_ELEMENTS + (int) inC(product, i, 0);
+          elements.set(row, row + (int) problem.n());
+        }
+      }
+      for (int at = elements.nextClearBit(0);
+          at < before.length;
+          at = elements.nextClearBit(at + 1)) {
+        if (get(guardedC, at) != GUARD) {
+          fail(
+              problem
+                  + ": element "
+                  + (at - GUARD_ELEMENTS)
+                  + " beside C became "
+                  + get(guardedC, at));
         }
       }
     }
@@ -400,12 +528,13 @@ public abstract class MultiplierContract {
     /** The greatest error relative to the sum of the magnitudes. */
     double worst(SplittableRandom random) {
       double worst = 0;
-      long elements = problem.m() * problem.n();
+      long each = problem.m() * problem.n();
+      long elements = problem.batch().count() * each;
       boolean all = elements * Math.max(1, problem.k()) <= (long) MOST_COMPARED * 256;
       long compared = all ? elements : Math.min(elements, MOST_COMPARED * 256L / problem.k() + 64);
       for (long at = 0; at < compared; at++) {
         long which = all ? at : at == 0 ? elements - 1 : random.nextLong(elements);
-        double error = error(which / problem.n(), which % problem.n());
+        double error = error(which / each, which % each / problem.n(), which % each % problem.n());
         if (!(error <= worst)) { // NaN too
           worst = error;
           if (Double.isNaN(error)) {
@@ -416,22 +545,22 @@ public abstract class MultiplierContract {
       return worst;
     }
 
-    private double error(long i, long j) {
-      double sum = problem.accumulate() ? oldC(i, j) : 0;
+    private double error(long product, long i, long j) {
+      double sum = problem.accumulate() ? oldC(product, i, j) : 0;
       double lost = 0;
       double magnitude = Math.abs(sum);
       for (long p = 0; p < problem.k(); p++) {
-        double left = getA(i, p);
-        double right = getB(p, j);
-        double product = left * right;
-        lost += Math.fma(left, right, -product);
-        double after = sum + product;
+        double left = getA(product, i, p);
+        double right = getB(product, p, j);
+        double term = left * right;
+        lost += Math.fma(left, right, -term);
+        double after = sum + term;
         double seen = after - sum;
-        lost += (sum - (after - seen)) + (product - seen);
+        lost += (sum - (after - seen)) + (term - seen);
         sum = after;
-        magnitude += Math.abs(product);
+        magnitude += Math.abs(term);
       }
-      double difference = Math.abs(getC(i, j) - sum - lost);
+      double difference = Math.abs(get(c, inC(product, i, j)) - sum - lost);
       return difference == 0 ? 0 : difference / magnitude;
     }
   }
@@ -492,6 +621,17 @@ public abstract class MultiplierContract {
   }
 
   @Test
+  void nothingToSumInABatch() {
+    for (ElementType type : TYPES) {
+      MultiplyProblem one = MultiplyProblem.dense(5, 0, 37, type, false, true);
+      Sides sides = sides(one.withBatch(new MultiplyProblem.Batch(3, 8, 8, 200)));
+      sides.run(multiplier());
+      sides.requireUntouched();
+      assertEquals(0, sides.worst(new SplittableRandom(1)));
+    }
+  }
+
+  @Test
   void nothingToSum() {
     for (ElementType type : TYPES) {
       for (boolean accumulate : new boolean[] {false, true}) {
@@ -502,7 +642,7 @@ public abstract class MultiplierContract {
         sides.requireUntouched();
         for (long i = 0; i < 5; i++) {
           for (long j = 0; j < 37; j++) {
-            assertEquals(accumulate ? sides.oldC(i, j) : 0, sides.getC(i, j));
+            assertEquals(accumulate ? sides.oldC(0, i, j) : 0, sides.getC(i, j));
           }
         }
       }

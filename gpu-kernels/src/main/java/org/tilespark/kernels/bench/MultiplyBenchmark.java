@@ -34,18 +34,20 @@ import org.tilespark.layout.ElementType;
  * Measures every way the device multiplier has, own kernels and cuBLAS, in the same process.
  *
  * <p>{@code java org.tilespark.kernels.bench.MultiplyBenchmark --commit ID [--runs 9] [--csv FILE]
- * [--only TEXT] [--kinds float,double,tf32,bfloat16,float16] [--shapes MxKxN,...] [--library-path
- * DIR] [--chunks N,...]} prints one line for each case and way: milliseconds of one multiply
- * (median, by CUDA events, after warm-up), TFLOP/s (2 x M x K x N / time), the spread (maximum over
- * minimum), the ratio of the rate to that of cuBLAS in a single call, which stands last, and the
- * error (max |C - C*| / |A||B|, of elements drawn at random); a star marks what the planner takes
- * by rule. Operands are FLOAT or DOUBLE in device memory whatever the kind, so a way's time has all
- * that it does with them. With {@code --chunks} cuBLAS is also called once for so many steps of K
- * at a time, which is what its accuracy costs ({@link MultiplyStrategy.Cublas}). The ways take
- * turns in each run, so that a change of clocks meets all of them. Data is uniform in -1..1.
- * Matrices that fit the L2 cache are served from there, as in a chain of multiplies. A run repeats
- * a short multiply, and before its first event the device is given other work, so that it never
- * waits for a launch. {@code --only} takes the cases whose line contains a text.
+ * [--only TEXT] [--kinds float,double,tf32,bfloat16,float16] [--shapes [COUNT*]MxKxN,...]
+ * [--library-path DIR] [--chunks N,...]} prints one line for each case and way: milliseconds of one
+ * multiply (median, by CUDA events, after warm-up), TFLOP/s (2 x COUNT x M x K x N / time), the
+ * spread (maximum over minimum), the ratio of the rate to that of cuBLAS in a single call, which
+ * stands last, and the error (max |C - C*| / |A||B|, of elements drawn at random). COUNT products
+ * lie one behind the other and are one call of cuBLAS, of its strided batched kind. A star marks
+ * what the planner takes by rule. Operands are FLOAT or DOUBLE in device memory whatever the kind,
+ * so a way's time has all that it does with them. With {@code --chunks} cuBLAS is also called once
+ * for so many steps of K at a time, which is what its accuracy costs ({@link
+ * MultiplyStrategy.Cublas}). The ways take turns in each run, so that a change of clocks meets all
+ * of them. Data is uniform in -1..1. Matrices that fit the L2 cache are served from there, as in a
+ * chain of multiplies. A run repeats a short multiply, and before its first event the device is
+ * given other work, so that it never waits for a launch. {@code --only} takes the cases whose line
+ * contains a text.
  */
 public final class MultiplyBenchmark {
   private static final int WARM_UPS = 2;
@@ -67,7 +69,8 @@ public final class MultiplyBenchmark {
   private record Case(MultiplyProblem problem) {
     String key() {
       return String.format(
-          "%dx%dx%d %s %s%s",
+          "%s%dx%dx%d %s %s%s",
+          problem.batch().count() == 1 ? "" : problem.batch().count() + "*",
           problem.m(),
           problem.k(),
           problem.n(),
@@ -83,7 +86,7 @@ public final class MultiplyBenchmark {
     }
 
     double operations() {
-      return 2.0 * problem.m() * problem.k() * problem.n();
+      return 2.0 * problem.batch().count() * problem.m() * problem.k() * problem.n();
     }
   }
 
@@ -124,7 +127,8 @@ public final class MultiplyBenchmark {
     if (args.length % 2 != 0 || !options.containsKey("--commit")) {
       System.err.println(
           "usage: MultiplyBenchmark --commit ID [--runs N] [--csv FILE] [--only TEXT]"
-              + " [--kinds KIND,...] [--shapes MxKxN,...] [--library-path DIR] [--chunks N,...]");
+              + " [--kinds KIND,...] [--shapes [COUNT*]MxKxN,...] [--library-path DIR]"
+              + " [--chunks N,...]");
       System.exit(2);
     }
     DeviceProbe probe = DeviceProbe.run();
@@ -189,7 +193,12 @@ public final class MultiplyBenchmark {
               ? Precision.FULL
               : Precision.valueOf(kind.toUpperCase(Locale.ROOT));
       for (String text : shapes.split(",", -1)) {
-        long[] shape = Arrays.stream(text.split("x", -1)).mapToLong(Long::parseLong).toArray();
+        int star = text.indexOf('*');
+        long count = star < 0 ? 1 : Long.parseLong(text.substring(0, star));
+        long[] shape =
+            Arrays.stream(text.substring(star + 1).split("x", -1))
+                .mapToLong(Long::parseLong)
+                .toArray();
         for (int which = 0; which < 4; which++) {
           boolean transposeA = (which & 2) != 0;
           boolean transposeB = (which & 1) != 0;
@@ -206,7 +215,9 @@ public final class MultiplyBenchmark {
                       transposeA ? shape[0] : shape[1],
                       transposeB ? shape[1] : shape[2],
                       shape[2],
-                      false)));
+                      false,
+                      new MultiplyProblem.Batch(
+                          count, shape[0] * shape[1], shape[1] * shape[2], shape[0] * shape[2]))));
         }
       }
     }
@@ -315,9 +326,14 @@ public final class MultiplyBenchmark {
     double worst = 0;
     try (PinnedBuffer found = device.allocatePinned(width)) {
       for (int element = 0; element < COMPARED; element++) {
+        MultiplyProblem.Batch batch = problem.batch();
+        long product = generator.nextLong(batch.count());
         long i = generator.nextLong(problem.m());
         long j = generator.nextLong(problem.n());
-        stream.download(c, (i * problem.leadC() + j) * width, found.memory());
+        long firstA = product * batch.strideA();
+        long firstB = product * batch.strideB();
+        stream.download(
+            c, (product * batch.strideC() + i * problem.leadC() + j) * width, found.memory());
         stream.synchronize();
         double sum = 0;
         double lost = 0;
@@ -326,20 +342,22 @@ public final class MultiplyBenchmark {
           double left =
               value(
                   a,
-                  problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p,
+                  firstA
+                      + (problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p),
                   problem.type());
           double right =
               value(
                   b,
-                  problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j,
+                  firstB
+                      + (problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j),
                   problem.type());
-          double product = left * right;
-          lost += Math.fma(left, right, -product);
-          double after = sum + product;
+          double term = left * right;
+          lost += Math.fma(left, right, -term);
+          double after = sum + term;
           double seen = after - sum;
-          lost += (sum - (after - seen)) + (product - seen);
+          lost += (sum - (after - seen)) + (term - seen);
           sum = after;
-          magnitude += Math.abs(product);
+          magnitude += Math.abs(term);
         }
         double error = Math.abs(value(found.memory(), 0, problem.type()) - sum - lost) / magnitude;
         worst = Double.isNaN(error) ? error : Math.max(worst, error);

@@ -104,7 +104,7 @@ final class Cublas implements AutoCloseable {
         check(
             stream.callByAddress(
                 address -> multiply(problem, handle, steps, fromA, fromB, c, adds)),
-            "cublasGemmEx",
+            problem.batch().count() == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx",
             problem::toString);
       }
       sound = true;
@@ -133,10 +133,40 @@ final class Cublas implements AutoCloseable {
       factors.setFloat(Handle.ALPHA, 1);
       factors.setFloat(Handle.BETA, adds ? 1 : 0);
     }
+    int operationA = problem.transposeA() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N;
+    int operationB = problem.transposeB() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N;
+    int computeType = isDouble ? LibCublas.CUBLAS_COMPUTE_64F : computeType(problem.precision());
+    MultiplyProblem.Batch batch = problem.batch();
+    if (batch.count() > 1) {
+      return LibCublas.cublasGemmStridedBatchedEx_64(
+          handle.library(),
+          operationB,
+          operationA,
+          problem.n(),
+          problem.m(),
+          steps,
+          factors.share(Handle.ALPHA),
+          b,
+          type,
+          problem.leadB(),
+          batch.strideB(),
+          a,
+          type,
+          problem.leadA(),
+          batch.strideA(),
+          factors.share(Handle.BETA),
+          c,
+          type,
+          problem.leadC(),
+          batch.strideC(),
+          batch.count(),
+          computeType,
+          LibCublas.CUBLAS_GEMM_DEFAULT);
+    }
     return LibCublas.cublasGemmEx_64(
         handle.library(),
-        problem.transposeB() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N,
-        problem.transposeA() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N,
+        operationB,
+        operationA,
         problem.n(),
         problem.m(),
         steps,
@@ -151,7 +181,7 @@ final class Cublas implements AutoCloseable {
         c,
         type,
         problem.leadC(),
-        isDouble ? LibCublas.CUBLAS_COMPUTE_64F : computeType(problem.precision()),
+        computeType,
         LibCublas.CUBLAS_GEMM_DEFAULT);
   }
 

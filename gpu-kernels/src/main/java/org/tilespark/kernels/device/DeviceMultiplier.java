@@ -225,7 +225,7 @@ public final class DeviceMultiplier implements Multiplier {
    * @param c likewise; what it holds is lost
    * @param workspace at least {@link #mostWorkspaceBytes(MultiplyProblem)}; borrowed
    * @param stream where trials are queued; they are done when this returns
-   * @return empty where the planner's rule holds
+   * @return empty where the planner's rule holds, as it does for batches
    */
   public Optional<MultiplyWay> choose(
       MultiplyProblem problem,
@@ -236,6 +236,7 @@ public final class DeviceMultiplier implements Multiplier {
       DeviceBuffer workspace,
       CudaStream stream) {
     if (problem.precision() != Precision.FULL
+        || problem.batch().count() != 1
         || !(plan(problem, terms, Optional.empty()) instanceof MultiplyPlan byRule)) {
       return Optional.empty();
     }
@@ -386,7 +387,18 @@ public final class DeviceMultiplier implements Multiplier {
           strategy.steps(problem, fromA % MAP_ALIGNMENT == 0, fromB % MAP_ALIGNMENT == 0);
       enqueue(steps, strategy.workspaceBytes(), fromA, fromB, to, workspace, stream);
     } else if (plan.strategy() instanceof MultiplyStrategy.Skinny strategy) {
-      enqueue(strategy.steps(), strategy.workspaceBytes(), fromA, fromB, to, workspace, stream);
+      MultiplyProblem.Batch batch = problem.batch();
+      for (long i = 0; i < batch.count(); i++) {
+        long first = i * problem.type().bytes();
+        enqueue(
+            strategy.steps(),
+            strategy.workspaceBytes(),
+            fromA + first * batch.strideA(),
+            fromB + first * batch.strideB(),
+            to + first * batch.strideC(),
+            workspace,
+            stream);
+      }
     } else if (plan.strategy() instanceof MultiplyStrategy.Cublas strategy) {
       Opened library = opened();
       library
@@ -448,8 +460,8 @@ public final class DeviceMultiplier implements Multiplier {
    * {@inheritDoc}
    *
    * <p>Memory outside the heap is copied as it is (pin it for full speed); heap arrays go through
-   * small pinned buffers. Device memory for dense copies of the three matrices is used for the
-   * length of the call.
+   * small pinned buffers. Device memory for dense copies of the matrices is used for the length of
+   * the call.
    *
    * @throws UnsupportedOperationException if nothing here can multiply it, with the reason
    * @throws DeviceOutOfMemoryException if there is no memory for it
@@ -457,6 +469,7 @@ public final class DeviceMultiplier implements Multiplier {
   @Override
   public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
     problem.requireBytes(a.bytes(), b.bytes(), c.bytes());
+    MultiplyProblem.Batch batch = problem.batch();
     MultiplyProblem dense =
         new MultiplyProblem(
             problem.m(),
@@ -466,27 +479,41 @@ public final class DeviceMultiplier implements Multiplier {
             problem.precision(),
             problem.transposeA(),
             problem.transposeB(),
-            Math.max(1, problem.transposeA() ? problem.m() : problem.k()),
-            Math.max(1, problem.transposeB() ? problem.k() : problem.n()),
+            Math.max(1, problem.colsA()),
+            Math.max(1, problem.colsB()),
             Math.max(1, problem.n()),
-            problem.accumulate());
+            problem.accumulate(),
+            new MultiplyProblem.Batch(
+                batch.count(),
+                batch.strideA() == 0 ? 0 : problem.rowsA() * problem.colsA(),
+                batch.strideB() == 0 ? 0 : problem.rowsB() * problem.colsB(),
+                problem.m() * problem.n()));
     MultiplyPlan plan = plan(dense).orElseThrow();
     if (plan.strategy() instanceof MultiplyStrategy.Nothing) {
       return;
     }
     int width = problem.type().bytes();
-    RowTransfer rowsA =
-        new RowTransfer(
-            problem.transposeA() ? problem.k() : problem.m(),
-            dense.leadA() * width,
-            problem.leadA() * width);
-    RowTransfer rowsB =
-        new RowTransfer(
-            problem.transposeB() ? problem.n() : problem.k(),
-            dense.leadB() * width,
-            problem.leadB() * width);
-    RowTransfer rowsC =
-        new RowTransfer(problem.m(), dense.leadC() * width, problem.leadC() * width);
+    BatchTransfer batchA =
+        BatchTransfer.of(
+            problem.rowsA(),
+            problem.colsA() * width,
+            problem.leadA() * width,
+            batch.count(),
+            batch.strideA() * width);
+    BatchTransfer batchB =
+        BatchTransfer.of(
+            problem.rowsB(),
+            problem.colsB() * width,
+            problem.leadB() * width,
+            batch.count(),
+            batch.strideB() * width);
+    BatchTransfer batchC =
+        BatchTransfer.of(
+            problem.m(),
+            problem.n() * width,
+            problem.leadC() * width,
+            batch.count(),
+            batch.strideC() * width);
     boolean staged = !a.isOffHeap() || !b.isOffHeap() || !c.isOffHeap();
     long most = Math.max(dense.bytesA(), Math.max(dense.bytesB(), dense.bytesC()));
     long stagingBytes = staged ? Math.min(STAGING_BYTES, most) : 0;
@@ -499,14 +526,14 @@ public final class DeviceMultiplier implements Multiplier {
         DeviceBuffer result = device.allocate(dense.bytesC(), stream)) {
       PinnedBuffer[] buffers = {first, second};
       if (problem.k() > 0) {
-        rowsA.upload(a, left, stream, buffers);
-        rowsB.upload(b, right, stream, buffers);
+        batchA.upload(a, left, stream, buffers);
+        batchB.upload(b, right, stream, buffers);
       }
       if (problem.accumulate()) {
-        rowsC.upload(c, result, stream, buffers);
+        batchC.upload(c, result, stream, buffers);
       }
       enqueue(plan, left, 0, right, 0, result, 0, stream);
-      rowsC.download(result, c, stream, buffers);
+      batchC.download(result, c, stream, buffers);
     }
   }
 

@@ -71,6 +71,31 @@ final class LibCublas {
 
   static native int cublasSetWorkspace_v2(Pointer handle, long workspace, long bytes);
 
+  static native int cublasGemmStridedBatchedEx_64(
+      Pointer handle,
+      int operationA,
+      int operationB,
+      long m,
+      long n,
+      long k,
+      Pointer alpha,
+      long a,
+      int typeA,
+      long leadA,
+      long strideA,
+      long b,
+      int typeB,
+      long leadB,
+      long strideB,
+      Pointer beta,
+      long c,
+      int typeC,
+      long leadC,
+      long strideC,
+      long count,
+      int computeType,
+      int algorithm);
+
   static native int cublasGemmEx_64(
       Pointer handle,
       int operationA,

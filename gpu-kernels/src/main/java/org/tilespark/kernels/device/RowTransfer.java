@@ -3,8 +3,8 @@ package org.tilespark.kernels.device;
 import org.tilespark.kernels.HostMemory;
 
 /**
- * Copies rows between host memory of any kind and device memory, where they lie back to back. Heap
- * arrays go through two pinned buffers, one filling while the other is copied.
+ * Copies rows between host memory of any kind and device memory, where they lie back to back from a
+ * given byte on. Heap arrays go through two pinned buffers, one filling while the other is copied.
  *
  * @param rows count of rows
  * @param rowBytes length of each
@@ -27,42 +27,64 @@ record RowTransfer(long rows, long rowBytes, long pitchBytes) {
   }
 
   /**
-   * Queues the copy to the start of {@code to}; from a heap array it is done on return.
+   * As {@link #upload(HostMemory, DeviceBuffer, long, CudaStream, PinnedBuffer[])}, to its start.
+   */
+  void upload(HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] buffers) {
+    upload(in, to, 0, stream, buffers);
+  }
+
+  /**
+   * As {@link #download(DeviceBuffer, long, HostMemory, CudaStream, PinnedBuffer[])}, from its
+   * start.
+   */
+  void download(DeviceBuffer from, HostMemory out, CudaStream stream, PinnedBuffer[] buffers) {
+    download(from, 0, out, stream, buffers);
+  }
+
+  /**
+   * Queues the copy to byte {@code at} of {@code to} and on; from a heap array it is done on
+   * return.
    *
    * @param in from the first row's first byte to the last row's last
    * @param buffers two of the same length, used for heap arrays only
    */
-  void upload(HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] buffers) {
+  void upload(HostMemory in, DeviceBuffer to, long at, CudaStream stream, PinnedBuffer[] buffers) {
     if (bytes() == 0) {
       return;
     }
     if (!in.isOffHeap()) {
-      uploadStaged(in, to, stream, buffers);
+      uploadStaged(in, to, at, stream, buffers);
     } else if (isDense()) {
-      stream.upload(in, to, 0);
+      stream.upload(in, to, at);
     } else {
-      stream.uploadRows(in, pitchBytes, rowBytes, rows, to, 0);
+      stream.uploadRows(in, pitchBytes, rowBytes, rows, to, at);
     }
   }
 
-  /** Copies from the start of {@code from}; done on return. Parameters as in {@link #upload}. */
-  void download(DeviceBuffer from, HostMemory out, CudaStream stream, PinnedBuffer[] buffers) {
+  /** Copies from byte {@code at} of {@code from} on; done on return. Parameters as in upload. */
+  void download(
+      DeviceBuffer from, long at, HostMemory out, CudaStream stream, PinnedBuffer[] buffers) {
     if (bytes() == 0) {
       stream.synchronize();
     } else if (!out.isOffHeap()) {
-      downloadStaged(from, out, stream, buffers);
+      downloadStaged(from, at, out, stream, buffers);
     } else {
-      if (isDense()) {
-        stream.download(from, 0, out);
-      } else {
-        stream.downloadRows(from, 0, out, pitchBytes, rowBytes, rows);
-      }
+      queueDownload(from, at, out, stream);
       stream.synchronize();
+    }
+  }
+
+  /** Queues the copy to memory outside the heap. */
+  void queueDownload(DeviceBuffer from, long at, HostMemory out, CudaStream stream) {
+    if (isDense()) {
+      stream.download(from, at, out);
+    } else {
+      stream.downloadRows(from, at, out, pitchBytes, rowBytes, rows);
     }
   }
 
   private void uploadStaged(
-      HostMemory in, DeviceBuffer to, CudaStream stream, PinnedBuffer[] buffers) {
+      HostMemory in, DeviceBuffer to, long at, CudaStream stream, PinnedBuffer[] buffers) {
     CudaEvent[] sent = new CudaEvent[buffers.length];
     try {
       long chunkBytes = buffers[0].bytes();
@@ -74,7 +96,7 @@ record RowTransfer(long rows, long rowBytes, long pitchBytes) {
             start,
             buffer.bytes(),
             (inRows, dense, bytes) -> in.slice(inRows, bytes).copyTo(buffer.slice(dense, bytes)));
-        stream.upload(buffer, to, start);
+        stream.upload(buffer, to, at + start);
         sent[turn] = stream.record();
         turn = 1 - turn;
       }
@@ -86,7 +108,7 @@ record RowTransfer(long rows, long rowBytes, long pitchBytes) {
   }
 
   private void downloadStaged(
-      DeviceBuffer from, HostMemory out, CudaStream stream, PinnedBuffer[] buffers) {
+      DeviceBuffer from, long at, HostMemory out, CudaStream stream, PinnedBuffer[] buffers) {
     CudaEvent[] arrived = new CudaEvent[buffers.length];
     long[] starts = new long[buffers.length];
     try {
@@ -95,7 +117,7 @@ record RowTransfer(long rows, long rowBytes, long pitchBytes) {
       for (long start = 0; start < bytes(); start += chunkBytes) {
         drain(arrived, starts, buffers, turn, out);
         long length = Math.min(chunkBytes, bytes() - start);
-        stream.download(from, start, buffers[turn].memory().slice(0, length));
+        stream.download(from, at + start, buffers[turn].memory().slice(0, length));
         arrived[turn] = stream.record();
         starts[turn] = start;
         turn = 1 - turn;

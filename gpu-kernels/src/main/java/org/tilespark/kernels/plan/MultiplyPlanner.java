@@ -47,6 +47,12 @@ public final class MultiplyPlanner {
 
   private static final int TENSOR_TILE = 128;
 
+  /** Steps of K from which a part of a product that is cut along K counts by rule as a tile. */
+  private static final long TENSOR_PART = 256;
+
+  /** Kernels of {@code multiply_parts.cu}. */
+  private static final String SUMMING = "multiply_parts";
+
   /**
    * Sums of fewer terms are not split: what the split leaves out, up to 14 u |A||B| in the checks
    * of dev/matmul, would be more than 2 u sqrt(K).
@@ -58,6 +64,12 @@ public final class MultiplyPlanner {
    * below, a launch takes as long as the work, and a tiled one is one launch.
    */
   static final double SKINNY_ELEMENTS = 256.0 * 256;
+
+  /**
+   * The same of each product of a batch: the skinny kernels take one launch for each, a tiled one
+   * takes one for all. About what goes by in the time of a launch, estimated.
+   */
+  static final double SKINNY_BATCH_ELEMENTS = 2048.0 * 1024;
 
   /**
    * Columns of doubles, or rows, up to which these are about as fast as cuBLAS in one call or
@@ -289,7 +301,7 @@ public final class MultiplyPlanner {
 
   /**
    * Device memory that any plan may use beside the operands, of this problem or of one of smaller
-   * extents.
+   * extents or of fewer products.
    */
   public static long mostWorkspaceBytes(
       MultiplyProblem problem, CublasPresence cublas, DeviceLimits limits, KernelIndex index) {
@@ -302,7 +314,12 @@ public final class MultiplyPlanner {
         !packs
             ? 0
             : TensorSteps.canCount(problem, form)
-                ? Math.min(most, tensorWorkspaceBytes(form, problem))
+                ? Math.min(
+                    most,
+                    TensorSteps.mostWorkspaceBytes(
+                        form,
+                        problem,
+                        summing(problem, limits, index).isPresent() ? limits.multiprocessors() : 0))
                 : most);
   }
 
@@ -343,7 +360,8 @@ public final class MultiplyPlanner {
    * few milliseconds. A, B and C lie where they lie in the whole.
    */
   public static MultiplyProblem trial(MultiplyProblem problem) {
-    double perStep = 2.0 * Math.max(1, problem.m()) * Math.max(1, problem.n());
+    double perStep =
+        2.0 * problem.batch().count() * Math.max(1, problem.m()) * Math.max(1, problem.n());
     long enough = Math.max(LEAST_TRIAL_STEPS, (long) (TRIAL_OPERATIONS / perStep));
     long k = Math.min(problem.k(), enough / LEAST_TRIAL_STEPS * LEAST_TRIAL_STEPS);
     return new MultiplyProblem(
@@ -357,7 +375,8 @@ public final class MultiplyPlanner {
         problem.leadA(),
         problem.leadB(),
         problem.leadC(),
-        problem.accumulate());
+        problem.accumulate(),
+        problem.batch());
   }
 
   /**
@@ -407,12 +426,17 @@ public final class MultiplyPlanner {
         || (form == TensorForm.SPLIT && Math.max(terms, problem.k()) < SPLIT_LEAST_TERMS)) {
       return List.of();
     }
-    long workspaceBytes = tensorWorkspaceBytes(form, problem);
+    Optional<KernelIndex.Kernel> summing = summing(problem, limits, index);
+    long wanted =
+        summing.isEmpty() ? 1 : TensorSteps.parts(form, problem, limits.multiprocessors());
+    long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k(), wanted);
+    long parts = TensorSteps.partsOfChunk(form, Math.min(chunk, problem.k()), wanted);
+    long atOnce = parts > 1 ? 1 : TensorSteps.atOnce(form, problem, chunk);
+    long workspaceBytes = TensorSteps.workspaceBytes(form, problem, chunk, parts, atOnce);
     Optional<List<KernelIndex.Kernel>> packers = packers(form, problem, limits, index);
     if (packers.isEmpty() || workspaceBytes > limits.globalBytes() / TENSOR_MEMORY_SHARE) {
       return List.of();
     }
-    long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k());
     return kernels(form, problem, limits, index).stream()
         .map(
             kernel ->
@@ -425,6 +449,9 @@ public final class MultiplyPlanner {
                         chunk,
                         MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())),
                         limits.multiprocessors(),
+                        parts,
+                        summing,
+                        atOnce,
                         workspaceBytes),
                     Optional.empty()))
         .toList();
@@ -453,16 +480,25 @@ public final class MultiplyPlanner {
         : Optional.empty();
   }
 
-  private static long tensorWorkspaceBytes(TensorForm form, MultiplyProblem problem) {
-    return TensorSteps.workspaceBytes(
-        form, problem, MultiplyStrategy.Tensor.chunk(form, problem.k()));
+  /** What sums products that were cut along K. */
+  private static Optional<KernelIndex.Kernel> summing(
+      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    return index.find(SUMMING, problem.type().bytes(), limits);
   }
 
   /** True if the problem keeps the tensor cores busy enough for operands to be packed. */
-  private static boolean isTensorSize(MultiplyProblem problem, DeviceLimits limits) {
-    double tiles =
+  private static boolean isTensorSize(
+      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    double each =
         Math.ceil((double) problem.m() / TENSOR_TILE)
             * Math.ceil((double) problem.n() / TENSOR_TILE);
+    long parts =
+        summing(problem, limits, index).isEmpty()
+            ? 1
+            : Math.min(
+                problem.k() / TENSOR_PART,
+                TensorSteps.parts(TensorForm.of(problem), problem, limits.multiprocessors()));
+    double tiles = each * Math.max(problem.batch().count(), parts);
     return products(problem) >= TENSOR_PRODUCTS
         && Math.min(problem.m(), Math.min(problem.k(), problem.n())) >= TENSOR_EXTENT
         && tiles * TENSOR_IDLE_PROCESSORS >= limits.multiprocessors();
@@ -477,7 +513,7 @@ public final class MultiplyPlanner {
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
     boolean isFaster = problem.type() == ElementType.FLOAT32 || products(problem) >= LARGE_PRODUCTS;
     return isFaster
-        && isTensorSize(problem, limits)
+        && isTensorSize(problem, limits, index)
         && !tensors(problem, terms, limits, index).isEmpty();
   }
 
@@ -486,7 +522,7 @@ public final class MultiplyPlanner {
       MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
     double m = problem.m();
     double largest = Math.max(m * problem.n(), Math.max(m, (double) problem.n()) * problem.k());
-    return largest < SKINNY_ELEMENTS
+    return largest < (problem.batch().count() == 1 ? SKINNY_ELEMENTS : SKINNY_BATCH_ELEMENTS)
         ? Optional.empty()
         : SkinnySteps.of(problem, limits, index)
             .filter(
@@ -513,7 +549,7 @@ public final class MultiplyPlanner {
 
   private static MultiplyDecision own(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    if (isTensorSize(problem, limits)) {
+    if (isTensorSize(problem, limits, index)) {
       Optional<MultiplyPlan> tensor = best(tensors(problem, terms, limits, index), limits);
       if (tensor.isPresent()) {
         return tensor.get();
@@ -542,7 +578,7 @@ public final class MultiplyPlanner {
             Comparator.comparingDouble(
                 plan ->
                     plan.strategy() instanceof MultiplyStrategy.Tensor tensor
-                        ? cost(plan.problem(), tensor.kernel(), limits)
+                        ? cost(plan.problem(), tensor.kernel(), tensor.parts(), limits)
                         : Double.MAX_VALUE));
   }
 
@@ -574,15 +610,23 @@ public final class MultiplyPlanner {
    */
   private static double cost(
       MultiplyProblem problem, KernelIndex.Kernel kernel, DeviceLimits limits) {
+    return cost(problem, kernel, 1, limits);
+  }
+
+  /** The same if K is cut into parts, as it is for all the kernels that are compared. */
+  private static double cost(
+      MultiplyProblem problem, KernelIndex.Kernel kernel, long parts, DeviceLimits limits) {
     KernelIndex.TileShape shape = kernel.shape();
-    long tiles = MultiplyStrategy.Tiled.tiles(problem, shape);
+    // Products that are cut go one after the other.
+    double tiles =
+        (double) MultiplyStrategy.Tiled.tiles(parts > 1 ? problem.first() : problem, shape) * parts;
     int blocks = kernel.blocksPerProcessor();
-    double turns = Math.ceil((double) tiles / ((double) limits.multiprocessors() * blocks));
+    double turns = Math.ceil(tiles / ((double) limits.multiprocessors() * blocks));
     return turns * blocks * (shape.rows() + 16.0) * (shape.cols() + 16.0);
   }
 
   private static double products(MultiplyProblem problem) {
-    return (double) problem.m() * problem.k() * problem.n();
+    return (double) problem.m() * problem.k() * problem.n() * problem.batch().count();
   }
 
   private static MultiplyProblem withFullPrecision(MultiplyProblem problem) {
@@ -597,6 +641,7 @@ public final class MultiplyPlanner {
         problem.leadA(),
         problem.leadB(),
         problem.leadC(),
-        problem.accumulate());
+        problem.accumulate(),
+        problem.batch());
   }
 }

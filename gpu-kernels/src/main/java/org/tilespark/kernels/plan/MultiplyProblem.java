@@ -6,7 +6,8 @@ import org.tilespark.layout.ElementType;
 /**
  * What is asked of a multiply: {@code C = op(A) op(B)}, or {@code C += op(A) op(B)}, of row-major
  * matrices. {@code op(A)} is M x K and {@code op(B)} is K x N; with {@code transposeA}, A itself is
- * stored as K x M, and with {@code transposeB}, B as N x K. C is M x N.
+ * stored as K x M, and with {@code transposeB}, B as N x K. C is M x N. A batch is several products
+ * of one shape.
  *
  * @param m rows of C; any extent may be 0
  * @param k the extent that is summed over
@@ -20,6 +21,7 @@ import org.tilespark.layout.ElementType;
  * @param leadB the same of B
  * @param leadC the same of C
  * @param accumulate true to add to what C holds; false to overwrite it, whatever it holds
+ * @param batch how many products, and how far apart they lie
  */
 public record MultiplyProblem(
     long m,
@@ -32,16 +34,58 @@ public record MultiplyProblem(
     long leadA,
     long leadB,
     long leadC,
-    boolean accumulate) {
+    boolean accumulate,
+    Batch batch) {
+  /**
+   * Products of one shape.
+   *
+   * @param count how many, at least one
+   * @param strideA elements from the first of one product's A to that of the next; 0 if all have
+   *     the same A; of one product 0
+   * @param strideB the same of B
+   * @param strideC the same of C, whose products may not overlap
+   */
+  public record Batch(long count, long strideA, long strideB, long strideC) {
+    /** One product. */
+    public static final Batch ONE = new Batch(1, 0, 0, 0);
+
+    /**
+     * Checks the numbers; strides of one product become 0.
+     *
+     * @throws IllegalArgumentException if there is no product, or a stride is negative
+     */
+    public Batch {
+      if (count < 1) {
+        throw new IllegalArgumentException("Batch of " + count + " products; expected at least 1");
+      }
+      if (strideA < 0 || strideB < 0 || strideC < 0) {
+        throw new IllegalArgumentException(
+            "Batch of products "
+                + strideA
+                + ", "
+                + strideB
+                + " and "
+                + strideC
+                + " elements apart; expected 0 or more");
+      }
+      if (count == 1) {
+        strideA = 0;
+        strideB = 0;
+        strideC = 0;
+      }
+    }
+  }
+
   /**
    * Checks the parts against each other.
    *
    * @throws IllegalArgumentException if an extent is negative, a leading dimension is less than the
-   *     columns, the type is no floating-point type, the precision does not suit it, or a side
-   *     reaches over more than 2^63 - 1 bytes
+   *     columns, the type is no floating-point type, the precision does not suit it, products of a
+   *     batch overlap in C, or a side reaches over more than 2^63 - 1 bytes
    */
   public MultiplyProblem {
     Objects.requireNonNull(precision, "precision");
+    Objects.requireNonNull(batch, "batch");
     if (m < 0 || k < 0 || n < 0) {
       throw new IllegalArgumentException(
           "Multiply of " + m + " x " + k + " x " + n + "; expected extents of 0 or more");
@@ -57,9 +101,38 @@ public record MultiplyProblem(
     requireLead("A", leadA, transposeA ? m : k);
     requireLead("B", leadB, transposeB ? k : n);
     requireLead("C", leadC, n);
-    span(transposeA ? k : m, transposeA ? m : k, leadA, type);
-    span(transposeB ? n : k, transposeB ? k : n, leadB, type);
-    span(m, n, leadC, type);
+    span(transposeA ? k : m, transposeA ? m : k, leadA, type, batch.count(), batch.strideA());
+    span(transposeB ? n : k, transposeB ? k : n, leadB, type, batch.count(), batch.strideB());
+    span(m, n, leadC, type, batch.count(), batch.strideC());
+    requireApart(m, n, leadC, batch);
+  }
+
+  /** One product. */
+  public MultiplyProblem(
+      long m,
+      long k,
+      long n,
+      ElementType type,
+      Precision precision,
+      boolean transposeA,
+      boolean transposeB,
+      long leadA,
+      long leadB,
+      long leadC,
+      boolean accumulate) {
+    this(
+        m,
+        k,
+        n,
+        type,
+        precision,
+        transposeA,
+        transposeB,
+        leadA,
+        leadB,
+        leadC,
+        accumulate,
+        Batch.ONE);
   }
 
   /** A product of dense matrices that overwrites C. */
@@ -79,6 +152,57 @@ public record MultiplyProblem(
         false);
   }
 
+  /**
+   * Products like this one.
+   *
+   * @throws IllegalArgumentException if they overlap in C, or a side reaches over more than 2^63 -
+   *     1 bytes
+   */
+  public MultiplyProblem withBatch(Batch products) {
+    return new MultiplyProblem(
+        m,
+        k,
+        n,
+        type,
+        precision,
+        transposeA,
+        transposeB,
+        leadA,
+        leadB,
+        leadC,
+        accumulate,
+        products);
+  }
+
+  /** The first product of the batch. */
+  public MultiplyProblem first() {
+    return batch.equals(Batch.ONE) ? this : withBatch(Batch.ONE);
+  }
+
+  /** Products lie one behind the other, or the rows of all beside each other. */
+  private static void requireApart(long m, long n, long leadC, Batch batch) {
+    if (batch.count() == 1 || m == 0 || n == 0) {
+      return;
+    }
+    // No overflow: the spans of one and of all were counted.
+    boolean behind = batch.strideC() >= (m - 1) * leadC + n;
+    boolean beside = batch.strideC() >= n && (batch.count() - 1) * batch.strideC() + n <= leadC;
+    if (!behind && !beside) {
+      throw new IllegalArgumentException(
+          "Products in C lie "
+              + batch.strideC()
+              + " elements apart and overlap; expected at least the "
+              + ((m - 1) * leadC + n)
+              + " that "
+              + m
+              + " x "
+              + n
+              + " elements with leading dimension "
+              + leadC
+              + " reach over, or rows of all products beside each other");
+    }
+  }
+
   private static void requireLead(String matrix, long lead, long cols) {
     if (lead < Math.max(1, cols)) {
       throw new IllegalArgumentException(
@@ -92,19 +216,39 @@ public record MultiplyProblem(
     }
   }
 
-  /** Bytes from the first element of A as stored to the end of its last. */
+  /** Rows of one product's A as stored. */
+  public long rowsA() {
+    return transposeA ? k : m;
+  }
+
+  /** Columns of one product's A as stored. */
+  public long colsA() {
+    return transposeA ? m : k;
+  }
+
+  /** Rows of one product's B as stored. */
+  public long rowsB() {
+    return transposeB ? n : k;
+  }
+
+  /** Columns of one product's B as stored. */
+  public long colsB() {
+    return transposeB ? k : n;
+  }
+
+  /** Bytes from the first element of the first A as stored to the end of the last one's last. */
   public long bytesA() {
-    return span(transposeA ? k : m, transposeA ? m : k, leadA, type);
+    return span(rowsA(), colsA(), leadA, type, batch.count(), batch.strideA());
   }
 
-  /** Bytes from the first element of B as stored to the end of its last. */
+  /** Bytes from the first element of the first B as stored to the end of the last one's last. */
   public long bytesB() {
-    return span(transposeB ? n : k, transposeB ? k : n, leadB, type);
+    return span(rowsB(), colsB(), leadB, type, batch.count(), batch.strideB());
   }
 
-  /** Bytes from the first element of C to the end of its last. */
+  /** Bytes from the first element of the first C to the end of the last one's last. */
   public long bytesC() {
-    return span(m, n, leadC, type);
+    return span(m, n, leadC, type, batch.count(), batch.strideC());
   }
 
   /**
@@ -125,13 +269,17 @@ public record MultiplyProblem(
     }
   }
 
-  private static long span(long rows, long cols, long lead, ElementType type) {
+  private static long span(
+      long rows, long cols, long lead, ElementType type, long count, long stride) {
     if (rows == 0 || cols == 0) {
       return 0;
     }
     try {
       return Math.multiplyExact(
-          Math.addExact(Math.multiplyExact(rows - 1, lead), cols), (long) type.bytes());
+          Math.addExact(
+              Math.multiplyExact(count - 1, stride),
+              Math.addExact(Math.multiplyExact(rows - 1, lead), cols)),
+          (long) type.bytes());
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException(
           rows
@@ -139,6 +287,7 @@ public record MultiplyProblem(
               + cols
               + " elements with leading dimension "
               + lead
+              + (count == 1 ? "" : ", " + count + " times " + stride + " elements apart,")
               + " exceed 2^63 - 1 bytes",
           e);
     }

@@ -70,10 +70,12 @@ public sealed interface MultiplyStrategy
       return Math.max(STEP, (root + STEP - 1) / STEP * STEP);
     }
 
-    /** Tiles that make up C. */
+    /** Tiles that make up C, of all products. */
     static long tiles(MultiplyProblem problem, KernelIndex.TileShape shape) {
       return Math.multiplyExact(
-          ceilDiv(problem.m(), shape.rows()), ceilDiv(problem.n(), shape.cols()));
+          problem.batch().count(),
+          Math.multiplyExact(
+              ceilDiv(problem.m(), shape.rows()), ceilDiv(problem.n(), shape.cols())));
     }
 
     private static long ceilDiv(long extent, int piece) {
@@ -97,7 +99,12 @@ public sealed interface MultiplyStrategy
           problem.accumulate() ? 1 : 0,
           chunk,
           ceilDiv(problem.m(), shape.rows()),
-          ceilDiv(problem.n(), shape.cols()));
+          ceilDiv(problem.n(), shape.cols()),
+          problem.batch().count(),
+          problem.batch().strideA(),
+          problem.batch().strideB(),
+          problem.batch().strideC(),
+          problem.k());
     }
 
     @Override
@@ -119,7 +126,8 @@ public sealed interface MultiplyStrategy
   /**
    * Own kernels for the tensor cores of sm_90a: operands are brought into a form, and a thread
    * block of each multiprocessor makes one tile of C after the other ({@code multiply_split.cu},
-   * {@code multiply_tensor.cu}, {@code multiply_double.cu}).
+   * {@code multiply_tensor.cu}, {@code multiply_double.cu}). Where tiles are too few for the
+   * multiprocessors, K is cut into parts that are summed afterwards ({@code multiply_parts.cu}).
    *
    * @param form of the operands
    * @param kernel what multiplies
@@ -130,7 +138,10 @@ public sealed interface MultiplyStrategy
    * @param chain panels of doubles whose products are summed in one chain; of other forms the
    *     kernel says
    * @param processors multiprocessors of the device
-   * @param workspaceBytes device memory for packed operands, at least one
+   * @param parts into which K of a chunk is cut, at most; 1 if it is not
+   * @param summing what sums parts; may be empty if K is not cut
+   * @param atOnce most products of a batch that one launch makes
+   * @param workspaceBytes device memory for packed operands and for the parts' sums, at least one
    */
   record Tensor(
       TensorForm form,
@@ -139,10 +150,16 @@ public sealed interface MultiplyStrategy
       long chunk,
       long chain,
       int processors,
+      long parts,
+      Optional<KernelIndex.Kernel> summing,
+      long atOnce,
       long workspaceBytes)
       implements MultiplyStrategy {
     /** A multiple of every form's panel. */
-    private static final long LONGEST_CHUNK = 8192;
+    static final long LONGEST_CHUNK = 8192;
+
+    /** Parts of K that share a chunk, at most: each is short enough for one, but all are packed. */
+    static final int MOST_CHUNKS = 8;
 
     /** Copies the list. */
     public Tensor {
@@ -151,11 +168,22 @@ public sealed interface MultiplyStrategy
         throw new IllegalArgumentException(
             "Chunks of " + chunk + " on " + processors + " multiprocessors; expected some");
       }
+      if (parts < 1 || atOnce < 1 || (parts > 1 && (atOnce > 1 || summing.isEmpty()))) {
+        throw new IllegalArgumentException(
+            "K in "
+                + parts
+                + " parts, "
+                + atOnce
+                + " products at once; expected one of both, and a kernel that sums parts");
+      }
     }
 
-    /** Steps of K of a chunk; doubles that may lie as they are are all of one. */
-    static long chunk(TensorForm form, long k) {
-      return form == TensorForm.FLOAT64 ? k : LONGEST_CHUNK;
+    /**
+     * Steps of K of a chunk; doubles that may lie as they are are all of one. Parts are shorter
+     * chains each, so that several share a longer chunk: launches cost less.
+     */
+    static long chunk(TensorForm form, long k, long parts) {
+      return form == TensorForm.FLOAT64 ? k : LONGEST_CHUNK * Math.min(parts, MOST_CHUNKS);
     }
 
     /**
@@ -211,17 +239,19 @@ public sealed interface MultiplyStrategy
     public String describe() {
       return kernel.name()
           + ", sums of "
-          + (form == TensorForm.FLOAT64 ? chain * form.panel() : chunk);
+          + (form == TensorForm.FLOAT64 ? chain * form.panel() : chunk)
+          + (parts == 1 ? "" : " in " + parts + " parts");
     }
   }
 
   /**
    * An own kernel for products of which one extent is at most 16: the large operand, or C where K
-   * is what is small, goes by once ({@code multiply_skinny.cu}).
+   * is what is small, goes by once ({@code multiply_skinny.cu}). Products of a batch go one after
+   * the other.
    *
    * @param kernel what multiplies
    * @param part steps of K that are summed at a time
-   * @param steps what is done, in this order
+   * @param steps what is done for each product, in this order
    * @param workspaceBytes device memory for the parts' sums; 0 if there is one part
    */
   record Skinny(KernelIndex.Kernel kernel, long part, List<MultiplyStep> steps, long workspaceBytes)

@@ -28,8 +28,16 @@ public record ProductClass(
       Pattern.compile(
           "(float32|float64) ([NT])([NT]) (\\d{1,5})(-?) x (\\d{1,5})(-?) x (\\d{1,5})(-?)");
 
-  /** The class of a problem. */
+  /**
+   * The class of a problem. Batches have none: they go by rule.
+   *
+   * @throws IllegalArgumentException if the problem is of several products
+   */
   public static ProductClass of(MultiplyProblem problem) {
+    if (problem.batch().count() != 1) {
+      throw new IllegalArgumentException(
+          "Class of " + problem.batch().count() + " products; expected one, batches go by rule");
+    }
     int width = problem.type().bytes();
     return new ProductClass(
         problem.type(),

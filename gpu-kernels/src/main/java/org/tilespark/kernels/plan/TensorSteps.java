@@ -9,11 +9,15 @@ import org.tilespark.kernels.plan.MultiplyStep.Side;
 import org.tilespark.kernels.plan.MultiplyStep.TensorMap;
 
 /**
- * What a multiply on the tensor cores does, one thing after the other, chunk by chunk of K: brings
- * the operands into the form that the kernel reads, into the workspace, unless they lie so; runs
- * the kernel; and makes the tiles that it left alone. A pure function.
+ * What a multiply on the tensor cores does, one thing after the other, so many products of a batch
+ * at once, chunk by chunk of K: brings the operands into the form that the kernel reads, into the
+ * workspace, unless they lie so; runs the kernel; makes the tiles that it left alone; and sums the
+ * parts if K is cut. A pure function.
  *
- * <p>The workspace of a chunk: flags of the columns of tiles, flags of the tiles, A, B.
+ * <p>Parts of K are to the kernels products of a batch, or {@code parts} where doubles are
+ * multiplied: part {@code q} is of steps {@code q * partSteps} on, and the last one may be shorter.
+ *
+ * <p>The workspace of a chunk: flags of the columns of tiles, flags of the tiles, A, B, C's parts.
  */
 final class TensorSteps {
   /** Rows of packed operands come in so many. */
@@ -45,6 +49,17 @@ final class TensorSteps {
   /** Tiles of doubles are no smaller, along both sides. */
   private static final int LEAST_DOUBLE_TILE = 64;
 
+  /** Panels of a part of K at least: fewer do not fill the stages of shared memory. */
+  private static final long LEAST_PART_PANELS = 4;
+
+  private static final int SUM_BLOCKS_PER_PROCESSOR = 16;
+
+  /** Packed operands of products that go at once take no more. */
+  private static final long MOST_BATCH_BYTES = 1L << 30;
+
+  /** What kernels and maps count in 32 bits, with a tile to spare. */
+  private static final long MOST_COUNT = Integer.MAX_VALUE - SPLIT_TILE;
+
   /** What begins in the workspace begins at a multiple of this. */
   private static final int ALIGNMENT = 256;
 
@@ -61,7 +76,10 @@ final class TensorSteps {
   private final TensorForm form;
   private final KernelIndex.TileShape shape;
   private final int width;
+  private final MultiplyProblem.Batch batch;
   private final List<MultiplyStep> steps = new ArrayList<>();
+  private long first; // of the products that go at once
+  private long products;
 
   private TensorSteps(
       MultiplyStrategy.Tensor strategy, MultiplyProblem problem, boolean evenA, boolean evenB) {
@@ -72,6 +90,7 @@ final class TensorSteps {
     this.form = strategy.form();
     this.shape = strategy.kernel().shape();
     this.width = problem.type().bytes();
+    this.batch = problem.batch();
   }
 
   /**
@@ -83,36 +102,150 @@ final class TensorSteps {
   static List<MultiplyStep> of(
       MultiplyStrategy.Tensor strategy, MultiplyProblem problem, boolean evenA, boolean evenB) {
     TensorSteps made = new TensorSteps(strategy, problem, evenA, evenB);
-    for (long p = 0; p < problem.k(); p += strategy.chunk()) {
-      made.addChunk(p, Math.min(strategy.chunk(), problem.k() - p));
+    long count = problem.batch().count();
+    for (long first = 0; first < count; first += strategy.atOnce()) {
+      made.first = first;
+      made.products = Math.min(strategy.atOnce(), count - first);
+      for (long p = 0; p < problem.k(); p += strategy.chunk()) {
+        made.addChunk(p, Math.min(strategy.chunk(), problem.k() - p));
+      }
     }
     return List.copyOf(made.steps);
   }
 
-  /** Bytes of the workspace of a problem, and of one of smaller extents no more. */
-  static long workspaceBytes(TensorForm form, MultiplyProblem problem, long chunk) {
-    long k = Math.min(chunk, problem.k());
-    return flagBytes(form, problem) + bytesA(form, problem, k) + bytesB(form, problem, k);
+  /**
+   * Into how many parts K is cut: where tiles of all products are fewer than half the
+   * multiprocessors, so many that those of one product occupy all, of four panels at least.
+   * Products that are cut go one after the other, which must be worth it.
+   *
+   * @param processors multiprocessors of the device
+   */
+  static long parts(TensorForm form, MultiplyProblem problem, int processors) {
+    double each = tilesOfC(problem, SPLIT_TILE);
+    long count = problem.batch().count();
+    if (each * count * 2 >= processors) {
+      return 1;
+    }
+    long parts = Math.min((long) (processors / each), mostParts(form, problem.k()));
+    return parts >= 2 * count ? parts : 1;
   }
 
-  private static long flagBytes(TensorForm form, MultiplyProblem problem) {
+  private static long mostParts(TensorForm form, long k) {
+    return tiles(k, form.panel()) / LEAST_PART_PANELS;
+  }
+
+  /** Into how many parts K of a chunk is cut, of {@code parts} wanted; none is empty. */
+  static long partsOfChunk(TensorForm form, long k, long parts) {
+    long panels = tiles(k, form.panel());
+    return parts == 1 ? 1 : tiles(panels, partPanels(panels, parts));
+  }
+
+  private static long partPanels(long panels, long parts) {
+    return Math.max(LEAST_PART_PANELS, tiles(panels, parts));
+  }
+
+  /** How many products of a batch go at once. */
+  static long atOnce(TensorForm form, MultiplyProblem problem, long chunk) {
+    if (problem.batch().count() == 1) {
+      return 1;
+    }
+    double tiles = tilesOfC(problem, form == TensorForm.FLOAT64 ? LEAST_DOUBLE_TILE : SPLIT_TILE);
+    double rows =
+        Math.max(
+            up(Math.max(problem.m(), Math.min(chunk, problem.k())), PACKED_ROWS),
+            form.planesOfB() * rowsOfB(form, problem));
+    double counted = MOST_COUNT / Math.max(tiles, rows);
+    double packed = (double) MOST_BATCH_BYTES / workspaceBytes(form, problem, chunk, 1, 1);
+    return Math.max(
+        1, (long) Math.min((double) problem.batch().count(), Math.min(counted, packed)));
+  }
+
+  /**
+   * Bytes of the workspace of a problem.
+   *
+   * @param parts of K of the longest chunk
+   * @param atOnce products
+   */
+  static long workspaceBytes(
+      TensorForm form, MultiplyProblem problem, long chunk, long parts, long atOnce) {
+    long k = Math.min(chunk, problem.k());
+    MultiplyProblem.Batch batch = problem.batch();
+    return flagBytes(form, problem, parts * atOnce, alike(batch.strideB(), atOnce))
+        + bytesA(form, problem, k, alike(batch.strideA(), atOnce))
+        + bytesB(form, problem, k, alike(batch.strideB(), atOnce))
+        + partBytes(problem, parts);
+  }
+
+  /**
+   * Bytes of the workspace of a problem, or of one of smaller extents or of fewer products, at
+   * most.
+   *
+   * @param processors multiprocessors of the device; 0 if K is never cut
+   */
+  static long mostWorkspaceBytes(TensorForm form, MultiplyProblem problem, int processors) {
+    MultiplyProblem one = problem.first();
+    long whole = workspaceBytes(form, one, MultiplyStrategy.Tensor.chunk(form, one.k(), 1), 1, 1);
+    long count = problem.batch().count();
+    long most =
+        count == 1 || whole >= MOST_BATCH_BYTES
+            ? whole
+            : Math.max(whole, (long) Math.min(MOST_BATCH_BYTES, (double) count * whole));
+    long parts = Math.min(processors, mostParts(form, one.k()));
+    if (parts < 2) {
+      return most;
+    }
+    // Of p parts there are where p times the tiles are no more than the multiprocessors.
+    long scratch =
+        (long)
+            Math.min(
+                (double) processors * SPLIT_TILE * SPLIT_TILE, (double) parts * one.m() * one.n());
+    long cut = 0;
+    for (long p = 2; p <= Math.min(parts, MultiplyStrategy.Tensor.MOST_CHUNKS); p++) {
+      long tiles = processors / p;
+      long m = Math.min(one.m(), tiles * SPLIT_TILE);
+      long n = Math.min(one.n(), tiles * SPLIT_TILE);
+      long k = Math.min(one.k(), MultiplyStrategy.Tensor.chunk(form, one.k(), p));
+      MultiplyProblem few =
+          MultiplyProblem.dense(m, k, n, one.type(), one.transposeA(), one.transposeB());
+      cut = Math.max(cut, bytesA(form, few, k, 1) + bytesB(form, few, k, 1));
+    }
+    long flags = form == TensorForm.SPLIT ? 2 * aligned((long) processors * Integer.BYTES) : 0;
+    return Math.max(most, flags + cut + aligned(scratch * one.type().bytes()));
+  }
+
+  /** Operands of products, of which all may have the same. */
+  private static long alike(long stride, long count) {
+    return stride == 0 ? 1 : count;
+  }
+
+  private static double tilesOfC(MultiplyProblem problem, int tile) {
+    return (double) tiles(problem.m(), tile) * tiles(problem.n(), tile);
+  }
+
+  private static long partBytes(MultiplyProblem problem, long parts) {
+    return parts == 1 ? 0 : aligned(parts * problem.m() * problem.n() * problem.type().bytes());
+  }
+
+  private static long flagBytes(
+      TensorForm form, MultiplyProblem problem, long batches, long batchesOfB) {
     if (form != TensorForm.SPLIT) {
       return 0;
     }
     long cols = tiles(problem.n(), SPLIT_TILE);
-    return columnFlagBytes(problem)
-        + aligned(tiles(problem.m(), SPLIT_TILE) * cols * Integer.BYTES);
+    return columnFlagBytes(problem, batchesOfB)
+        + aligned(batches * tiles(problem.m(), SPLIT_TILE) * cols * Integer.BYTES);
   }
 
-  private static long columnFlagBytes(MultiplyProblem problem) {
-    return aligned(tiles(problem.n(), SPLIT_TILE) * Integer.BYTES);
+  private static long columnFlagBytes(MultiplyProblem problem, long batchesOfB) {
+    return aligned(batchesOfB * tiles(problem.n(), SPLIT_TILE) * Integer.BYTES);
   }
 
-  private static long bytesA(TensorForm form, MultiplyProblem problem, long k) {
+  private static long bytesA(TensorForm form, MultiplyProblem problem, long k, long count) {
     return form == TensorForm.FLOAT64
-        ? rowBytes(problem.m(), k)
+        ? rowBytes(problem.m(), k, count)
         : aligned(
-            Math.max(
+            count
+                * Math.max(
                     up(problem.m(), PACKED_ROWS) * up(k, form.panel()),
                     form == TensorForm.SPLIT
                         ? up(k, PACKED_ROWS) * up(problem.m(), form.panel())
@@ -120,11 +253,12 @@ final class TensorSteps {
                 * form.elementOfA().bytes());
   }
 
-  private static long bytesB(TensorForm form, MultiplyProblem problem, long k) {
+  private static long bytesB(TensorForm form, MultiplyProblem problem, long k, long count) {
     return form == TensorForm.FLOAT64
-        ? rowBytes(problem.n(), k)
+        ? rowBytes(problem.n(), k, count)
         : aligned(
-            form.planesOfB()
+            count
+                * form.planesOfB()
                 * rowsOfB(form, problem)
                 * up(k, form.panel())
                 * form.element().bytes());
@@ -136,107 +270,153 @@ final class TensorSteps {
   }
 
   /** Whichever way they are stored, with rows as {@link #doubles} pads them. */
-  private static long rowBytes(long extent, long k) {
+  private static long rowBytes(long extent, long k, long count) {
     return (double) (extent + DOUBLE_BOX) * (k + 1) > MOST_DOUBLES
         ? MOST_DOUBLES * Double.BYTES
-        : aligned(Math.max(extent * up(k, 2), k * up(extent, DOUBLE_BOX)) * Double.BYTES);
+        : aligned(count * Math.max(extent * up(k, 2), k * up(extent, DOUBLE_BOX)) * Double.BYTES);
   }
+
+  /** Where C's products of a chunk go: to C, or part by part to the workspace. */
+  private record Target(Place at, long lead, long step, boolean adds) {}
 
   private void addChunk(long p, long k) {
     boolean adds = p > 0 || problem.accumulate();
+    long panels = tiles(k, form.panel());
+    long parts = partsOfChunk(form, k, strategy.parts());
+    long partPanels = parts == 1 ? panels : tiles(panels, parts);
+    Place c = new Place(Side.C, first * batch.strideC() * width);
+    if (parts == 1) {
+      Target whole = new Target(c, problem.leadC(), products > 1 ? batch.strideC() : 0, adds);
+      addProduct(p, k, 1, partPanels, whole);
+      return;
+    }
+    Place scratch =
+        new Place(Side.WORKSPACE, strategy.workspaceBytes() - partBytes(problem, strategy.parts()));
+    long plane = problem.m() * problem.n();
+    addProduct(p, k, parts, partPanels, new Target(scratch, problem.n(), plane, false));
+    steps.add(sum(scratch, c, plane, parts, adds));
+  }
+
+  private void addProduct(long p, long k, long parts, long partPanels, Target c) {
     if (form == TensorForm.FLOAT64) {
-      addDouble(p, k, adds);
+      addDouble(p, k, parts, partPanels, c);
     } else {
-      addFloat(p, k, adds);
+      addFloat(p, k, parts, partPanels, c);
     }
   }
 
-  /** Where the chunk begins in A or B. */
+  /** Where the chunk begins in A or B of the first product. */
   private Place from(Side side, long p) {
-    boolean across = side == Side.A ? problem.transposeA() : !problem.transposeB();
-    long lead = side == Side.A ? problem.leadA() : problem.leadB();
-    return new Place(side, (across ? p * lead : p) * width);
+    boolean isA = side == Side.A;
+    boolean across = isA ? problem.transposeA() : !problem.transposeB();
+    long lead = isA ? problem.leadA() : problem.leadB();
+    long stride = isA ? batch.strideA() : batch.strideB();
+    return new Place(side, (first * stride + (across ? p * lead : p)) * width);
   }
 
-  private void addFloat(long p, long k, boolean adds) {
+  /** Matrices that differ among the products that go at once. */
+  private long countA() {
+    return alike(batch.strideA(), products);
+  }
+
+  private long countB() {
+    return alike(batch.strideB(), products);
+  }
+
+  /** A map of the matrices of the products that go at once. */
+  private record Operand(TensorMap map, long step) {}
+
+  private void addFloat(long p, long k, long parts, long partPanels, Target c) {
     long paddedK = up(k, form.panel());
     long rowsB = rowsOfB(form, problem);
+    long batches = parts * products;
+    boolean split = form == TensorForm.SPLIT;
     Place columnFlags = new Place(Side.WORKSPACE, 0);
-    Place tileFlags =
-        new Place(Side.WORKSPACE, form == TensorForm.SPLIT ? columnFlagBytes(problem) : 0);
-    Place packedA = new Place(Side.WORKSPACE, flagBytes(form, problem));
-    Place packedB = new Place(Side.WORKSPACE, packedA.bytes() + bytesA(form, problem, k));
+    Place tileFlags = new Place(Side.WORKSPACE, split ? columnFlagBytes(problem, countB()) : 0);
+    Place packedA =
+        new Place(Side.WORKSPACE, flagBytes(form, problem, strategy.parts() * products, countB()));
+    Place packedB = new Place(Side.WORKSPACE, packedA.bytes() + bytesA(form, problem, k, countA()));
     long rowTiles = tiles(problem.m(), shape.rows());
     long colTiles = tiles(problem.n(), shape.cols());
 
-    if (form == TensorForm.SPLIT) {
-      steps.add(new Clear(columnFlags, colTiles * Integer.BYTES));
+    if (split) {
+      steps.add(new Clear(columnFlags, countB() * colTiles * Integer.BYTES));
     }
-    TensorMap mapA = form == TensorForm.SPLIT ? splitA(p, k, packedA) : packedA(p, k, packedA);
+    Operand a = split ? splitA(p, k, packedA) : packedA(p, k, packedA);
     steps.add(
         pack(
             strategy.packer(),
-            List.of(
-                from(Side.B, p), packedB, form == TensorForm.SPLIT ? columnFlags : Place.NOWHERE),
+            List.of(from(Side.B, p), packedB, split ? columnFlags : Place.NOWHERE),
             problem.n(),
             k,
             problem.leadB(),
             !problem.transposeB(),
-            rowsB));
+            rowsB,
+            countB(),
+            batch.strideB()));
+    long planeRows = countB() * rowsB;
     TensorMap mapB =
-        map(form.element(), packedB, paddedK, form.planesOfB() * rowsB, paddedK, shape.cols());
-
-    Place c = new Place(Side.C, 0);
-    long panels = paddedK / form.panel();
-    if (form == TensorForm.SPLIT) {
+        map(form.element(), packedB, paddedK, form.planesOfB() * planeRows, paddedK, shape.cols());
+    long stepB = countB() > 1 ? rowsB : 0;
+    long stepK = parts > 1 ? partPanels * form.panel() : 0;
+    if (split) {
       // Fields of SplitArguments.
       steps.add(
           product(
-              List.of(mapA, mapB),
-              List.of(c, tileFlags, columnFlags),
-              rowTiles * colTiles,
+              List.of(a.map(), mapB),
+              List.of(c.at(), tileFlags, columnFlags),
+              batches * rowTiles * colTiles,
               problem.m(),
               problem.n(),
-              problem.leadC(),
-              panels,
+              c.lead(),
+              partPanels,
               rowTiles,
               colTiles,
-              rowsB, // of one plane
-              adds ? 1 : 0,
-              1,
-              0,
-              0,
-              0));
-      steps.add(repair(p, k, adds, tileFlags));
+              planeRows,
+              c.adds() ? 1 : 0,
+              batches,
+              a.step(),
+              stepB,
+              c.step(),
+              stepK));
+      steps.add(repair(p, k, batches, stepK, c, tileFlags));
     } else {
       // Fields of TensorArguments.
       steps.add(
           product(
-              List.of(mapA, mapB),
-              List.of(c),
-              rowTiles * colTiles,
+              List.of(a.map(), mapB),
+              List.of(c.at()),
+              batches * rowTiles * colTiles,
               problem.m(),
               problem.n(),
-              problem.leadC(),
-              panels,
+              c.lead(),
+              partPanels,
               rowTiles,
               colTiles,
-              adds ? 1 : 0,
-              1,
-              0,
-              0,
-              0));
+              c.adds() ? 1 : 0,
+              batches,
+              a.step(),
+              stepB,
+              c.step(),
+              stepK));
     }
   }
 
   /** The map of A as stored, or of a copy of it with even rows. */
-  private TensorMap splitA(long p, long k, Place packed) {
+  private Operand splitA(long p, long k, Place packed) {
     long rows = problem.transposeA() ? k : problem.m();
     long cols = problem.transposeA() ? problem.m() : k;
     int boxRows = problem.transposeA() ? SPLIT_ACROSS_BOX : shape.rows();
     Place at = from(Side.A, p);
-    if (isEven(evenA, problem.leadA())) {
-      return map(form.elementOfA(), at, cols, rows, problem.leadA(), boxRows);
+    long lead = problem.leadA();
+    long stride = countA() > 1 ? batch.strideA() : 0;
+    // Products are told apart by rows.
+    if (isEven(evenA, at, lead)
+        && stride % lead == 0
+        && stride / lead <= (MOST_COUNT - rows) / countA()) {
+      long step = stride / lead;
+      return new Operand(
+          map(form.elementOfA(), at, cols, (countA() - 1) * step + rows, lead, boxRows), step);
     }
     long paddedRows = up(rows, PACKED_ROWS);
     long paddedCols = up(cols, form.panel());
@@ -246,14 +426,18 @@ final class TensorSteps {
             List.of(at, packed, Place.NOWHERE),
             rows,
             cols,
-            problem.leadA(),
+            lead,
             false,
-            paddedRows));
-    return map(form.elementOfA(), packed, paddedCols, paddedRows, paddedCols, boxRows);
+            paddedRows,
+            countA(),
+            batch.strideA()));
+    return new Operand(
+        map(form.elementOfA(), packed, paddedCols, countA() * paddedRows, paddedCols, boxRows),
+        countA() > 1 ? paddedRows : 0);
   }
 
   /** The map of a copy of A, rounded, with K along its rows. */
-  private TensorMap packedA(long p, long k, Place packed) {
+  private Operand packedA(long p, long k, Place packed) {
     long paddedRows = up(problem.m(), PACKED_ROWS);
     long paddedK = up(k, form.panel());
     steps.add(
@@ -264,114 +448,153 @@ final class TensorSteps {
             k,
             problem.leadA(),
             problem.transposeA(),
-            paddedRows));
-    return map(form.element(), packed, paddedK, paddedRows, paddedK, shape.rows());
+            paddedRows,
+            countA(),
+            batch.strideA()));
+    return new Operand(
+        map(form.element(), packed, paddedK, countA() * paddedRows, paddedK, shape.rows()),
+        countA() > 1 ? paddedRows : 0);
   }
 
-  private void addDouble(long p, long k, boolean adds) {
+  private void addDouble(long p, long k, long parts, long partPanels, Target c) {
     Place packedA = new Place(Side.WORKSPACE, 0);
-    Place packedB = new Place(Side.WORKSPACE, bytesA(form, problem, k));
+    Place packedB = new Place(Side.WORKSPACE, bytesA(form, problem, k, countA()));
     boolean exchanged = form.isExchanged(problem);
     long rows = exchanged ? problem.n() : problem.m();
     long cols = exchanged ? problem.m() : problem.n();
     long rowTiles = tiles(rows, shape.rows());
     long colTiles = tiles(cols, shape.cols());
-    TensorMap mapA =
+    Operand a =
         doubles(
-            from(Side.A, p),
+            new Doubles(
+                from(Side.A, p),
+                problem.transposeA() ? k : problem.m(),
+                problem.transposeA() ? problem.m() : k,
+                problem.leadA(),
+                countA(),
+                countA() > 1 ? batch.strideA() : 0,
+                problem.transposeA(),
+                exchanged ? shape.cols() : shape.rows()),
             packedA,
-            isEven(evenA, problem.leadA()),
-            problem.transposeA() ? k : problem.m(),
-            problem.transposeA() ? problem.m() : k,
-            problem.leadA(),
-            problem.transposeA(),
-            exchanged ? shape.cols() : shape.rows());
-    TensorMap mapB =
+            evenA);
+    Operand b =
         doubles(
-            from(Side.B, p),
+            new Doubles(
+                from(Side.B, p),
+                problem.transposeB() ? problem.n() : k,
+                problem.transposeB() ? k : problem.n(),
+                problem.leadB(),
+                countB(),
+                countB() > 1 ? batch.strideB() : 0,
+                !problem.transposeB(),
+                exchanged ? shape.rows() : shape.cols()),
             packedB,
-            isEven(evenB, problem.leadB()),
-            problem.transposeB() ? problem.n() : k,
-            problem.transposeB() ? k : problem.n(),
-            problem.leadB(),
-            !problem.transposeB(),
-            exchanged ? shape.rows() : shape.cols());
-    long panels = tiles(k, form.panel());
+            evenB);
     // Fields of DoubleArguments.
     steps.add(
         product(
-            exchanged ? List.of(mapB, mapA) : List.of(mapA, mapB),
-            List.of(new Place(Side.C, 0)),
-            rowTiles * colTiles,
+            exchanged ? List.of(b.map(), a.map()) : List.of(a.map(), b.map()),
+            List.of(c.at()),
+            parts * products * rowTiles * colTiles,
             rows,
             cols,
-            exchanged ? 1 : problem.leadC(),
-            exchanged ? problem.leadC() : 1,
-            panels,
+            exchanged ? 1 : c.lead(),
+            exchanged ? c.lead() : 1,
+            tiles(k, form.panel()),
             strategy.chain(),
             rowTiles,
             colTiles,
-            adds ? 1 : 0,
-            1,
-            0,
-            1,
-            panels,
-            0));
+            c.adds() ? 1 : 0,
+            products,
+            parts > 1 ? 0 : c.step(),
+            parts,
+            partPanels,
+            parts > 1 ? c.step() : 0,
+            exchanged ? b.step() : a.step(),
+            exchanged ? a.step() : b.step()));
   }
 
   /**
-   * The map of a matrix of doubles as stored, or of a copy of it with rows that begin evenly.
+   * Matrices of doubles.
    *
-   * @param lies true if its own rows do
-   * @param across true if K goes down its columns: 16 columns are one axis and their number
+   * @param count matrices, {@code stride} elements apart
+   * @param across true if K goes down their columns: 16 columns are one axis and their number
    *     another, so rows must go on to whole 16
-   * @param tile its rows, or columns where across, that are copied at once
+   * @param tile rows, or columns where across, that are copied at once
    */
-  private TensorMap doubles(
+  private record Doubles(
       Place at,
-      Place packed,
-      boolean lies,
       long rows,
       long cols,
       long lead,
+      long count,
+      long stride,
       boolean across,
-      int tile) {
-    if (lies && (!across || cols % DOUBLE_BOX == 0)) {
-      return doubles(at, rows, cols, lead, across, tile);
+      int tile) {}
+
+  /**
+   * The map of matrices as stored, or of copies with rows that begin evenly; its step is 1 from one
+   * product to the next, or 0 if all have the same.
+   *
+   * @param even true if the first product's side begins evenly
+   */
+  private Operand doubles(Doubles of, Place packed, boolean even) {
+    long step = of.count() > 1 ? 1 : 0;
+    if (isEven(even, of.at(), of.lead())
+        && isEven(true, of.at(), of.stride())
+        && (!of.across() || of.cols() % DOUBLE_BOX == 0)) {
+      return new Operand(map(of), step);
     }
-    long padded = up(cols, across ? DOUBLE_BOX : 2);
+    long padded = up(of.cols(), of.across() ? DOUBLE_BOX : 2);
     KernelIndex.Kernel kernel = strategy.packer();
     steps.add(
         new Run(
             // Fields of PackRowsArguments.
             new KernelLaunch(
                 kernel.name(),
-                blocks(rows * tiles(padded, PIECE), PACK_BLOCKS_PER_PROCESSOR, kernel),
-                rows,
-                cols,
-                lead,
-                padded),
+                blocks(
+                    of.count() * of.rows() * tiles(padded, PIECE),
+                    PACK_BLOCKS_PER_PROCESSOR,
+                    kernel),
+                of.rows(),
+                of.cols(),
+                of.lead(),
+                padded,
+                of.count(),
+                of.stride()),
             List.of(),
-            List.of(at, packed)));
-    return doubles(packed, rows, cols, padded, across, tile);
+            List.of(of.at(), packed)));
+    return new Operand(
+        map(
+            new Doubles(
+                packed,
+                of.rows(),
+                of.cols(),
+                padded,
+                of.count(),
+                of.rows() * padded,
+                of.across(),
+                of.tile())),
+        step);
   }
 
-  /** As {@code DoubleArguments} says; one product, whose stride is any that the driver takes. */
-  private TensorMap doubles(Place at, long rows, long cols, long lead, boolean across, int tile) {
-    long leadBytes = lead * width;
-    return across
+  /** As {@code DoubleArguments} says; of one matrix the stride is any that the driver takes. */
+  private TensorMap map(Doubles of) {
+    long leadBytes = of.lead() * width;
+    long strideBytes = of.count() > 1 ? of.stride() * width : leadBytes;
+    return of.across()
         ? new TensorMap(
-            at,
+            of.at(),
             form.element(),
-            List.of((long) DOUBLE_BOX, rows, tiles(cols, DOUBLE_BOX), 1L),
-            List.of(leadBytes, (long) DOUBLE_BOX * width, leadBytes),
-            List.of(DOUBLE_BOX, DOUBLE_BOX, tile / DOUBLE_BOX, 1))
+            List.of((long) DOUBLE_BOX, of.rows(), tiles(of.cols(), DOUBLE_BOX), of.count()),
+            List.of(leadBytes, (long) DOUBLE_BOX * width, strideBytes),
+            List.of(DOUBLE_BOX, DOUBLE_BOX, of.tile() / DOUBLE_BOX, 1))
         : new TensorMap(
-            at,
+            of.at(),
             form.element(),
-            List.of(cols, rows, 1L, 1L),
-            List.of(leadBytes, leadBytes, leadBytes),
-            List.of(DOUBLE_BOX, tile, 1, 1));
+            List.of(of.cols(), of.rows(), 1L, of.count()),
+            List.of(leadBytes, leadBytes, strideBytes),
+            List.of(DOUBLE_BOX, of.tile(), 1, 1));
   }
 
   private Run pack(
@@ -381,9 +604,11 @@ final class TensorSteps {
       long k,
       long lead,
       boolean across,
-      long paddedExtent) {
+      long paddedExtent,
+      long count,
+      long stride) {
     long paddedK = up(k, form.panel());
-    long pieces = paddedExtent / PACK_TILE * tiles(paddedK, PACK_TILE);
+    long pieces = count * (paddedExtent / PACK_TILE) * tiles(paddedK, PACK_TILE);
     return new Run(
         // Fields of PackArguments.
         new KernelLaunch(
@@ -395,36 +620,65 @@ final class TensorSteps {
             across ? 1 : 0,
             paddedExtent,
             paddedK,
-            1,
-            0),
+            count,
+            count > 1 ? stride : 0),
         List.of(),
         pointers);
   }
 
-  /** Makes what is flagged. */
-  private Run repair(long p, long k, boolean adds, Place tileFlags) {
+  /** Makes what is flagged, of products or of parts of one. */
+  private Run repair(long p, long k, long batches, long stepK, Target c, Place tileFlags) {
     KernelIndex.Kernel kernel = strategy.repairer();
     long rowTiles = tiles(problem.m(), kernel.shape().rows());
     long colTiles = tiles(problem.n(), kernel.shape().cols());
+    boolean parts = stepK > 0;
+    long each = parts ? stepK : k;
+    long strideA = products > 1 ? batch.strideA() : 0;
+    long strideB = products > 1 ? batch.strideB() : 0;
     return new Run(
         // Fields of RepairArguments.
         new KernelLaunch(
             kernel.name(),
-            blocks(rowTiles * colTiles, REPAIR_BLOCKS_PER_PROCESSOR, kernel),
+            blocks(batches * rowTiles * colTiles, REPAIR_BLOCKS_PER_PROCESSOR, kernel),
             problem.m(),
-            k,
+            each,
             problem.n(),
             problem.leadA(),
             problem.leadB(),
-            problem.leadC(),
+            c.lead(),
             problem.transposeA() ? 1 : 0,
             problem.transposeB() ? 1 : 0,
-            adds ? 1 : 0,
-            MultiplyStrategy.Tiled.chunk(k),
+            c.adds() ? 1 : 0,
+            MultiplyStrategy.Tiled.chunk(each),
             rowTiles,
-            colTiles),
+            colTiles,
+            batches,
+            parts ? (problem.transposeA() ? stepK * problem.leadA() : stepK) : strideA,
+            parts ? (problem.transposeB() ? stepK : stepK * problem.leadB()) : strideB,
+            c.step(),
+            parts ? k - (batches - 1) * stepK : k),
         List.of(),
-        List.of(tileFlags, from(Side.A, p), from(Side.B, p), new Place(Side.C, 0)));
+        List.of(tileFlags, from(Side.A, p), from(Side.B, p), c.at()));
+  }
+
+  /** Adds the parts of one product, in the order of K. */
+  private Run sum(Place scratch, Place c, long plane, long parts, boolean adds) {
+    KernelIndex.Kernel kernel = strategy.summing().orElseThrow();
+    return new Run(
+        // Fields of SumArguments.
+        new KernelLaunch(
+            kernel.name(),
+            blocks(tiles(plane, kernel.shape().threads()), SUM_BLOCKS_PER_PROCESSOR, kernel),
+            problem.m(),
+            problem.n(),
+            problem.leadC(),
+            1,
+            parts,
+            adds ? 1 : 0,
+            1,
+            0),
+        List.of(),
+        List.of(scratch, c));
   }
 
   private Run product(List<TensorMap> maps, List<Place> pointers, long tiles, long... words) {
@@ -447,21 +701,22 @@ final class TensorSteps {
         (int) Math.min(pieces, most), kernel.shape().threads(), kernel.dynamicBytes());
   }
 
-  private boolean isEven(boolean beginsEven, long lead) {
-    return beginsEven && lead * width % EVEN_BYTES == 0 && lead * width < TensorMap.MOST_LEAD_BYTES;
+  /** True if the copy engine can read rows from there, of a side that begins evenly. */
+  private boolean isEven(boolean sideBeginsEven, Place at, long lead) {
+    return sideBeginsEven
+        && at.bytes() % EVEN_BYTES == 0
+        && lead * width % EVEN_BYTES == 0
+        && lead * width < TensorMap.MOST_LEAD_BYTES;
   }
 
-  /** True if extents and strides are such as the kernels can count. */
+  /** True if extents and strides of one product are such as the kernels can count. */
   static boolean canCount(MultiplyProblem problem, TensorForm form) {
-    long most = Integer.MAX_VALUE - SPLIT_TILE;
-    if (problem.m() > most || problem.n() > most / form.planesOfB() - SPLIT_TILE) {
+    if (problem.m() > MOST_COUNT || problem.n() > MOST_COUNT / form.planesOfB() - SPLIT_TILE) {
       return false;
     }
     // The kernels for double count steps of K and tiles in 32 bits.
     return form != TensorForm.FLOAT64
-        || (problem.k() <= most
-            && tiles(problem.m(), LEAST_DOUBLE_TILE) * tiles(problem.n(), LEAST_DOUBLE_TILE)
-                <= Integer.MAX_VALUE);
+        || (problem.k() <= MOST_COUNT && tilesOfC(problem, LEAST_DOUBLE_TILE) <= Integer.MAX_VALUE);
   }
 
   private static long up(long extent, long of) {

@@ -83,9 +83,13 @@ public final class ProductTuner {
     return table;
   }
 
-  /** True if {@link #choose} would try the ways of this plan's problem, and choose among them. */
+  /**
+   * True if {@link #choose} would try the ways of this plan's problem, and choose among them; never
+   * of a batch.
+   */
   public boolean isOpen(MultiplyPlan plan) {
     return budgetNanos > 0
+        && plan.problem().batch().count() == 1
         && 2.0 * plan.problem().m() * plan.problem().k() * plan.problem().n() >= LEAST_OPERATIONS
         && table.find(ProductClass.of(plan.problem())).isEmpty();
   }

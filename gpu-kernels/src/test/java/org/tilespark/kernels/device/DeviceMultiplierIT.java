@@ -86,7 +86,7 @@ class DeviceMultiplierIT extends MultiplierContract {
    */
   private final class OneWay implements Multiplier {
     private final String name;
-    private final int shift; // elements before A; before B and C one and two more
+    private final int shift; // elements before A; before B and C one and two more, unless 0
 
     OneWay(MultiplyPlan plan) {
       this(plan, 3);
@@ -95,6 +95,16 @@ class DeviceMultiplierIT extends MultiplierContract {
     OneWay(MultiplyPlan plan, int shift) {
       this.name = name(plan);
       this.shift = shift;
+    }
+
+    private OneWay(String name, int shift) {
+      this.name = name;
+      this.shift = shift;
+    }
+
+    /** The same from so many elements after the start. */
+    OneWay at(int elements) {
+      return new OneWay(name, elements);
     }
 
     /** The kernel, whichever way operands are stored. */
@@ -112,8 +122,8 @@ class DeviceMultiplierIT extends MultiplierContract {
     public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
       long width = problem.type().bytes();
       long atA = shift * width;
-      long atB = atA + width;
-      long atC = atB + width;
+      long atB = atA + (shift == 0 ? 0 : width);
+      long atC = atB + (shift == 0 ? 0 : width);
       try (CudaStream stream = device.newStream();
           PinnedBuffer hostA = device.allocatePinned(a.bytes());
           PinnedBuffer hostB = device.allocatePinned(b.bytes());
@@ -171,7 +181,8 @@ class DeviceMultiplierIT extends MultiplierContract {
         problem.leadA(),
         problem.leadB(),
         problem.leadC(),
-        problem.accumulate());
+        problem.accumulate(),
+        problem.batch());
   }
 
   private List<OneWay> ways(ElementType type) {
@@ -367,6 +378,130 @@ class DeviceMultiplierIT extends MultiplierContract {
             first = c;
           }
           assertEquals(-1, Arrays.mismatch(first, c), way + ", run " + run + ", " + problem);
+        }
+      }
+    }
+  }
+
+  /** However products of a batch lie, in one launch or several; whole numbers and others. */
+  @Test
+  void batchesInEveryWay() {
+    SplittableRandom random = new SplittableRandom(27);
+    long[][] shapes = {{5, 7, 3}, {64, 64, 64}, {130, 70, 140}, {33, 257, 300}, {256, 96, 256}};
+    for (ElementType type : TYPES) {
+      for (Precision precision : Precision.values()) {
+        if (precision != Precision.FULL && type == ElementType.FLOAT64) {
+          continue;
+        }
+        for (OneWay way : ways(type, precision)) {
+          for (Lie lie : Lie.values()) {
+            for (long[] shape : shapes) {
+              int which = random.nextInt(4);
+              // From an even first element, rows and products may lie as the copy engine wants it.
+              boolean dense = random.nextBoolean();
+              MultiplyProblem problem =
+                  batch(
+                      with(
+                          problem(
+                              shape[0],
+                              shape[1],
+                              shape[2],
+                              type,
+                              (which & 1) != 0,
+                              (which & 2) != 0,
+                              dense,
+                              random),
+                          precision),
+                      random.nextInt(2, 7),
+                      lie);
+              OneWay placed = dense ? way.at(0) : way;
+              checkExact(placed, problem, random.nextLong());
+              if (precision == Precision.FULL) {
+                checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
+              }
+            }
+          }
+          // More tiles than thread blocks.
+          MultiplyProblem small =
+              with(problem(40, 64, 72, type, false, true, true, random), precision);
+          checkExact(way.at(0), batch(small, 700, Lie.BEHIND), random.nextLong());
+        }
+      }
+    }
+  }
+
+  /** Too few tiles for the device, so K is cut; the bar holds, and so do the bits. */
+  @Test
+  void fewTilesAndALongInnerDimensionInEveryWay() {
+    SplittableRandom random = new SplittableRandom(28);
+    for (ElementType type : TYPES) {
+      for (Precision precision : Precision.values()) {
+        if (precision != Precision.FULL && type == ElementType.FLOAT64) {
+          continue;
+        }
+        for (OneWay way : ways(type, precision)) {
+          for (int which = 0; which < 4; which++) {
+            boolean dense = which % 2 == 0;
+            for (long[] shape : new long[][] {{40, 3000, 70}, {140, 5003, 130}, {3, 140_000, 5}}) {
+              MultiplyProblem problem =
+                  with(
+                      problem(
+                          shape[0],
+                          shape[1],
+                          shape[2],
+                          type,
+                          (which & 1) != 0,
+                          (which & 2) != 0,
+                          dense,
+                          random),
+                      precision);
+              OneWay placed = dense ? way.at(0) : way;
+              checkExact(placed, problem, random.nextLong());
+              checkExact(placed, batch(problem, 2, Lie.APART), random.nextLong());
+              if (precision == Precision.FULL) {
+                checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
+                checkOne(placed, problem, Inputs.POSITIVE, random.nextLong());
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /** NaN, infinity and what is too small to be cut, in one product of a batch and in one part. */
+  @Test
+  void valuesThatHaveNoPartsInABatchAndInParts() {
+    int m = 140;
+    int k = 2048;
+    int n = 150;
+    float[] values = {Float.NaN, Float.POSITIVE_INFINITY, 0x1p-130f};
+    for (OneWay way : ways(ElementType.FLOAT32)) {
+      for (int which = 0; which < 4; which++) {
+        boolean transposeA = (which & 1) != 0;
+        boolean transposeB = (which & 2) != 0;
+        MultiplyProblem one =
+            MultiplyProblem.dense(m, k, n, ElementType.FLOAT32, transposeA, transposeB);
+        for (float value : values) {
+          for (MultiplyProblem problem : List.of(one, batch(one, 3, Lie.BEHIND))) {
+            int count = (int) problem.batch().count();
+            int last = count - 1;
+            float[] a = new float[count * m * k];
+            float[] b = new float[count * k * n];
+            Arrays.fill(a, 1);
+            Arrays.fill(b, 2);
+            // Row 7 of A, late in K, of the last product.
+            a[last * m * k + (transposeA ? 1999 * m + 7 : 7 * k + 1999)] = value;
+            float[] c = new float[count * m * n];
+            way.at(0)
+                .multiply(
+                    problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+            for (int at = 0; at < c.length; at++) {
+              boolean meets = at / n == last * m + 7;
+              float expected = meets ? 2 * (k - 1) + 2 * value : 2 * k;
+              assertEquals(expected, c[at], way + ", " + problem + ": element " + at);
+            }
+          }
         }
       }
     }

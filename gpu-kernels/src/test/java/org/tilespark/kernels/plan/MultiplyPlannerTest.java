@@ -31,10 +31,9 @@ class MultiplyPlannerTest {
           kernel add_tile add_tile_w8_256 sm_90a
           """);
 
-  /** The same, and what sm_90a alone has. */
-  private static final KernelIndex HOPPER =
-      KernelIndex.parse(
-          """
+  /** The same, and what sm_90a alone has, but for what sums parts of K. */
+  private static final String UNCUT =
+      """
           kernel multiply_tiled multiply_tiled_w4_128x128x256 sm_90a
           kernel multiply_tiled multiply_tiled_w4_64x64x128 sm_90a
           kernel multiply_tiled multiply_tiled_w4_32x32x64 sm_90a
@@ -65,7 +64,18 @@ class MultiplyPlannerTest {
           kernel pack pack_bfloat16_w2_256 sm_90a
           kernel pack pack_tf32_w4_256 sm_90a
           kernel pack pack_rows_w8_256 sm_90a
-          """);
+          """;
+
+  private static final KernelIndex HOPPER = KernelIndex.parse(UNCUT);
+
+  /** All of it. */
+  private static final KernelIndex CUTTING =
+      KernelIndex.parse(
+          UNCUT
+              + """
+              kernel multiply_parts multiply_parts_w4_256 sm_90a
+              kernel multiply_parts multiply_parts_w8_256 sm_90a
+              """);
 
   private static final DeviceLimits LATER =
       new DeviceLimits(10, 0, 148, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 180L << 30);
@@ -145,7 +155,12 @@ class MultiplyPlannerTest {
             1,
             32,
             5,
-            2),
+            2,
+            1,
+            0,
+            0,
+            0,
+            1000),
         launch);
   }
 
@@ -260,7 +275,12 @@ class MultiplyPlannerTest {
   }
 
   private static MultiplyStrategy by(String way, MultiplyProblem problem, CublasPresence cublas) {
-    return MultiplyPlanner.plan(problem, problem.k(), new MultiplyWay(way), cublas, H200, INDEX)
+    return by(way, problem, cublas, INDEX);
+  }
+
+  private static MultiplyStrategy by(
+      String way, MultiplyProblem problem, CublasPresence cublas, KernelIndex index) {
+    return MultiplyPlanner.plan(problem, problem.k(), new MultiplyWay(way), cublas, H200, index)
         .orElseThrow()
         .strategy();
   }
@@ -538,6 +558,7 @@ class MultiplyPlannerTest {
                 1,
                 0,
                 0,
+                0,
                 0),
             List.of(
                 new MultiplyStep.TensorMap(
@@ -574,7 +595,12 @@ class MultiplyPlannerTest {
                 0,
                 96,
                 5,
-                3),
+                3,
+                1,
+                0,
+                0,
+                0,
+                8192),
             List.of(),
             List.of(
                 at(workspace, 256),
@@ -708,6 +734,7 @@ class MultiplyPlannerTest {
                     1,
                     0,
                     0,
+                    0,
                     0),
                 List.of(
                     new MultiplyStep.TensorMap(
@@ -752,7 +779,7 @@ class MultiplyPlannerTest {
         List.of(
             new MultiplyStep.Run(
                 new KernelLaunch(
-                    "pack_rows_w8_256", new LaunchConfig(1000, 256, 0), 1000, 65, 66, 80),
+                    "pack_rows_w8_256", new LaunchConfig(1000, 256, 0), 1000, 65, 66, 80, 1, 0),
                 List.of(),
                 List.of(at(MultiplyStep.Side.B, 0), at(workspace, packedB))),
             new MultiplyStep.Run(
@@ -772,6 +799,8 @@ class MultiplyPlannerTest {
                     0,
                     1, // all of K is one part
                     63,
+                    0,
+                    0,
                     0),
                 List.of(
                     doubles(at(MultiplyStep.Side.A, 0), 304, 1000, 306, true, 128),
@@ -798,7 +827,7 @@ class MultiplyPlannerTest {
     MultiplyStep.Run pad =
         new MultiplyStep.Run(
             new KernelLaunch(
-                "pack_rows_w8_256", new LaunchConfig(300, 256, 0), 300, 1001, 1001, 1002),
+                "pack_rows_w8_256", new LaunchConfig(300, 256, 0), 300, 1001, 1001, 1002, 1, 0),
             List.of(),
             List.of(at(MultiplyStep.Side.A, 0), at(workspace, 0)));
     for (String totals : new String[] {"", "_totals"}) {
@@ -823,6 +852,8 @@ class MultiplyPlannerTest {
                       0,
                       1,
                       63,
+                      0,
+                      0,
                       0),
                   List.of(
                       doubles(at(MultiplyStep.Side.B, 0), 192, 1001, 192, true, 128),
@@ -868,6 +899,197 @@ class MultiplyPlannerTest {
     }
   }
 
+  private static MultiplyProblem batch(MultiplyProblem one, long count) {
+    return one.withBatch(
+        new MultiplyProblem.Batch(
+            count, one.rowsA() * one.leadA(), one.rowsB() * one.leadB(), one.m() * one.leadC()));
+  }
+
+  private static MultiplyStrategy cutting(
+      MultiplyProblem problem, MultiplyEngine engine, CublasPresence cublas) {
+    return MultiplyPlanner.plan(problem, problem.k(), engine, cublas, H200, CUTTING)
+        .orElseThrow()
+        .strategy();
+  }
+
+  /** Tiles and products of all are what count; parts of K where tiles are few. */
+  @Test
+  void batchesAndPartsByRule() {
+    MultiplyEngine auto = MultiplyEngine.AUTO;
+    MultiplyEngine own = MultiplyEngine.OWN;
+    CublasPresence present = CublasPresence.PRESENT;
+    ElementType f = ElementType.FLOAT32;
+    ElementType d = ElementType.FLOAT64;
+    Object[][] rules = { // way, parts of K, products at once
+      {batch(problem(256, 256, 256, f), 1024), auto, present, "multiply_split", 1L, 1024L},
+      {batch(problem(256, 256, 256, f), 8), auto, present, "multiply_tiled", 0L, 0L}, // 32 tiles
+      {batch(problem(256, 256, 256, f), 9), auto, present, "multiply_split", 1L, 9L},
+      {batch(problem(32, 32, 32, f), 100_000), auto, present, "multiply_tiled", 0L, 0L},
+      {batch(problem(256, 256, 256, f), 1024), MultiplyEngine.CUBLAS, present, "cublas", 0L, 0L},
+      {batch(of(Precision.FLOAT16, 256, false), 1024), auto, present, "multiply_float", 1L, 1024L},
+      {batch(of(Precision.TF32, 64, false), 65_536), auto, ABSENT, "multiply_tf32", 1L, 32_768L},
+      {batch(doubles(256, false, false), 1024), auto, present, "multiply_double_tt", 1L, 1024L},
+      {batch(doubles(256, false, false), 5000), own, ABSENT, "multiply_double_tt", 1L, 1024L},
+      {
+        batch(doubles(64, true, false), 16_384),
+        own,
+        ABSENT,
+        "multiply_double_tn_w8_64x64",
+        1L,
+        16_384L
+      },
+      // Four tiles, in so many parts that the 132 multiprocessors have one each.
+      {problem(256, 1_000_000, 256, f), auto, present, "multiply_split", 33L, 1L},
+      {problem(256, 1_000_000, 256, f), own, ABSENT, "multiply_split", 33L, 1L},
+      {problem(256, 1_000_000, 256, d), own, ABSENT, "multiply_double_nt_w8_128x128", 33L, 1L},
+      {problem(256, 1_000_000, 256, d), auto, present, "cublas", 0L, 0L}, // both along K
+      {batch(problem(256, 100_000, 256, f), 3), auto, present, "multiply_split", 33L, 1L},
+      {batch(problem(256, 100_000, 256, f), 17), auto, present, "multiply_split", 1L, 17L},
+      {problem(1024, 1024, 1024, f), auto, present, "multiply_split", 2L, 1L}, // 64 tiles
+      {problem(1024, 1024, 1152, f), auto, present, "multiply_split", 1L, 1L}, // 72
+      {problem(512, 2048, 512, f), auto, present, "multiply_split", 8L, 1L},
+      {problem(512, 512, 512, f), auto, present, "multiply_tiled", 0L, 0L},
+      // Four panels to a part at least.
+      {problem(128, 16_384, 128, f), auto, present, "multiply_split", 128L, 1L},
+      {of(Precision.FLOAT16, 1024, false), own, ABSENT, "multiply_float16_w2_128x128", 2L, 1L},
+    };
+    for (Object[] rule : rules) {
+      MultiplyProblem problem = (MultiplyProblem) rule[0];
+      MultiplyStrategy strategy =
+          cutting(problem, (MultiplyEngine) rule[1], (CublasPresence) rule[2]);
+      String way = strategy.way().orElseThrow().name();
+      assertTrue(way.startsWith((String) rule[3]), problem + " " + rule[1] + ": " + way);
+      if (strategy instanceof MultiplyStrategy.Tensor tensor) {
+        assertEquals(rule[4], tensor.parts(), problem.toString());
+        assertEquals(rule[5], tensor.atOnce(), problem.toString());
+        assertEquals(
+            tensor.parts() > 1, tensor.describe().endsWith(" in " + tensor.parts() + " parts"));
+      } else {
+        assertEquals(0L, rule[4], way);
+      }
+    }
+    // Kernels of other tiles have the same parts, and so the same bits.
+    MultiplyProblem few = problem(300, 50_000, 300, d);
+    assertEquals(
+        1,
+        MultiplyPlanner.candidates(few, few.k(), ABSENT, H200, CUTTING).stream()
+            .map(MultiplyPlan::strategy)
+            .filter(MultiplyStrategy.Tensor.class::isInstance)
+            .map(strategy -> ((MultiplyStrategy.Tensor) strategy).parts())
+            .distinct()
+            .count());
+  }
+
+  /** The launch of a batch; A is where it lies, B is one for all. */
+  @Test
+  void launchesOfBatches() {
+    MultiplyProblem problem =
+        MultiplyProblem.dense(300, 1000, 65, ElementType.FLOAT32, false, false)
+            .withBatch(new MultiplyProblem.Batch(7, 300_001, 0, 20_000));
+    assertEquals(
+        new KernelLaunch(
+            "multiply_tiled_w4_64x64x128",
+            new LaunchConfig(7 * 5 * 2, 128, 0),
+            300,
+            1000,
+            65,
+            1000,
+            65,
+            65,
+            0,
+            0,
+            0,
+            32,
+            5,
+            2,
+            7,
+            300_001,
+            0,
+            20_000,
+            1000),
+        MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, INDEX)
+            .get(1)
+            .launch()
+            .orElseThrow());
+  }
+
+  /** A batch in one launch each; where the copy engine cannot tell products apart, A is packed. */
+  @Test
+  void stepsOfABatch() {
+    MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
+    MultiplyProblem one = MultiplyProblem.dense(200, 64, 136, ElementType.FLOAT32, false, true);
+    String name = "multiply_split_w4_128x128x384";
+    for (long strideA : new long[] {210 * 64, 210 * 64 + 4}) {
+      boolean direct = strideA % 64 == 0;
+      MultiplyProblem problem =
+          one.withBatch(new MultiplyProblem.Batch(10, strideA, 136 * 64, 30_000));
+      MultiplyStrategy.Tensor strategy = tensor(name, problem);
+      assertEquals(10, strategy.atOnce());
+      long packedA = 256 + 256; // flags of 10 x 2 columns, of 10 x 2 x 2 tiles
+      long packedB = packedA + 10L * 256 * 64 * 4;
+      assertEquals(packedB + 10L * 3 * 256 * 64 * 2, strategy.workspaceBytes());
+      List<MultiplyStep> steps = strategy.steps(problem, true, true);
+      assertEquals(direct ? 4 : 5, steps.size());
+      assertEquals(new MultiplyStep.Clear(at(workspace, 0), 10 * 2 * 4), steps.get(0));
+      MultiplyStep.Run product = (MultiplyStep.Run) steps.get(direct ? 2 : 3);
+      assertEquals(
+          new KernelLaunch(
+              name,
+              new LaunchConfig(40, 384, 205_824),
+              200,
+              136,
+              136,
+              2,
+              2,
+              2,
+              10 * 256,
+              0,
+              10,
+              direct ? 210 : 256,
+              256,
+              30_000,
+              0),
+          product.launch());
+      assertEquals(
+          direct
+              ? new MultiplyStep.TensorMap(
+                  at(MultiplyStep.Side.A, 0),
+                  MultiplyStep.Element.FLOAT32,
+                  64,
+                  9 * 210 + 200,
+                  256,
+                  32,
+                  128)
+              : new MultiplyStep.TensorMap(
+                  at(workspace, packedA), MultiplyStep.Element.FLOAT32, 64, 10 * 256, 256, 32, 128),
+          product.maps().get(0));
+    }
+  }
+
+  /** Parts go to the workspace, all in one launch, and are summed. */
+  @Test
+  void stepsOfParts() {
+    MultiplyProblem problem = problem(130, 3000, 100, ElementType.FLOAT32); // 94 panels
+    MultiplyStrategy.Tensor strategy =
+        assertInstanceOf(
+            MultiplyStrategy.Tensor.class,
+            by("multiply_split_w4_128x128x384", problem, ABSENT, CUTTING));
+    assertEquals(19, strategy.parts()); // of five panels each, the last one of four
+    List<MultiplyStep> steps = strategy.steps(problem, true, true);
+    assertEquals(5, steps.size());
+    long scratch = strategy.workspaceBytes() - 988_160; // 19 of 130 x 100, whole 256 bytes
+    MultiplyStep.Run product = (MultiplyStep.Run) steps.get(2);
+    assertEquals(at(MultiplyStep.Side.WORKSPACE, scratch), product.pointers().get(0));
+    MultiplyStep.Run sum = (MultiplyStep.Run) steps.get(4);
+    assertEquals(
+        new KernelLaunch(
+            "multiply_parts_w4_256", new LaunchConfig(51, 256, 0), 130, 100, 100, 1, 19, 0, 1, 0),
+        sum.launch());
+    assertEquals(
+        List.of(at(MultiplyStep.Side.WORKSPACE, scratch), at(MultiplyStep.Side.C, 0)),
+        sum.pointers());
+  }
+
   /** Of no product of parts of the panels more is wanted than was reserved for the panels. */
   @Test
   void workspaceIsEnoughForSmallerProducts() {
@@ -880,20 +1102,27 @@ class MultiplyPlannerTest {
       boolean transposeA = random.nextBoolean();
       boolean transposeB = random.nextBoolean();
       long[] most = {
-        random.nextLong(1, 3000), random.nextLong(1, 20_000), random.nextLong(1, 3000)
+        random.nextLong(1, 3000), random.nextLong(1, 100_000), random.nextLong(1, 3000)
       };
+      long count = random.nextInt(3) == 0 ? random.nextLong(1, 100) : 1;
       long reserved =
           MultiplyPlanner.mostWorkspaceBytes(
-              sized(most, type, precision, transposeA, transposeB), ABSENT, H200, HOPPER);
+              batch(sized(most, type, precision, transposeA, transposeB), count),
+              ABSENT,
+              H200,
+              CUTTING);
       long[] less = {
         random.nextLong(1, most[0] + 1),
         random.nextLong(1, most[1] + 1),
         random.nextLong(1, most[2] + 1)
       };
       for (long[] extents : new long[][] {less, most}) {
-        MultiplyProblem problem = sized(extents, type, precision, transposeA, transposeB);
+        MultiplyProblem problem =
+            batch(
+                sized(extents, type, precision, transposeA, transposeB),
+                extents == most ? count : random.nextLong(1, count + 1));
         for (MultiplyPlan plan :
-            MultiplyPlanner.candidates(problem, 1 << 20, ABSENT, H200, HOPPER)) {
+            MultiplyPlanner.candidates(problem, 1 << 20, ABSENT, H200, CUTTING)) {
           assertTrue(plan.workspaceBytes() <= reserved, problem + " of " + most[0] + ": " + plan);
           if (plan.strategy() instanceof MultiplyStrategy.Tensor tensor) {
             requireInside(tensor, problem);

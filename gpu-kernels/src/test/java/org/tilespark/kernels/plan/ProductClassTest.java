@@ -46,6 +46,15 @@ class ProductClassTest {
   }
 
   @Test
+  void batchesHaveNone() {
+    MultiplyProblem batch =
+        problem(9, 9, 9, ElementType.FLOAT32, false, false, 0)
+            .withBatch(new MultiplyProblem.Batch(2, 81, 81, 81));
+    Exception e = assertThrows(IllegalArgumentException.class, () -> ProductClass.of(batch));
+    assertEquals("Class of 2 products; expected one, batches go by rule", e.getMessage());
+  }
+
+  @Test
   void textIsReadBack() {
     SplittableRandom random = new SplittableRandom(3);
     for (int i = 0; i < 200; i++) {

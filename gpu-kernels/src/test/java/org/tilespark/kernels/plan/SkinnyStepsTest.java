@@ -452,6 +452,9 @@ class SkinnyStepsTest {
       {problem(200, 300, 5, f, false, true), auto, present, tiled}, // small
       {problem(1, 1_000_000, 1, f, false, true), auto, present, skinny},
       {problem(1_000_000, 10, 3, d, true, true), auto, present, skinny},
+      // One launch for each product of a batch, so they must be larger.
+      {batch(problem(4096, 4096, 4, f, false, false), 3), auto, present, skinny},
+      {batch(problem(512, 512, 4, f, false, false), 3), auto, present, tiled},
     };
     for (Object[] rule : rules) {
       MultiplyProblem problem = (MultiplyProblem) rule[0];
@@ -477,6 +480,18 @@ class SkinnyStepsTest {
     assertInstanceOf(MultiplyStrategy.Skinny.class, strategy);
     assertEquals(Optional.of(chosen), strategy.way());
     assertEquals("multiply_skinny_across_w8_512x16x256, sums of 256", strategy.describe());
+  }
+
+  private static MultiplyProblem batch(MultiplyProblem one, long count) {
+    return one.withBatch(
+        new MultiplyProblem.Batch(count, one.m() * one.k(), one.k() * one.n(), one.m() * one.n()));
+  }
+
+  /** Each product by the steps of one. */
+  @Test
+  void batches() {
+    MultiplyProblem one = problem(4096, 4096, 4, ElementType.FLOAT32, false, false);
+    assertEquals(skinny(one), skinny(batch(one, 100)));
   }
 
   private static List<String> choices(MultiplyProblem problem, MultiplyEngine engine) {

@@ -147,6 +147,8 @@ class ProductTunerTest {
     assertEquals(0, ProductTuner.off().table().size());
     assertFalse(tuner(Optional.empty(), 1000).isOpen(ways(problem(256)).get(0)));
     assertTrue(tuner(Optional.empty(), 1000).isOpen(ways(problem(400)).get(0)));
+    MultiplyProblem batch = problem(400).withBatch(new MultiplyProblem.Batch(2, 0, 0, 160_000));
+    assertFalse(tuner(Optional.empty(), 1000).isOpen(ways(batch).get(0)), "batches go by rule");
     Exception e = assertThrows(IllegalArgumentException.class, () -> tuner(Optional.empty(), -1));
     assertEquals("Tuning budget PT-0.001S; expected zero or more", e.getMessage());
   }

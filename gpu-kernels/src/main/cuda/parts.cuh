@@ -9,7 +9,7 @@
 // Launch: SUM_THREADS threads, any grid; the batches' parts lie one product behind the other.
 #pragma once
 
-#include "../../gpu-kernels/src/main/cuda/hopper.cuh"
+#include "hopper.cuh"
 
 namespace tilespark {
 

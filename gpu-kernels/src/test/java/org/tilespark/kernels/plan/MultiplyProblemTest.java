@@ -1,0 +1,70 @@
+package org.tilespark.kernels.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.plan.MultiplyProblem.Batch;
+import org.tilespark.layout.ElementType;
+
+class MultiplyProblemTest {
+  private static MultiplyProblem padded(Batch batch) {
+    return new MultiplyProblem(
+        3, 4, 5, ElementType.FLOAT32, Precision.FULL, false, true, 10, 20, 30, false, batch);
+  }
+
+  @Test
+  void bytesOfABatch() {
+    MultiplyProblem one = padded(Batch.ONE);
+    assertEquals(4 * (2 * 10 + 4), one.bytesA());
+    assertEquals(4 * (4 * 20 + 4), one.bytesB());
+    assertEquals(4 * (2 * 30 + 5), one.bytesC());
+    MultiplyProblem three = padded(new Batch(3, 100, 0, 90));
+    assertEquals(4 * (2 * 100 + 2 * 10 + 4), three.bytesA());
+    assertEquals(one.bytesB(), three.bytesB());
+    assertEquals(4 * (2 * 90 + 2 * 30 + 5), three.bytesC());
+    assertEquals(one, three.first());
+    assertSame(one, one.first());
+    assertEquals(three, one.withBatch(new Batch(3, 100, 0, 90)));
+    // Strides of one product say nothing.
+    assertEquals(one, padded(new Batch(1, 7, 8, 9)));
+    assertEquals(
+        0,
+        MultiplyProblem.dense(0, 4, 5, ElementType.FLOAT64, false, false)
+            .withBatch(new Batch(3, 1, 1, 0))
+            .bytesC());
+  }
+
+  @Test
+  void productsThatOverlapInC() {
+    padded(new Batch(2, 0, 0, 65)); // from the end of the last row on
+    padded(new Batch(6, 1, 1, 5)); // six of five columns, side by side
+    long[][] overlapping = {{2, 64}, {2, 0}, {7, 5}, {2, 4}, {2, 26}};
+    for (long[] each : overlapping) {
+      Exception e =
+          assertThrows(
+              IllegalArgumentException.class, () -> padded(new Batch(each[0], 1, 1, each[1])));
+      assertEquals(
+          "Products in C lie "
+              + each[1]
+              + " elements apart and overlap; expected at least the 65 that 3 x 5 elements with"
+              + " leading dimension 30 reach over, or rows of all products beside each other",
+          e.getMessage());
+    }
+  }
+
+  @Test
+  void batchesThatCannotBe() {
+    Exception e = assertThrows(IllegalArgumentException.class, () -> new Batch(0, 1, 1, 1));
+    assertEquals("Batch of 0 products; expected at least 1", e.getMessage());
+    e = assertThrows(IllegalArgumentException.class, () -> new Batch(2, 1, -1, 1));
+    assertEquals(
+        "Batch of products 1, -1 and 1 elements apart; expected 0 or more", e.getMessage());
+    e =
+        assertThrows(
+            IllegalArgumentException.class, () -> padded(new Batch(1L << 40, 0, 1L << 40, 65)));
+    assertTrue(e.getMessage().endsWith(" elements apart, exceed 2^63 - 1 bytes"), e.getMessage());
+  }
+}
