@@ -47,7 +47,7 @@ struct MultiplyArguments {
   u64 transpose_a;  // 1: A is stored as (k, m)
   u64 transpose_b;  // 1: B is stored as (n, k)
   u64 accumulate;   // 1: add to C
-  u64 chunk;        // steps of K to a chain, a multiple of STEP
+  u64 chunk;        // steps of K to a chain, a multiple of STEP; or fewer, and then a panel has no more
   u64 row_tiles;
   u64 col_tiles;
   u64 batches;
@@ -121,9 +121,9 @@ struct Panel {
   u32 p_step;
   u32 x_left;  // x in the tile that lie inside, at most EXTENT
 
-  // `steps_contiguous`: neighbouring p are neighbours in memory, else neighbouring x are.
+  // `steps_contiguous`: neighbouring p are neighbours in memory, else neighbouring x are. A panel has `steps`.
   __device__ __forceinline__ void locate(const void* base, u64 lead, bool steps_contiguous,
-                                         u64 first, u64 extent) {
+                                         u64 first, u64 extent, u32 steps) {
     const u32 t = threadIdx.x;
     if (steps_contiguous) {
       p = t % STEP;
@@ -132,7 +132,7 @@ struct Panel {
       x_step = THREADS / STEP;
       from = static_cast<const T*>(base) + (first + x) * lead + p;
       from_step = x_step * lead;
-      advance = STEP;
+      advance = steps;
     } else {
       p = t / EXTENT;
       x = t % EXTENT;
@@ -140,7 +140,7 @@ struct Panel {
       x_step = 0;
       from = static_cast<const T*>(base) + p * lead + first + x;
       from_step = p_step * lead;
-      advance = STEP * lead;
+      advance = steps * lead;
     }
     const u64 left = extent - first;
     x_left = left < EXTENT ? static_cast<u32>(left) : EXTENT;
@@ -380,6 +380,7 @@ __device__ __forceinline__ void multiply_tiles(const MultiplyArguments& argument
   __shared__ __align__(16) T shared_a[2 * STAGE_A];
   __shared__ __align__(16) T shared_b[2 * STAGE_B];
 
+  const u32 steps = arguments.chunk < STEP ? static_cast<u32>(arguments.chunk) : STEP;
   const u64 each = arguments.row_tiles * arguments.col_tiles;
   const u64 tiles = arguments.batches * each;
   for (u64 tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -401,15 +402,15 @@ __device__ __forceinline__ void multiply_tiles(const MultiplyArguments& argument
     Panel<T, Sums::ROWS, Sums::PITCH_A, Sums::THREADS> panel_a;
     Panel<T, Sums::COLS, Sums::PITCH_B, Sums::THREADS> panel_b;
     panel_a.locate(static_cast<const T*>(arguments.a) + batch * arguments.step_a, arguments.lead_a,
-                   !arguments.transpose_a, row_tile * Sums::ROWS, arguments.m);
+                   !arguments.transpose_a, row_tile * Sums::ROWS, arguments.m, steps);
     panel_b.locate(static_cast<const T*>(arguments.b) + batch * arguments.step_b, arguments.lead_b,
-                   arguments.transpose_b, col_tile * Sums::COLS, arguments.n);
+                   arguments.transpose_b, col_tile * Sums::COLS, arguments.n, steps);
     Sums sums;
     sums.begin();
 
     // load the first panels
     u64 k_left = batch + 1 == arguments.batches ? arguments.last_k : arguments.k;
-    u32 p_left = k_left < STEP ? static_cast<u32>(k_left) : STEP;
+    u32 p_left = k_left < steps ? static_cast<u32>(k_left) : steps;
     panel_a.load(shared_a, p_left);
     panel_b.load(shared_b, p_left);
 
@@ -421,7 +422,7 @@ __device__ __forceinline__ void multiply_tiles(const MultiplyArguments& argument
 
       // load the next
       k_left -= p_left;
-      p_left = k_left < STEP ? static_cast<u32>(k_left) : STEP;
+      p_left = k_left < steps ? static_cast<u32>(k_left) : steps;
       if (k_left > 0) {
         panel_a.load(shared_a + (stage ^ 1) * STAGE_A, p_left);
         panel_b.load(shared_b + (stage ^ 1) * STAGE_B, p_left);
@@ -429,7 +430,7 @@ __device__ __forceinline__ void multiply_tiles(const MultiplyArguments& argument
 
       // multiply
       sums.multiply(shared_a + stage * STAGE_A, shared_b + stage * STAGE_B);
-      chain_left -= STEP;
+      chain_left -= steps;
       if (chain_left == 0 || k_left == 0) {
         sums.promote();
         chain_left = arguments.chunk;

@@ -19,13 +19,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
-import org.tilespark.arrow.PanelMultiplier;
 import org.tilespark.kernels.RequiresGpu;
-import org.tilespark.kernels.device.CudaDevice;
-import org.tilespark.kernels.device.DeviceMultiplier;
-import org.tilespark.kernels.plan.MultiplyEngine;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.Precision;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MultiplyOptions.Strategy;
 import org.tilespark.spark.cluster.ChildJvm;
@@ -33,9 +27,8 @@ import org.tilespark.spark.exec.MultiplyBroadcastExec;
 import org.tilespark.spark.exec.MultiplyPanelsExec;
 
 /**
- * In one executor with one device every panel goes up once, where there is room; where there is
- * none, each task sends its own, and the result has the same bits. In JVMs of their own, since how
- * much of the device an executor has is said when it starts.
+ * In one executor with one device every panel goes up once. In a JVM of its own, since what several
+ * executors share is not. Tasks without room for shared panels are {@code DevicePanelMultiplierIT}'s.
  */
 @RequiresGpu
 class PanelSharingIT {
@@ -43,11 +36,9 @@ class PanelSharingIT {
   private static final int K = 640;
   private static final int N = 384;
   private static final int PARTS = 4;
-  private static final int PANEL = 256; // along K, with batches as small as here
   private static final int ROUNDS = 5;
   private static final long BYTES_A = 4L * M * K;
   private static final long BYTES_B = 4L * K * N;
-  private static final String SHORT = "short";
 
   private static final Pattern CASE = Pattern.compile("(?m)^CASE (.*)$");
 
@@ -81,8 +72,12 @@ class PanelSharingIT {
 
   @Test
   void everyPanelGoesUpOnceWhereThereIsRoom() {
-    List<Seen> all = run("room", Map.of());
+    List<Seen> all = run();
     assertEquals(4 * ROUNDS, all.size());
+    assertEquals(
+        4,
+        all.stream().map(seen -> seen.name() + " " + seen.bits()).distinct().count(),
+        () -> "each has the same bits in all rounds: " + all);
     for (Seen seen : all) {
       boolean gram = seen.name().equals("gram");
       assertEquals(gram ? BYTES_A : BYTES_A + BYTES_B, seen.up(), seen::toString);
@@ -99,44 +94,8 @@ class PanelSharingIT {
     }
   }
 
-  @Test
-  void withoutRoomNothingIsSharedAndNothingElseChanges() {
-    long total;
-    long one;
-    try (CudaDevice device = CudaDevice.open(0);
-        DeviceMultiplier multiplier =
-            new DeviceMultiplier(
-                device, MultiplyEngine.OWN, List.of(), DeviceMultiplier.Tuning.OFF)) {
-      total = device.memoryInfo().totalBytes();
-      int m = M / PARTS;
-      int n = N / PARTS;
-      MultiplyProblem panel =
-          new MultiplyProblem(
-              m, PANEL, n, ElementType.FLOAT32, Precision.FULL, false, false, PANEL, n, n, true);
-      one =
-          new PanelMultiplier.Tile(panel, false, 3).deviceBytes()
-              + multiplier.mostWorkspaceBytes(panel);
-    }
-    // Just what one task needs.
-    List<Seen> all =
-        run(
-            SHORT,
-            Map.of(
-                TileSparkConf.DEVICE_FRACTION.name(),
-                "1",
-                TileSparkConf.DEVICE_RESERVE.name(),
-                (total - one) + "b"));
-    assertEquals(1, all.size());
-    Seen seen = all.get(0);
-    assertEquals(PARTS * (BYTES_A + BYTES_B), seen.up(), seen::toString);
-    assertEquals(0, seen.reused(), seen::toString);
-    run("room", Map.of()).stream()
-        .filter(shared -> shared.name().equals(seen.name()))
-        .forEach(shared -> assertEquals(seen.bits(), shared.bits(), "the same bits"));
-  }
-
-  private List<Seen> run(String mode, Map<String, String> more) {
-    Map<String, String> conf = new TreeMap<>(more);
+  private List<Seen> run() {
+    Map<String, String> conf = new TreeMap<>();
     conf.put("spark.master", "local[4]");
     conf.put("spark.app.name", "shared panels");
     conf.put("spark.driver.host", "127.0.0.1");
@@ -155,10 +114,10 @@ class PanelSharingIT {
     ChildJvm.Outcome outcome =
         ChildJvm.start(
                 Job.class.getName(),
-                List.of(mode),
+                List.of(),
                 options,
                 Map.of("CUDA_VISIBLE_DEVICES", "0"),
-                directory.resolve(mode + ".log"))
+                directory.resolve("job.log"))
             .await(Duration.ofMinutes(5));
     assertEquals(0, outcome.exitCode(), outcome::output);
     List<Seen> seen = new ArrayList<>();
@@ -169,7 +128,7 @@ class PanelSharingIT {
     return seen;
   }
 
-  /** Multiplies, and prints what was seen; in short memory only the first product. */
+  /** Multiplies, and prints what was seen. */
   static final class Job {
     private Job() {}
 
@@ -180,27 +139,21 @@ class PanelSharingIT {
         MultiplyOptions options = MultiplyOptions.defaults().withBlockShape(M / PARTS, N / PARTS);
         Dataset<Row> left = a.frame(spark, 64, 64);
         Dataset<Row> right = b.frame(spark, 64, 64);
-        boolean isShort = args[0].equals(SHORT);
-        for (int round = 0; round < (isShort ? 1 : ROUNDS); round++) {
+        for (int round = 0; round < ROUNDS; round++) {
           run(
               "product",
               a,
               b,
               () ->
                   MatrixBlocks.multiply(
-                      left, right, options.withStrategy(new Strategy.Cuboid(PARTS, PARTS, 1))),
-              !isShort);
-          if (isShort) {
-            break; // where a device is open, larger tiles are not planned
-          }
+                      left, right, options.withStrategy(new Strategy.Cuboid(PARTS, PARTS, 1))));
           run(
               "deep",
               a,
               b,
               () ->
                   MatrixBlocks.multiply(
-                      left, right, options.withStrategy(new Strategy.Cuboid(2, 2, 2))),
-              true);
+                      left, right, options.withStrategy(new Strategy.Cuboid(2, 2, 2))));
           run(
               "gram",
               a,
@@ -212,14 +165,12 @@ class PanelSharingIT {
                       options
                           .withTransposeB(true)
                           .withBlockShape(M / PARTS, M / PARTS)
-                          .withStrategy(new Strategy.Cuboid(PARTS, PARTS, 1))),
-              true);
+                          .withStrategy(new Strategy.Cuboid(PARTS, PARTS, 1))));
           run(
               "broadcast",
               a,
               b,
-              () -> MatrixBlocks.multiply(left, right, options.withStrategy(Strategy.BROADCAST)),
-              true);
+              () -> MatrixBlocks.multiply(left, right, options.withStrategy(Strategy.BROADCAST)));
         }
         ExecutorRuntime runtime = ExecutorRuntime.current();
         for (int i = 0; i < 600 && runtime.liveDeviceBytes() > 0; i++) {
@@ -233,8 +184,7 @@ class PanelSharingIT {
         String name,
         TestProduct a,
         TestProduct b,
-        Supplier<Dataset<Row>> product,
-        boolean isChecked) {
+        Supplier<Dataset<Row>> product) {
       Dataset<Row> df = product.get();
       int bits = TestProduct.bits(df).hashCode();
       var query = SparkTest.plan(df);
@@ -246,11 +196,9 @@ class PanelSharingIT {
       long predicted = metrics.apply("predictedBytesUp").value();
       long reused = metrics.apply("reusedBytes").value();
       System.out.println(new Seen(name, up, predicted, reused, bits));
-      if (isChecked) {
-        TestProduct.assertProduct(a, b, product.get());
-        assertTrue(
-            SparkTest.explained(df).contains(" up, "), () -> "EXPLAIN: " + query.simpleString());
-      }
+      TestProduct.assertProduct(a, b, product.get());
+      assertTrue(
+          SparkTest.explained(df).contains(" up, "), () -> "EXPLAIN: " + query.simpleString());
     }
   }
 }
