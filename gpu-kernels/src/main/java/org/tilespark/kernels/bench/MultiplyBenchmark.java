@@ -66,7 +66,7 @@ public final class MultiplyBenchmark {
   private static final String SHAPES =
       "1024x1024x1024,4096x4096x4096,8192x8192x8192,4095x4099x4097,16384x16384x128,256x1000000x256";
 
-  private record Case(MultiplyProblem problem) {
+  record Case(MultiplyProblem problem) {
     String key() {
       return String.format(
           "%s%dx%dx%d %s %s%s",
@@ -90,7 +90,7 @@ public final class MultiplyBenchmark {
     }
   }
 
-  private record Result(Case of, String way, boolean chosen, double error, double[] millis) {
+  record Result(Case of, String way, boolean chosen, double error, double[] millis) {
     double median() {
       return millis[millis.length / 2];
     }
@@ -110,8 +110,7 @@ public final class MultiplyBenchmark {
   private final long[] chunks;
   private final Map<ElementType, PinnedBuffer[]> random = new EnumMap<>(ElementType.class);
 
-  private MultiplyBenchmark(
-      CudaDevice device, DeviceMultiplier multiplier, int runs, long[] chunks) {
+  MultiplyBenchmark(CudaDevice device, DeviceMultiplier multiplier, int runs, long[] chunks) {
     this.chunks = chunks;
     this.device = device;
     this.multiplier = multiplier;
@@ -148,18 +147,7 @@ public final class MultiplyBenchmark {
                 MultiplyEngine.AUTO,
                 Stream.ofNullable(options.get("--library-path")).map(Path::of).toList(),
                 DeviceMultiplier.Tuning.OFF)) {
-      String machine =
-          String.format(
-              "%s; %s; commit %s; %s; %s; median of %d",
-              device.description(),
-              multiplier
-                  .cublasVersion()
-                  .map(version -> "cuBLAS " + version)
-                  .orElseGet(() -> multiplier.cublas().absence().orElse("")),
-              options.get("--commit"),
-              device.kernels().index().compiler(),
-              LocalDate.now(ZoneOffset.UTC),
-              runs);
+      String machine = machine(device, multiplier, options.get("--commit"), runs);
       System.out.println(machine);
       csv.append("# ").append(machine).append('\n');
       csv.append("case,way,chosen,median_ms,min_ms,max_ms,tflop_per_s,ratio_to_cublas,error\n");
@@ -176,12 +164,27 @@ public final class MultiplyBenchmark {
           print(benchmark.measure(each), csv);
         }
       } finally {
-        benchmark.random.values().stream().flatMap(Arrays::stream).forEach(PinnedBuffer::close);
+        benchmark.close();
       }
     }
     if (options.containsKey("--csv")) {
       Files.writeString(Path.of(options.get("--csv")), csv);
     }
+  }
+
+  /** What a table was measured with. */
+  static String machine(CudaDevice device, DeviceMultiplier multiplier, String commit, int runs) {
+    return String.format(
+        "%s; %s; commit %s; %s; %s; median of %d",
+        device.description(),
+        multiplier
+            .cublasVersion()
+            .map(version -> "cuBLAS " + version)
+            .orElseGet(() -> multiplier.cublas().absence().orElse("")),
+        commit,
+        device.kernels().index().compiler(),
+        LocalDate.now(ZoneOffset.UTC),
+        runs);
   }
 
   private static List<Case> cases(String shapes, String kinds) {
@@ -225,8 +228,12 @@ public final class MultiplyBenchmark {
   }
 
   private List<Result> measure(Case each) {
+    return measure(each, withChunks(multiplier.candidates(each.problem())));
+  }
+
+  /** What each of some ways takes, in their order. */
+  List<Result> measure(Case each, List<MultiplyPlan> ways) {
     MultiplyProblem problem = each.problem();
-    List<MultiplyPlan> ways = withChunks(multiplier.candidates(problem));
     MultiplyPlan chosen = multiplier.plan(problem).orElseThrow();
     int steps = (int) Math.max(1, Math.min(MOST_STEPS, RUN_OPERATIONS / each.operations()));
     double[][] millis = new double[ways.size()][runs];
@@ -371,6 +378,11 @@ public final class MultiplyBenchmark {
     return type == ElementType.FLOAT32
         ? HostMemory.unsafe().getFloat(at)
         : HostMemory.unsafe().getDouble(at);
+  }
+
+  /** Frees the random values; the device and the multiplier belong to whoever opened them. */
+  void close() {
+    random.values().stream().flatMap(Arrays::stream).forEach(PinnedBuffer::close);
   }
 
   private static void print(List<Result> results, StringBuilder csv) {

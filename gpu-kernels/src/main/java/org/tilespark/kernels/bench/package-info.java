@@ -1,5 +1,5 @@
 /**
- * Benchmarks of the transposers, each one {@code main} with a table on standard output. They use
- * the public API only.
+ * Benchmarks of the transposers and of the multipliers, each one {@code main} with a table on
+ * standard output. They use the public API only.
  */
 package org.tilespark.kernels.bench;
