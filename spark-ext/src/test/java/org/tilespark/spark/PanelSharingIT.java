@@ -28,7 +28,8 @@ import org.tilespark.spark.exec.MultiplyPanelsExec;
 
 /**
  * In one executor with one device every panel goes up once. In a JVM of its own, since what several
- * executors share is not. Tasks without room for shared panels are {@code DevicePanelMultiplierIT}'s.
+ * executors share is not. Tasks without room for shared panels are {@code
+ * DevicePanelMultiplierIT}'s.
  */
 @RequiresGpu
 class PanelSharingIT {
@@ -181,10 +182,7 @@ class PanelSharingIT {
     }
 
     private static void run(
-        String name,
-        TestProduct a,
-        TestProduct b,
-        Supplier<Dataset<Row>> product) {
+        String name, TestProduct a, TestProduct b, Supplier<Dataset<Row>> product) {
       Dataset<Row> df = product.get();
       int bits = TestProduct.bits(df).hashCode();
       var query = SparkTest.plan(df);

@@ -23,12 +23,16 @@ import sun.misc.Unsafe;
  * kernels is first launched. Safe for several threads.
  */
 public final class KernelModule {
-  /** Address of the struct, and the longest struct of any kernel with its pointers. */
-  static final int LAUNCH_AREA_BYTES = 16 << 10;
-
   /** At the end of the area: what a tensor map is made from, extents, strides, box and steps. */
   private static final int MAP_AREA_BYTES =
       MultiplyStep.TensorMap.MOST_AXES * (2 * Long.BYTES + 2 * Integer.BYTES);
+
+  /**
+   * The address of the struct; the struct, which may begin behind a gap, and of which the driver
+   * copies whole multiples of its alignment; and that area.
+   */
+  static final int LAUNCH_AREA_BYTES =
+      Long.BYTES + KernelLaunch.MOST_STRUCT_BYTES + 2 * LibCudaTensor.ALIGNMENT + MAP_AREA_BYTES;
 
   /** Of a thread block, without asking for more. */
   private static final int PLAIN_SHARED_BYTES = 48 << 10;
@@ -92,9 +96,7 @@ public final class KernelModule {
     long fieldBytes =
         (long) LibCudaTensor.MAP_BYTES * maps.size()
             + (long) Long.BYTES * (pointers.length + words.length);
-    // The driver copies whole structs, which end at multiples of their alignment.
-    if (Long.BYTES + fieldBytes + 2 * LibCudaTensor.ALIGNMENT + MAP_AREA_BYTES
-        > LAUNCH_AREA_BYTES) {
+    if (fieldBytes > KernelLaunch.MOST_STRUCT_BYTES) {
       throw new IllegalArgumentException("Argument struct too long: " + launch);
     }
     LaunchConfig config = launch.config();

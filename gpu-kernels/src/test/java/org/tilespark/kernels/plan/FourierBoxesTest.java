@@ -160,7 +160,8 @@ class FourierBoxesTest {
       }
       assertEquals(units, words[0]);
       assertEquals(HEAD + WORDS * words[1], words.length);
-      assertTrue(Long.BYTES * (words.length + 3L) <= 16 << 10, "the struct's bytes");
+      assertTrue(
+          Long.BYTES * (words.length + 3L) <= KernelLaunch.MOST_STRUCT_BYTES, "the struct's bytes");
       assertEquals(1, words[2]);
       assertEquals(0.5, Double.longBitsToDouble(words[3]));
       assertEquals("fourier_take_complex_w4_256", launch.kernel());

@@ -105,7 +105,7 @@ class MixedLaunchTest {
         launches.get(2).launch().orElseThrow().kernel().startsWith("transpose_vector_w4"),
         "the last is alone");
     int structBytes = 8 * (2 + launches.get(0).launch().orElseThrow().words().length);
-    assertTrue(structBytes <= 16 << 10, structBytes + " bytes");
+    assertTrue(structBytes <= KernelLaunch.MOST_STRUCT_BYTES, structBytes + " bytes");
   }
 
   @Test

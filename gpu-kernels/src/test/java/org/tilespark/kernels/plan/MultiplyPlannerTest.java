@@ -171,8 +171,7 @@ class MultiplyPlannerTest {
       long chunk = MultiplyStrategy.Tiled.chunk(k);
       assertTrue(chunk % 16 == 0 || k <= 16, k + ": " + chunk);
       double chains = Math.min(k, chunk) + Math.ceil((double) k / chunk);
-      assertTrue(
-          chains <= 2 * Math.sqrt((double) k) + (k <= 16 ? 0.3 : 16), k + ": " + chains);
+      assertTrue(chains <= 2 * Math.sqrt((double) k) + (k <= 16 ? 0.3 : 16), k + ": " + chains);
     }
   }
 
@@ -929,8 +928,17 @@ class MultiplyPlannerTest {
       {batch(problem(256, 256, 256, f), 1024), MultiplyEngine.CUBLAS, present, "cublas", 0L, 0L},
       {batch(of(Precision.FLOAT16, 256, false), 1024), auto, present, "multiply_float", 1L, 1024L},
       {batch(of(Precision.TF32, 64, false), 65_536), auto, ABSENT, "multiply_tf32", 1L, 32_768L},
-      {batch(doubles(256, false, false), 1024), auto, present, "multiply_double_totals_tt", 1L, 1024L},
-      {batch(doubles(256, false, false), 5000), own, ABSENT, "multiply_double_totals_tt", 1L, 1024L},
+      {
+        batch(doubles(256, false, false), 1024),
+        auto,
+        present,
+        "multiply_double_totals_tt",
+        1L,
+        1024L
+      },
+      {
+        batch(doubles(256, false, false), 5000), own, ABSENT, "multiply_double_totals_tt", 1L, 1024L
+      },
       {
         batch(doubles(64, true, false), 16_384),
         own,

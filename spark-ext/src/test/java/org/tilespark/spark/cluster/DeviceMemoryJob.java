@@ -54,7 +54,7 @@ public final class DeviceMemoryJob {
                       }
                     });
             array.assertPermuted(Permutation.of(1, 0), MatrixBlocks.transpose(starving));
-            executors.awaitFailure(1, 0, "bytes requested, the least that one block can go in");
+            executors.awaitFailure(1, 0, "bytes requested, the least that will do");
             assertEquals(1, executors.failures("the driver said: "), "one attempt failed");
           });
       cases.run("nothing alive", executors::assertNothingAlive);
