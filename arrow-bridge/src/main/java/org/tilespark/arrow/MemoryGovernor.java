@@ -117,6 +117,7 @@ public final class MemoryGovernor {
     boolean settled = false;
     int lastAttempts = 0;
     long waitedLong = 0;
+    boolean reclaimed = false;
     while (true) {
       ResourceException refusal = null;
       if (reserve(size, 0)) {
@@ -124,7 +125,9 @@ public final class MemoryGovernor {
           return new Grant<>(size, allocate.apply(size));
         } catch (ResourceException e) {
           giveBack(size);
-          if (reclaimer.giveUp(Long.MAX_VALUE)) { // the driver has less than we thought
+          // The driver has less than we thought.
+          if (reclaimer.giveUp(Long.MAX_VALUE) && !reclaimed) {
+            reclaimed = true; // others may keep something again, so from now on it waits as well
             continue;
           }
           refusal = e;
@@ -172,6 +175,7 @@ public final class MemoryGovernor {
     boolean settled = false;
     int lastAttempts = 0;
     long lastTold = System.nanoTime();
+    boolean reclaimed = false;
     while (true) {
       ResourceException refusal = null;
       if (reserve(bytes, spareBytes())) {
@@ -179,7 +183,8 @@ public final class MemoryGovernor {
           return new Grant<>(bytes, allocate.apply(bytes));
         } catch (ResourceException e) {
           giveBack(bytes);
-          if (reclaimer.giveUp(Long.MAX_VALUE)) {
+          if (reclaimer.giveUp(Long.MAX_VALUE) && !reclaimed) {
+            reclaimed = true;
             continue;
           }
           refusal = e;

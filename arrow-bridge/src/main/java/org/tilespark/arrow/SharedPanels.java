@@ -176,6 +176,9 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
 
     /** Says that a tile needs no panel of a stripe any more. */
     void passed(PanelId id) {
+      if (id.uses() == Integer.MAX_VALUE) {
+        return; // nobody knows which is the last
+      }
       List<Panel> freed = new ArrayList<>();
       synchronized (SharedPanels.this) {
         Stripe stripe = stripe(stage, id);
@@ -364,6 +367,9 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
     Stripe stripe = panel.stage.stripes.get(panel.id.stripe());
     if (stripe != null) {
       stripe.panels.remove(panel.id.inner(), panel);
+      if (stripe.panels.isEmpty() && stripe.passed.isEmpty()) {
+        panel.stage.stripes.remove(panel.id.stripe(), stripe);
+      }
     }
   }
 

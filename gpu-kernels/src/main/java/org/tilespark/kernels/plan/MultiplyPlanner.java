@@ -506,7 +506,7 @@ public final class MultiplyPlanner {
 
   /**
    * True if our kernels are expected to be faster than cuBLAS, which is to be as exact as they are.
-   * Those for float are, or hardly slower; large products of doubles took 0.96 to 1.08 times as
+   * Those for float are, or hardly slower; large products of doubles took 0.90 to 1.03 times as
    * long, on an H200, and 0.7 times where rows begin unevenly.
    */
   private static boolean isOursFaster(

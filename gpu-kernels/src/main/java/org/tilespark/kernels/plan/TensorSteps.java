@@ -202,12 +202,14 @@ final class TensorSteps {
     long cut = 0;
     for (long p = 2; p <= Math.min(parts, MultiplyStrategy.Tensor.MOST_CHUNKS); p++) {
       long tiles = processors / p;
-      long m = Math.min(one.m(), tiles * SPLIT_TILE);
-      long n = Math.min(one.n(), tiles * SPLIT_TILE);
       long k = Math.min(one.k(), MultiplyStrategy.Tensor.chunk(form, one.k(), p));
-      MultiplyProblem few =
-          MultiplyProblem.dense(m, k, n, one.type(), one.transposeA(), one.transposeB());
-      cut = Math.max(cut, bytesA(form, few, k, 1) + bytesB(form, few, k, 1));
+      for (long high = 1; high <= tiles; high++) {
+        long m = Math.min(one.m(), high * SPLIT_TILE);
+        long n = Math.min(one.n(), tiles / high * SPLIT_TILE);
+        MultiplyProblem few =
+            MultiplyProblem.dense(m, k, n, one.type(), one.transposeA(), one.transposeB());
+        cut = Math.max(cut, bytesA(form, few, k, 1) + bytesB(form, few, k, 1));
+      }
     }
     long flags = form == TensorForm.SPLIT ? 2 * aligned((long) processors * Integer.BYTES) : 0;
     return Math.max(most, flags + cut + aligned(scratch * one.type().bytes()));
@@ -410,8 +412,11 @@ final class TensorSteps {
     Place at = from(Side.A, p);
     long lead = problem.leadA();
     long stride = countA() > 1 ? batch.strideA() : 0;
-    // Products are told apart by rows.
+    // Products are told apart by rows. Below those of one lie the next one's: half a tile, or a
+    // panel, that reached there would be flagged for values that are not its own.
+    int whole = problem.transposeA() ? form.panel() : PACKED_ROWS;
     if (isEven(evenA, at, lead)
+        && (countA() == 1 || rows % whole == 0)
         && stride % lead == 0
         && stride / lead <= (MOST_COUNT - rows) / countA()) {
       long step = stride / lead;

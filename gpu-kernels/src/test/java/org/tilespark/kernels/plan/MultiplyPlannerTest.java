@@ -1026,7 +1026,7 @@ class MultiplyPlannerTest {
   @Test
   void stepsOfABatch() {
     MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
-    MultiplyProblem one = MultiplyProblem.dense(200, 64, 136, ElementType.FLOAT32, false, true);
+    MultiplyProblem one = MultiplyProblem.dense(192, 64, 136, ElementType.FLOAT32, false, true);
     String name = "multiply_split_w4_128x128x384";
     for (long strideA : new long[] {210 * 64, 210 * 64 + 4}) {
       boolean direct = strideA % 64 == 0;
@@ -1035,7 +1035,7 @@ class MultiplyPlannerTest {
       MultiplyStrategy.Tensor strategy = tensor(name, problem);
       assertEquals(10, strategy.atOnce());
       long packedA = 256 + 256; // flags of 10 x 2 columns, of 10 x 2 x 2 tiles
-      long packedB = packedA + 10L * 256 * 64 * 4;
+      long packedB = packedA + 10L * 192 * 64 * 4;
       assertEquals(packedB + 10L * 3 * 256 * 64 * 2, strategy.workspaceBytes());
       List<MultiplyStep> steps = strategy.steps(problem, true, true);
       assertEquals(direct ? 4 : 5, steps.size());
@@ -1045,7 +1045,7 @@ class MultiplyPlannerTest {
           new KernelLaunch(
               name,
               new LaunchConfig(40, 384, 205_824),
-              200,
+              192,
               136,
               136,
               2,
@@ -1054,7 +1054,7 @@ class MultiplyPlannerTest {
               10 * 256,
               0,
               10,
-              direct ? 210 : 256,
+              direct ? 210 : 192,
               256,
               30_000,
               0),
@@ -1065,12 +1065,12 @@ class MultiplyPlannerTest {
                   at(MultiplyStep.Side.A, 0),
                   MultiplyStep.Element.FLOAT32,
                   64,
-                  9 * 210 + 200,
+                  9 * 210 + 192,
                   256,
                   32,
                   128)
               : new MultiplyStep.TensorMap(
-                  at(workspace, packedA), MultiplyStep.Element.FLOAT32, 64, 10 * 256, 256, 32, 128),
+                  at(workspace, packedA), MultiplyStep.Element.FLOAT32, 64, 10 * 192, 256, 32, 128),
           product.maps().get(0));
     }
   }

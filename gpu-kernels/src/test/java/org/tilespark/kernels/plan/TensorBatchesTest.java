@@ -140,6 +140,47 @@ class TensorBatchesTest {
     }
   }
 
+  /**
+   * Products of a split whose last half tile, or panel, would reach into the next one are copied
+   * apart: what lies there decides whether a tile is made in another order of sums.
+   */
+  @Test
+  void raggedProductsOfASplitAreCopied() {
+    Object[][] cases = {
+      {new long[] {300, 256, 256}, 0, 8L, Side.WORKSPACE},
+      {new long[] {320, 256, 256}, 0, 8L, Side.A},
+      {new long[] {256, 250, 300}, 1, 8L, Side.WORKSPACE},
+      {new long[] {256, 256, 300}, 1, 8L, Side.A},
+    };
+    for (Object[] each : cases) {
+      MultiplyProblem problem =
+          problem(
+              (long[]) each[0],
+              Precision.FULL,
+              ElementType.FLOAT32,
+              (int) each[1],
+              0,
+              (long) each[2],
+              Lie.BEHIND);
+      List<Side> seen =
+          MultiplyPlanner.candidates(
+                  problem, problem.k(), CublasPresence.absent("not here"), H200, INDEX)
+              .stream()
+              .filter(
+                  plan ->
+                      plan.strategy() instanceof MultiplyStrategy.Tensor tensor
+                          && tensor.parts() == 1)
+              .flatMap(
+                  plan ->
+                      ((MultiplyStrategy.Tensor) plan.strategy())
+                          .steps(problem, true, true).stream())
+              .filter(step -> step instanceof MultiplyStep.Run run && !run.maps().isEmpty())
+              .map(step -> ((MultiplyStep.Run) step).maps().get(0).from().side())
+              .toList();
+      assertEquals(List.of(each[3]), seen, problem.toString());
+    }
+  }
+
   /** Cut along K: one product, and products that go one after the other. */
   @Test
   void parts() {

@@ -232,9 +232,13 @@ final class BroadcastTask implements Iterator<InternalRow> {
             ? new Tile(0, spec.m(), from, to - from)
             : new Tile(from, to - from, 0, spec.n());
     Pieces others = small.get(group);
-    // How many blocks have the same panels of the small matrix is not known.
+    // How many blocks have the same panels of the small matrix is not known, but that a tile of all
+    // of C is the only one.
+    boolean alone = to - from == (large.right() ? spec.n() : spec.m());
     PanelPair.Stripe stripe =
-        new PanelPair.Stripe(new Part(group, innerStart), Integer.MAX_VALUE, 0, true);
+        alone
+            ? null
+            : new PanelPair.Stripe(new Part(group, innerStart), Integer.MAX_VALUE, 0, true);
     panels.beginTile(
         tile,
         innerEnd - innerStart,
