@@ -296,6 +296,22 @@ public final class Cuboids implements Serializable {
     return (p * q() - p * (p - 1) / 2) * r();
   }
 
+  /**
+   * On which of several devices of one executor a partition's cuboid is computed best: such that
+   * each device gets no more of the operands than it must. Where K is cut, cuboids of one range
+   * share their parts with none of another; else those of one range of N share B's.
+   *
+   * @return from 0; -1 if it is all the same, or if shares would not be even
+   */
+  int device(int partition, int devices) {
+    int cuboid = ofPartition(partition);
+    if (devices == 1 || gram || !isShared() || cuboid < 0) {
+      return -1;
+    }
+    int[] place = place(cuboid);
+    return r() % devices == 0 ? place[2] % devices : q() % devices == 0 ? place[1] % devices : -1;
+  }
+
   /** What stands in the key column for a cuboid. */
   int key(int cuboid) {
     return keys[cuboid];

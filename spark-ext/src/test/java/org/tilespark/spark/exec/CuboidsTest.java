@@ -73,6 +73,24 @@ class CuboidsTest {
   }
 
   @Test
+  void devicesShareTheOperandsOut() {
+    Cuboids deep = cuboids(3, 4, 2, false);
+    Cuboids wide = cuboids(3, 4, 1, false);
+    int[][] tasks = new int[2][2];
+    for (int cuboid = 0; cuboid < 12; cuboid++) {
+      assertEquals(wide.place(cuboid)[1] % 2, wide.device(cuboid, 2));
+      tasks[0][wide.device(cuboid, 2)]++;
+    }
+    for (int cuboid = 0; cuboid < 24; cuboid++) {
+      assertEquals(deep.place(cuboid)[2], deep.device(cuboid, 2));
+      tasks[1][deep.device(cuboid, 2)]++;
+      assertEquals(-1, deep.device(cuboid, 1));
+      assertEquals(-1, deep.device(cuboid, 3), "neither 2 nor 4 are even shares");
+    }
+    assertArrayEquals(new int[][] {{6, 6}, {12, 12}}, tasks);
+  }
+
+  @Test
   void manyMatricesGetCopies() {
     assertFalse(new Cuboids(cuts(2), cuts(1), cuts(3), 1, false, 7).isShared());
   }
