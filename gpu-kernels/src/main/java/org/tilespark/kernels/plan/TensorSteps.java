@@ -460,7 +460,7 @@ final class TensorSteps {
         packed(form.elementOfA(), to, paddedCols, paddedRows, 1, countA(), boxRows));
   }
 
-  /** A copy of A or B, rounded or cut, with K along its rows. */
+  /** A or B, rounded or cut, with K along its rows: a copy, or as stored. */
   private Packed packed(Side side, long p, long k, Place to) {
     boolean isA = side == Side.A;
     long extent = isA ? problem.m() : problem.n();
@@ -470,6 +470,14 @@ final class TensorSteps {
     long stride = isA ? batch.strideA() : batch.strideB();
     int boxRows = isA ? shape.rows() : shape.cols();
     Place at = from(side, p);
+    // The copy engine rounds to tf32, and transposes nothing.
+    if (form == TensorForm.TF32
+        && !across
+        && isMapped(isA ? evenA : evenB, at, extent, lead, stride, count)) {
+      return new Packed(
+          Packing.NONE,
+          mapped(MultiplyStep.Element.TF32, at, k, extent, lead, stride, count, boxRows));
+    }
     long paddedRows = isA ? up(extent, PACKED_ROWS) : rowsOfB(form, problem);
     long paddedK = up(k, form.panel());
     return new Packed(

@@ -762,6 +762,66 @@ class MultiplyPlannerTest {
         strategy.steps(problem, true, true));
   }
 
+  /** Operands of tf32 with K along even rows are rounded by the copy engine; others are packed. */
+  @Test
+  void stepsOfTf32() {
+    MultiplyStep.TensorMap storedA =
+        new MultiplyStep.TensorMap(
+            at(MultiplyStep.Side.A, 0), MultiplyStep.Element.TF32, 100, 300, 416, 32, 128);
+    MultiplyStep.TensorMap storedB =
+        new MultiplyStep.TensorMap(
+            at(MultiplyStep.Side.B, 0), MultiplyStep.Element.TF32, 100, 500, 416, 32, 256);
+    for (int which = 0; which < 16; which++) {
+      boolean transposeA = (which & 1) != 0;
+      boolean transposeB = (which & 2) != 0;
+      long pad = (which & 4) != 0 ? 4 : 3;
+      boolean evenB = (which & 8) != 0;
+      MultiplyProblem problem =
+          new MultiplyProblem(
+              300,
+              100,
+              500,
+              ElementType.FLOAT32,
+              Precision.TF32,
+              transposeA,
+              transposeB,
+              (transposeA ? 300 : 100) + pad,
+              (transposeB ? 100 : 500) + 4,
+              500,
+              false);
+      MultiplyStrategy.Tensor strategy = tensor("multiply_tf32_w4_128x256x384", problem);
+      List<MultiplyStep> steps = strategy.steps(problem, true, evenB);
+      boolean mappedA = !transposeA && pad == 4;
+      boolean mappedB = transposeB && evenB;
+      assertEquals(mappedA && mappedB ? 1 : 2, steps.size());
+      MultiplyStep.Run product = (MultiplyStep.Run) steps.get(steps.size() - 1);
+      MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
+      assertEquals(
+          mappedA
+              ? storedA
+              : new MultiplyStep.TensorMap(
+                  at(workspace, 0), MultiplyStep.Element.FLOAT32, 128, 320, 512, 32, 128),
+          product.maps().get(0));
+      assertEquals(
+          mappedB
+              ? storedB
+              : new MultiplyStep.TensorMap(
+                  at(workspace, 320 * 128 * 4),
+                  MultiplyStep.Element.FLOAT32,
+                  128,
+                  512,
+                  512,
+                  32,
+                  256),
+          product.maps().get(1));
+      if (steps.size() == 2) {
+        long[] words = ((MultiplyStep.Run) steps.get(0)).launch().words();
+        assertEquals(mappedA ? 0 : 1, words[6], "copies of A");
+        assertEquals(mappedB ? 0 : 1, words[14], "copies of B");
+      }
+    }
+  }
+
   /** The map of doubles as DoubleArguments says, along K or across. */
   private static MultiplyStep.TensorMap doubles(
       MultiplyStep.Place from, long cols, long rows, long lead, boolean across, int tile) {

@@ -426,7 +426,7 @@ class TensorBatchesTest {
       ByteBuffer from = memory.get(map.from().side());
       return switch (map.element()) {
         case FLOAT16, BFLOAT16 -> from.getShort((int) at);
-        case FLOAT32 -> from.getFloat((int) at);
+        case FLOAT32, TF32 -> from.getFloat((int) at);
         case FLOAT64 -> from.getDouble((int) at);
       };
     }
