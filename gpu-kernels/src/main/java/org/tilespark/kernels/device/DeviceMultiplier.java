@@ -456,24 +456,7 @@ public final class DeviceMultiplier implements Multiplier {
   public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
     problem.requireBytes(a.bytes(), b.bytes(), c.bytes());
     MultiplyProblem.Batch batch = problem.batch();
-    MultiplyProblem dense =
-        new MultiplyProblem(
-            problem.m(),
-            problem.k(),
-            problem.n(),
-            problem.type(),
-            problem.precision(),
-            problem.transposeA(),
-            problem.transposeB(),
-            Math.max(1, problem.colsA()),
-            Math.max(1, problem.colsB()),
-            Math.max(1, problem.n()),
-            problem.accumulate(),
-            new MultiplyProblem.Batch(
-                batch.count(),
-                batch.strideA() == 0 ? 0 : problem.rowsA() * problem.colsA(),
-                batch.strideB() == 0 ? 0 : problem.rowsB() * problem.colsB(),
-                problem.m() * problem.n()));
+    MultiplyProblem dense = problem.dense();
     MultiplyPlan plan = plan(dense).orElseThrow();
     if (plan.strategy() instanceof MultiplyStrategy.Nothing) {
       return;
