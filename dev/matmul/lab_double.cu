@@ -19,9 +19,10 @@
 #include <vector>
 
 #include "../../gpu-kernels/src/main/cuda/double.cuh"
+#include "../../gpu-kernels/src/main/cuda/mma.cuh"
+#include "../../gpu-kernels/src/main/cuda/pack.cuh"
 #include "../../gpu-kernels/src/main/cuda/parts.cuh"
 #include "../../gpu-kernels/src/main/cuda/skinny.cuh"
-#include "mma.cuh"
 #include "pad.cuh"
 using namespace tilespark;
 
@@ -95,9 +96,14 @@ template <typename Form>
 __global__ void __launch_bounds__(PACK_THREADS) pack_of(const __grid_constant__ PackArguments arguments) {
   pack<Form>(arguments);
 }
+// The shapes of multiply_mma.cu.
 template <typename Kind>
-__global__ void __launch_bounds__(MMA_THREADS, 1) multiply_mma_of(const __grid_constant__ MmaArguments arguments) {
-  multiply_mma<MmaShape<Kind, 3>>(arguments);
+using MmaLarge = MmaShape<Kind, 128, 128, 64, 32, 128, 3, true>;
+template <typename Kind>
+using MmaSmall = MmaShape<Kind, 64, 64, 32, 32, 128, 3, true>;
+template <typename Shape>
+__global__ void __launch_bounds__(Shape::THREADS, 1) multiply_mma_of(const __grid_constant__ MmaArguments arguments) {
+  multiply_mma<Shape>(arguments);
 }
 
 // ---- cuBLAS
@@ -290,15 +296,15 @@ struct Doubles {
 };
 
 // The kernels of mma.cuh, with the packing.
-template <typename Kind, typename Form, u64 PLANES>
+template <typename Form>
 struct Mma {
   using Type = typename Form::Type;
   static constexpr u64 STEP = 128 / sizeof(Type);
   u64 padded_k, a_step, b_step;
   Device<Type> a, b;
   explicit Mma(const Problem& q)
-      : padded_k(up(q.k, STEP)), a_step(up(q.m, 64)), b_step(up(q.n, 64)), a(PLANES * q.batches * a_step * padded_k),
-        b(PLANES * q.batches * b_step * padded_k) {}
+      : padded_k(up(q.k, STEP)), a_step(up(q.m, 64)), b_step(up(q.n, 64)), a(q.batches * a_step * padded_k),
+        b(q.batches * b_step * padded_k) {}
   void pack(const Problem& q, const float* pa, const float* pb) {
     PackArguments x{pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, a_step, padded_k, q.batches, q.a_step()};
     pack_of<Form><<<processors * 8, PACK_THREADS>>>(x);
@@ -306,15 +312,16 @@ struct Mma {
     pack_of<Form><<<processors * 8, PACK_THREADS>>>(y);
     CHECK(cudaGetLastError());
   }
+  template <typename Shape>
   void run(const Problem& q, float* c) {
-    const u64 row_tiles = tiles(q.m, MMA_TILE), col_tiles = tiles(q.n, MMA_TILE);
-    MmaArguments s{a.p, b.p, c, q.m, q.n, q.lead_c, q.batches * a_step, q.batches * b_step, padded_k / STEP, row_tiles, col_tiles,
-                   q.add, q.batches, a_step, b_step, q.c_step()};
-    auto kernel = multiply_mma_of<Kind>;
-    constexpr u32 bytes = MmaShape<Kind, 3>::SHARED_BYTES;
-    CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-    const u64 fit = processors;
-    kernel<<<(u32)std::min<u64>(q.batches * row_tiles * col_tiles, fit), MMA_THREADS, bytes>>>(s);
+    const u64 row_tiles = tiles(q.m, Shape::ROWS), col_tiles = tiles(q.n, Shape::COLS), panels = padded_k / STEP;
+    MmaArguments s{a.p, b.p, c, q.m, q.n, q.lead_c, q.batches * a_step, q.batches * b_step, panels, panels, row_tiles, col_tiles,
+                   q.add, q.batches, a_step, b_step, q.c_step(), 0};
+    auto kernel = multiply_mma_of<Shape>;
+    int fit;
+    CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::SHARED_BYTES));
+    CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&fit, kernel, Shape::THREADS, Shape::SHARED_BYTES));
+    kernel<<<(u32)std::min<u64>(q.batches * row_tiles * col_tiles, (u64)processors * fit), Shape::THREADS, Shape::SHARED_BYTES>>>(s);
     CHECK(cudaGetLastError());
   }
 };
@@ -565,14 +572,18 @@ static void check_skinny(Problem q, int kind, Skinny<T>& way) {
   expect(sizeof(T) == 4 ? "skinny float" : "skinny double", q, a.p, b.p, c.p, q.add ? before.p : nullptr);
 }
 
-template <typename Kind, typename Form, u64 PLANES>
+template <typename Kind, typename Form>
 static void check_mma(const char* name, const Problem& q, Device<float>& a, Device<float>& b, Device<float>& c, int round, double bar) {
-  Mma<Kind, Form, PLANES> way(q);
-  reset<float>(c, nullptr);
+  Mma<Form> way(q);
   way.pack(q, a.p, b.p);
-  way.run(q, c.p);
+  reset<float>(c, nullptr);
+  way.template run<MmaLarge<Kind>>(q, c.p);
   CHECK(cudaDeviceSynchronize());
   expect<float>(name, q, a.p, b.p, c.p, nullptr, bar, round);
+  reset<float>(c, nullptr);
+  way.template run<MmaSmall<Kind>>(q, c.p);
+  CHECK(cudaDeviceSynchronize());
+  expect<float>((std::string(name) + " 64x64").c_str(), q, a.p, b.p, c.p, nullptr, bar, round);
 }
 static void check_mmas() {
   const u64 shapes[][3] = {{128, 64, 128}, {1, 1, 1}, {7, 5, 3}, {129, 33, 127}, {300, 1000, 200}, {511, 77, 513}, {257, 4096, 65}, {1000, 515, 1100}};
@@ -582,11 +593,11 @@ static void check_mmas() {
       seed++;
       Device<float> a(q.batches * q.a_step()), b(q.batches * q.b_step()), c(q.batches * q.c_step());
       random(a, seed, t % 2), random(b, seed + 1000, t % 2);
-      const double summed = 0x1p-23 * (q.k / 8 + 8);
-      check_mma<MmaHalf, PackHalf, 1>("mma half", q, a, b, c, 1, summed);
-      check_mma<MmaBfloat16, PackBfloat16, 1>("mma bfloat16", q, a, b, c, 2, summed);
-      check_mma<MmaTf32, PackTf32, 1>("mma tf32", q, a, b, c, 3, summed);
-      check_mma<MmaSplit, PackSplit, 3>("mma split", q, a, b, c, 0, 0x1p-21);
+      // A panel is cut off up to 8 times, and there is one sum to a panel.
+      const double summed = 0x1p-23 * (8 + q.k / 64.0);
+      check_mma<MmaHalf, PackHalf>("mma half", q, a, b, c, 1, summed);
+      check_mma<MmaBfloat16, PackBfloat16>("mma bfloat16", q, a, b, c, 2, summed);
+      check_mma<MmaTf32, PackTf32>("mma tf32", q, a, b, c, 3, summed);
     }
   }
   printf("checked mma, %d failures so far, %.1f s\n", failures, seconds());
@@ -793,13 +804,13 @@ static void time_skinny(const Problem& q, Skinny<T>& skinny) {
   race(title_of(sizeof(T) == 8 ? "double" : "float", q), 2.0 * q.m * q.k * q.n, ways,
        (double)sizeof(T) * (q.m * q.k + q.k * q.n + q.m * q.n));
 }
-template <typename Kind, typename Form, u64 PLANES>
-static void add_mma(const char* name, const Problem& q, Mma<Kind, Form, PLANES>& way, Device<float>& a, Device<float>& b, Device<float>& c,
+template <typename Shape, typename Form>
+static void add_mma(const char* name, const Problem& q, Mma<Form>& way, Device<float>& a, Device<float>& b, Device<float>& c,
                     int round, std::vector<Way>& ways) {
-  ways.push_back({name, [&] { way.run(q, c.p); }, {}, -1});
+  ways.push_back({name, [&] { way.template run<Shape>(q, c.p); }, {}, -1});
   way.pack(q, a.p, b.p);
   CHECK(cudaMemset(c.p, 0xff, c.count * 4));
-  way.run(q, c.p);
+  way.template run<Shape>(q, c.p);
   ways.back().error = error_of<float>(q, a.p, b.p, c.p, nullptr, nullptr, false, round);
 }
 static void time_mma(const Problem& q) {
@@ -811,15 +822,14 @@ static void time_mma(const Problem& q) {
     ways[0].run();
     ways[0].error = error_of(q, a.p, b.p, c.p);
   }
-  Mma<MmaHalf, PackHalf, 1> half(q);
-  Mma<MmaBfloat16, PackBfloat16, 1> bfloat16(q);
-  Mma<MmaTf32, PackTf32, 1> tf32(q);
-  Mma<MmaSplit, PackSplit, 3> split(q);
-  add_mma("mma half, packed", q, half, a, b, c, 1, ways);
-  add_mma("mma bfloat16, packed", q, bfloat16, a, b, c, 2, ways);
-  add_mma("mma tf32, packed", q, tf32, a, b, c, 3, ways);
-  add_mma("mma split, packed", q, split, a, b, c, 0, ways);
-  ways.push_back({"mma split, all", [&] { split.pack(q, a.p, b.p), split.run(q, c.p); }, {}, -1});
+  Mma<PackHalf> half(q);
+  Mma<PackBfloat16> bfloat16(q);
+  Mma<PackTf32> tf32(q);
+  add_mma<MmaLarge<MmaHalf>>("mma half, packed", q, half, a, b, c, 1, ways);
+  add_mma<MmaSmall<MmaHalf>>("mma half 64x64, packed", q, half, a, b, c, 1, ways);
+  add_mma<MmaLarge<MmaBfloat16>>("mma bfloat16, packed", q, bfloat16, a, b, c, 2, ways);
+  add_mma<MmaLarge<MmaTf32>>("mma tf32, packed", q, tf32, a, b, c, 3, ways);
+  add_mma<MmaSmall<MmaTf32>>("mma tf32 64x64, packed", q, tf32, a, b, c, 3, ways);
   race(title_of("float", q), 2.0 * q.m * q.k * q.n, ways);
 }
 static void time_copies() {

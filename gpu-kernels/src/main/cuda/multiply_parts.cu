@@ -1,6 +1,6 @@
 // Sums of products that were cut along K: parts.cuh says how.
 //
-// Architectures: sm_90a
+// Architectures: sm_80 sm_86 sm_87 sm_89 sm_90a compute_80
 
 #include "parts.cuh"
 

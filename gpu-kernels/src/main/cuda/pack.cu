@@ -12,7 +12,7 @@
 //
 // Bytes: reads and writes the operand once. Shared memory: none.
 //
-// Architectures: sm_90a
+// Architectures: sm_80 sm_86 sm_87 sm_89 sm_90a compute_80
 
 #include "pack.cuh"
 

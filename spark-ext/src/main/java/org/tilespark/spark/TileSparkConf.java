@@ -162,7 +162,7 @@ public final class TileSparkConf {
           "Whose kernels multiply on the GPU: own takes this project's, cublas fails where cuBLAS is"
               + " not found, auto takes whichever is expected to be faster. Another engine may round"
               + " sums otherwise in the last bits; both keep to the bound that docs/architecture.md"
-              + " states. Precisions below full need cuBLAS, but for GPUs of compute capability 9.0.");
+              + " states. Precisions below full need cuBLAS on GPUs before compute capability 8.0.");
 
   public static final ConfigKey<Duration> AUTOTUNE_BUDGET =
       ConfigKey.ofTime(

@@ -186,7 +186,10 @@ public final class MultiplyPlanner {
     return new MultiplyDecision.Unsupported(
         "Precision "
             + problem.precision()
-            + " on a GPU needs cuBLAS, "
+            + (kernels(TensorForm.of(problem), problem, limits, index).isEmpty()
+                ? " on " + limits.architecture()
+                : " of operands as large as these")
+            + " needs cuBLAS, "
             + (engine == MultiplyEngine.OWN
                 ? "which is ruled out by engine OWN"
                 : "which is not there: " + cublas.absence().orElseThrow())
@@ -412,8 +415,8 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The ways that pack operands for the tensor cores of sm_90a; none where the jar lacks a kernel
-   * that it takes, for this device, or where operands are too large.
+   * The ways that pack operands for the tensor cores; none where the jar lacks a kernel that it
+   * takes, for this device, or where operands are too large.
    */
   private static List<MultiplyPlan> tensors(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
@@ -567,15 +570,23 @@ public final class MultiplyPlanner {
                         + limits.architecture()));
   }
 
-  /** The plan among {@link #tensors} whose tiles suit the problem best. */
+  /**
+   * The plan among {@link #tensors} whose tiles suit the problem best; where there are kernels for
+   * sm_90a, one of them.
+   */
   private static Optional<MultiplyPlan> best(List<MultiplyPlan> tensors, DeviceLimits limits) {
     return tensors.stream()
         .min(
-            Comparator.comparingDouble(
-                plan ->
-                    plan.strategy() instanceof MultiplyStrategy.Tensor tensor
-                        ? cost(plan.problem(), tensor.kernel(), tensor.parts(), limits)
-                        : Double.MAX_VALUE));
+            Comparator.comparing(MultiplyPlanner::isMma)
+                .thenComparingDouble(
+                    plan ->
+                        plan.strategy() instanceof MultiplyStrategy.Tensor tensor
+                            ? cost(plan.problem(), tensor.kernel(), tensor.parts(), limits)
+                            : Double.MAX_VALUE));
+  }
+
+  private static boolean isMma(MultiplyPlan plan) {
+    return plan.strategy() instanceof MultiplyStrategy.Tensor tensor && tensor.isMma();
   }
 
   private static MultiplyPlan tiled(

@@ -139,10 +139,11 @@ public sealed interface MultiplyStrategy
   }
 
   /**
-   * Own kernels for the tensor cores of sm_90a: operands are brought into a form, and a thread
-   * block of each multiprocessor makes one tile of C after the other ({@code multiply_split.cu},
-   * {@code multiply_tensor.cu}, {@code multiply_double.cu}). Where tiles are too few for the
-   * multiprocessors, K is cut into parts that are summed afterwards ({@code multiply_parts.cu}).
+   * Own kernels for the tensor cores: operands are brought into a form, and a thread block of each
+   * multiprocessor makes one tile of C after the other ({@code multiply_split.cu}, {@code
+   * multiply_tensor.cu} and {@code multiply_double.cu} for sm_90a, {@code multiply_mma.cu} for
+   * sm_80 and later). Where tiles are too few for the multiprocessors, K is cut into parts that are
+   * summed afterwards ({@code multiply_parts.cu}).
    *
    * @param form of the operands
    * @param kernel what multiplies
@@ -217,6 +218,11 @@ public sealed interface MultiplyStrategy
       return kernel.family().contains(TensorForm.TOTALS);
     }
 
+    /** True if {@code mma.cuh} multiplies: it reads packed operands at their addresses. */
+    boolean isMma() {
+      return kernel.family().startsWith(TensorForm.MMA);
+    }
+
     KernelIndex.Kernel packer() {
       return packers.get(0);
     }
@@ -237,7 +243,9 @@ public sealed interface MultiplyStrategy
 
     @Override
     public String order() {
-      return hasTotals() ? form.name() + TensorForm.TOTALS : form.name();
+      return isMma()
+          ? form.name() + "_mma"
+          : hasTotals() ? form.name() + TensorForm.TOTALS : form.name();
     }
 
     @Override

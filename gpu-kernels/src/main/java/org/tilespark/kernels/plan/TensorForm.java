@@ -4,8 +4,9 @@ import java.util.List;
 import org.tilespark.layout.ElementType;
 
 /**
- * In what form the tensor cores of sm_90a are given operands: what a kernel of that form is called,
- * what brings operands into the form, and how it lies.
+ * In what form the tensor cores are given operands: what a kernel of that form is called, what
+ * brings operands into the form, and how it lies. Those of sm_90a take all forms; of others, from
+ * sm_80 on, the rounded ones.
  */
 public enum TensorForm {
   /**
@@ -13,7 +14,7 @@ public enum TensorForm {
    * split.cuh}).
    */
   SPLIT("multiply_split", "pack_split", MultiplyStep.Element.BFLOAT16),
-  /** Rounded to float16 ({@code tensor.cuh}). */
+  /** Rounded to float16 ({@code tensor.cuh}, {@code mma.cuh}). */
   FLOAT16("multiply_float16", "pack_float16", MultiplyStep.Element.FLOAT16),
   /** Rounded to bfloat16. */
   BFLOAT16("multiply_bfloat16", "pack_bfloat16", MultiplyStep.Element.BFLOAT16),
@@ -27,6 +28,9 @@ public enum TensorForm {
 
   /** What is behind the family's name where sums of chains are added in shared memory, not in C. */
   static final String TOTALS = "_totals";
+
+  /** What the family of a kernel begins with that needs no more than sm_80. */
+  static final String MMA = "multiply_mma";
 
   /** Bytes of a row of other panels in shared memory. */
   private static final int PANEL_BYTES = 128;
@@ -68,7 +72,7 @@ public enum TensorForm {
                 : "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
         yield List.of(family + TOTALS + ways, family + ways);
       }
-      case FLOAT16, BFLOAT16, TF32 -> List.of(family);
+      case FLOAT16, BFLOAT16, TF32 -> List.of(family, family.replace("multiply", MMA));
     };
   }
 

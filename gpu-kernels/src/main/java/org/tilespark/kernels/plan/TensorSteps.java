@@ -397,6 +397,28 @@ final class TensorSteps {
               c.step(),
               stepK));
       steps.add(repair(p, k, batches, stepK, c, tileFlags));
+    } else if (strategy.isMma()) {
+      // Fields of MmaArguments.
+      steps.add(
+          product(
+              List.of(),
+              List.of(packedA, packedB, c.at()),
+              batches * rowTiles * colTiles,
+              problem.m(),
+              problem.n(),
+              c.lead(),
+              countA() * up(problem.m(), PACKED_ROWS),
+              planeRows,
+              paddedK / form.panel(),
+              partPanels,
+              rowTiles,
+              colTiles,
+              c.adds() ? 1 : 0,
+              batches,
+              a.step(),
+              stepB,
+              c.step(),
+              parts > 1 ? partPanels : 0));
     } else {
       // Fields of TensorArguments.
       steps.add(

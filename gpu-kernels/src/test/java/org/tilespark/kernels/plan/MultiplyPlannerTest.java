@@ -363,7 +363,7 @@ class MultiplyPlannerTest {
             of(Precision.TF32, 100, false), 100, MultiplyEngine.AUTO, ABSENT, H200, INDEX);
     assertFalse(decision.isSupported());
     assertEquals(
-        "Precision TF32 on a GPU needs cuBLAS, which is not there: no such library; ask for"
+        "Precision TF32 on sm_90 needs cuBLAS, which is not there: no such library; ask for"
             + " precision FULL, or install cuBLAS",
         decision.describe());
     assertThrows(UnsupportedOperationException.class, decision::orElseThrow);

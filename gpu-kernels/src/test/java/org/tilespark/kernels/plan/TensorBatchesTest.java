@@ -39,6 +39,8 @@ class TensorBatchesTest {
           kernel repair_split repair_split_w4_64x64x128 sm_90a
           kernel multiply_tensor multiply_float16_w2_128x256x384 sm_90a
           kernel multiply_tensor multiply_tf32_w4_128x128x384 sm_90a
+          kernel multiply_mma multiply_mma_float16_w2_64x64x128 compute_80
+          kernel multiply_mma multiply_mma_tf32_w4_128x128x256 compute_80
           kernel multiply_double multiply_double_tt_w8_128x128x256 sm_90a
           kernel multiply_double multiply_double_nt_w8_64x64x128 sm_90a blocksPerProcessor=3
           kernel multiply_double multiply_double_tn_w8_128x128x256 sm_90a
@@ -367,6 +369,8 @@ class TensorBatchesTest {
         tensor(run.maps(), tensor, w[6], kernel.contains("across"), p.get(0), p.get(1));
       } else if (kernel.startsWith("multiply_double")) {
         doubles(kernel, run.maps(), w, p.get(0));
+      } else if (kernel.startsWith("multiply_mma")) {
+        mma(kernel, w, p.get(0), p.get(1), p.get(2));
       } else if (kernel.startsWith("multiply_parts")) {
         sum(w, p.get(0), p.get(1));
       } else if (kernel.startsWith("repair")) {
@@ -480,6 +484,42 @@ class TensorBatchesTest {
           }
         }
       }
+    }
+
+    /** MmaArguments. */
+    private void mma(String kernel, long[] w, Place a, Place b, Place c) {
+      assertEquals(15, w.length);
+      boolean isShort = kernel.contains("_w2_");
+      int tile = kernel.contains("_64x64x") ? 64 : 128;
+      assertEquals((w[0] + tile - 1) / tile, w[7]);
+      assertEquals((w[1] + tile - 1) / tile, w[8]);
+      long panel = isShort ? 64 : 32;
+      for (long q = 0; q < w[10]; q++) {
+        long first = q * w[14] * panel;
+        long steps = Math.min(w[6] * panel, w[5] * panel - first);
+        assertTrue(steps > 0, "part " + q + " is empty");
+        for (long i = 0; i < w[0]; i++) {
+          for (long j = 0; j < w[1]; j++) {
+            long row = q * w[11] + i;
+            long col = q * w[12] + j;
+            assertTrue(row < w[3] && col < w[4], "row " + row + ", column " + col);
+            double sum = 0;
+            for (long p = first; p < first + steps; p++) {
+              sum +=
+                  packed(a, row * w[5] * panel + p, isShort)
+                      * packed(b, col * w[5] * panel + p, isShort);
+            }
+            add(on(c, (q * w[13] + i * w[2] + j) * 4), sum, w[9]);
+          }
+        }
+      }
+    }
+
+    private double packed(Place from, long at, boolean isShort) {
+      ByteBuffer bytes = memory.get(from.side());
+      return isShort
+          ? bytes.getShort((int) (from.bytes() + at * 2))
+          : bytes.getFloat((int) (from.bytes() + at * 4));
     }
 
     private void add(Place at, double sum, long accumulate) {

@@ -1,0 +1,268 @@
+// Product of matrices of half, bfloat16 or tf32 on the tensor cores of sm_80 and later, with sums in float:
+//
+//   c[i, j] = sum over p of a(i, p) * b(p, j)  (+ c[i, j])        0 <= i < m, 0 <= j < n, 0 <= p < k
+//
+// Both operands lie with K along their rows, as pack.cuh leaves them: rows of whole panels of 128 bytes.
+//
+// Threads to elements: a thread block makes tiles of ROWS x COLS, one after the other; a warp makes
+// WARP_ROWS x WARP_COLS of each, with products of 16 x 8 x 32 bytes. Thread t + 4 g of a warp holds of c
+// rows g and g + 8, columns 2 t and the next.
+//
+// Accuracy: the tensor cores cut sums off. Where PROMOTED, the sums of one panel are added in ordinary
+// registers, rounded to nearest; else one chain of products is as long as K.
+//
+// Shared memory: STAGES stages of (ROWS, DEPTH bytes) and (COLS, DEPTH bytes), copied ahead (cp.async).
+// Chunks of 16 bytes are swizzled so that neither the copies nor ldmatrix meet a bank twice.
+//
+// Bytes: A is read col_tiles times and B row_tiles times, mostly from L2; C is written once, and read once
+// if it is added to.
+//
+// Source: NVIDIA, "PTX ISA" 9.0, sections 9.7.9 (cp.async) and 9.7.14 (mma, ldmatrix).
+#pragma once
+
+#include "split.cuh"
+
+namespace tilespark {
+
+// Fields in the order of TensorSteps.addFloat.
+struct MmaArguments {
+  const void* a;  // (a_rows, a_panels * 128 bytes)
+  const void* b;  // (b_rows, a_panels * 128 bytes)
+  float* c;
+  u64 m;
+  u64 n;
+  u64 lead_c;
+  u64 a_rows;       // of all products
+  u64 b_rows;
+  u64 all_panels;   // of a row
+  u64 panels;       // of K of a product, or of a part of one; the last part may have fewer
+  u64 row_tiles;
+  u64 col_tiles;
+  u64 accumulate;
+  u64 batches;      // products of their own, or parts of one along K
+  u64 a_step;       // rows of a from one product to the next
+  u64 b_step;
+  u64 c_step;       // elements
+  u64 panel_step;   // panels from one part to the next; 0 for products of their own
+};
+
+// Kinds: c (16 x 8 of a warp) += a (16 x 32 bytes) * b (32 bytes x 8).
+#define TILESPARK_MMA(KIND, TYPE, SHAPE)                                                                   \
+  struct KIND {                                                                                            \
+    static __device__ __forceinline__ void product(float* c, const u32 (&a)[4], u32 b0, u32 b1) {          \
+      asm("mma.sync.aligned." SHAPE ".row.col.f32." TYPE "." TYPE                                          \
+          ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"                                     \
+          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                 \
+          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));                                 \
+    }                                                                                                      \
+  };
+TILESPARK_MMA(MmaHalf, "f16", "m16n8k16")
+TILESPARK_MMA(MmaBfloat16, "bf16", "m16n8k16")
+TILESPARK_MMA(MmaTf32, "tf32", "m16n8k8")
+
+template <typename Kind_, u32 ROWS_, u32 COLS_, u32 WARP_ROWS_, u32 WARP_COLS_, u32 DEPTH_, u32 STAGES_, bool PROMOTED_>
+struct MmaShape {
+  using Kind = Kind_;
+  static constexpr u32 ROWS = ROWS_;
+  static constexpr u32 COLS = COLS_;
+  static constexpr u32 WARP_ROWS = WARP_ROWS_;
+  static constexpr u32 WARP_COLS = WARP_COLS_;
+  static constexpr u32 DEPTH = DEPTH_;  // bytes of K of a stage
+  static constexpr u32 STAGES = STAGES_;
+  static constexpr bool PROMOTED = PROMOTED_;
+  static constexpr u32 THREADS = ROWS / WARP_ROWS * (COLS / WARP_COLS) * 32;
+  static constexpr u32 STAGE_BYTES = (ROWS + COLS) * DEPTH;
+  static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES;
+  static_assert(WARP_ROWS % 16 == 0 && WARP_COLS % 16 == 0, "ldmatrix reads 16 rows");
+  static_assert(DEPTH == 64 || DEPTH == 128, "two fragments take turns, and panels are of whole stages");
+  static_assert(STAGES >= 2, "one is filled while another is read");
+};
+
+// Copies 16 bytes to shared memory without waiting.
+__device__ __forceinline__ void copy_16(u32 to, const char* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+__device__ __forceinline__ void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+template <u32 PENDING>
+__device__ __forceinline__ void copies_wait() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
+}
+// Four matrices of 8 rows of 16 bytes; lane l gives the address of row l % 8 of matrix l / 8.
+__device__ __forceinline__ void read_matrices(u32 (&values)[4], u32 at) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(values[0]), "=r"(values[1]), "=r"(values[2]), "=r"(values[3])
+               : "r"(at)
+               : "memory");
+}
+
+// Chunks of rows of DEPTH bytes in shared memory: 8 neighbouring rows have theirs in different banks.
+template <u32 DEPTH>
+struct MmaPanel {
+  static constexpr u32 CHUNKS = DEPTH / 16;
+  static constexpr u32 ROWS_OF_LINE = CHUNKS < 8 ? 8 / CHUNKS : 1;  // of 128 bytes
+  static __device__ __forceinline__ u32 turn(u32 row) {
+    return row / ROWS_OF_LINE % (CHUNKS < 8 ? CHUNKS : 8);
+  }
+
+  // Begins the copy of EXTENT rows from number `first` on. Rows after `last` are copies of it: what they
+  // give is not stored.
+  template <u32 EXTENT, u32 THREADS>
+  static __device__ __forceinline__ void copy(u32 to, const char* from, u64 row_bytes, u32 first, u32 last) {
+    constexpr u32 AT_ONCE = THREADS / CHUNKS;
+    const u32 row = threadIdx.x / CHUNKS;
+    const u32 chunk = threadIdx.x % CHUNKS;
+    from += chunk * 16;
+#pragma unroll
+    for (u32 i = 0; i < EXTENT; i += AT_ONCE) {
+      if (EXTENT % AT_ONCE == 0 || i + row < EXTENT) {
+        copy_16(to + (i + row) * DEPTH + (chunk ^ turn(i + row)) * 16, from + min(first + i + row, last) * row_bytes);
+      }
+    }
+  }
+};
+
+template <typename Shape>
+__device__ __forceinline__ void multiply_mma(const MmaArguments& arguments) {
+  using Kind = typename Shape::Kind;
+  constexpr u32 STAGES = Shape::STAGES;
+  constexpr u32 DEPTH = Shape::DEPTH;
+  using Panel = MmaPanel<DEPTH>;
+  constexpr u32 HIGH = Shape::WARP_ROWS / 16;
+  constexpr u32 WIDE = Shape::WARP_COLS / 8;
+  constexpr u32 STEPS = DEPTH / 32;  // products along a stage
+  extern __shared__ __align__(128) char dynamic[];
+  const u32 shared = shared_address(dynamic);
+  const u32 warp = threadIdx.x / 32;
+  const u32 lane = threadIdx.x % 32;
+  const u32 in_row = warp / (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;
+  const u32 in_col = warp % (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_COLS;
+  // Reads of a: matrices of rows 0-7 and 8-15, of 16 bytes each, then the next 16 bytes; of b: both 16
+  // bytes of columns 0-7, then of 8-15.
+  const u32 a_row = in_row + lane % 16;
+  const u32 b_row = in_col + lane % 8 + lane / 16 * 8;
+  const u32 a_chunk = lane / 16;
+  const u32 b_chunk = lane / 8 % 2;
+  const u32 a_read = shared + a_row * DEPTH;
+  const u32 b_read = shared + (Shape::ROWS + b_row) * DEPTH;
+  const u32 a_turn = Panel::turn(a_row);
+  const u32 b_turn = Panel::turn(b_row);
+
+  const u64 row_bytes = arguments.all_panels * 128;
+  const u32 last_a = static_cast<u32>(arguments.a_rows - 1);
+  const u32 last_b = static_cast<u32>(arguments.b_rows - 1);
+  const u64 tiles = arguments.batches * arguments.row_tiles * arguments.col_tiles;
+
+  // The tile whose copies have begun.
+  TilePlace place = {};
+  const char* a = nullptr;
+  const char* b = nullptr;
+  u32 first_a = 0;
+  u32 first_b = 0;
+  u32 steps = 0;   // stages of K
+  u32 copied = 0;  // of them
+  const auto copy = [&](u32 stage) {
+    if (copied < steps) {
+      const u32 to = shared + stage * Shape::STAGE_BYTES;
+      const u64 along = u64{copied} * DEPTH;
+      Panel::template copy<Shape::ROWS, Shape::THREADS>(to, a + along, row_bytes, first_a, last_a);
+      Panel::template copy<Shape::COLS, Shape::THREADS>(to + Shape::ROWS * DEPTH, b + along, row_bytes, first_b,
+                                                        last_b);
+      copied++;
+    }
+    copies_commit();
+  };
+  const auto begin = [&](u64 number) {
+    place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
+    const u64 first_panel = place.batch * arguments.panel_step;
+    a = static_cast<const char*>(arguments.a) + first_panel * 128;
+    b = static_cast<const char*>(arguments.b) + first_panel * 128;
+    first_a = static_cast<u32>(place.batch * arguments.a_step) + place.row * Shape::ROWS;
+    first_b = static_cast<u32>(place.batch * arguments.b_step) + place.col * Shape::COLS;
+    const u64 bytes = min(arguments.panels, arguments.all_panels - first_panel) * 128;
+    steps = static_cast<u32>(bytes / DEPTH);
+    copied = 0;
+#pragma unroll
+    for (u32 stage = 0; stage < STAGES - 1; stage++) {
+      copy(stage);
+    }
+  };
+
+  if (blockIdx.x < tiles) {
+    begin(blockIdx.x);
+  }
+  for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
+    float sums[HIGH][WIDE * 4] = {};
+    float totals[HIGH][WIDE * 4] = {};  // unused, and so removed, if not PROMOTED
+    u32 left[2][HIGH][4];
+    u32 right[2][WIDE / 2][4];
+    const auto read = [&](u32 stage, u32 s) {
+      const u32 from = stage * Shape::STAGE_BYTES;
+#pragma unroll
+      for (u32 x = 0; x < WIDE / 2; x++) {
+        read_matrices(right[s % 2][x], b_read + from + x * 16 * DEPTH + ((2 * s + b_chunk) ^ b_turn) * 16);
+      }
+#pragma unroll
+      for (u32 r = 0; r < HIGH; r++) {
+        read_matrices(left[s % 2][r], a_read + from + r * 16 * DEPTH + ((2 * s + a_chunk) ^ a_turn) * 16);
+      }
+    };
+    copies_wait<STAGES - 2>();
+    __syncthreads();
+    read(0, 0);
+    u32 stage = 0;
+    u32 filled = STAGES - 1;  // the stage that is copied to next
+    for (u32 step = 0; step < steps; step++) {
+      const u32 next = stage + 1 == STAGES ? 0 : stage + 1;
+#pragma unroll
+      for (u32 s = 0; s < STEPS; s++) {
+        if (s == 0) {
+          copy(filled);
+          filled = filled + 1 == STAGES ? 0 : filled + 1;
+        }
+        if (s + 1 < STEPS) {
+          read(stage, s + 1);
+        } else {
+          copies_wait<STAGES - 2>();
+          __syncthreads();  // all see the next stage; and none reads this one any more
+          if (step + 1 < steps) {
+            read(next, 0);
+          }
+        }
+#pragma unroll
+        for (u32 r = 0; r < HIGH; r++) {
+#pragma unroll
+          for (u32 x = 0; x < WIDE; x++) {
+            Kind::product(&sums[r][x * 4], left[s % 2][r], right[s % 2][x / 2][x % 2 * 2],
+                          right[s % 2][x / 2][x % 2 * 2 + 1]);
+          }
+        }
+      }
+      if (Shape::PROMOTED) {
+#pragma unroll
+        for (u32 r = 0; r < HIGH; r++) {
+#pragma unroll
+          for (u32 e = 0; e < WIDE * 4; e++) {
+            totals[r][e] += sums[r][e];
+            sums[r][e] = 0;
+          }
+        }
+      }
+      stage = next;
+    }
+
+    // The next tile's copies begin before this one is stored.
+    const TilePlace made = place;
+    if (number + gridDim.x < tiles) {
+      begin(number + gridDim.x);
+    }
+#pragma unroll
+    for (u32 r = 0; r < HIGH; r++) {
+      store_sums<WIDE, true>(Shape::PROMOTED ? totals[r] : sums[r], arguments.c + made.batch * arguments.c_step,
+                             u64{made.row} * Shape::ROWS + in_row + r * 16 + lane / 4,
+                             u64{made.col} * Shape::COLS + in_col, arguments.m, arguments.n, arguments.lead_c,
+                             arguments.accumulate != 0);
+    }
+  }
+}
+
+}  // namespace tilespark

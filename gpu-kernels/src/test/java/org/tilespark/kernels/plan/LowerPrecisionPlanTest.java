@@ -1,0 +1,260 @@
+package org.tilespark.kernels.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.tilespark.kernels.plan.MultiplyPlanner.CublasPresence;
+import org.tilespark.layout.ElementType;
+
+/** Whose kernels multiply with less than full precision, on each compute capability. */
+class LowerPrecisionPlanTest {
+  /** The kernels of lower precisions, made for what the build makes them for. */
+  private static final KernelIndex INDEX = KernelIndex.parse(index());
+
+  private static final CublasPresence ABSENT = CublasPresence.absent("no such library");
+
+  private static String index() {
+    StringBuilder text = new StringBuilder();
+    for (String kind : List.of("float16_w2", "bfloat16_w2", "tf32_w4")) {
+      for (String tile : List.of("128x256x384", "128x128x384")) {
+        text.append("kernel multiply_tensor multiply_%s_%s sm_90a\n".formatted(kind, tile));
+      }
+      for (String arch : List.of("sm_80", "compute_80")) {
+        text.append(
+            """
+            kernel multiply_mma multiply_mma_%1$s_128x128x256 %2$s dynamicBytes=98304
+            kernel multiply_mma multiply_mma_%1$s_64x64x128 %2$s dynamicBytes=49152 \
+            blocksPerProcessor=2
+            """
+                .formatted(kind, arch));
+      }
+      for (String arch : List.of("sm_80", "sm_90a", "compute_80")) {
+        text.append("kernel pack pack_%s_256 %s\n".formatted(kind, arch));
+      }
+    }
+    for (String arch : List.of("sm_80", "sm_90a", "compute_80")) {
+      text.append("kernel multiply_parts multiply_parts_w4_256 %s\n".formatted(arch));
+    }
+    return text.toString();
+  }
+
+  private static DeviceLimits device(int major, int minor, int processors) {
+    return new DeviceLimits(
+        major, minor, processors, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 40L << 30);
+  }
+
+  private static MultiplyProblem problem(long m, long k, long n, Precision precision) {
+    return new MultiplyProblem(
+        m, k, n, ElementType.FLOAT32, precision, false, true, k, k, n, false);
+  }
+
+  private static MultiplyDecision plan(
+      MultiplyProblem problem, MultiplyEngine engine, CublasPresence cublas, DeviceLimits limits) {
+    return MultiplyPlanner.plan(problem, problem.k(), engine, cublas, limits, INDEX);
+  }
+
+  private static String way(MultiplyDecision decision) {
+    return decision.orElseThrow().strategy().way().orElseThrow().name();
+  }
+
+  /** Ours by rule, whether cuBLAS is there or not. */
+  @ParameterizedTest
+  @CsvSource({
+    "8, 0, 108, multiply_mma_",
+    "8, 6, 84, multiply_mma_",
+    "8, 9, 128, multiply_mma_",
+    "9, 0, 132, multiply_",
+    "10, 0, 148, multiply_mma_",
+    "12, 0, 170, multiply_mma_",
+  })
+  void byRule(int major, int minor, int processors, String prefix) {
+    DeviceLimits limits = device(major, minor, processors);
+    for (Precision precision : List.of(Precision.FLOAT16, Precision.BFLOAT16, Precision.TF32)) {
+      for (long extent : new long[] {5, 100, 1024, 8192}) {
+        for (CublasPresence cublas : List.of(ABSENT, CublasPresence.PRESENT)) {
+          for (MultiplyEngine engine : List.of(MultiplyEngine.AUTO, MultiplyEngine.OWN)) {
+            String way =
+                way(plan(problem(extent, extent, extent, precision), engine, cublas, limits));
+            String expected = prefix + precision.name().toLowerCase(Locale.ROOT) + "_w";
+            assertTrue(way.startsWith(expected), precision + " of " + extent + ": " + way);
+          }
+        }
+      }
+    }
+  }
+
+  /** Small tiles where large ones would leave multiprocessors idle. */
+  @Test
+  void tilesFillTheDevice() {
+    DeviceLimits limits = device(8, 0, 108);
+    Object[][] cases = {
+      {8192L, 8192L, "multiply_mma_float16_w2_128x128x256"},
+      {640L, 640L, "multiply_mma_float16_w2_64x64x128"},
+      {100L, 100L, "multiply_mma_float16_w2_64x64x128"},
+    };
+    for (Object[] each : cases) {
+      MultiplyProblem problem = problem((long) each[0], 512, (long) each[1], Precision.FLOAT16);
+      assertEquals(each[2], way(plan(problem, MultiplyEngine.AUTO, ABSENT, limits)));
+    }
+  }
+
+  /** All that a device can run are candidates, wgmma's first where there are any. */
+  @Test
+  void candidates() {
+    MultiplyProblem problem = problem(512, 512, 512, Precision.TF32);
+    Object[][] cases = {
+      {device(8, 0, 108), List.of("mma_tf32_w4_128x128x256", "mma_tf32_w4_64x64x128")},
+      {
+        device(9, 0, 132),
+        List.of(
+            "tf32_w4_128x256x384",
+            "tf32_w4_128x128x384",
+            "mma_tf32_w4_128x128x256",
+            "mma_tf32_w4_64x64x128")
+      },
+      {device(7, 5, 40), List.of()},
+    };
+    for (Object[] each : cases) {
+      List<String> ways =
+          MultiplyPlanner.candidates(problem, 512, ABSENT, (DeviceLimits) each[0], INDEX).stream()
+              .map(plan -> plan.strategy().way().orElseThrow().name())
+              .map(name -> name.replace("multiply_", ""))
+              .toList();
+      assertEquals(each[1], ways);
+    }
+  }
+
+  /** A way that was named is taken, and sums of the two kinds of kernels differ in their order. */
+  @Test
+  void namedWays() {
+    MultiplyProblem problem = problem(512, 512, 512, Precision.FLOAT16);
+    List<String> orders = new ArrayList<>();
+    for (String name :
+        List.of(
+            "multiply_float16_w2_128x128x384",
+            "multiply_mma_float16_w2_128x128x256",
+            "multiply_mma_float16_w2_64x64x128")) {
+      MultiplyPlan plan =
+          MultiplyPlanner.plan(
+                  problem, 512, new MultiplyWay(name), ABSENT, device(9, 0, 132), INDEX)
+              .orElseThrow();
+      assertEquals(Optional.of(new MultiplyWay(name)), plan.strategy().way());
+      orders.add(plan.strategy().order());
+    }
+    assertEquals(List.of("FLOAT16", "FLOAT16_mma", "FLOAT16_mma"), orders);
+  }
+
+  /** No tensor maps: the copy engine that reads them is sm_90's. */
+  @ParameterizedTest
+  @EnumSource(
+      value = Precision.class,
+      names = {"TF32", "BFLOAT16", "FLOAT16"})
+  void steps(Precision precision) {
+    MultiplyProblem problem =
+        problem(300, 1000, 200, precision)
+            .withBatch(new MultiplyProblem.Batch(3, 300_000, 0, 60_000));
+    MultiplyPlan plan = plan(problem, MultiplyEngine.AUTO, ABSENT, device(8, 6, 20)).orElseThrow();
+    MultiplyStrategy.Tensor strategy =
+        assertInstanceOf(MultiplyStrategy.Tensor.class, plan.strategy());
+    List<MultiplyStep> steps = strategy.steps(problem, true, true);
+    assertEquals(3, steps.size());
+    for (MultiplyStep step : steps) {
+      assertTrue(assertInstanceOf(MultiplyStep.Run.class, step).maps().isEmpty());
+    }
+    MultiplyStep.Run product = (MultiplyStep.Run) steps.get(2);
+    long panel = precision == Precision.TF32 ? 32 : 64;
+    long panels = (1000 + panel - 1) / panel;
+    long rowBytes = panels * 128;
+    assertEquals(
+        List.of(
+            new MultiplyStep.Place(MultiplyStep.Side.WORKSPACE, 0),
+            new MultiplyStep.Place(MultiplyStep.Side.WORKSPACE, 3 * 320 * rowBytes),
+            new MultiplyStep.Place(MultiplyStep.Side.C, 0)),
+        product.pointers());
+    KernelIndex.Kernel kernel = strategy.kernel();
+    long rowTiles = (300L + kernel.shape().rows() - 1) / kernel.shape().rows();
+    long colTiles = (200L + kernel.shape().cols() - 1) / kernel.shape().cols();
+    assertEquals(
+        new KernelLaunch(
+            kernel.name(),
+            new LaunchConfig(
+                (int) Math.min(3 * rowTiles * colTiles, 20L * kernel.blocksPerProcessor()),
+                kernel.shape().threads(),
+                kernel.dynamicBytes()),
+            300,
+            200,
+            200,
+            3 * 320,
+            256,
+            panels,
+            panels,
+            rowTiles,
+            colTiles,
+            0,
+            3,
+            320,
+            0,
+            60_000,
+            0),
+        product.launch());
+  }
+
+  /** Where nothing of ours runs, cuBLAS is needed, and the reason names the architecture. */
+  @Test
+  void beforeTensorCoresOfFloat() {
+    DeviceLimits turing = device(7, 5, 40);
+    MultiplyProblem problem = problem(100, 100, 100, Precision.BFLOAT16);
+    assertEquals("cublas", way(plan(problem, MultiplyEngine.AUTO, CublasPresence.PRESENT, turing)));
+    MultiplyDecision none = plan(problem, MultiplyEngine.AUTO, ABSENT, turing);
+    assertFalse(none.isSupported());
+    assertEquals(
+        "Precision BFLOAT16 on sm_75 needs cuBLAS, which is not there: no such library; ask for"
+            + " precision FULL, or install cuBLAS",
+        none.describe());
+    assertEquals(
+        "Precision BFLOAT16 on sm_75 needs cuBLAS, which is ruled out by engine OWN; ask for"
+            + " precision FULL, or install cuBLAS",
+        plan(problem, MultiplyEngine.OWN, CublasPresence.PRESENT, turing).describe());
+  }
+
+  /** Packed operands may take a part of the device's memory; beyond, cuBLAS is needed. */
+  @Test
+  void operandsTooLargeToPack() {
+    MultiplyProblem problem = problem(1 << 20, 1 << 16, 1 << 20, Precision.TF32);
+    DeviceLimits limits = device(8, 0, 108);
+    assertEquals("cublas", way(plan(problem, MultiplyEngine.AUTO, CublasPresence.PRESENT, limits)));
+    assertEquals(
+        "Precision TF32 of operands as large as these needs cuBLAS, which is not there: no such"
+            + " library; ask for precision FULL, or install cuBLAS",
+        plan(problem, MultiplyEngine.AUTO, ABSENT, limits).describe());
+  }
+
+  /** What this jar holds is what the cases above take for granted. */
+  @Test
+  void kernelsOfThisJar() {
+    KernelIndex jar = KernelIndex.ofThisJar();
+    Assumptions.assumeTrue(
+        jar.architectures().containsAll(List.of("sm_80", "sm_90a", "compute_80")),
+        "built without nvcc, or for some architectures");
+    for (KernelIndex.Kernel kernel : INDEX.kernels()) {
+      KernelIndex.Kernel found = jar.find(kernel.name()).orElseThrow();
+      assertEquals(kernel.source(), found.source());
+      assertEquals(kernel.architectures(), found.architectures(), kernel.name());
+      if (kernel.dynamicBytes() > 0) {
+        assertEquals(kernel.dynamicBytes(), found.dynamicBytes(), kernel.name());
+        assertEquals(kernel.blocksPerProcessor(), found.blocksPerProcessor(), kernel.name());
+      }
+    }
+  }
+}
