@@ -402,21 +402,21 @@ final class TensorSteps {
       steps.add(
           product(
               List.of(),
-              List.of(packedA, packedB, c.at()),
+              List.of(placeA, placeB, c.at()),
               batches * rowTiles * colTiles,
               problem.m(),
               problem.n(),
               c.lead(),
               countA() * up(problem.m(), PACKED_ROWS),
-              planeRows,
-              paddedK / form.panel(),
+              countB() * rowsOfB(form, problem),
+              tiles(k, form.panel()),
               partPanels,
               rowTiles,
               colTiles,
               c.adds() ? 1 : 0,
               batches,
               a.step(),
-              stepB,
+              b.step(),
               c.step(),
               parts > 1 ? partPanels : 0));
     } else {
@@ -448,8 +448,7 @@ final class TensorSteps {
     int boxRows = problem.transposeA() ? SPLIT_ACROSS_BOX : shape.rows();
     Place at = from(Side.A, p);
     // Below the rows of a product lie the next one's: half a tile, or a panel, that reached there
-    // would
-    // be flagged for values that are not its own.
+    // would be flagged for values that are not its own.
     int whole = problem.transposeA() ? form.panel() : PACKED_ROWS;
     if ((countA() == 1 || rows % whole == 0)
         && isMapped(evenA, at, rows, problem.leadA(), batch.strideA(), countA())) {
@@ -494,6 +493,7 @@ final class TensorSteps {
     Place at = from(side, p);
     // The copy engine rounds to tf32, and transposes nothing.
     if (form == TensorForm.TF32
+        && !strategy.isMma()
         && !across
         && isMapped(isA ? evenA : evenB, at, extent, lead, stride, count)) {
       return new Packed(
