@@ -25,8 +25,8 @@ public enum TensorForm {
   /** Steps of K of a panel of which A is float and B bfloat16. */
   private static final int SPLIT_PANEL = 32;
 
-  /** What is behind the family's name where sums of chains are added in shared memory, not in C. */
-  static final String TOTALS = "_totals";
+  /** What is behind the family's name where two thread blocks make a tile, each of half of K. */
+  private static final String HALVES = "_halves";
 
   /** Bytes of a row of other panels in shared memory. */
   private static final int PANEL_BYTES = 128;
@@ -66,7 +66,7 @@ public enum TensorForm {
             isExchanged(problem)
                 ? "_tt"
                 : "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
-        yield List.of(family + TOTALS + ways, family + ways);
+        yield List.of(family + ways, family + HALVES + ways);
       }
       case FLOAT16, BFLOAT16, TF32 -> List.of(family);
     };
@@ -78,6 +78,11 @@ public enum TensorForm {
    */
   boolean isExchanged(MultiplyProblem problem) {
     return this == FLOAT64 && !problem.transposeA() && !problem.transposeB();
+  }
+
+  /** True if two thread blocks of this kernel, a cluster, make a tile, each of half of K. */
+  static boolean isHalved(KernelIndex.Kernel kernel) {
+    return kernel.family().contains(HALVES);
   }
 
   /**
