@@ -36,39 +36,38 @@ using namespace tilespark;
   } while (0)
 
 // ---- kernels
-#define DOUBLE_ENTRY(NAME, A, B, BLOCKS, ...)                                                                  \
-  extern "C" __global__ void __launch_bounds__((DoubleShape<A, B, __VA_ARGS__>::THREADS), BLOCKS)              \
-      NAME(const __grid_constant__ DoubleArguments arguments) {                                                \
-    multiply_double<DoubleShape<A, B, __VA_ARGS__>>(arguments);                                                \
+#define DOUBLE_ENTRY(NAME, CLUSTER, A, B, BLOCKS, ...)                                            \
+  extern "C" __global__ void CLUSTER __launch_bounds__((DoubleShape<A, B, __VA_ARGS__>::THREADS), BLOCKS) \
+      NAME(const __grid_constant__ DoubleArguments arguments) {                                   \
+    multiply_double<DoubleShape<A, B, __VA_ARGS__>>(arguments);                                   \
   }
-#define DOUBLE_ENTRIES(NAME, ...)                                \
-  DOUBLE_ENTRY(multiply_double_tt_##NAME, true, false, __VA_ARGS__) \
-  DOUBLE_ENTRY(multiply_double_nt_##NAME, false, false, __VA_ARGS__) \
-  DOUBLE_ENTRY(multiply_double_tn_##NAME, true, true, __VA_ARGS__)
-// name, thread blocks to a multiprocessor, ROWS, COLS, WARP_ROWS, WARP_COLS, STAGES, TOTALS, AHEAD
-#define DOUBLES(DO)                                        \
-  DO(128x128_6, 1, 128, 128, 64, 32, 6, false, true)       \
-  DO(128x128_6n, 1, 128, 128, 64, 32, 6, false, false)     \
-  DO(128x128_3t, 1, 128, 128, 64, 32, 3, true, true)       \
-  DO(128x64_4, 2, 128, 64, 64, 32, 4, false, true)         \
-  DO(64x128_4, 2, 64, 128, 64, 32, 4, false, true)         \
-  DO(64x64_6, 2, 64, 64, 32, 32, 6, false, true)           \
-  DO(64x64_4, 3, 64, 64, 32, 32, 4, false, true)           \
-  DO(64x64_4n, 3, 64, 64, 32, 32, 4, false, false)
+#define DOUBLE_ENTRIES(NAME, CLUSTER, ...)                                    \
+  DOUBLE_ENTRY(multiply_double_tt_##NAME, CLUSTER, true, false, __VA_ARGS__)  \
+  DOUBLE_ENTRY(multiply_double_nt_##NAME, CLUSTER, false, false, __VA_ARGS__) \
+  DOUBLE_ENTRY(multiply_double_tn_##NAME, CLUSTER, true, true, __VA_ARGS__)
+// name, cluster, thread blocks to a multiprocessor, ROWS, COLS, WARP_ROWS, WARP_COLS, STAGES, TOTALS, HALVES
+#define DOUBLES(DO)                                                            \
+  DO(128x128, , 1, 128, 128, 64, 32, 3, true, false)                           \
+  DO(128x128_chain, , 1, 128, 128, 64, 32, 6, false, false)                    \
+  DO(128x128_halves, __cluster_dims__(2, 1, 1), 1, 128, 128, 64, 32, 3, true, true) \
+  DO(128x64, , 2, 128, 64, 64, 32, 2, true, false)
 DOUBLES(DOUBLE_ENTRIES)
 
 struct DoubleKernel {
   const char* name;
   u32 rows, cols, threads, shared, per;
+  bool chains, halves;
   void (*kernel[3])(DoubleArguments);  // tt, nt, tn
 };
-#define DOUBLE_KERNEL(NAME, PER, ...)                                                                \
-  {#NAME,                                                                                            \
-   DoubleShape<true, false, __VA_ARGS__>::ROWS,                                                      \
-   DoubleShape<true, false, __VA_ARGS__>::COLS,                                                      \
-   DoubleShape<true, false, __VA_ARGS__>::THREADS,                                                   \
-   DoubleShape<true, false, __VA_ARGS__>::SHARED_BYTES,                                              \
-   PER,                                                                                              \
+#define DOUBLE_KERNEL(NAME, CLUSTER, PER, ...)                                   \
+  {#NAME,                                                                        \
+   DoubleShape<true, false, __VA_ARGS__>::ROWS,                                  \
+   DoubleShape<true, false, __VA_ARGS__>::COLS,                                  \
+   DoubleShape<true, false, __VA_ARGS__>::THREADS,                               \
+   DoubleShape<true, false, __VA_ARGS__>::SHARED_BYTES,                          \
+   PER,                                                                          \
+   DoubleShape<true, false, __VA_ARGS__>::TOTALS,                                \
+   DoubleShape<true, false, __VA_ARGS__>::HALVES,                                \
    {multiply_double_tt_##NAME, multiply_double_nt_##NAME, multiply_double_tn_##NAME}},
 static const DoubleKernel DOUBLES_ALL[] = {DOUBLES(DOUBLE_KERNEL)};
 
@@ -271,7 +270,8 @@ struct Doubles {
     s.right = map_of(right, q.batches, kernel.cols);
     s.rows = exchanged ? q.n : q.m, s.cols = exchanged ? q.m : q.n;
     s.panels = tiles(q.k, 16), s.chunk = std::max<u64>(chunk, 1);
-    s.part_panels = tiles(s.panels, parts), s.parts = tiles(s.panels, s.part_panels);
+    if (kernel.halves) parts = 1;
+    s.part_panels = tiles(s.panels, kernel.halves ? 2 : parts), s.parts = kernel.halves ? 1 : tiles(s.panels, s.part_panels);
     s.row_tiles = tiles(s.rows, kernel.rows), s.col_tiles = tiles(s.cols, kernel.cols);
     s.batches = q.batches;
     s.left_step = s.right_step = 1;
@@ -284,8 +284,9 @@ struct Doubles {
       s.part_step = 0, s.c_step = q.c_step();
     }
     CHECK(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared));
-    const u64 all = q.batches * s.parts * s.row_tiles * s.col_tiles;
-    function<<<(u32)std::min<u64>(all, (u64)processors * kernel.per), kernel.threads, kernel.shared>>>(s);
+    const u64 all = q.batches * s.parts * s.row_tiles * s.col_tiles * (kernel.halves ? 2 : 1);
+    const u64 fit = kernel.halves ? processors / 2 * 2 : processors * kernel.per;
+    function<<<(u32)std::min<u64>(all, fit), kernel.threads, kernel.shared>>>(s);
     CHECK(cudaGetLastError());
     if (s.parts > 1) {
       SumArguments<double> t{scratch.p, pc, q.m, q.n, q.lead_c, 1, s.parts, q.add, q.batches, q.c_step()};
@@ -529,6 +530,10 @@ __global__ void fill_rows(T* to, u64 rows, u64 cols, u64 lead) {
 }
 
 static u64 seed = 1;
+// MultiplyStrategy.Tensor.chain, or another factor of sqrt(K): panels
+static u64 chain_of(u64 k, double factor = 5) {
+  return std::max<u64>(1, std::min<u64>((u64)(factor * std::sqrt((double)k)) / 16, k / 32));
+}
 static void check_double(Problem q, int kind) {
   seed++;
   Device<double> a(q.batches * q.a_step()), b(q.batches * q.b_step()), c(q.batches * q.c_step()), before(c.count);
@@ -536,11 +541,12 @@ static void check_double(Problem q, int kind) {
   CHECK(cudaMemset(before.p, 0xff, before.count * 8));
   fill_rows<<<256, 256>>>(before.p, q.batches * q.m, q.n, q.lead_c);
   Doubles way(q, 3);
-  const u64 project_chunk = std::max<u64>(1, (u64)(3 * std::sqrt((double)q.k) / 16));  // MultiplyStrategy.Tensor.chain
+  const u64 project_chunk = chain_of(q.k);
   for (const DoubleKernel& kernel : DOUBLES_ALL) {
+    if (kernel.halves && q.k <= 16) continue;
     for (int t = 0; t < 3; t++) {  // one chain; chunks, added to C; three parts
       q.add = t == 1;
-      const u64 chunk = t == 1 ? 3 : 1 << 20;
+      const u64 chunk = t == 1 && kernel.chains ? 3 : 1 << 20;
       reset(c, q.add ? &before : nullptr);
       way.run(q, a.p, b.p, c.p, kernel, chunk, t == 2 ? 3 : 1);
       CHECK(cudaDeviceSynchronize());
@@ -548,7 +554,7 @@ static void check_double(Problem q, int kind) {
              q.add ? before.p : nullptr, chain_bar(q, chunk));
     }
     // In the project's chains the project's bar holds.
-    for (int t = 0; t < 2; t++) {
+    for (int t = 0; t < 2 && kernel.chains; t++) {
       q.add = t == 1;
       reset(c, q.add ? &before : nullptr);
       way.run(q, a.p, b.p, c.p, kernel, project_chunk);
@@ -643,7 +649,7 @@ static void check_larges() {
       cublas(q, a.p, b.p, c.p);
       Doubles way(q);
       for (const DoubleKernel& kernel : DOUBLES_ALL) {
-        check_large(q, 4, [&](double* to) { way.run(q, a.p, b.p, to, kernel, t % 2 ? 64 : 1 << 20); }, kernel.name, c.p);
+        check_large(q, 4, [&](double* to) { way.run(q, a.p, b.p, to, kernel, t % 2 ? 12 : 20); }, kernel.name, c.p);
       }
     }
     printf("checked %llu x %llu x %llu again and again, %d failures so far, %.1f s\n", s[0], s[1], s[2], failures, seconds());
@@ -658,7 +664,7 @@ static void check_doubles() {
     for (int t = 0; t < 4; t++) {
       for (u64 extra : {1, 0, 4}) {
         if (extra != 1 && s[0] * s[1] * s[2] > 1000000000) continue;
-        check_double(problem(s[0], s[1], s[2], t & 2, t & 1, extra), (t + extra) % 3);
+        check_double(problem(s[0], s[1], s[2], t & 2, t & 1, extra), (t + extra) % 4);
       }
     }
     if (s[0] * s[1] * s[2] < 40000000) {
@@ -753,7 +759,7 @@ static const DoubleKernel& named(const char* name) {
 }
 struct Choice {
   const char* name;
-  u64 chunk;  // of K; 0 all
+  double factor;  // of sqrt(K), steps of a chain; 0 all of K
   u64 parts;
 };
 static void time_double(const Problem& q, std::vector<Choice> choices) {
@@ -767,9 +773,9 @@ static void time_double(const Problem& q, std::vector<Choice> choices) {
   for (const Choice& choice : choices) {
     const DoubleKernel& kernel = named(choice.name);
     std::string name = choice.name;
-    if (choice.chunk) name += " chunk " + std::to_string(choice.chunk);
+    const u64 chunk = choice.factor == 0 ? 1 << 20 : chain_of(q.k, choice.factor);
+    if (choice.factor) name += " chains " + std::to_string(chunk * 16);
     if (choice.parts > 1) name += " parts " + std::to_string(choice.parts);
-    const u64 chunk = choice.chunk ? choice.chunk / 16 : 1 << 20;
     const u64 cut = choice.parts;
     ways.push_back({name, [&, chunk, cut] { doubles.run(q, a.p, b.p, c.p, kernel, chunk, cut); }, {}, -1});
   }
@@ -850,27 +856,35 @@ static void time_copies() {
     race("pad " + std::to_string(s[0]) + " x " + std::to_string(s[1]), 1, pads, 16.0 * s[0] * s[1]);
   }
 }
-// What chains of several lengths cost in accuracy.
+// What chains of several lengths cost in accuracy: the worst of several inputs, in units of the bar.
 static void show_chains() {
-  for (u64 k : {4096, 16384, 131072}) {
-    for (int kind : {0, 1, 3}) {
+  for (u64 k : {64, 256, 1024, 4096, 16384, 131072}) {
+    for (int kind = 0; kind < 4; kind++) {
       const Problem q = problem(256, k, 256, true, true);
       Device<double> a(q.a_step()), b(q.b_step()), c(q.c_step());
-      random(a, 50, kind), random(b, 60, kind);
       Doubles way(q);
-      printf("chains, K = %6llu, %-8s bar %.3g:", k, kind == 0 ? "random" : kind == 1 ? "positive" : "equal", bar_of<double>(q));
-      if (handle) {
-        cublas(q, a.p, b.p, c.p);
-        printf("  cuBLAS %.3g", error_of(q, a.p, b.p, c.p));
+      double worst[5] = {};
+      for (u64 i = 0; i < (kind == 3 ? 40 : 3); i++) {
+        random(a, 50 + i, kind), random(b, 60 + 7 * i, kind);
+        int at = 0;
+        for (double f : {3.0, 5.0}) {
+          for (const char* name : {"128x128", "128x64"}) {
+            way.run(q, a.p, b.p, c.p, named(name), chain_of(k, f));
+            worst[at] = std::max(worst[at], error_of(q, a.p, b.p, c.p)), at++;
+          }
+        }
+        way.run(q, a.p, b.p, c.p, named("128x128_chain"), 1);
+        worst[at] = std::max(worst[at], error_of(q, a.p, b.p, c.p));
       }
-      for (u64 chunk : {256ull, 1024ull, 4096ull, 1ull << 24}) {
-        way.run(q, a.p, b.p, c.p, named("64x64_6"), chunk / 16);
-        printf("  %llu: %.3g", std::min<u64>(chunk, k), error_of(q, a.p, b.p, c.p));
-      }
-      printf("\n");
-      fflush(stdout);
+      const double bar = bar_of<double>(q);
+      printf("chains, K = %6llu, %-8s of the bar: 3 sqrt(K) %.3f, %.3f, 5 sqrt(K) %.3f, %.3f, one chain %.3f\n", k,
+             kind == 0 ? "random" : kind == 1 ? "positive" : kind == 2 ? "scaled" : "equal", worst[0] / bar, worst[1] / bar, worst[2] / bar,
+             worst[3] / bar, worst[4] / bar);
+      for (int i = 0; i < 4; i++) failures += worst[i] > bar;
     }
   }
+  printf("%.1f s\n", seconds());
+  fflush(stdout);
 }
 
 int main(int count, char** words) {
@@ -890,6 +904,7 @@ int main(int count, char** words) {
   if (verb == "check") {
     check_larges();
     check_doubles();
+    show_chains();
     check_mmas();
     check_skinnies();
     printf(failures ? "%d FAILED\n" : "all right\n", failures);
@@ -899,25 +914,24 @@ int main(int count, char** words) {
   for (u64 x : cubes) {
     for (int t = 0; t < 4; t++) {
       time_double(problem(x, x, x, t & 2, t & 1),
-                  {{"128x128_6", 0, 1}, {"128x128_6n", 0, 1}, {"128x128_3t", 2048, 1}, {"128x64_4", 0, 1}, {"64x128_4", 0, 1}, {"64x64_6", 0, 1}, {"64x64_4", 0, 1}});
+                  {{"128x128_chain", 0, 1}, {"128x128", 3, 1}, {"128x128", 5, 1}, {"128x64", 3, 1}});
     }
   }
   for (int t = 0; t < 4; t++) {
-    time_double(problem(4095, 4099, 4097, t & 2, t & 1), {{"128x128_6", 0, 1}, {"128x128_3t", 2048, 1}, {"128x64_4", 0, 1}});
+    time_double(problem(4095, 4099, 4097, t & 2, t & 1), {{"128x128_chain", 0, 1}, {"128x128", 3, 1}, {"128x64", 3, 1}});
   }
   for (int t = 0; t < 4; t++) {
     time_double(problem(1024, 1024, 1024, t & 2, t & 1),
-                {{"128x128_6", 0, 2}, {"128x64_4", 0, 1}, {"128x64_4", 0, 2}, {"64x128_4", 0, 1}, {"64x64_6", 0, 1}, {"64x64_4", 0, 1}, {"64x64_4n", 0, 1}, {"64x64_4n", 0, 3}});
+                {{"128x128", 3, 2}, {"128x128_halves", 3, 1}, {"128x128_halves", 5, 1}, {"128x64", 3, 1}});
   }
   for (u64 x : {256, 64, 255}) {
     for (int t = 0; t < (x == 255 ? 1 : 4); t++) {
       const u64 batches = x == 256 || x == 255 ? 1024 : 16384;
       time_double(problem(x, x, x, t & 2, t & 1, 0, batches),
-                  {{"128x128_6", 0, 1}, {"128x64_4", 0, 1}, {"64x128_4", 0, 1}, {"64x64_6", 0, 1}, {"64x64_4", 0, 1}, {"64x64_4n", 0, 1}});
+                  {{"128x128", 3, 1}, {"128x128", 5, 1}, {"128x64", 3, 1}, {"128x64", 5, 1}});
     }
   }
   time_copies();
-  show_chains();
   time_mma(problem(4096, 4096, 4096, false, false));
   time_mma(problem(4095, 4099, 4097, false, false));
   Skinny<float> floats;

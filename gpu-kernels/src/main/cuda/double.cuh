@@ -14,9 +14,9 @@
 // registers where the product wants them; with A on the left each would cost 16 moves.
 //
 // Threads to elements: the warps of a thread block make a tile of ROWS x COLS, each WARP_ROWS x
-// WARP_COLS, with products of 16 x 8 x 16; thread 0 starts the copies as well (a warp for it alone would
-// leave the others 168 registers). Thread t + 4 g of a warp holds of a product's left operand its rows g and
-// g + 8, of the right one its column g, at the four steps t + 4 s of K. Which place of the panel that is, is ours to say as long as both operands agree:
+// WARP_COLS, with products of 16 x 8 x 16. Thread t + 4 g of a warp holds of a product's left operand its rows g
+// and g + 8, of the right one its column g, at the four steps t + 4 s of K. Which place of the panel that is, is
+// ours to say as long as both operands agree:
 //
 //   left across (tt, tn)  p = 2 t + s % 2 + 8 (s / 2); rows g and g + 8 lie at 2 g and 2 g + 1: one read
 //                         of 16 bytes is a step of both
@@ -26,19 +26,25 @@
 //
 // so that reads of swizzled panels meet no bank twice.
 //
-// Accuracy: products and sums are those of IEEE 754. A sum of `chunk` panels is one chain; sums of chunks
-// are added in shared memory (TOTALS) or in C, a second chain. One chain is at most u K of |A||B| off; on
-// random input of either sign an H200 showed 4.2e-16 at K = 4096 and 8192, as cuBLAS did; on badly scaled
-// input, of which the largest terms may come first, 2.0e-15 at K = 77.
+// Copies: the last warp to release a stage has it filled again, so no warp waits for another one and none is
+// kept from the products for it (a warp for copies alone would leave the others 168 registers).
+//
+// Accuracy: products and sums are those of IEEE 754. A sum of at most `chunk` panels is one chain; sums of chains
+// are added to totals in shared memory, a second chain. Each fragment of 16 x 8 ends its chains before panels of
+// its own, so that in every panel a few of them are added while the tensor cores work on the others. Of the inputs
+// tried, terms that are all equal are the worst for a chain: n of them, on an H200, were off by up to 0.24 u n of
+// |A||B|.
 //
 // Parts of K: product number x of a launch is part x % parts of product x / parts; parts > 1 write to
-// scratch, which parts.cuh sums.
+// scratch, which parts.cuh sums. HALVES: the two thread blocks of a cluster sum one half of K each, and then each
+// adds and stores half of the rows, where a launch has about half as many tiles as there are multiprocessors.
 //
 // Shared memory: STAGES stages of both panels, (ROWS, 16) or (ROWS / 16, 16, 16) where stored across, rows
-// of 128 bytes swizzled by the copy engine; then, where TOTALS, the totals.
+// of 128 bytes swizzled by the copy engine; then the totals, in pairs, those of one thread 16 THREADS bytes apart; then DoubleState.
 //
 // Launch: THREADS threads, SHARED_BYTES, a grid of at most as many thread blocks as fit at once, fewer
-// than 2^31 tiles, K > 0.
+// than 2^31 tiles, K > 0. HALVES: an even grid, parts = 1, part_panels half of the panels, rounded up, and at least
+// one panel for the second half.
 #pragma once
 
 #include "split.cuh"
@@ -65,14 +71,14 @@ struct DoubleArguments {
   u64 batches;
   u64 c_step;       // elements from one product to the next
   u64 parts;        // of K, none of them empty
-  u64 part_panels;  // panels to a part
+  u64 part_panels;  // panels to a part or half
   u64 part_step;    // elements from one part to the next
   u64 left_step;    // matrices from one product to the next: 0 if all have the same, else 1
   u64 right_step;
 };
 
 template <bool ACROSS_LEFT_, bool ACROSS_RIGHT_, u32 ROWS_, u32 COLS_, u32 WARP_ROWS_, u32 WARP_COLS_, u32 STAGES_,
-          bool TOTALS_, bool AHEAD_>
+          bool TOTALS_, bool HALVES_>
 struct DoubleShape {
   static constexpr bool ACROSS_LEFT = ACROSS_LEFT_;
   static constexpr bool ACROSS_RIGHT = ACROSS_RIGHT_;
@@ -83,16 +89,18 @@ struct DoubleShape {
   static constexpr u32 WARP_ROWS = WARP_ROWS_;
   static constexpr u32 WARP_COLS = WARP_COLS_;
   static constexpr u32 STAGES = STAGES_;
+  // Without totals all of K is one chain, which is less exact: for comparison.
   static constexpr bool TOTALS = TOTALS_;
-  // The next panel's first fragments are read beside this one's last products.
-  static constexpr bool AHEAD = AHEAD_;
+  // Two thread blocks, a cluster, make a tile: each sums one part of K, and then stores half of the rows.
+  static constexpr bool HALVES = HALVES_;
+  static_assert(!HALVES || TOTALS, "sums of the other half come where totals were");
   static constexpr u32 PANEL = 16;
   static constexpr u32 WARPS = ROWS / WARP_ROWS * (COLS / WARP_COLS);
   static constexpr u32 THREADS = 32 * WARPS;
-  // A stage is filled again so many panels after it was read.
-  static constexpr u32 LAG = STAGES > 4 ? 2 : 1;
   static constexpr u32 STAGE_BYTES = (ROWS + COLS) * 128;
-  static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 1024 + (TOTALS ? ROWS * COLS * 8 : 0);
+  static constexpr u32 TOTAL_BYTES = TOTALS ? ROWS * COLS * 8 : 0;
+  static constexpr u32 STATE_BYTES = 256;
+  static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + TOTAL_BYTES + STATE_BYTES;
 };
 
 // Copies the box of the tensor that begins at (x, y, z, w) to shared memory; its bytes count at the barrier.
@@ -133,6 +141,9 @@ __device__ __forceinline__ u32 right_place(u32 g) {
 
 __device__ __forceinline__ void read_pair(double& first, double& second, u32 at) {
   asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(first), "=d"(second) : "r"(at) : "memory");
+}
+__device__ __forceinline__ void write_pair(double first, double second, u32 at) {
+  asm volatile("st.shared.v2.f64 [%0], {%1, %2};" ::"r"(at), "d"(first), "d"(second) : "memory");
 }
 __device__ __forceinline__ void read_one(double& value, u32 at) {
   asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(at) : "memory");
@@ -213,22 +224,27 @@ __device__ __forceinline__ void product_16x8x16(double (&c)[4], const double (&a
         "d"(b[1]), "d"(b[2]), "d"(b[3]));
 }
 
-// This warp reads the stage no more. The values read last go into the address of the barrier (`zero` is 0,
-// which the compiler does not know), so that they have arrived before. An arrival may overtake reads under way,
-// and the copy engine then overwrites what they read: without this, an H200 got a few of the 2 million
-// panels that the warps read for 4096^3 wrong, always in the rows read last.
-__device__ __forceinline__ void release_read(u64* empty, u32 lane, const double (&values)[8], u32 zero) {
+// This warp reads the stage no more: returns, to lane 0, how many warps had said so before. The values read
+// last go into the address of the counter (`zero` is 0, which the compiler does not know), so that they have
+// arrived before. A count may overtake reads under way, and the copy engine then overwrites what they read:
+// without this, an H200 got a few of the 2 million panels that the warps read for 4096^3 wrong, always in the
+// rows read last.
+__device__ __forceinline__ u32 release_read(u32* released, u32 lane, const double (&values)[8], u32 zero) {
   u32 last = 0;
 #pragma unroll
   for (u32 i = 0; i < 8; i++) {
     last |= static_cast<u32>(__double2loint(values[i]));
   }
-  const u32 barrier = shared_address(empty) + (last & zero);
+  const u32 counter = shared_address(released) + (last & zero);
+  u32 before = 0;
   __syncwarp();
   if (lane == 0) {
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+    asm volatile("atom.relaxed.cta.shared::cta.add.u32 %0, [%1], 1;" : "=r"(before) : "r"(counter) : "memory");
   }
+  return before;
 }
+
+__device__ __forceinline__ void block_fence() { asm volatile("fence.acq_rel.cta;" ::: "memory"); }
 
 // The tile of that number: products and parts apart, and within one an order in which neighbours share
 // rows of the left and columns of the right operand: GROUP rows of tiles at a time, column by column.
@@ -249,6 +265,36 @@ __device__ __forceinline__ DoublePlace double_place(u32 number, u32 parts, u32 r
   return {product / parts, product % parts, group * GROUP + in_group - col * high, col};
 }
 
+__device__ __forceinline__ u32 cluster_rank() {
+  u32 rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+__device__ __forceinline__ void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+}
+// Where that address of this thread block's shared memory is in that of another one of the cluster.
+__device__ __forceinline__ u32 address_at(u32 rank, u32 at) {
+  u32 there;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at), "r"(rank));
+  return there;
+}
+__device__ __forceinline__ void write_pair_to(double first, double second, u32 there) {
+  asm volatile("st.shared::cluster.v2.f64 [%0], {%1, %2};" ::"r"(there), "d"(first), "d"(second) : "memory");
+}
+
+template <typename Shape>
+__device__ __forceinline__ DoublePlace double_place(const DoubleArguments& arguments, u32 number) {
+  const u32 rows = static_cast<u32>(arguments.row_tiles);
+  const u32 cols = static_cast<u32>(arguments.col_tiles);
+  if (Shape::HALVES) {
+    DoublePlace place = double_place(number, 1, rows, cols);
+    place.part = cluster_rank();
+    return place;
+  }
+  return double_place(number, static_cast<u32>(arguments.parts), rows, cols);
+}
+
 // The same value, of which the compiler knows nothing.
 __device__ __forceinline__ u32 hidden(u32 value) {
   asm volatile("" : "+r"(value));
@@ -263,7 +309,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
                                              u32 lane, bool add) {
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
-  constexpr u32 LINES = Shape::AHEAD || Shape::WARP_ROWS < 64 ? 1 : 2;  // as many as registers are left for
+  constexpr u32 LINES = 1;  // as many as registers are left for
   const u32 g = lane / 4;
   const u32 t = lane % 4;
   const bool inside = row + Shape::WARP_ROWS <= arguments.rows && col + Shape::WARP_COLS <= arguments.cols;
@@ -372,8 +418,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
   }
 }
 
-// What is to be copied next, tile after tile. One thread starts the copies; in shared memory this costs
-// the others no registers.
+// What is to be copied next, tile after tile. In shared memory, for each time another warp may start the copy.
 struct DoubleFeed {
   u32 number;  // of the tile; its place and panels follow
   u32 panel;
@@ -383,16 +428,20 @@ struct DoubleFeed {
   int row;
   int col;
   u32 stage;
-  u32 parity;
+};
+
+template <u32 STAGES>
+struct DoubleState {
+  u64 full[STAGES];      // barriers: the panel is there
+  u32 released[STAGES];  // warps that read it no more, counted on and on
+  DoubleFeed feed;
 };
 
 template <typename Shape>
 __device__ __forceinline__ void feed_tile(const DoubleArguments& arguments, DoubleFeed* feed, u32 number, u32 tiles) {
   feed->number = number;
   if (number < tiles) {
-    const DoublePlace place =
-        double_place(number, static_cast<u32>(arguments.parts), static_cast<u32>(arguments.row_tiles),
-                     static_cast<u32>(arguments.col_tiles));
+    const DoublePlace place = double_place<Shape>(arguments, number);
     const u32 panels = static_cast<u32>(arguments.panels);
     const u32 part_panels = static_cast<u32>(arguments.part_panels);
     const u32 begin = place.part * part_panels;
@@ -405,27 +454,26 @@ __device__ __forceinline__ void feed_tile(const DoubleArguments& arguments, Doub
   }
 }
 
-// Starts the copies of one panel, once its stage is free.
+// Starts the copies of one panel into the next stage, which is free.
 template <typename Shape>
-__device__ __forceinline__ void feed_panel(const DoubleArguments& arguments, DoubleFeed* feed, char* shared, u64* full,
-                                           u64* empty, u32 tiles) {
+__device__ __forceinline__ void feed_panel(const DoubleArguments& arguments, DoubleState<Shape::STAGES>* state,
+                                           char* shared, u32 tiles) {
+  DoubleFeed* const feed = &state->feed;
   const u32 panel = feed->panel;
-  if (feed->number >= tiles || panel >= feed->end) {
+  if (feed->number >= tiles) {
     return;
   }
   const u32 stage = feed->stage;
   char* const to = shared + stage * Shape::STAGE_BYTES;
   const int p = static_cast<int>(panel * Shape::PANEL);
-  barrier_wait(empty + stage, feed->parity ^ 1);
-  barrier_expect(full + stage, Shape::STAGE_BYTES);
-  copy_panel<Shape::ACROSS_LEFT>(to, &arguments.left, feed->row, p, feed->left_batch, full + stage);
-  copy_panel<Shape::ACROSS_RIGHT>(to + Shape::ROWS * 128, &arguments.right, feed->col, p,
-                                    feed->right_batch, full + stage);
+  barrier_expect(&state->full[stage], Shape::STAGE_BYTES);
+  copy_panel<Shape::ACROSS_LEFT>(to, &arguments.left, feed->row, p, feed->left_batch, &state->full[stage]);
+  copy_panel<Shape::ACROSS_RIGHT>(to + Shape::ROWS * 128, &arguments.right, feed->col, p, feed->right_batch,
+                                  &state->full[stage]);
   feed->stage = stage + 1 == Shape::STAGES ? 0 : stage + 1;
-  feed->parity ^= stage + 1 == Shape::STAGES ? 1 : 0;
   feed->panel = panel + 1;
   if (panel + 1 == feed->end) {
-    feed_tile<Shape>(arguments, feed, feed->number + gridDim.x, tiles);
+    feed_tile<Shape>(arguments, feed, feed->number + gridDim.x / (Shape::HALVES ? 2 : 1), tiles);
   }
 }
 
@@ -434,156 +482,187 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
   constexpr u32 STAGES = Shape::STAGES;
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
-  extern __shared__ char dynamic[];
-  char* const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
-  __shared__ u64 full[STAGES];
-  __shared__ u64 empty[STAGES];
-  __shared__ DoubleFeed feed;
-  if (threadIdx.x == 0) {
-    for (u32 stage = 0; stage < STAGES; stage++) {
-      barrier_init(&full[stage], 1);
-      barrier_init(&empty[stage], Shape::WARPS);
-    }
-    barrier_init_fence();
-  }
-  __syncthreads();
+  constexpr u32 FRAGMENTS = HIGH * WIDE;
+  extern __shared__ __align__(1024) char double_shared[];
+  char* const shared = double_shared;
+  DoubleState<STAGES>* const state =
+      reinterpret_cast<DoubleState<STAGES>*>(shared + STAGES * Shape::STAGE_BYTES + Shape::TOTAL_BYTES);
+  static_assert(sizeof(DoubleState<STAGES>) <= Shape::STATE_BYTES, "the state has room");
 
-  const u32 row_tiles = static_cast<u32>(arguments.row_tiles);
-  const u32 col_tiles = static_cast<u32>(arguments.col_tiles);
-  const u32 parts = static_cast<u32>(arguments.parts);
   const u32 panels = static_cast<u32>(arguments.panels);
   const u32 part_panels = static_cast<u32>(arguments.part_panels);
-  const u32 tiles = static_cast<u32>(arguments.batches) * parts * row_tiles * col_tiles;
+  const u32 tiles = static_cast<u32>(arguments.batches) * (Shape::HALVES ? 1 : static_cast<u32>(arguments.parts)) *
+                    static_cast<u32>(arguments.row_tiles) * static_cast<u32>(arguments.col_tiles);
+  const u32 first_tile = blockIdx.x / (Shape::HALVES ? 2 : 1);
+  const u32 tile_step = gridDim.x / (Shape::HALVES ? 2 : 1);
   const u32 warp = threadIdx.x / 32;
   const u32 lane = threadIdx.x % 32;
   if (threadIdx.x == 0) {
     prefetch_map(&arguments.left);
     prefetch_map(&arguments.right);
-    feed.stage = 0;
-    feed.parity = 0;
-    feed.panel = 0;
-    feed.end = 0;
-    feed_tile<Shape>(arguments, &feed, blockIdx.x, tiles);
-    for (u32 ahead = 0; ahead < STAGES - Shape::LAG; ahead++) {
-      feed_panel<Shape>(arguments, &feed, shared, full, empty, tiles);
+    for (u32 stage = 0; stage < STAGES; stage++) {
+      barrier_init(&state->full[stage], 1);
+      state->released[stage] = 0;
+    }
+    barrier_init_fence();
+    state->feed.stage = 0;
+    feed_tile<Shape>(arguments, &state->feed, first_tile, tiles);
+    for (u32 stage = 0; stage < STAGES; stage++) {
+      feed_panel<Shape>(arguments, state, shared, tiles);
     }
   }
-  __syncwarp();
+  __syncthreads();
 
   const u32 in_row = warp / (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;
   const u32 in_col = warp % (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_COLS;
   const DoublePlaces<Shape> places(lane);
   const u32 left_base = shared_address(shared) + in_row * 128;
   const u32 right_base = shared_address(shared) + (Shape::ROWS + in_col) * 128;
-  double* const totals = reinterpret_cast<double*>(shared + STAGES * Shape::STAGE_BYTES) + threadIdx.x;
-  constexpr u32 APART = 32 * Shape::WARPS;  // between a thread's totals
-  const u32 chunk = static_cast<u32>(arguments.chunk);
+  const u32 totals_base = shared_address(shared) + STAGES * Shape::STAGE_BYTES + threadIdx.x * 16;
+  constexpr u32 APART = 16 * Shape::THREADS;  // bytes between pairs of a thread's totals
   const u32 zero = static_cast<u32>(reinterpret_cast<u64>(arguments.c)) & 7;
   Ring<STAGES> ring;
-  for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
-    u32 panel = double_place(number, parts, row_tiles, col_tiles).part * part_panels;
-    const u32 end = panels - panel < part_panels ? panels : panel + part_panels;
-    bool chained = false;
+  for (u32 number = first_tile; number < tiles; number += tile_step) {
+    u32 left_panels = panels - double_place<Shape>(arguments, number).part * part_panels;
+    left_panels = left_panels < part_panels ? left_panels : part_panels;
+    // Fragment f's chains end before panels p of the tile, 0 < p, where
+    //   p % chunk = (f + 1) * chunk / FRAGMENTS, rounded up  (mod chunk)
+    // so that every panel has its share of them. `turn` is FRAGMENTS * p, from the second round on less whole
+    // rounds.
+    const u32 chunk = static_cast<u32>(arguments.chunk);
+    const bool chained = Shape::TOTALS && chunk < left_panels;
+    const u32 my_turn = chained ? (lane + 1) * chunk : ~0u;  // of fragment number `lane`
+    u32 turn = 0;
+    bool first = true;
     double sums[HIGH][WIDE][4];
     double left[2][8];
     double right[WIDE][4];
+#pragma unroll
+    for (u32 r = 0; r < HIGH; r++) {
+#pragma unroll
+      for (u32 x = 0; x < WIDE; x++) {
+#pragma unroll
+        for (u32 e = 0; e < 4; e++) {
+          sums[r][x][e] = 0;
+        }
+      }
+    }
+    barrier_wait(&state->full[ring.stage], ring.parity);
+    places.read_left(left[0], left_base + ring.stage * Shape::STAGE_BYTES, 0);
+#pragma unroll
+    for (u32 x = 0; x < WIDE; x++) {
+      places.read_right(right[x], right_base + ring.stage * Shape::STAGE_BYTES, x);
+    }
     for (;;) {
+      const bool more = --left_panels > 0;
+      const u32 at = ring.stage * Shape::STAGE_BYTES;
+      u32* const released = &state->released[ring.stage];
+      u32 before = 0;
+      ring.next();
+      const u32 next = ring.stage * Shape::STAGE_BYTES;
+      const u32 due =
+          Shape::TOTALS ? __ballot_sync(~0u, lane < FRAGMENTS && turn - my_turn < FRAGMENTS) : 0;
+#pragma unroll
+      for (u32 r = 0; r < HIGH; r++) {
+        if (r < HIGH - 1) {
+          places.read_left(left[(r + 1) % 2], left_base + at, r + 1);
+        } else if (more) {
+          // Beside the last rows' products the next panel is read: the tensor cores would idle else.
+          barrier_wait(&state->full[ring.stage], ring.parity);
+          places.read_left(left[0], left_base + next, 0);
+        }
+#pragma unroll
+        for (u32 x = 0; x < WIDE; x++) {
+          const u32 f = r * WIDE + x;
+          if (Shape::TOTALS && (due >> f & 1)) {
+#pragma unroll
+            for (u32 e = 0; e < 4; e += 2) {
+              double total[2] = {0, 0};
+              const u32 place = totals_base + (f * 2 + e / 2) * APART;
+              if (!first) {
+                read_pair(total[0], total[1], place);
+              }
+              write_pair(total[0] + sums[r][x][e], total[1] + sums[r][x][e + 1], place);
+              sums[r][x][e] = 0;
+              sums[r][x][e + 1] = 0;
+            }
+          }
+          product_16x8x16(sums[r][x], left[r % 2], right[x]);
+          if (r == HIGH - 2 && x == 0) {
+            before = release_read(released, lane, left[(HIGH - 1) % 2], zero);
+          }
+          if (r == HIGH - 2 && x == WIDE - 2) {
+            // The last warp to release the stage has it filled again.
+            if (lane == 0 && before % Shape::WARPS == Shape::WARPS - 1) {
+              block_fence();
+              feed_panel<Shape>(arguments, state, shared, tiles);
+              block_fence();
+            }
+            __syncwarp();
+          }
+          if (r == HIGH - 1 && more) {
+            places.read_right(right[x], right_base + next, x);
+          }
+        }
+      }
+      if (!more) {
+        break;
+      }
+      const bool round = turn == FRAGMENTS * chunk;
+      turn = (round ? 0 : turn) + FRAGMENTS;
+      first = first && !round;
+    }
+    if (chained) {
 #pragma unroll
       for (u32 r = 0; r < HIGH; r++) {
 #pragma unroll
         for (u32 x = 0; x < WIDE; x++) {
 #pragma unroll
-          for (u32 e = 0; e < 4; e++) {
-            sums[r][x][e] = 0;
+          for (u32 e = 0; e < 4; e += 2) {
+            double total[2];
+            read_pair(total[0], total[1], totals_base + ((r * WIDE + x) * 2 + e / 2) * APART);
+            sums[r][x][e] += total[0];
+            sums[r][x][e + 1] += total[1];
           }
         }
       }
-      const u32 stop = end - panel < chunk ? end : panel + chunk;
-      if (Shape::AHEAD && panel < stop) {
-        barrier_wait(&full[ring.stage], ring.parity);
-        const u32 at = ring.stage * Shape::STAGE_BYTES;
-        places.read_left(left[0], left_base + at, 0);
-#pragma unroll
-        for (u32 x = 0; x < WIDE; x++) {
-          places.read_right(right[x], right_base + at, x);
-        }
-      }
-      while (panel < stop) {
-        const bool more = ++panel < stop;
-        const u32 at = ring.stage * Shape::STAGE_BYTES;
-        u64* const read = &empty[ring.stage];
-        if (!Shape::AHEAD) {
-          barrier_wait(&full[ring.stage], ring.parity);
-          places.read_left(left[0], left_base + at, 0);
-#pragma unroll
-          for (u32 x = 0; x < WIDE; x++) {
-            places.read_right(right[x], right_base + at, x);
-          }
-        }
-        ring.next();
-        const u32 next = ring.stage * Shape::STAGE_BYTES;
-#pragma unroll
-        for (u32 r = 0; r < HIGH - 1; r++) {
-          places.read_left(left[(r + 1) % 2], left_base + at, r + 1);
-#pragma unroll
-          for (u32 x = 0; x < WIDE; x++) {
-            product_16x8x16(sums[r][x], left[r % 2], right[x]);
-          }
-          if (r == (HIGH - 1) / 2) {
-            // The stage that is filled now was read LAG panels ago; by now all warps are past that.
-            if (threadIdx.x == 0) {
-              feed_panel<Shape>(arguments, &feed, shared, full, empty, tiles);
-            }
-            __syncwarp();
-          }
-        }
-        // The last rows, beside which the next panel is read: the tensor cores would idle else.
-        release_read(read, lane, left[(HIGH - 1) % 2], zero);
-        if (Shape::AHEAD && more) {
-          barrier_wait(&full[ring.stage], ring.parity);
-          places.read_left(left[0], left_base + next, 0);
-        }
-#pragma unroll
-        for (u32 x = 0; x < WIDE; x++) {
-          product_16x8x16(sums[HIGH - 1][x], left[(HIGH - 1) % 2], right[x]);
-          if (Shape::AHEAD && more) {
-            places.read_right(right[x], right_base + next, x);
-          }
-        }
-      }
-      bool add = arguments.accumulate != 0;
-      if (Shape::TOTALS) {
-#pragma unroll
-        for (u32 r = 0; r < HIGH; r++) {
-#pragma unroll
-          for (u32 x = 0; x < WIDE; x++) {
-#pragma unroll
-            for (u32 e = 0; e < 4; e++) {
-              double* const total = totals + ((r * WIDE + x) * 4 + e) * APART;
-              if (chained) {
-                sums[r][x][e] += *total;
-              }
-              if (panel < end) {
-                *total = sums[r][x][e];
-              }
-            }
-          }
-        }
-      } else {
-        add = add || chained;
-      }
-      if (!Shape::TOTALS || panel == end) {
-        // Located again, for no register holds it meanwhile.
-        const DoublePlace place = double_place(hidden(number), parts, row_tiles, col_tiles);
-        double* const c = arguments.c + place.batch * arguments.c_step + place.part * arguments.part_step;
-        store_double<Shape>(sums, arguments, c, u64{place.row} * Shape::ROWS + in_row,
-                            u64{place.col} * Shape::COLS + in_col, lane, add);
-      }
-      if (panel == end) {
-        break;
-      }
-      chained = true;
     }
+    if (Shape::HALVES) {
+      // Each thread block is given half of the sums by the other one, where the totals of those warps were.
+      cluster_sync();
+      const u32 rank = cluster_rank();
+      const bool gives = hidden(threadIdx.x) / (Shape::THREADS / 2) != rank;
+      if (gives) {
+        const u32 there = address_at(rank ^ 1, totals_base);
+#pragma unroll
+        for (u32 f = 0; f < FRAGMENTS; f++) {
+          const double(&sum)[4] = sums[f / WIDE][f % WIDE];
+          write_pair_to(sum[0], sum[1], there + f * 2 * APART);
+          write_pair_to(sum[2], sum[3], there + (f * 2 + 1) * APART);
+        }
+      }
+      cluster_sync();
+      if (gives) {
+        continue;
+      }
+#pragma unroll
+      for (u32 f = 0; f < FRAGMENTS; f++) {
+        double(&sum)[4] = sums[f / WIDE][f % WIDE];
+#pragma unroll
+        for (u32 e = 0; e < 4; e += 2) {
+          double other[2];
+          read_pair(other[0], other[1], totals_base + (f * 2 + e / 2) * APART);
+          sum[e] += other[0];
+          sum[e + 1] += other[1];
+        }
+      }
+    }
+    // Located again, for no register holds it meanwhile.
+    const DoublePlace place = double_place<Shape>(arguments, hidden(number));
+    double* const c =
+        arguments.c + place.batch * arguments.c_step + (Shape::HALVES ? 0 : place.part * arguments.part_step);
+    store_double<Shape>(sums, arguments, c, u64{place.row} * Shape::ROWS + in_row,
+                        u64{place.col} * Shape::COLS + in_col, lane, arguments.accumulate != 0);
   }
 }
 

@@ -34,7 +34,7 @@ public final class MultiplyPlanner {
   static final double TENSOR_PRODUCTS = 512.0 * 512 * 512;
 
   /** The same of doubles, if cuBLAS is there. */
-  private static final double LARGE_PRODUCTS = 2048.0 * 2048 * 2048;
+  private static final double LARGE_PRODUCTS = 1024.0 * 1024 * 1024;
 
   /** Extents from which it is worth it: a tile of fewer rows or columns is mostly empty. */
   private static final long TENSOR_EXTENT = 64;
@@ -46,6 +46,12 @@ public final class MultiplyPlanner {
 
   /** Steps of K from which a part of a product that is cut along K counts by rule as a tile. */
   private static final long TENSOR_PART = 256;
+
+  /** Steps of K that take as long as summing parts of K by a launch of its own, estimated. */
+  private static final double SUMMING_STEPS = 64;
+
+  /** The same where the two thread blocks of a tile add their halves, estimated. */
+  private static final double HALVING_STEPS = 24;
 
   /** Kernels of {@code multiply_parts.cu}. */
   private static final String SUMMING = "multiply_parts";
@@ -426,35 +432,45 @@ public final class MultiplyPlanner {
         || (form == TensorForm.SPLIT && Math.max(terms, problem.k()) < SPLIT_LEAST_TERMS)) {
       return List.of();
     }
+    Optional<List<KernelIndex.Kernel>> packers = packers(form, problem, limits, index);
+    if (packers.isEmpty()) {
+      return List.of();
+    }
     Optional<KernelIndex.Kernel> summing = summing(problem, limits, index);
+    return kernels(form, problem, limits, index).stream()
+        .filter(kernel -> !TensorForm.isHalved(kernel) || TensorSteps.canHalve(form, problem.k()))
+        .map(kernel -> tensor(problem, terms, kernel, packers.get(), summing, limits))
+        .filter(tensor -> tensor.workspaceBytes() <= limits.globalBytes() / TENSOR_MEMORY_SHARE)
+        .map(tensor -> new MultiplyPlan(problem, tensor, Optional.empty()))
+        .toList();
+  }
+
+  private static MultiplyStrategy.Tensor tensor(
+      MultiplyProblem problem,
+      long terms,
+      KernelIndex.Kernel kernel,
+      List<KernelIndex.Kernel> packers,
+      Optional<KernelIndex.Kernel> summing,
+      DeviceLimits limits) {
+    TensorForm form = TensorForm.of(problem);
     long wanted =
-        summing.isEmpty() ? 1 : TensorSteps.parts(form, problem, limits.multiprocessors());
+        summing.isEmpty() || TensorForm.isHalved(kernel)
+            ? 1
+            : TensorSteps.parts(form, problem, limits.multiprocessors());
     long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k(), wanted);
     long parts = TensorSteps.partsOfChunk(form, Math.min(chunk, problem.k()), wanted);
     long atOnce = parts > 1 ? 1 : TensorSteps.atOnce(form, problem, chunk);
-    long workspaceBytes = TensorSteps.workspaceBytes(form, problem, chunk, parts, atOnce);
-    Optional<List<KernelIndex.Kernel>> packers = packers(form, problem, limits, index);
-    if (packers.isEmpty() || workspaceBytes > limits.globalBytes() / TENSOR_MEMORY_SHARE) {
-      return List.of();
-    }
-    return kernels(form, problem, limits, index).stream()
-        .map(
-            kernel ->
-                new MultiplyPlan(
-                    problem,
-                    new MultiplyStrategy.Tensor(
-                        form,
-                        kernel,
-                        packers.get(),
-                        chunk,
-                        MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())),
-                        limits.multiprocessors(),
-                        parts,
-                        summing,
-                        atOnce,
-                        workspaceBytes),
-                    Optional.empty()))
-        .toList();
+    return new MultiplyStrategy.Tensor(
+        form,
+        kernel,
+        packers,
+        chunk,
+        MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())),
+        limits.multiprocessors(),
+        parts,
+        summing,
+        atOnce,
+        TensorSteps.workspaceBytes(form, problem, chunk, parts, atOnce));
   }
 
   /** The kernels that multiply operands of a form. */
@@ -581,7 +597,7 @@ public final class MultiplyPlanner {
                 .thenComparingDouble(
                     plan ->
                         plan.strategy() instanceof MultiplyStrategy.Tensor tensor
-                            ? cost(plan.problem(), tensor.kernel(), tensor.parts(), limits)
+                            ? cost(plan.problem(), tensor, limits)
                             : Double.MAX_VALUE));
   }
 
@@ -611,25 +627,39 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * Time in arbitrary units: the multiprocessor with the most tiles decides, and a smaller tile
-   * reads each operand more often for the same products, here taken as 16 columns of work more.
-   * Thread blocks that share a multiprocessor each take so much longer.
+   * Time in arbitrary units, of each step of K: the multiprocessor with the most tiles decides, and
+   * a smaller tile reads each operand more often for the same products, here taken as 16 columns of
+   * work more. Thread blocks that share a multiprocessor each take so much longer.
    */
   private static double cost(
       MultiplyProblem problem, KernelIndex.Kernel kernel, DeviceLimits limits) {
-    return cost(problem, kernel, 1, limits);
+    return cost(
+        (double) MultiplyStrategy.Tiled.tiles(problem, kernel.shape()),
+        kernel,
+        limits.multiprocessors() * kernel.blocksPerProcessor());
   }
 
-  /** The same if K is cut into parts, as it is for all the kernels that are compared. */
+  /** The same of all steps, where K may be cut. */
   private static double cost(
-      MultiplyProblem problem, KernelIndex.Kernel kernel, long parts, DeviceLimits limits) {
-    KernelIndex.TileShape shape = kernel.shape();
+      MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
+    KernelIndex.Kernel kernel = tensor.kernel();
+    boolean isCut = tensor.parts() > 1;
     // Products that are cut go one after the other.
     double tiles =
-        (double) MultiplyStrategy.Tiled.tiles(parts > 1 ? problem.first() : problem, shape) * parts;
-    int blocks = kernel.blocksPerProcessor();
-    double turns = Math.ceil(tiles / ((double) limits.multiprocessors() * blocks));
-    return turns * blocks * (shape.rows() + 16.0) * (shape.cols() + 16.0);
+        (double) MultiplyStrategy.Tiled.tiles(isCut ? problem.first() : problem, kernel.shape());
+    int blocks = limits.multiprocessors() * kernel.blocksPerProcessor();
+    return tensor.isHalved()
+        ? cost(tiles, kernel, blocks / 2) * (problem.k() / 2.0 + HALVING_STEPS)
+        : cost(tiles * tensor.parts(), kernel, blocks)
+            * (problem.k() / (double) tensor.parts() + (isCut ? SUMMING_STEPS : 0));
+  }
+
+  private static double cost(double tiles, KernelIndex.Kernel kernel, int atOnce) {
+    KernelIndex.TileShape shape = kernel.shape();
+    return Math.ceil(tiles / atOnce)
+        * kernel.blocksPerProcessor()
+        * (shape.rows() + 16.0)
+        * (shape.cols() + 16.0);
   }
 
   private static double products(MultiplyProblem problem) {

@@ -26,8 +26,8 @@ public enum TensorForm {
   /** Steps of K of a panel of which A is float and B bfloat16. */
   private static final int SPLIT_PANEL = 32;
 
-  /** What is behind the family's name where sums of chains are added in shared memory, not in C. */
-  static final String TOTALS = "_totals";
+  /** What is behind the family's name where two thread blocks make a tile, each of half of K. */
+  private static final String HALVES = "_halves";
 
   /** What the family of a kernel begins with that needs no more than sm_80. */
   static final String MMA = "multiply_mma";
@@ -70,7 +70,7 @@ public enum TensorForm {
             isExchanged(problem)
                 ? "_tt"
                 : "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
-        yield List.of(family + TOTALS + ways, family + ways);
+        yield List.of(family + ways, family + HALVES + ways);
       }
       case FLOAT16, BFLOAT16, TF32 -> List.of(family, family.replace("multiply", MMA));
     };
@@ -82,6 +82,11 @@ public enum TensorForm {
    */
   boolean isExchanged(MultiplyProblem problem) {
     return this == FLOAT64 && !problem.transposeA() && !problem.transposeB();
+  }
+
+  /** True if two thread blocks of this kernel, a cluster, make a tile, each of half of K. */
+  static boolean isHalved(KernelIndex.Kernel kernel) {
+    return kernel.family().contains(HALVES);
   }
 
   /**

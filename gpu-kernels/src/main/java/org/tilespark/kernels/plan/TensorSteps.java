@@ -55,6 +55,9 @@ final class TensorSteps {
   /** Panels of a part of K at least: fewer do not fill the stages of shared memory. */
   private static final long LEAST_PART_PANELS = 4;
 
+  /** Thread blocks that make a tile together, each of half of K. */
+  private static final int HALVES = 2;
+
   private static final int SUM_BLOCKS_PER_PROCESSOR = 16;
 
   /** Packed operands of products that go at once take no more. */
@@ -131,6 +134,11 @@ final class TensorSteps {
     }
     long parts = Math.min((long) (processors / each), mostParts(form, problem.k()));
     return parts >= 2 * count ? parts : 1;
+  }
+
+  /** True if K is long enough for a kernel of which two thread blocks make a tile. */
+  static boolean canHalve(TensorForm form, long k) {
+    return mostParts(form, k) >= HALVES;
   }
 
   private static long mostParts(TensorForm form, long k) {
@@ -575,6 +583,7 @@ final class TensorSteps {
                 exchanged ? shape.rows() : shape.cols()),
             packedB,
             evenB);
+    long panels = tiles(k, form.panel());
     // Fields of DoubleArguments.
     steps.add(
         product(
@@ -585,7 +594,7 @@ final class TensorSteps {
             cols,
             exchanged ? 1 : c.lead(),
             exchanged ? c.lead() : 1,
-            tiles(k, form.panel()),
+            panels,
             strategy.chain(),
             rowTiles,
             colTiles,
@@ -593,7 +602,7 @@ final class TensorSteps {
             products,
             parts > 1 ? 0 : c.step(),
             parts,
-            partPanels,
+            strategy.isHalved() ? tiles(panels, HALVES) : partPanels,
             parts > 1 ? c.step() : 0,
             exchanged ? b.step() : a.step(),
             exchanged ? a.step() : b.step()));
@@ -639,7 +648,7 @@ final class TensorSteps {
                 kernel.name(),
                 blocks(
                     of.count() * of.rows() * tiles(padded, PIECE),
-                    ROWS_BLOCKS_PER_PROCESSOR,
+                    most(ROWS_BLOCKS_PER_PROCESSOR),
                     kernel),
                 of.rows(),
                 of.cols(),
@@ -714,7 +723,7 @@ final class TensorSteps {
         // Fields of RepairArguments.
         new KernelLaunch(
             kernel.name(),
-            blocks(batches * rowTiles * colTiles, REPAIR_BLOCKS_PER_PROCESSOR, kernel),
+            blocks(batches * rowTiles * colTiles, most(REPAIR_BLOCKS_PER_PROCESSOR), kernel),
             problem.m(),
             each,
             problem.n(),
@@ -743,7 +752,7 @@ final class TensorSteps {
         // Fields of SumArguments.
         new KernelLaunch(
             kernel.name(),
-            blocks(tiles(plane, kernel.shape().threads()), SUM_BLOCKS_PER_PROCESSOR, kernel),
+            blocks(tiles(plane, kernel.shape().threads()), most(SUM_BLOCKS_PER_PROCESSOR), kernel),
             problem.m(),
             problem.n(),
             problem.leadC(),
@@ -758,10 +767,11 @@ final class TensorSteps {
 
   private Run product(List<TensorMap> maps, List<Place> pointers, long tiles, long... words) {
     KernelIndex.Kernel kernel = strategy.kernel();
-    return new Run(
-        new KernelLaunch(kernel.name(), blocks(tiles, kernel.blocksPerProcessor(), kernel), words),
-        maps,
-        pointers);
+    LaunchConfig blocks =
+        strategy.isHalved()
+            ? blocks(HALVES * tiles, most(kernel.blocksPerProcessor()) / HALVES * HALVES, kernel)
+            : blocks(tiles, most(kernel.blocksPerProcessor()), kernel);
+    return new Run(new KernelLaunch(kernel.name(), blocks, words), maps, pointers);
   }
 
   /** The map of an operand with K along its rows. */
@@ -770,10 +780,13 @@ final class TensorSteps {
     return new TensorMap(at, element, cols, rows, lead * element.bytes(), form.panel(), boxRows);
   }
 
-  private LaunchConfig blocks(long pieces, int perProcessor, KernelIndex.Kernel kernel) {
-    long most = (long) strategy.processors() * perProcessor;
+  private LaunchConfig blocks(long pieces, int most, KernelIndex.Kernel kernel) {
     return new LaunchConfig(
         (int) Math.min(pieces, most), kernel.shape().threads(), kernel.dynamicBytes());
+  }
+
+  private int most(int perProcessor) {
+    return Math.multiplyExact(strategy.processors(), perProcessor);
   }
 
   /** True if the copy engine can read rows from there, of a side that begins evenly. */

@@ -80,11 +80,21 @@ class BoundPlanTest {
   /** Very long products are bound anew. */
   @Test
   void longListsAreNotKept() {
-    long k = 2_000_000;
+    long k = 2_000_000; // of tiles enough for all multiprocessors, so in chunks one after the other
     MultiplyPlan plan =
         plan(
             new MultiplyProblem(
-                8, k, 8, ElementType.FLOAT32, Precision.TF32, false, true, k, k, 8, false));
+                2048,
+                k,
+                2048,
+                ElementType.FLOAT32,
+                Precision.TF32,
+                false,
+                true,
+                k,
+                k,
+                2048,
+                false));
     assertTrue(plan.steps(true, true).size() > BoundPlan.MOST_KEPT_STEPS);
     BoundPlan steps = new BoundPlan(plan, this::bind);
     assertNotSame(steps.steps(0, 0), steps.steps(0, 0));

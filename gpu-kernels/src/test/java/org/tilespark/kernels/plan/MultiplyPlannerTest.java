@@ -9,7 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Collections;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.plan.MultiplyPlanner.CublasPresence;
 import org.tilespark.layout.ElementType;
@@ -48,15 +50,15 @@ class MultiplyPlannerTest {
           kernel multiply_tensor multiply_float16_w2_128x128x384 sm_90a dynamicBytes=197633
           kernel multiply_tensor multiply_bfloat16_w2_128x256x384 sm_90a dynamicBytes=197632
           kernel multiply_tensor multiply_tf32_w4_128x256x384 sm_90a dynamicBytes=197632
-          kernel multiply_double multiply_double_tt_w8_128x128x256 sm_90a dynamicBytes=197632
-          kernel multiply_double multiply_double_nt_w8_128x128x256 sm_90a dynamicBytes=197632
-          kernel multiply_double multiply_double_tn_w8_128x128x256 sm_90a dynamicBytes=197632
-          kernel multiply_double multiply_double_totals_tt_w8_128x128x256 sm_90a dynamicBytes=230400
-          kernel multiply_double multiply_double_totals_nt_w8_128x128x256 sm_90a dynamicBytes=230400
-          kernel multiply_double multiply_double_totals_tn_w8_128x128x256 sm_90a dynamicBytes=230400
-          kernel multiply_double multiply_double_tt_w8_64x64x128 sm_90a dynamicBytes=66560 blocksPerProcessor=3
-          kernel multiply_double multiply_double_nt_w8_64x64x128 sm_90a dynamicBytes=66560 blocksPerProcessor=3
-          kernel multiply_double multiply_double_tn_w8_64x64x128 sm_90a dynamicBytes=66560 blocksPerProcessor=3
+          kernel multiply_double multiply_double_tt_w8_128x128x256 sm_90a dynamicBytes=229632
+          kernel multiply_double multiply_double_nt_w8_128x128x256 sm_90a dynamicBytes=229632
+          kernel multiply_double multiply_double_tn_w8_128x128x256 sm_90a dynamicBytes=229632
+          kernel multiply_double multiply_double_halves_tt_w8_128x128x256 sm_90a dynamicBytes=229632
+          kernel multiply_double multiply_double_halves_nt_w8_128x128x256 sm_90a dynamicBytes=229632
+          kernel multiply_double multiply_double_halves_tn_w8_128x128x256 sm_90a dynamicBytes=229632
+          kernel multiply_double multiply_double_tt_w8_128x64x128 sm_90a dynamicBytes=114944 blocksPerProcessor=2
+          kernel multiply_double multiply_double_nt_w8_128x64x128 sm_90a dynamicBytes=114944 blocksPerProcessor=2
+          kernel multiply_double multiply_double_tn_w8_128x64x128 sm_90a dynamicBytes=114944 blocksPerProcessor=2
           kernel pack pack_split_w2_256 sm_90a
           kernel pack pack_split_mixed_w2_256 sm_90a
           kernel pack pack_float16_w2_256 sm_90a
@@ -418,18 +420,17 @@ class MultiplyPlannerTest {
       {problem(8192, 32, 8192, f), auto, present, "multiply_tiled"},
       {problem(8192, 8192, 16, f), auto, present, "cublas"},
       // Double: large products.
-      {problem(4096, 4096, 4096, d), auto, present, "multiply_double_totals_nt_w8_128x128x256"},
-      {problem(4096, 4096, 4096, d), auto, ABSENT, "multiply_double_totals_nt_w8_128x128x256"},
-      {problem(4096, 4096, 4096, d), own, present, "multiply_double_totals_nt_w8_128x128x256"},
-      {problem(4095, 4099, 4097, d), auto, present, "multiply_double_totals_nt_w8_128x128x256"},
-      {
-        problem(4096, 512, 4096, d), auto, present, "multiply_double_totals_nt"
-      }, // too short for cuBLAS
-      {doubles(4096, false, false), auto, present, "multiply_double_totals_tt_w8_128x128x256"},
-      {doubles(4096, true, false), auto, present, "multiply_double_totals_tn_w8_128x128x256"},
-      {doubles(4096, true, true), auto, present, "multiply_double_totals_tt_w8_128x128x256"},
-      {doubles(1024, false, false), auto, present, "cublas"},
-      {doubles(1024, false, false), auto, ABSENT, "multiply_double_tt_w8_64x64x128"},
+      {problem(4096, 4096, 4096, d), auto, present, "multiply_double_nt_w8_128x128x256"},
+      {problem(4096, 4096, 4096, d), auto, ABSENT, "multiply_double_nt_w8_128x128x256"},
+      {problem(4096, 4096, 4096, d), own, present, "multiply_double_nt_w8_128x128x256"},
+      {problem(4095, 4099, 4097, d), auto, present, "multiply_double_nt_w8_128x128x256"},
+      {problem(4096, 512, 4096, d), auto, present, "multiply_double_nt"}, // too short for cuBLAS
+      {doubles(4096, false, false), auto, present, "multiply_double_tt_w8_128x128x256"},
+      {doubles(4096, true, false), auto, present, "multiply_double_tn_w8_128x128x256"},
+      {doubles(4096, true, true), auto, present, "multiply_double_tt_w8_128x128x256"},
+      {doubles(1024, false, false), auto, present, "multiply_double_halves_tt_w8_128x128x256"},
+      {problem(1024, 1024, 1023, d), auto, present, "cublas"},
+      {doubles(1024, false, false), auto, ABSENT, "multiply_double_halves_tt_w8_128x128x256"},
       {problem(256, 1_000_000, 256, d), auto, present, "cublas"},
       {problem(100, 100, 100, d), auto, ABSENT, "multiply_tiled"},
       // Lower precisions of any size: cuBLAS would not round.
@@ -856,13 +857,13 @@ class MultiplyPlannerTest {
             new MultiplyStep.Run(
                 new KernelLaunch(
                     "multiply_double_tn_w8_128x128x256",
-                    new LaunchConfig(3, 256, 197_632),
+                    new LaunchConfig(3, 256, 229_632),
                     304, // rows, cols and their steps in C
                     65,
                     67,
                     1,
-                    63, // panels, and 5 to a chain
-                    5,
+                    63, // panels, and 9 to a chain
+                    9,
                     3, // tiles
                     1,
                     1, // adds
@@ -879,7 +880,7 @@ class MultiplyPlannerTest {
                 List.of(at(MultiplyStep.Side.C, 0)))),
         strategy.steps(problem, true, true));
     assertEquals(3, strategy.steps(problem, false, true).size());
-    assertTrue(strategy.describe().endsWith(", sums of 80"), strategy.describe());
+    assertTrue(strategy.describe().endsWith(", sums of 144"), strategy.describe());
 
     // Without transposes B is the left operand, and C is written across.
     MultiplyProblem plain =
@@ -901,28 +902,28 @@ class MultiplyPlannerTest {
                 "pack_rows_w8_256", new LaunchConfig(300, 256, 0), 300, 1001, 1001, 1002, 1, 0),
             List.of(),
             List.of(at(MultiplyStep.Side.A, 0), at(workspace, 0)));
-    for (String totals : new String[] {"", "_totals"}) {
-      String name = "multiply_double" + totals + "_tt_w8_128x128x256";
+    for (boolean halves : new boolean[] {false, true}) {
+      String name = "multiply_double" + (halves ? "_halves" : "") + "_tt_w8_128x128x256";
       assertEquals(
           List.of(
               pad,
               new MultiplyStep.Run(
                   new KernelLaunch(
                       name,
-                      new LaunchConfig(6, 256, totals.isEmpty() ? 197_632 : 230_400),
+                      new LaunchConfig(halves ? 12 : 6, 256, 229_632),
                       192,
                       300,
                       1,
                       195,
                       63,
-                      5,
+                      9,
                       2,
                       3,
                       0,
                       1,
                       0,
                       1,
-                      63,
+                      halves ? 32 : 63,
                       0,
                       0,
                       0),
@@ -933,30 +934,32 @@ class MultiplyPlannerTest {
           tensor(name, plain).steps(plain, true, true));
     }
 
-    // Three thread blocks to a multiprocessor.
+    // Two thread blocks to a multiprocessor, and whole clusters.
     MultiplyProblem large = problem(4096, 4096, 4096, ElementType.FLOAT64);
     MultiplyStep.Run run =
         (MultiplyStep.Run)
-            tensor("multiply_double_nt_w8_64x64x128", large).steps(large, true, true).get(0);
-    assertEquals(new LaunchConfig(396, 128, 66_560), run.launch().config());
+            tensor("multiply_double_nt_w8_128x64x128", large).steps(large, true, true).get(0);
+    assertEquals(new LaunchConfig(264, 128, 114_944), run.launch().config());
     assertEquals(
         doubles(at(MultiplyStep.Side.B, 0), 4096, 4096, 4096, false, 64), run.maps().get(1));
   }
 
-  /** Half a unit for each step of a chain and for each of its sums is within 2 sqrt(K). */
+  /** A quarter of a unit for each step of a chain and for each of its sums is within 2 sqrt(K). */
   @Test
   void chainsOfDoubles() {
     for (long k = 1; k < 1L << 40; k += 1 + k / 7) {
       long chain = 16 * MultiplyStrategy.Tensor.chain(k);
-      double units = Math.min(k, chain) / 2.0 + Math.ceil((double) k / chain) / 2;
-      assertTrue(units <= 2 * Math.sqrt((double) k) + 1, k + ": " + units);
+      assertTrue(chain == 16 || 2 * chain <= k, k + ": " + chain);
+      // The first chain of a fragment may be shorter than the others.
+      double units = Math.min(k, chain) / 4.0 + (Math.ceil((double) k / chain) + 1) / 4;
+      assertTrue(units <= 2 * Math.sqrt((double) k), k + ": " + units);
     }
     // By the terms of the whole sum: a panel of a long one is one chain.
     MultiplyProblem panel = problem(4096, 512, 4096, ElementType.FLOAT64);
     assertTrue(
         MultiplyPlanner.candidates(panel, 1 << 20, ABSENT, H200, HOPPER).stream()
             .map(MultiplyPlan::describe)
-            .anyMatch(text -> text.contains("multiply_double_nt_w8_128x128x256, sums of 3072")));
+            .anyMatch(text -> text.contains("multiply_double_nt_w8_128x128x256, sums of 5120")));
   }
 
   /** Tiles are counted in 32 bits. */
@@ -999,33 +1002,27 @@ class MultiplyPlannerTest {
       {batch(problem(256, 256, 256, f), 1024), MultiplyEngine.CUBLAS, present, "cublas", 0L, 0L},
       {batch(of(Precision.FLOAT16, 256, false), 1024), auto, present, "multiply_float", 1L, 1024L},
       {batch(of(Precision.TF32, 64, false), 65_536), auto, ABSENT, "multiply_tf32", 1L, 32_768L},
-      {
-        batch(doubles(256, false, false), 1024),
-        auto,
-        present,
-        "multiply_double_totals_tt",
-        1L,
-        1024L
-      },
-      {
-        batch(doubles(256, false, false), 5000), own, ABSENT, "multiply_double_totals_tt", 1L, 1024L
-      },
+      {batch(doubles(256, false, false), 1024), auto, present, "multiply_double_tt", 1L, 1024L},
+      {batch(doubles(256, false, false), 5000), own, ABSENT, "multiply_double_tt", 1L, 1024L},
       {
         batch(doubles(64, true, false), 16_384),
         own,
         ABSENT,
-        "multiply_double_tn_w8_64x64",
+        "multiply_double_tn_w8_128x64",
         1L,
         16_384L
       },
       // Four tiles, in so many parts that the 132 multiprocessors have one each.
       {problem(256, 1_000_000, 256, f), auto, present, "multiply_split", 33L, 1L},
       {problem(256, 1_000_000, 256, f), own, ABSENT, "multiply_split", 33L, 1L},
-      {problem(256, 1_000_000, 256, d), own, ABSENT, "multiply_double_totals_nt", 33L, 1L},
-      {problem(256, 1_000_000, 256, d), auto, present, "multiply_double_totals_nt", 33L, 1L},
+      {problem(256, 1_000_000, 256, d), own, ABSENT, "multiply_double_nt", 33L, 1L},
+      {problem(256, 1_000_000, 256, d), auto, present, "multiply_double_nt", 33L, 1L},
       {batch(problem(256, 100_000, 256, f), 3), auto, present, "multiply_split", 33L, 1L},
       {batch(problem(256, 100_000, 256, f), 17), auto, present, "multiply_split", 1L, 17L},
       {problem(1024, 1024, 1024, f), auto, present, "multiply_split", 2L, 1L}, // 64 tiles
+      {problem(1024, 1024, 1024, d), auto, present, "multiply_double_halves_nt", 1L, 1L},
+      {problem(1536, 1536, 1536, d), auto, present, "multiply_double_halves_nt", 1L, 1L}, // 144
+      {problem(2048, 2048, 2048, d), auto, present, "multiply_double_nt_w8_128x128", 1L, 1L},
       {problem(1024, 1024, 1152, f), auto, present, "multiply_split", 1L, 1L}, // 72
       {problem(512, 2048, 512, f), auto, present, "multiply_split", 8L, 1L},
       {problem(512, 512, 512, f), auto, present, "multiply_tiled", 0L, 0L},
@@ -1048,16 +1045,23 @@ class MultiplyPlannerTest {
         assertEquals(0L, rule[4], way);
       }
     }
-    // Kernels of other tiles have the same parts, and so the same bits.
+    // Kernels of other tiles have the same parts, and so the same bits; halves are another order.
     MultiplyProblem few = problem(300, 50_000, 300, d);
     assertEquals(
-        1,
+        Set.of("FLOAT64 14", "FLOAT64, halves 1"),
         MultiplyPlanner.candidates(few, few.k(), ABSENT, H200, CUTTING).stream()
             .map(MultiplyPlan::strategy)
             .filter(MultiplyStrategy.Tensor.class::isInstance)
-            .map(strategy -> ((MultiplyStrategy.Tensor) strategy).parts())
-            .distinct()
-            .count());
+            .map(strategy -> strategy.order() + " " + ((MultiplyStrategy.Tensor) strategy).parts())
+            .collect(Collectors.toSet()));
+    // A short K is not halved.
+    for (long k : new long[] {112, 128}) {
+      MultiplyProblem flat = problem(1024, k, 1024, d);
+      assertEquals(
+          k == 128,
+          MultiplyPlanner.candidates(flat, k, ABSENT, H200, CUTTING).stream()
+              .anyMatch(plan -> plan.describe().endsWith(" in halves")));
+    }
   }
 
   /** The launch of a batch; A is where it lies, B is one for all. */
@@ -1314,14 +1318,16 @@ class MultiplyPlannerTest {
               .map(plan -> plan.strategy().way().orElseThrow().name())
               .toList();
       assertEquals(byRule.strategy().way().orElseThrow().name(), names.get(0));
-      assertEquals(engine == MultiplyEngine.AUTO ? 6 : 1, names.size(), names.toString());
+      assertEquals(engine == MultiplyEngine.AUTO ? 6 : 2, names.size(), names.toString());
+      assertTrue(names.contains("multiply_double_nt_w8_128x64x128"));
       assertEquals(
-          engine == MultiplyEngine.AUTO, names.contains("multiply_double_nt_w8_64x64x128"));
+          engine == MultiplyEngine.AUTO,
+          names.contains("multiply_double_halves_nt_w8_128x128x256"));
     }
     // What was chosen is taken, whatever the rule says, and for smaller products too.
     for (long extent : new long[] {10, 4096}) {
       MultiplyProblem problem = problem(extent, extent, extent, ElementType.FLOAT64);
-      String way = "multiply_double_nt_w8_64x64x128";
+      String way = "multiply_double_nt_w8_128x64x128";
       assertEquals(
           Optional.of(new MultiplyWay(way)),
           MultiplyPlanner.plan(

@@ -42,8 +42,9 @@ class TensorBatchesTest {
           kernel multiply_mma multiply_mma_float16_w2_64x64x128 compute_80
           kernel multiply_mma multiply_mma_tf32_w4_128x128x256 compute_80
           kernel multiply_double multiply_double_tt_w8_128x128x256 sm_90a
-          kernel multiply_double multiply_double_nt_w8_64x64x128 sm_90a blocksPerProcessor=3
+          kernel multiply_double multiply_double_nt_w8_128x64x128 sm_90a blocksPerProcessor=2
           kernel multiply_double multiply_double_tn_w8_128x128x256 sm_90a
+          kernel multiply_double multiply_double_halves_tt_w8_128x128x256 sm_90a
           kernel pack pack_split_w2_256 sm_90a
           kernel pack pack_split_mixed_w2_256 sm_90a
           kernel pack pack_float16_w2_256 sm_90a
@@ -559,8 +560,12 @@ class TensorBatchesTest {
       assertEquals(16, w.length);
       boolean leftAcross = kernel.contains("_tt_") || kernel.contains("_tn_");
       boolean rightAcross = kernel.contains("_tn_");
+      // Of halves each thread block of a cluster sums one; both lie in the same C.
+      boolean halves = kernel.contains("_halves_");
+      long parts = halves ? 2 : w[11];
+      assertTrue(!halves || (w[11] == 1 && w[13] == 0), "halves are no parts");
       for (long q = 0; q < w[9]; q++) {
-        for (long part = 0; part < w[11]; part++) {
+        for (long part = 0; part < parts; part++) {
           long end = Math.min(w[4], (part + 1) * w[12]);
           assertTrue(part * w[12] < end, "empty part");
           for (long i = 0; i < w[0]; i++) {
@@ -571,7 +576,10 @@ class TensorBatchesTest {
                     fetch(maps.get(0), leftAcross, i, p, q * w[14])
                         * fetch(maps.get(1), rightAcross, j, p, q * w[15]);
               }
-              add(on(c, (q * w[10] + part * w[13] + i * w[2] + j * w[3]) * 8), sum, w[8]);
+              add(
+                  on(c, (q * w[10] + part * w[13] + i * w[2] + j * w[3]) * 8),
+                  sum,
+                  halves && part == 1 ? 1 : w[8]);
             }
           }
         }
