@@ -1,14 +1,14 @@
 #include "../../gpu-kernels/src/main/cuda/tensor.cuh"
 #include "bad.cuh"
 using namespace tilespark;
-#define PACK_ENTRY(NAME, FORM) \
-  extern "C" __global__ void __launch_bounds__(PACK_THREADS) NAME(const __grid_constant__ PackArguments arguments) { pack<FORM>(arguments); }
-PACK_ENTRY(pack_raw, PackRaw)
-PACK_ENTRY(pack_tf32, PackTf32)
-PACK_ENTRY(pack_half, PackHalf)
-PACK_ENTRY(pack_bfloat16, PackBfloat16)
-PACK_ENTRY(pack_split, PackSplit)
-PACK_ENTRY(pack_split_mixed, PackSplitMixed)
+#define PACK_ENTRY(NAME, FORM_A, FORM_B)                                  \
+  extern "C" __global__ void __launch_bounds__(PACK_THREADS, PACK_BLOCKS) \
+  NAME(const __grid_constant__ PackArguments arguments) { pack<FORM_A, FORM_B>(arguments); }
+PACK_ENTRY(pack_tf32, PackTf32, PackTf32)
+PACK_ENTRY(pack_half, PackHalf, PackHalf)
+PACK_ENTRY(pack_bfloat16, PackBfloat16, PackBfloat16)
+PACK_ENTRY(pack_split, PackRaw, PackSplit)
+PACK_ENTRY(pack_split_mixed, PackRaw, PackSplitMixed)
 
 // along: K along the rows of A; across: along its columns.
 #define SPLIT_ENTRY(NAME, ...) \

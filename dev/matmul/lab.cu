@@ -2,6 +2,7 @@
 //
 //   lab check [WHAT]         every kernel on many small shapes, against sums in double
 //   lab time [RUNS [WHAT]]   the cases of issues 8 and 9; medians, the ways taking turns
+//   lab pack [RUNS]          packing beside device copies, the copy engine's rounding to tf32, and batches in pieces
 //
 // WHAT: letters of f (float), t (tensor: half, bfloat16, tf32); all without it.
 //
@@ -211,11 +212,25 @@ static u32 grid_of(u64 groups, u32 cluster, u32 per = 1) {
   const u64 most = (u64)processors * per / cluster;
   return (u32)(std::min<u64>(groups, most) * cluster);
 }
-static void pack_with(void (*kernel)(PackArguments), const float* from, void* to, u32* bad, u64 extent, u64 k, u64 lead,
-                      bool across, u64 padded_extent, u64 padded_k, u64 batches) {
-  PackArguments arguments{from, to, bad, extent, k, lead, across, padded_extent, padded_k, batches,
-                          (across ? k : extent) * lead};
-  kernel<<<processors * 8, PACK_THREADS>>>(arguments);
+using Packer = void (*)(PackArguments);
+struct Packed {
+  const float* from = nullptr;
+  void* to = nullptr;
+  PackOperand of{};
+};
+static Packed packed(const float* from, void* to, u64 extent, u64 k, u64 lead, bool across, u64 padded_extent, u64 padded_k,
+                     u64 batches) {
+  return {from, to, {extent, k, lead, across, padded_extent, padded_k, batches, (across ? k : extent) * lead}};
+}
+static u64 pieces_of(const PackOperand& of) {
+  return of.across ? of.batches * (of.padded_extent / PACK) * tiles(of.padded_k, PACK)
+                   : tiles(of.batches * of.padded_extent * of.padded_k / 4, PACK_PIECE);
+}
+static void pack_with(Packer packer, const Packed& a, const Packed& b = {}) {
+  const u64 pieces = pieces_of(a.of) + pieces_of(b.of);
+  if (pieces == 0) return;
+  packer<<<(u32)pieces, PACK_THREADS>>>({a.from, a.to, b.from, b.to, a.of, b.of});
+  CHECK(cudaGetLastError());
 }
 
 // Float at float accuracy.
@@ -228,16 +243,20 @@ struct Split {
   explicit Split(const Problem& q)
       : a(q.batches * up(q.m, 64) * up(q.k, 32)),
         b(q.batches * 3 * up(q.n, 128) * up(q.k, 32)),
-        flags(q.batches * (tiles(q.n, 128) + tiles(q.m, 128) * tiles(q.n, 128))),
+        flags(q.batches * tiles(q.m, 128) * tiles(q.n, 128)),
         plane(q.batches * up(q.n, 128)),
         padded_k(up(q.k, 32)),
         padded_m(up(q.m, 64)) {}
-  void pack_b(const Problem& q, const float* pb, bool across = false) {
-    CHECK(cudaMemsetAsync(flags.p, 0, q.batches * tiles(q.n, 128) * 4));
-    pack_with(across ? pack_split : pack_split_mixed, pb, b.p, flags.p, q.n, q.k, q.lead_b, !q.tb, plane / q.batches, padded_k, q.batches);
+  // B, and an A whose rows do not begin evenly; across: as the kernel for such an A reads B.
+  void pack_b(const Problem& q, const float* pa, const float* pb, bool across) {
+    pack_with(across ? pack_split : pack_split_mixed,
+              even16(pa, q.lead_a, 4) ? Packed{} : packed(pa, a.p, q.m, q.k, q.lead_a, q.ta, padded_m, padded_k, q.batches),
+              packed(pb, b.p, q.n, q.k, q.lead_b, !q.tb, plane / q.batches, padded_k, q.batches));
   }
+  // For no more products than it was made for.
+  void resize(const Problem& q) { plane = q.batches * up(q.n, 128); }
   void mend(const Problem& q, const float* pa, const float* pb, float* pc) {
-    BadArguments s{pa, pb, pc, flags.p + q.batches * tiles(q.n, 128), q.m, q.n, q.k, q.lead_a, q.lead_b, q.lead_c,
+    BadArguments s{pa, pb, pc, flags.p, q.m, q.n, q.k, q.lead_a, q.lead_b, q.lead_c,
                    q.ta, !q.tb, tiles(q.m, 128), tiles(q.n, 128), q.add, q.batches, q.rows_a() * q.lead_a,
                    q.rows_b() * q.lead_b, q.m * q.lead_c};
     multiply_bad_tiles<<<processors * 2, BAD_THREADS>>>(s);
@@ -249,11 +268,10 @@ struct Split {
     const u64 col_tiles = tiles(q.n, 128), row_tiles = tiles(q.m, 128);
     const bool across = q.ta && even16(pa, q.lead_a, 4);
     auto kernel = across ? over : along;
-    pack_b(q, pb, across);
+    pack_b(q, pa, pb, across);
     const float* from = pa;
     u64 lead = q.lead_a;
     if (!even16(pa, q.lead_a, 4)) {
-      pack_with(pack_raw, pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, padded_m, padded_k, q.batches);
       from = a.p;
       lead = padded_k;
     }
@@ -264,8 +282,7 @@ struct Split {
                  q.batches * s.a_step, lead, 32, across ? 32 : 128);
     s.b = map_of(CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, b.p, padded_k, 3 * plane, padded_k, 32, 128, CU_TENSOR_MAP_SWIZZLE_64B);
     s.c = pc;
-    s.bad_cols = flags.p;
-    s.bad_tiles = flags.p + q.batches * col_tiles;
+    s.bad_tiles = flags.p;
     s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
     s.panels = padded_k / 32;
     s.row_tiles = row_tiles, s.col_tiles = col_tiles, s.plane_rows = plane, s.accumulate = q.add;
@@ -292,9 +309,10 @@ struct Tensor {
   CUtensorMapDataType type;
   explicit Tensor(const Problem& q, CUtensorMapDataType type)
       : padded_k(up(q.k, STEP)), a(q.batches * up(q.m, 64) * padded_k), b(q.batches * up(q.n, 64) * padded_k), type(type) {}
-  void pack_both(const Problem& q, const float* pa, const float* pb, void (*packer)(PackArguments)) {
-    pack_with(packer, pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, up(q.m, 64), padded_k, q.batches);
-    pack_with(packer, pb, b.p, nullptr, q.n, q.k, q.lead_b, !q.tb, up(q.n, 64), padded_k, q.batches);
+  // Both operands, or those that are given.
+  void pack_both(const Problem& q, const float* pa, const float* pb, Packer packer) {
+    pack_with(packer, pa ? packed(pa, a.p, q.m, q.k, q.lead_a, q.ta, up(q.m, 64), padded_k, q.batches) : Packed{},
+              pb ? packed(pb, b.p, q.n, q.k, q.lead_b, !q.tb, up(q.n, 64), padded_k, q.batches) : Packed{});
   }
   // Of the packed operands, or of `da` and `db` as they are stored.
   void run(const Problem& q, float* pc, const TensorKernel& kernel, const Type* da = nullptr, const Type* db = nullptr) {
@@ -372,8 +390,8 @@ static bool wanted(char letter) { return what.find(letter) != std::string::npos;
 
 template <typename Kind>
 static void check_tensor(const char* name, const Problem& q, Device<float>& a, Device<float>& b, Device<float>& c,
-                         void (*packer)(PackArguments), CUtensorMapDataType type, int round,
-                         const std::vector<TensorKernel>& kernels) {
+                         Packer packer, CUtensorMapDataType type, int round, const std::vector<TensorKernel>& kernels) {
+  using Type = typename Kind::Type;
   Tensor<Kind> way(q, type);
   way.pack_both(q, a.p, b.p, packer);
   for (const TensorKernel& kernel : kernels) {
@@ -384,13 +402,27 @@ static void check_tensor(const char* name, const Problem& q, Device<float>& a, D
     expect(kernel.name, q, a.p, b.p, c.p, round, 0x1p-23 * (q.k / 8 + 8));
   }
   (void)name;
+  if (sizeof(Type) == 4) {
+    // What lies along K evenly, as it is stored, rounded by the copy engine.
+    const bool da = !q.ta && even16(a.p, q.lead_a, 4), db = q.tb && even16(b.p, q.lead_b, 4);
+    if (!da && !db) return;
+    for (const TensorKernel& kernel : kernels) {
+      CHECK(cudaMemset(c.p, 0xff, c.count * 4));
+      way.run(q, c.p, kernel, da ? (const Type*)a.p : nullptr, db ? (const Type*)b.p : nullptr);
+      CHECK(cudaDeviceSynchronize());
+      expect((std::string(kernel.name) + " mapped").c_str(), q, a.p, b.p, c.p, round, 0x1p-23 * (q.k / 8 + 8));
+    }
+    return;
+  }
   // As they are stored, where that can be.
   if (sizeof(typename Kind::Type) == 4 || q.lead_a % 8 != 0 || q.lead_b % 8 != 0) return;
   const int t = (q.ta ? 2 : 0) + (q.tb ? 1 : 0);
   if (q.batches > 1 && t != 1 && q.k % 64 != 0) return;
   Device<typename Kind::Type> da(up(a.count / q.lead_a, 64) * q.lead_a), db(up(b.count / q.lead_b, 64) * q.lead_b);
-  pack_with(packer, a.p, da.p, nullptr, a.count / q.lead_a, q.lead_a, q.lead_a, false, up(a.count / q.lead_a, 64), q.lead_a, 1);
-  pack_with(packer, b.p, db.p, nullptr, b.count / q.lead_b, q.lead_b, q.lead_b, false, up(b.count / q.lead_b, 64), q.lead_b, 1);
+  const auto rounded_as_stored = [&](const Device<float>& from, Type* to, u64 lead) {
+    return packed(from.p, to, from.count / lead, lead, lead, false, up(from.count / lead, 64), lead, 1);
+  };
+  pack_with(packer, rounded_as_stored(a, da.p, q.lead_a), rounded_as_stored(b, db.p, q.lead_b));
   for (int i = 0; i < 2; i++) {
     const TensorKernel& kernel = kernels[2 * t + i];
     CHECK(cudaMemset(c.p, 0xff, c.count * 4));
@@ -440,7 +472,7 @@ static void check_one(const Problem& q, int kind) {
         check_tensor<Half>("half", q, a, b, c, pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 1, HALVES);
       }
       check_tensor<Bfloat16>("bfloat16", q, a, b, c, pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, 2, BFLOATS);
-      check_tensor<Tf32>("tf32", q, a, b, c, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, TF32S);
+      check_tensor<Tf32>("tf32", q, a, b, c, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 3, TF32S);
     }
   }
 }
@@ -613,7 +645,7 @@ static void time_float(const Problem& q) {
   ways.push_back({"split " #NAME, [&] { split.run<SplitLaunch>(q, a.p, b.p, c.p, SPLIT_PAIR(NAME)); }, {}, -1});
   SPLITS(DO)
 #undef DO
-  ways.push_back({"(pack B alone)", [&] { split.pack_b(q, b.p); }, {}, -1});
+  ways.push_back({"(pack B alone)", [&] { split.pack_b(q, a.p, b.p, q.ta && even16(a.p, q.lead_a, 4)); }, {}, -1});
   ways.push_back({"(look for bad tiles alone)", [&] { split.mend(q, a.p, b.p, c.p); }, {}, -1});
   for (Way& way : ways) {
     way.run();
@@ -624,7 +656,7 @@ static void time_float(const Problem& q) {
 
 // Packed: the product alone; direct: of operands of the kind as they are stored; from float: with packing.
 template <typename Kind>
-static void time_tensor(const char* name, const Problem& q, void (*packer)(PackArguments), CUtensorMapDataType type, int in,
+static void time_tensor(const char* name, const Problem& q, Packer packer, CUtensorMapDataType type, int in,
                         int compute, const std::vector<TensorKernel>& kernels) {
   if (!wanted('t')) return;
   using Type = typename Kind::Type;
@@ -657,14 +689,273 @@ static void time_tensor(const char* name, const Problem& q, void (*packer)(PackA
     const TensorKernel& kernel = kernels[i + (narrow ? 2 : 0)];
     ways.push_back({"from float " + std::string(kernel.name), [&] { way.pack_both(q, a.p, b.p, packer), way.run(q, c.p, kernel); }, {}, -1});
   }
+  const bool da = !narrow && !q.ta && even16(a.p, q.lead_a, 4), db = !narrow && q.tb && even16(b.p, q.lead_b, 4);
+  for (int i = 0; i < 2 && (da || db); i++) {
+    const TensorKernel& kernel = kernels[i];
+    ways.push_back({"mapped " + std::string(kernel.name), [&] {
+                      way.pack_both(q, da ? nullptr : a.p, db ? nullptr : b.p, packer);
+                      way.run(q, c.p, kernel, da ? (const Type*)a.p : nullptr, db ? (const Type*)b.p : nullptr);
+                    }, {}, -1});
+  }
   ways.push_back({"(pack both alone)", [&] { way.pack_both(q, a.p, b.p, packer); }, {}, -1});
   race(title_of(name, q).c_str(), q, 2.0 * q.batches * q.m * q.k * q.n, ways);
 }
 
+// ---- packing
+// What pack.cuh writes, one place of a row at a time. form: 0 raw, 1 tf32, 2 half, 3 bfloat16, 4 split, 5 split mixed.
+__global__ void pack_plainly(const float* from, void* to, PackOperand of, int form) {
+  const u64 plane = of.batches * of.padded_extent * of.padded_k;
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < plane; i += (u64)gridDim.x * blockDim.x) {
+    const u64 place = i % of.padded_k, x = i / of.padded_k % of.padded_extent, batch = i / of.padded_k / of.padded_extent;
+    const u64 s = place / 16 % 2, h = place / 8 % 2, t = place / 2 % 4, e = place % 2;
+    const u64 p = form == 5 ? place / 32 * 32 + 8 * t + 4 * s + 2 * h + e : place;
+    const float v = x < of.extent && p < of.k ? from[batch * of.from_step + (of.across ? p * of.lead + x : x * of.lead + p)] : 0;
+    if (form == 0) ((float*)to)[i] = v;
+    if (form == 1) ((float*)to)[i] = isnan(v) ? __uint_as_float(__float_as_uint(v) | 0x400000u) : isinf(v) ? v : (float)rounded(v, 3);
+    if (form == 2) ((__half*)to)[i] = __float2half_rn(v);
+    if (form == 3) ((__nv_bfloat16*)to)[i] = __float2bfloat16_rn(v);
+    if (form >= 4) {
+      float left = v != 0 && fabsf(v) < 0x1p-100f ? NAN : v;
+      for (int part = 0; part < 3; part++) {
+        const __nv_bfloat16 cut = __float2bfloat16_rn(left);
+        ((__nv_bfloat16*)to)[part * plane + i] = cut;
+        left -= __bfloat162float(cut);
+      }
+    }
+  }
+}
+__global__ void spoil(float* values, u64 count, u64 seed) {
+  const float specials[] = {INFINITY, -INFINITY, NAN, 0, -0.0f, 1e-40f, -0x1p-101f, 0x1p-100f, 3.4e38f, 65520, 0x1p-25f, 1e-45f};
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x) {
+    const u64 bits = mixed(i + seed);
+    if (bits % 16 == 0) values[i] = specials[bits / 16 % 12];
+    if (bits % 16 == 1) values[i] = __uint_as_float((__float_as_uint(values[i]) & 0xffffe000u) | 0x1000u);  // ties of tf32
+  }
+}
+
+static void check_packs() {
+  const u64 shapes[][3] = {{1, 1, 1}, {64, 32, 1}, {63, 31, 2}, {65, 33, 3}, {128, 256, 2}, {300, 100, 1}, {4, 1000, 5}, {1000, 4, 5},
+                           {257, 513, 2}, {31, 70, 7}, {512, 1028, 1}};
+  const struct { Packer packer; bool second; int width, planes; } forms[] = {
+      {pack_split, false, 4, 1}, {pack_tf32, false, 4, 1}, {pack_half, true, 2, 1}, {pack_bfloat16, false, 2, 1},
+      {pack_split, true, 2, 3}, {pack_split_mixed, true, 2, 3}};
+  u64 wrong = 0, checked = 0;
+  for (const auto& shape : shapes) {
+    for (int form = 0; form < 6; form++) {
+      for (int which = 0; which < 20; which++) {
+        const bool across = which % 2;
+        const u64 extra = which / 2 % 5, skew = which / 10 * 3, batches = shape[2];
+        const u64 lead = (across ? shape[0] : shape[1]) + extra, each = (across ? shape[1] : shape[0]) * lead;
+        const u64 padded_extent = up(shape[0], 64), padded_k = up(shape[1], form == 2 || form == 3 ? 64 : 32);
+        const u64 bytes = batches * padded_extent * padded_k * forms[form].width * forms[form].planes;
+        Device<float> from(batches * each + skew);
+        Device<char> got(bytes + 16), want(bytes + 16);
+        random(from, from.count, 1, true, false, which + 7, 0);
+        spoil<<<64, 256>>>(from.p, from.count, which);
+        CHECK(cudaMemset(got.p, 0xa5, bytes + 16));
+        CHECK(cudaMemset(want.p, 0xa5, bytes + 16));
+        const Packed one = packed(from.p + skew, got.p, shape[0], shape[1], lead, across, padded_extent, padded_k, batches);
+        // Beside one whose form it does not share, or alone.
+        Device<char> other(bytes + 16);
+        Packed two = one;
+        two.to = other.p;
+        if (which % 3 == 0) two = {};
+        forms[form].second ? pack_with(forms[form].packer, two, one) : pack_with(forms[form].packer, one, form == 1 ? two : Packed{});
+        pack_plainly<<<processors, 256>>>(from.p + skew, want.p, one.of, form);
+        std::vector<char> have(bytes + 16), should(bytes + 16);
+        CHECK(cudaMemcpy(have.data(), got.p, bytes + 16, cudaMemcpyDeviceToHost));
+        CHECK(cudaMemcpy(should.data(), want.p, bytes + 16, cudaMemcpyDeviceToHost));
+        checked++;
+        if (have != should) {
+          u64 at = 0;
+          while (have[at] == should[at]) at++;
+          if (wrong++ < 10) {
+            printf("WRONG pack form %d, %llu of %llux%llu lead %llu across %d skew %llu: byte %llu of %llu is %02x, not %02x\n", form, batches,
+                   shape[0], shape[1], lead, across, skew, at, bytes, have[at] & 255, should[at] & 255);
+          }
+        }
+      }
+    }
+  }
+  failures += (int)wrong;
+  printf("checked %llu packings, %llu wrong\n", checked, wrong);
+}
+
+struct PackWay {
+  const char* name;
+  Packer packer;
+  int planes, width;
+  bool of_b;  // as the second operand
+};
+static const PackWay PACK_WAYS[] = {{"tf32", pack_tf32, 1, 4, false},
+                                    {"float16", pack_half, 1, 2, false},
+                                    {"raw", pack_split, 1, 4, false},
+                                    {"split", pack_split, 3, 2, true},
+                                    {"split mixed", pack_split_mixed, 3, 2, true}};
+
+// Median milliseconds of one of `run(slot)`, slots taking turns so that each finds its operands in memory, not in L2.
+static double millis_of(int slots, double bytes, const std::function<void(int)>& run) {
+  cudaEvent_t before, after;
+  CHECK(cudaEventCreate(&before));
+  CHECK(cudaEventCreate(&after));
+  const int repeats = std::max(slots, (int)(3e9 / bytes));
+  std::vector<float> all;
+  for (int r = 0; r <= runs; r++) {
+    CHECK(cudaEventRecord(before));
+    for (int i = 0; i < repeats; i++) run(i % slots);
+    CHECK(cudaEventRecord(after));
+    CHECK(cudaEventSynchronize(after));
+    float millis;
+    CHECK(cudaEventElapsedTime(&millis, before, after));
+    if (r > 0) all.push_back(millis / repeats);
+  }
+  CHECK(cudaEventDestroy(before));
+  CHECK(cudaEventDestroy(after));
+  std::sort(all.begin(), all.end());
+  return all[all.size() / 2];
+}
+
+static void time_pack(u64 extent, u64 k, u64 batches, u64 extra) {
+  for (bool across : {false, true}) {
+    const u64 lead = (across ? extent : k) + extra;
+    const u64 each = batches * (across ? k : extent) * lead;
+    const u64 out = batches * up(extent, 128) * up(k, 64);
+    const int slots = (int)tiles(512ull << 20, each * 4);
+    Device<float> from(slots * each);
+    Device<unsigned short> to(slots * out * 3);
+    random(from, lead, lead, true, false, 9, 0);
+    for (const PackWay& way : PACK_WAYS) {
+      const u64 padded_k = up(k, way.width == 2 && way.planes == 1 ? 64 : 32);
+      const double bytes = 4.0 * batches * extent * k + 1.0 * batches * up(extent, 64) * padded_k * way.planes * way.width;
+      const double copied = millis_of(slots, bytes, [&](int slot) {
+        CHECK(cudaMemcpyAsync(to.p + slot * out * 3, from.p + slot * each, std::min((u64)bytes / 2, each * 4), cudaMemcpyDeviceToDevice));
+      }) * std::max(1.0, bytes / 2 / (each * 4));
+      const double packed_in = millis_of(slots, bytes, [&](int slot) {
+        const Packed one = packed(from.p + slot * each, to.p + slot * out * 3, extent, k, lead, across, up(extent, 64), padded_k, batches);
+        way.of_b ? pack_with(way.packer, {}, one) : pack_with(way.packer, one);
+      });
+      printf("pack %llu of %llux%llu lead %llu %-6s %-12s %8.4f ms %6.0f GB/s %5.2f of a copy\n", batches, extent, k, lead,
+             across ? "across" : "along", way.name, packed_in, bytes / packed_in / 1e6, copied / packed_in);
+    }
+    fflush(stdout);
+  }
+}
+
+// Boxes of 32 x 256 through the copy engine.
+__global__ void copy_boxes(const __grid_constant__ CUtensorMap map, float* to) {
+  __shared__ alignas(1024) float box[256 * 32];
+  __shared__ u64 full;
+  if (threadIdx.x == 0) {
+    barrier_init(&full, 1);
+    barrier_init_fence();
+    barrier_expect(&full, sizeof box);
+    copy_box(box, &map, 0, blockIdx.x * 256, &full);
+  }
+  __syncthreads();
+  barrier_wait(&full, 0);
+  for (u32 i = threadIdx.x; i < 256 * 32; i += blockDim.x) to[blockIdx.x * 256 * 32 + i] = box[i];
+}
+
+// What the copy engine makes of floats in a map of tf32, beside rounding to nearest even.
+static void check_rounding() {
+  const u32 rows = 1 << 17;
+  std::vector<u32> in(rows * 32), out(rows * 32);
+  u64 state = 1;
+  for (u32 i = 0; i < in.size(); i++) {
+    state = state * 6364136223846793005ull + 1442695040888963407ull;
+    in[i] = (u32)(state >> 32);
+    if (i % 4 == 1) in[i] = (in[i] & 0xffffe000u) | 0x1000u;                       // ties
+    if (i % 4 == 2) in[i] = (in[i] & 0xffffe000u) | (0x1000u + (in[i] % 3) - 1);   // and beside them
+    if (i % 4 == 3 && i % 64 < 32) in[i] &= 0x807fffffu;                           // denormal
+    if (i % 4 == 3 && i % 64 >= 32) in[i] |= 0x7f800000u;                          // NaN
+    if (i % 1024 == 3) in[i] = 0x7f800000u | (in[i] & 0x80000000u);                // infinite
+    if (i % 1024 == 7) in[i] = 0x7f7ff000u + in[i] % 0x1000;                       // rounds to infinity
+  }
+  Device<u32> from(in.size());
+  Device<float> to(in.size());
+  CHECK(cudaMemcpy(from.p, in.data(), in.size() * 4, cudaMemcpyHostToDevice));
+  const CUtensorMap map = map_of(CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, 4, from.p, 32, rows, 32, 32, 256, CU_TENSOR_MAP_SWIZZLE_NONE);
+  copy_boxes<<<rows / 256, 128>>>(map, to.p);
+  CHECK(cudaMemcpy(out.data(), to.p, out.size() * 4, cudaMemcpyDeviceToHost));
+  const char* kinds[] = {"normal", "tie", "beside a tie", "denormal", "NaN", "infinite", "greatest"};
+  u64 counts[7][6] = {};
+  for (u32 i = 0; i < in.size(); i++) {
+    const u32 bits = in[i], size = bits & 0x7fffffffu;
+    const int kind = size > 0x7f800000u ? 4 : size == 0x7f800000u ? 5 : size >= 0x7f7ff000u ? 6 : size < 0x800000u ? 3
+                     : (bits & 0x1fffu) == 0x1000u ? 1 : i % 4 == 2 ? 2 : 0;
+    const u32 even = size >= 0x7f800000u ? bits : (bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u;
+    const u32 away = size >= 0x7f800000u ? bits : (bits + 0x1000u) & 0xffffe000u;
+    u64* const count = counts[kind];
+    count[0]++;
+    count[1] += out[i] == even;
+    count[2] += out[i] == away;
+    count[3] += out[i] == (bits & 0xffffe000u);
+    count[4] += out[i] == bits;
+    count[5] += (out[i] & 0x1fffu) != 0;
+    if (count[0] <= 2 || (out[i] != even && count[0] - count[1] <= 3)) printf("  %s: %08x gives %08x\n", kinds[kind], bits, out[i]);
+  }
+  for (int kind = 0; kind < 7; kind++) {
+    const u64* const count = counts[kind];
+    printf("copied as tf32, %-12s %8llu: to even %llu, away %llu, cut off %llu, unchanged %llu; low bits left in %llu\n", kinds[kind],
+           count[0], count[1], count[2], count[3], count[4], count[5]);
+  }
+}
+
+// A batch, so many products at a time, packing and multiplying by turns.
+template <typename Kind>
+static void time_pieces(const char* name, const Problem& q, Packer packer, CUtensorMapDataType type, const TensorKernel& kernel) {
+  Device<float> a(q.batches * q.rows_a() * q.lead_a), b(q.batches * q.rows_b() * q.lead_b), c(q.batches * q.m * q.lead_c);
+  random(a, q.lead_a, q.k, !q.ta, true, 5, 0), random(b, q.lead_b, q.k, q.tb, false, 6, 0);
+  std::vector<Way> ways;
+  Tensor<Kind> tensor(q, type), given(q, type);
+  given.pack_both(q, a.p, b.p, packer);
+  const auto &ca = given.a, &cb = given.b;  // any bits do for the time
+  if (handle) {
+    cublas_batches = q.batches;
+    const int in = type == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 ? R16F : R32F;
+    ways.push_back({"cuBLAS", [&, in] { cublas(q.m, q.k, q.n, q.ta, q.tb, ca.p, q.lead_a, cb.p, q.lead_b, c.p, q.lead_c, in, R32F, in == R16F ? C32F : C32F_TF32); }, {}, -1});
+  }
+  for (u64 piece : {33, 66, 99, 132, 264, 1024}) {
+    ways.push_back({std::to_string(piece) + " at a time", [&, piece] {
+                      Problem some = q;
+                      for (u64 first = 0; first < q.batches; first += piece) {
+                        some.batches = std::min(piece, q.batches - first);
+                        tensor.pack_both(some, a.p + first * q.rows_a() * q.lead_a, b.p + first * q.rows_b() * q.lead_b, packer);
+                        tensor.run(some, c.p + first * q.m * q.lead_c, kernel);
+                      }
+                    }, {}, -1});
+  }
+  race(title_of(name, q).c_str(), q, 2.0 * q.batches * q.m * q.k * q.n, ways);
+  cublas_batches = 1;
+}
+static void time_pieces_of_float(const Problem& q) {
+  Device<float> a(q.batches * q.rows_a() * q.lead_a), b(q.batches * q.rows_b() * q.lead_b), c(q.batches * q.m * q.lead_c);
+  random(a, q.lead_a, q.k, !q.ta, true, 5, 0), random(b, q.lead_b, q.k, q.tb, false, 6, 0);
+  std::vector<Way> ways;
+  if (handle) {
+    cublas_batches = q.batches;
+    ways.push_back({"cuBLAS", [&] { cublas(q.m, q.k, q.n, q.ta, q.tb, a.p, q.lead_a, b.p, q.lead_b, c.p, q.lead_c, R32F, R32F, C32F); }, {}, -1});
+  }
+  Split split(q);
+  for (u64 piece : {33, 66, 99, 132, 264, 1024}) {
+    ways.push_back({std::to_string(piece) + " at a time", [&, piece] {
+                      Problem some = q;
+                      for (u64 first = 0; first < q.batches; first += piece) {
+                        some.batches = std::min(piece, q.batches - first);
+                        split.resize(some);
+                        split.run<SplitLaunch>(some, a.p + first * q.rows_a() * q.lead_a, b.p + first * q.rows_b() * q.lead_b,
+                                               c.p + first * q.m * q.lead_c, SPLIT_PAIR(32_kept));
+                      }
+                    }, {}, -1});
+  }
+  race(title_of("float", q).c_str(), q, 2.0 * q.batches * q.m * q.k * q.n, ways);
+  cublas_batches = 1;
+}
+
 int main(int count, char** words) {
   const std::string verb = count > 1 ? words[1] : "check";
-  if (count > 2 && verb == "time") runs = atoi(words[2]);
-  if (count > 2 && verb != "time") what = words[2];
+  if (count > 2 && verb != "check") runs = atoi(words[2]);
+  if (count > 2 && verb == "check") what = words[2];
   if (count > 3) what = words[3];
   cudaDeviceProp properties;
   CHECK(cudaGetDeviceProperties(&properties, 0));
@@ -676,13 +967,25 @@ int main(int count, char** words) {
   verdict = &place;
   printf("%s, %d multiprocessors\n", properties.name, processors);
   if (verb == "check") {
+    check_packs();
     check();
     printf(failures ? "%d FAILED\n" : "all right\n", failures);
     return failures ? 1 : 0;
   }
+  if (verb == "pack") {
+    check_rounding();
+    time_pack(8192, 8192, 1, 0);
+    time_pack(4096, 4096, 1, 0);
+    time_pack(4095, 4099, 1, 0);
+    time_pack(1024, 1024, 1, 0);
+    time_pack(256, 256, 1024, 0);
+    time_pieces<Half>("half", problem(256, 256, 256, false, false, 0, 1024), pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, HALVES[2]);
+    time_pieces_of_float(problem(256, 256, 256, false, false, 0, 1024));
+    return 0;
+  }
   auto half = [](const Problem& q) { time_tensor<Half>("half", q, pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, R16F, C32F, HALVES); };
   auto bfloat16 = [](const Problem& q) { time_tensor<Bfloat16>("bfloat16", q, pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, R16BF, C32F, BFLOATS); };
-  auto tf32 = [](const Problem& q) { time_tensor<Tf32>("tf32", q, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_FLOAT32, R32F, C32F_TF32, TF32S); };
+  auto tf32 = [](const Problem& q) { time_tensor<Tf32>("tf32", q, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, R32F, C32F_TF32, TF32S); };
   const u64 cubes[] = {1024, 4096, 8192};
   for (u64 x : cubes) {
     for (int t = 0; t < 4; t++) {

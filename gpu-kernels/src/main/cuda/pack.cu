@@ -55,20 +55,20 @@ __device__ __forceinline__ void pack_rows(const PackRowsArguments& arguments) {
 
 }  // namespace tilespark
 
-// pack_<form>_w<bytes written of a value>_<threads>
-#define PACK(NAME, FORM)                                                     \
-  extern "C" __global__ void __launch_bounds__(tilespark::PACK_THREADS) NAME( \
-      const __grid_constant__ tilespark::PackArguments arguments) {           \
-    static_assert(tilespark::PACK_THREADS == 256, "threads of the name");     \
-    tilespark::pack<tilespark::FORM>(arguments);                              \
+// pack_<form>_w<bytes written of a value>_<threads>; of split operands A is copied as it is.
+#define PACK(NAME, FORM_A, FORM_B)                                                    \
+  extern "C" __global__ void                                                          \
+  __launch_bounds__(tilespark::PACK_THREADS, tilespark::PACK_BLOCKS)                  \
+      NAME(const __grid_constant__ tilespark::PackArguments arguments) {              \
+    static_assert(tilespark::PACK_THREADS == 256, "threads of the name");             \
+    tilespark::pack<tilespark::FORM_A, tilespark::FORM_B>(arguments);                 \
   }
 
-PACK(pack_raw_w4_256, PackRaw)
-PACK(pack_tf32_w4_256, PackTf32)
-PACK(pack_float16_w2_256, PackHalf)
-PACK(pack_bfloat16_w2_256, PackBfloat16)
-PACK(pack_split_w2_256, PackSplit)
-PACK(pack_split_mixed_w2_256, PackSplitMixed)
+PACK(pack_tf32_w4_256, PackTf32, PackTf32)
+PACK(pack_float16_w2_256, PackHalf, PackHalf)
+PACK(pack_bfloat16_w2_256, PackBfloat16, PackBfloat16)
+PACK(pack_split_w2_256, PackRaw, PackSplit)
+PACK(pack_split_mixed_w2_256, PackRaw, PackSplitMixed)
 
 extern "C" __global__ void __launch_bounds__(256)
     pack_rows_w8_256(const __grid_constant__ tilespark::PackRowsArguments arguments) {

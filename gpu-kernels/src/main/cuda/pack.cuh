@@ -1,21 +1,27 @@
-// Copies an operand into the form that the tensor core kernels read: row-major with K along the rows,
-// whichever way it is stored; rounded or split as the kernel wants it; rows padded with zeros to whole
+// Copies operands into the form that the tensor core kernels read: row-major with K along the rows,
+// whichever way they are stored; rounded or split as the kernel wants it; rows padded with zeros to whole
 // panels of 128 bytes, and so many rows of zeros below.
 //
 //   to[x, p] = round(from(x, p))     0 <= x < extent, 0 <= p < k; 0 where x or p lies outside
 //
 // from(x, p) lies at x * lead + p, or at p * lead + x if `across`. x counts rows of op(A) or columns of
-// op(B).
+// op(B). One launch copies A, B or both.
 //
-// Split writes three planes of bfloat16, value = to[0] + to[plane] + to[2 plane]. SplitMixed also puts, of
-// each 32 steps of K, step 8 t + 4 s + 2 h + e at place 16 s + 8 h + 2 t + e (t < 4; s, h, e < 2): so a
-// thread of split.cuh finds its part of A's rows, K along them, in whole 16 bytes.
+// Split writes three planes of bfloat16, value = to[0] + to[plane] + to[2 plane]; a value that is too small
+// to be cut becomes NaN, so that the sums it is in are NaN and split.cuh leaves them to the repair.
+// SplitMixed also puts, of each 32 steps of K, step 8 t + 4 s + 2 h + e at place 16 s + 8 h + 2 t + e
+// (t < 4; s, h, e < 2): so a thread of split.cuh finds its part of A's rows, K along them, in whole 16 bytes.
 //
-// Threads to elements: a thread block makes tiles of 64 x 64, one after the other; 256 threads read 4
-// bytes each along the rows as stored and write 8 elements each along K. Shared memory (64, 65).
+// Threads to elements: a unit is 4 places of a row of `to`. Along, a piece of the work is 1024 units that
+// follow each other, and neighbouring threads have neighbouring units. Across, it is a tile of 64 x 64:
+// each thread reads squares of 4 x 4, or 4 steps of K of single columns where rows do not begin evenly,
+// and lays them down in shared memory with K along the rows; then as along.
 //
 // Bytes: reads the operand once and writes as many, half as many again for Split, half for the 16-bit
 // kinds.
+//
+// Shared memory: across, (64, 16) units, row x's unit q at q ^ (x ^ x / 4) % 8: eight neighbouring
+// threads meet all banks, whether they lay down units of rows 1 or 4 apart or read a row.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -25,23 +31,33 @@
 
 namespace tilespark {
 
-// Fields in the order of the host's launch.
-struct PackArguments {
-  const float* from;
-  void* to;
-  u32* bad;  // Split: by tile of 128 of x, set to 1 if an element is too small to cut; may be null
+struct PackOperand {
   u64 extent;
   u64 k;
   u64 lead;
   u64 across;
   u64 padded_extent;  // multiple of 64
   u64 padded_k;       // multiple of 32
-  u64 batches;        // operands, one below the other in `to`
+  u64 batches;        // operands, one below the other in `to`; 0 if there is nothing to copy
   u64 from_step;      // elements between them
+};
+
+// Fields in the order of the host's launch.
+struct PackArguments {
+  const float* from_a;
+  void* to_a;
+  const float* from_b;
+  void* to_b;
+  PackOperand a;
+  PackOperand b;
 };
 
 constexpr u32 PACK = 64;
 constexpr u32 PACK_THREADS = 256;
+constexpr u32 PACK_BLOCKS = 6;  // of a multiprocessor, at least
+// Units that each thread has in flight, and those of a piece.
+constexpr u32 PACK_UNITS = 4;
+constexpr u32 PACK_PIECE = PACK_THREADS * PACK_UNITS;
 
 // Magnitudes from 2^-100 on have three parts of which none is denormal. Of those that rounding makes
 // infinite the sums are no numbers, which split.cuh sees.
@@ -63,189 +79,257 @@ __device__ __forceinline__ void cut(float x, float y, u32& first, u32& second, u
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(third) : "f"(y), "f"(x));
 }
 
-// What is written of 8 values that follow each other along K, into one plane or three.
+// What is written of the 4 values of a unit, into one plane or three.
 struct PackRaw {
   using Type = float;
-  static constexpr bool CUT = false;
   static constexpr bool MIXED = false;
-  static __device__ __forceinline__ void put(Type* to, u64, const float (&v)[8]) {
-    reinterpret_cast<float4*>(to)[0] = make_float4(v[0], v[1], v[2], v[3]);
-    reinterpret_cast<float4*>(to)[1] = make_float4(v[4], v[5], v[6], v[7]);
-  }
+  static __device__ __forceinline__ void put(Type* to, u64, float4 v) { *reinterpret_cast<float4*>(to) = v; }
 };
 struct PackTf32 {
   using Type = float;
-  static constexpr bool CUT = false;
   static constexpr bool MIXED = false;
-  static __device__ __forceinline__ void put(Type* to, u64, const float (&v)[8]) {
-    float rounded[8];
-#pragma unroll
-    for (u32 i = 0; i < 8; i++) {
-      const u32 bits = __float_as_uint(v[i]);
-      const u32 size = bits & 0x7fffffffu;
-      // Ties to even. Of NaN a bit is set that is not cut off.
-      rounded[i] = size < 0x7f800000u   ? __uint_as_float((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u)
-                   : size > 0x7f800000u ? __uint_as_float(bits | 0x400000u)
-                                        : v[i];
-    }
-    PackRaw::put(to, 0, rounded);
+  // Ties to even. Of NaN a bit is set that is not cut off.
+  static __device__ __forceinline__ float rounded(float value) {
+    const u32 bits = __float_as_uint(value);
+    const u32 size = bits & 0x7fffffffu;
+    return size < 0x7f800000u   ? __uint_as_float((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u)
+           : size > 0x7f800000u ? __uint_as_float(bits | 0x400000u)
+                                : value;
+  }
+  static __device__ __forceinline__ void put(Type* to, u64, float4 v) {
+    *reinterpret_cast<float4*>(to) = make_float4(rounded(v.x), rounded(v.y), rounded(v.z), rounded(v.w));
   }
 };
 struct PackHalf {
   using Type = __half;
-  static constexpr bool CUT = false;
   static constexpr bool MIXED = false;
-  static __device__ __forceinline__ void put(Type* to, u64, const float (&v)[8]) {
-    u32 pairs[4];
-#pragma unroll
-    for (u32 i = 0; i < 4; i++) {
-      asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pairs[i]) : "f"(v[2 * i + 1]), "f"(v[2 * i]));
-    }
-    *reinterpret_cast<uint4*>(to) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+  static __device__ __forceinline__ void put(Type* to, u64, float4 v) {
+    uint2 pairs;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pairs.x) : "f"(v.y), "f"(v.x));
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pairs.y) : "f"(v.w), "f"(v.z));
+    *reinterpret_cast<uint2*>(to) = pairs;
   }
 };
 struct PackBfloat16 {
   using Type = __nv_bfloat16;
-  static constexpr bool CUT = false;
   static constexpr bool MIXED = false;
-  static __device__ __forceinline__ void put(Type* to, u64, const float (&v)[8]) {
-    u32 pairs[4];
-#pragma unroll
-    for (u32 i = 0; i < 4; i++) {
-      asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pairs[i]) : "f"(v[2 * i + 1]), "f"(v[2 * i]));
-    }
-    *reinterpret_cast<uint4*>(to) = make_uint4(pairs[0], pairs[1], pairs[2], pairs[3]);
+  static __device__ __forceinline__ void put(Type* to, u64, float4 v) {
+    uint2 pairs;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pairs.x) : "f"(v.y), "f"(v.x));
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pairs.y) : "f"(v.w), "f"(v.z));
+    *reinterpret_cast<uint2*>(to) = pairs;
   }
 };
 struct PackSplit {
   using Type = __nv_bfloat16;
-  static constexpr bool CUT = true;
   static constexpr bool MIXED = false;
-  static __device__ __forceinline__ void put(Type* to, u64 plane, const float (&v)[8]) {
-    u32 parts[3][4];
-#pragma unroll
-    for (u32 i = 0; i < 4; i++) {
-      cut(v[2 * i], v[2 * i + 1], parts[0][i], parts[1][i], parts[2][i]);
-    }
+  static __device__ __forceinline__ float large(float value) {
+    return size_rank(value) < LEAST_RANK ? __uint_as_float(0x7fffffffu) : value;
+  }
+  static __device__ __forceinline__ void put(Type* to, u64 plane, float4 v) {
+    uint2 parts[3];
+    cut(large(v.x), large(v.y), parts[0].x, parts[1].x, parts[2].x);
+    cut(large(v.z), large(v.w), parts[0].y, parts[1].y, parts[2].y);
 #pragma unroll
     for (u32 i = 0; i < 3; i++) {
-      *reinterpret_cast<uint4*>(to + i * plane) = make_uint4(parts[i][0], parts[i][1], parts[i][2], parts[i][3]);
+      *reinterpret_cast<uint2*>(to + i * plane) = parts[i];
     }
   }
 };
-
 struct PackSplitMixed : PackSplit {
   static constexpr bool MIXED = true;
 };
 
-template <typename Form>
-__device__ __forceinline__ void pack(const PackArguments& arguments) {
-  using Type = typename Form::Type;
-  constexpr u32 ROWS = PACK_THREADS / PACK;
-  __shared__ float tile[PACK][PACK + 1];
-  const u32 tiles_k = static_cast<u32>((arguments.padded_k + PACK - 1) / PACK);
-  const u32 tiles_each = static_cast<u32>(arguments.padded_extent / PACK) * tiles_k;
-  const u64 tiles = arguments.batches * tiles_each;
-  const u64 plane = arguments.batches * arguments.padded_extent * arguments.padded_k;
-  const u32 fast = threadIdx.x % PACK;
-  const u32 slow = threadIdx.x / PACK;
-  const bool across = arguments.across != 0;
-  const bool aligned = !across && reinterpret_cast<u64>(arguments.from) % 16 == 0 && arguments.lead % 4 == 0 &&
-                       arguments.from_step % 4 == 0;
-  for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
-    const u32 batch = static_cast<u32>(number) / tiles_each;
-    const u32 in_batch = static_cast<u32>(number) - batch * tiles_each;
-    const u64 first_x = static_cast<u64>(in_batch / tiles_k) * PACK;
-    const u64 first_p = static_cast<u64>(in_batch % tiles_k) * PACK;
-    // Rows and columns as stored.
-    const u64 rows = across ? arguments.k : arguments.extent;
-    const u64 cols = across ? arguments.extent : arguments.k;
-    const u64 row = (across ? first_p : first_x) + slow;
-    const u64 col = (across ? first_x : first_p) + fast;
-    const float* from = arguments.from + batch * arguments.from_step + row * arguments.lead + col;
+// The step of K, of the 32 around place 4 q, whose value belongs there; that of place 4 q + 2 is `next` on.
+template <bool MIXED>
+struct PackOrder {
+  static constexpr u32 NEXT = MIXED ? 8 : 2;
+  static __device__ __forceinline__ u32 step(u32 q) {
+    return MIXED ? q / 8 * 32 + q % 2 * 16 + q / 4 % 2 * 4 + q / 2 % 2 * 2 : q * 4;
+  }
+};
 
-    // Whole rows of 16 bytes along K need not go through shared memory.
-    if (!Form::MIXED && aligned && first_x + PACK <= rows && first_p + PACK <= cols) {
-      const u32 x = threadIdx.x / (PACK / 8);
-      const u32 p = threadIdx.x % (PACK / 8) * 8;
-      const float* const line = arguments.from + batch * arguments.from_step + (first_x + x) * arguments.lead + first_p + p;
-      Type* const to = static_cast<Type*>(arguments.to) +
-                       (batch * arguments.padded_extent + first_x + x) * arguments.padded_k + first_p + p;
-      constexpr u32 LINES = PACK_THREADS / (PACK / 8);
-      float4 four[2 * PACK / LINES];
+// n / d, of numbers that mostly fit 32 bits.
+__device__ __forceinline__ u64 pack_divide(u64 n, u64 d) {
+  return (n | d) >> 32 == 0 ? static_cast<u32>(n) / static_cast<u32>(d) : n / d;
+}
+
+// Copies a piece of an operand that lies along. EVEN: rows begin at multiples of 16 bytes and k is a
+// multiple of 4.
+template <typename Form, bool EVEN>
+__device__ __forceinline__ void pack_along(const PackOperand& of, const float* from, typename Form::Type* to,
+                                           u64 number) {
+  using Order = PackOrder<Form::MIXED>;
+  const u64 plane = of.batches * of.padded_extent * of.padded_k;
+  const u32 in_row = static_cast<u32>(of.padded_k / 4);
+  const u64 first = number * PACK_PIECE;
+  const u64 first_row = pack_divide(first, in_row);
+  const u32 behind = static_cast<u32>(first - first_row * in_row) + threadIdx.x;
+
+  // load
+  float4 values[PACK_UNITS];
 #pragma unroll
-      for (u32 i = 0; i < PACK / LINES; i++) {
-        const float4* const at = reinterpret_cast<const float4*>(line + i * LINES * arguments.lead);
-        four[2 * i] = at[0];
-        four[2 * i + 1] = at[1];
-      }
-      u32 least = ~0u;
-#pragma unroll
-      for (u32 i = 0; i < PACK / LINES; i++) {
-        const float4 u = four[2 * i];
-        const float4 v = four[2 * i + 1];
-        const float eight[8] = {u.x, u.y, u.z, u.w, v.x, v.y, v.z, v.w};
-#pragma unroll
-        for (u32 e = 0; e < 8; e++) {
-          least = min(least, size_rank(eight[e]));
-        }
-        Form::put(to + i * LINES * arguments.padded_k, plane, eight);
-      }
-      if (Form::CUT && least < LEAST_RANK && arguments.bad != nullptr) {
-        arguments.bad[batch * ((arguments.padded_extent + 127) / 128) + first_x / 128] = 1;
-      }
-      continue;
+  for (u32 i = 0; i < PACK_UNITS; i++) {
+    const u32 unit = behind + i * PACK_THREADS;
+    const u32 down = unit / in_row;
+    const u32 p = Order::step(unit - down * in_row);
+    u64 x = first_row + down;
+    const float* line = from;
+    if (of.batches > 1) {
+      const u64 batch = pack_divide(x, of.padded_extent);
+      x -= batch * of.padded_extent;
+      line += batch * of.from_step;
     }
-
-    // load
-    float values[PACK / ROWS];
-    const u64 step = arguments.lead * ROWS;
-    if (row - slow + PACK <= rows && col - fast + PACK <= cols) {
-#pragma unroll
-      for (u32 i = 0; i < PACK / ROWS; i++) {
-        values[i] = from[i * step];
+    line += x * of.lead + p;
+    // Behind the last unit x is past the extent, or batch past the batches.
+    const bool inside = x < of.extent && (first + threadIdx.x + i * PACK_THREADS) * 4 < plane;
+    float4 value = make_float4(0, 0, 0, 0);
+    if (EVEN) {
+      if (!Form::MIXED) {
+        if (inside && p < of.k) {
+          value = *reinterpret_cast<const float4*>(line);
+        }
+      } else {
+        float2 low = make_float2(0, 0);
+        float2 high = make_float2(0, 0);
+        if (inside && p < of.k) {
+          low = *reinterpret_cast<const float2*>(line);
+        }
+        if (inside && p + Order::NEXT < of.k) {
+          high = *reinterpret_cast<const float2*>(line + Order::NEXT);
+        }
+        value = make_float4(low.x, low.y, high.x, high.y);
       }
     } else {
-#pragma unroll
-      for (u32 i = 0; i < PACK / ROWS; i++) {
-        values[i] = row + i * ROWS < rows && col < cols ? from[i * step] : 0;
-      }
+      if (inside && p < of.k) value.x = line[0];
+      if (inside && p + 1 < of.k) value.y = line[1];
+      if (inside && p + Order::NEXT < of.k) value.z = line[Order::NEXT];
+      if (inside && p + Order::NEXT + 1 < of.k) value.w = line[Order::NEXT + 1];
     }
-    u32 least = ~0u;
-#pragma unroll
-    for (u32 i = 0; i < PACK / ROWS; i++) {
-      if (Form::CUT) {
-        least = min(least, size_rank(values[i]));
-      }
-      if (across) {
-        tile[fast][slow + i * ROWS] = values[i];
-      } else {
-        tile[slow + i * ROWS][fast] = values[i];
-      }
-    }
-    __syncthreads();
-    if (Form::CUT && least < LEAST_RANK && arguments.bad != nullptr) {
-      arguments.bad[batch * ((arguments.padded_extent + 127) / 128) + first_x / 128] = 1;
-    }
-
-    // store
-    Type* const to = static_cast<Type*>(arguments.to) +
-                     (batch * arguments.padded_extent + first_x) * arguments.padded_k + first_p;
-#pragma unroll
-    for (u32 i = 0; i < PACK * PACK / 8; i += PACK_THREADS) {
-      const u32 x = (i + threadIdx.x) / (PACK / 8);
-      const u32 p = (i + threadIdx.x) % (PACK / 8) * 8;
-      if (first_p + p < arguments.padded_k) {
-        float eight[8];
-#pragma unroll
-        for (u32 e = 0; e < 8; e++) {
-          eight[e] = tile[x][Form::MIXED ? p / 32 * 32 + e / 2 * 8 + p % 32 / 16 * 4 + p % 16 / 8 * 2 + e % 2 : p + e];
-        }
-        Form::put(to + x * arguments.padded_k + p, plane, eight);
-      }
-    }
-    __syncthreads();
+    values[i] = value;
   }
+
+  // store
+#pragma unroll
+  for (u32 i = 0; i < PACK_UNITS; i++) {
+    const u64 unit = first + threadIdx.x + i * PACK_THREADS;
+    if (unit * 4 < plane) {
+      Form::put(to + unit * 4, plane, values[i]);
+    }
+  }
+}
+
+using PackTile = float4[PACK][PACK / 4];
+
+__device__ __forceinline__ u32 pack_place(u32 x, u32 q) { return q ^ ((x ^ x / 4) % 8); }
+
+// Copies a tile of an operand that lies across. EVEN: rows begin at multiples of 16 bytes and extent is a
+// multiple of 4.
+template <typename Form, bool EVEN>
+__device__ __forceinline__ void pack_across(const PackOperand& of, const float* from, typename Form::Type* to,
+                                            PackTile& tile, u64 number) {
+  using Order = PackOrder<Form::MIXED>;
+  const u64 plane = of.batches * of.padded_extent * of.padded_k;
+  const u64 tiles_k = (of.padded_k + PACK - 1) / PACK;
+  const u64 line_of_tiles = pack_divide(number, tiles_k);
+  const u64 first_p = (number - line_of_tiles * tiles_k) * PACK;
+  const u64 tiles_x = of.padded_extent / PACK;
+  const u64 batch = of.batches > 1 ? pack_divide(line_of_tiles, tiles_x) : 0;
+  const u64 first_x = (line_of_tiles - batch * tiles_x) * PACK;
+  from += batch * of.from_step + first_p * of.lead + first_x;
+
+  // load
+  const u32 x = EVEN ? threadIdx.x % 16 * 4 : threadIdx.x % PACK;
+  float4 values[4];
+#pragma unroll
+  for (u32 i = 0; i < 4; i++) {
+    if (EVEN) {
+      const u32 p = threadIdx.x / 16 * 4 + i;
+      values[i] = make_float4(0, 0, 0, 0);
+      if (first_p + p < of.k && first_x + x < of.extent) {
+        values[i] = *reinterpret_cast<const float4*>(from + p * of.lead + x);
+      }
+    } else {
+      const u32 p = i * 16 + threadIdx.x / PACK * 4;
+      float v[4];
+#pragma unroll
+      for (u32 e = 0; e < 4; e++) {
+        v[e] = 0;
+        if (first_p + p + e < of.k && first_x + x < of.extent) {
+          v[e] = from[(p + e) * of.lead + x];
+        }
+      }
+      values[i] = make_float4(v[0], v[1], v[2], v[3]);
+    }
+  }
+  __syncthreads();  // the tile before is read
+  if (EVEN) {
+    const u32 q = threadIdx.x / 16;
+    tile[x][pack_place(x, q)] = make_float4(values[0].x, values[1].x, values[2].x, values[3].x);
+    tile[x + 1][pack_place(x + 1, q)] = make_float4(values[0].y, values[1].y, values[2].y, values[3].y);
+    tile[x + 2][pack_place(x + 2, q)] = make_float4(values[0].z, values[1].z, values[2].z, values[3].z);
+    tile[x + 3][pack_place(x + 3, q)] = make_float4(values[0].w, values[1].w, values[2].w, values[3].w);
+  } else {
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+      tile[x][pack_place(x, i * 4 + threadIdx.x / PACK)] = values[i];
+    }
+  }
+  __syncthreads();
+
+  // store
+  to += (batch * of.padded_extent + first_x) * of.padded_k + first_p;
+#pragma unroll
+  for (u32 i = 0; i < PACK * PACK / 4; i += PACK_THREADS) {
+    const u32 down = (i + threadIdx.x) / (PACK / 4);
+    const u32 q = threadIdx.x % (PACK / 4);
+    if (first_p + q * 4 < of.padded_k) {
+      float4 value;
+      if (!Form::MIXED) {
+        value = tile[down][pack_place(down, q)];
+      } else {
+        const u32 step = Order::step(q);
+        const u32 half = step / 2 % 2;
+        const float2 low = reinterpret_cast<const float2*>(&tile[down][pack_place(down, step / 4)])[half];
+        const float2 high = reinterpret_cast<const float2*>(&tile[down][pack_place(down, (step + Order::NEXT) / 4)])[half];
+        value = make_float4(low.x, low.y, high.x, high.y);
+      }
+      Form::put(to + down * of.padded_k + q * 4, plane, value);
+    }
+  }
+}
+
+// Copies the pieces of an operand from `number` on, every gridDim-th; returns which piece of the next
+// operand follows.
+template <typename Form>
+__device__ __forceinline__ u64 pack_operand(const PackOperand& of, const float* from, void* out, PackTile& tile,
+                                            u64 number) {
+  using Type = typename Form::Type;
+  Type* const to = static_cast<Type*>(out);
+  const bool even = reinterpret_cast<u64>(from) % 16 == 0 && of.lead % 4 == 0 && of.from_step % 4 == 0 &&
+                    (of.across != 0 ? of.extent : of.k) % 4 == 0;
+  const u64 pieces = of.across != 0
+                         ? of.batches * (of.padded_extent / PACK) * ((of.padded_k + PACK - 1) / PACK)
+                         : (of.batches * of.padded_extent * of.padded_k / 4 + PACK_PIECE - 1) / PACK_PIECE;
+  if (of.across != 0) {
+    if (even) {
+      for (; number < pieces; number += gridDim.x) pack_across<Form, true>(of, from, to, tile, number);
+    } else {
+      for (; number < pieces; number += gridDim.x) pack_across<Form, false>(of, from, to, tile, number);
+    }
+  } else if (even) {
+    for (; number < pieces; number += gridDim.x) pack_along<Form, true>(of, from, to, number);
+  } else {
+    for (; number < pieces; number += gridDim.x) pack_along<Form, false>(of, from, to, number);
+  }
+  return number - pieces;
+}
+
+template <typename FormA, typename FormB>
+__device__ __forceinline__ void pack(const PackArguments& arguments) {
+  __shared__ PackTile tile;
+  const u64 number = pack_operand<FormA>(arguments.a, arguments.from_a, arguments.to_a, tile, blockIdx.x);
+  pack_operand<FormB>(arguments.b, arguments.from_b, arguments.to_b, tile, number);
 }
 
 }  // namespace tilespark

@@ -11,9 +11,9 @@
 // products first. These sums are added in ordinary registers, rounded to nearest, and, if KEPT, what the
 // rounding leaves out is where the next sum in the tensor cores starts.
 //
-// Values below 2^-100 other than 0 have no such parts, and where sums are infinite or no numbers (infinities
-// and NaN have no parts either) those of plain arithmetic may differ: half tiles of 64 x 128 with such are
-// left alone and bad_tiles says so; repair_split.cu makes them.
+// Values below 2^-100 other than 0 have no such parts (those of B come as NaN), and where sums are infinite
+// or no numbers (infinities and NaN have no parts either) those of plain arithmetic may differ: half tiles
+// of 64 x 128 with such are left alone and bad_tiles says so; repair_split.cu makes them.
 //
 // Threads to elements: a thread block is a warpgroup that starts copies and two that multiply; it makes
 // tiles of 128 x 128 of C, one after the other, each warpgroup 64 x 128. While the products of a panel
@@ -38,8 +38,7 @@ struct SplitArguments {
   CUtensorMap a;  // op(A): (m, k) float, boxes of 128 x 32, swizzled by 128 bytes; across: (k, m), of 32 x 32
   CUtensorMap b;  // the parts of op(B): (3 plane_rows, k padded) bfloat16, boxes of 128 x 32, by 64 bytes
   float* c;
-  u32* bad_tiles;       // batches x row_tiles x col_tiles: 0x1 if the upper half was left alone, 0x10000 the lower
-  const u32* bad_cols;  // batches x col_tiles, or col_tiles if b_step is 0
+  u32* bad_tiles;  // batches x row_tiles x col_tiles: 0x1 if the upper half was left alone, 0x10000 the lower
   u64 m;
   u64 n;
   u64 lead_c;
@@ -50,7 +49,7 @@ struct SplitArguments {
   u64 accumulate;
   u64 batches;  // products of their own, or parts of one along K
   u64 a_step;   // rows of a, as stored, from one product to the next
-  u64 b_step;   // 0: all have the same b, and its flags
+  u64 b_step;   // 0: all have the same b
   u64 c_step;   // elements
   u64 k_step;   // from one part to the next, whole panels; 0 for products of their own
 };
@@ -397,9 +396,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
       const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
       const u64 tile = (place.batch * arguments.row_tiles + place.row) * arguments.col_tiles + place.col;
       const bool mine = least < LEAST_RANK || zero != 0;
-      const u32 of_b = arguments.b_step != 0 ? place.batch : 0;
-      const bool bad = any_of_warpgroup(group + 1, mine) ||
-                       arguments.bad_cols[of_b * arguments.col_tiles + place.col] != 0;
+      const bool bad = any_of_warpgroup(group + 1, mine);
       if (threadIdx.x % 128 == 0) {
         reinterpret_cast<unsigned short*>(arguments.bad_tiles)[tile * 2 + group] = bad;
       }

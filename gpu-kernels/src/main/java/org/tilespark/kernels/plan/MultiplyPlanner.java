@@ -27,9 +27,6 @@ public final class MultiplyPlanner {
   /** What makes the tiles that a kernel of {@link TensorForm#SPLIT} leaves alone. */
   private static final String REPAIR = "repair_split";
 
-  /** What packs its A. */
-  private static final String RAW_PACKER = "pack_raw";
-
   /**
    * Products from which operands are packed for the tensor cores by rule: below, packing takes as
    * long as the work.
@@ -476,10 +473,9 @@ public final class MultiplyPlanner {
     if (form != TensorForm.SPLIT) {
       return packer.map(List::of);
     }
-    Optional<KernelIndex.Kernel> raw = index.find(RAW_PACKER, Float.BYTES, limits);
     Optional<KernelIndex.Kernel> repair = index.find(REPAIR, Float.BYTES, limits);
-    return packer.isPresent() && raw.isPresent() && repair.isPresent()
-        ? Optional.of(List.of(packer.get(), raw.get(), repair.get()))
+    return packer.isPresent() && repair.isPresent()
+        ? Optional.of(List.of(packer.get(), repair.get()))
         : Optional.empty();
   }
 

@@ -31,7 +31,9 @@ public sealed interface MultiplyStep {
     /** float64. */
     FLOAT64(8, 8),
     /** bfloat16. */
-    BFLOAT16(2, 9);
+    BFLOAT16(2, 9),
+    /** float32, which the copy engine rounds to tf32, ties to even. */
+    TF32(4, 11);
 
     private final int bytes;
     private final int code;

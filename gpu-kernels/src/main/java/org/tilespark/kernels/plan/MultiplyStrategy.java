@@ -136,8 +136,8 @@ public sealed interface MultiplyStrategy
    *
    * @param form of the operands
    * @param kernel what multiplies
-   * @param packers what brings operands into the form; for {@link TensorForm#SPLIT} B, then A, then
-   *     what makes the tiles that {@code kernel} leaves alone
+   * @param packers what brings operands into the form; for {@link TensorForm#SPLIT} also what makes
+   *     the tiles that {@code kernel} leaves alone
    * @param chunk most steps of K that go through the workspace at once; they bound how errors of
    *     the tensor cores' sums add up
    * @param chain panels of doubles whose products are summed in one chain; of other forms the
@@ -216,12 +216,8 @@ public sealed interface MultiplyStrategy
       return packers.get(0);
     }
 
-    KernelIndex.Kernel rawPacker() {
-      return packers.get(1);
-    }
-
     KernelIndex.Kernel repairer() {
-      return packers.get(2);
+      return packers.get(1);
     }
 
     /**

@@ -2,7 +2,7 @@ package org.tilespark.kernels.plan;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.tilespark.kernels.plan.MultiplyStep.Clear;
+import java.util.stream.LongStream;
 import org.tilespark.kernels.plan.MultiplyStep.Place;
 import org.tilespark.kernels.plan.MultiplyStep.Run;
 import org.tilespark.kernels.plan.MultiplyStep.Side;
@@ -17,7 +17,7 @@ import org.tilespark.kernels.plan.MultiplyStep.TensorMap;
  * <p>Parts of K are to the kernels products of a batch, or {@code parts} where doubles are
  * multiplied: part {@code q} is of steps {@code q * partSteps} on, and the last one may be shorter.
  *
- * <p>The workspace of a chunk: flags of the columns of tiles, flags of the tiles, A, B, C's parts.
+ * <p>The workspace of a chunk: flags of the tiles, A, B, C's parts.
  */
 final class TensorSteps {
   /** Rows of packed operands come in so many. */
@@ -32,10 +32,13 @@ final class TensorSteps {
   /** A piece of a tile that {@code pack.cuh} packs at a time, along both sides. */
   private static final int PACK_TILE = 64;
 
+  /** Elements that {@code pack.cuh} packs at a time where K is along the rows. */
+  private static final int PACK_PIECE = 4096;
+
   /** Elements of a row that {@code pack_rows} copies at a time. */
   private static final int PIECE = 1024;
 
-  private static final int PACK_BLOCKS_PER_PROCESSOR = 8;
+  private static final int ROWS_BLOCKS_PER_PROCESSOR = 8;
 
   /** What repairs has little to do, as a rule, but to read flags. */
   private static final int REPAIR_BLOCKS_PER_PROCESSOR = 4;
@@ -170,7 +173,7 @@ final class TensorSteps {
       TensorForm form, MultiplyProblem problem, long chunk, long parts, long atOnce) {
     long k = Math.min(chunk, problem.k());
     MultiplyProblem.Batch batch = problem.batch();
-    return flagBytes(form, problem, parts * atOnce, alike(batch.strideB(), atOnce))
+    return flagBytes(form, problem, parts * atOnce)
         + bytesA(form, problem, k, alike(batch.strideA(), atOnce))
         + bytesB(form, problem, k, alike(batch.strideB(), atOnce))
         + partBytes(problem, parts);
@@ -211,7 +214,7 @@ final class TensorSteps {
         cut = Math.max(cut, bytesA(form, few, k, 1) + bytesB(form, few, k, 1));
       }
     }
-    long flags = form == TensorForm.SPLIT ? 2 * aligned((long) processors * Integer.BYTES) : 0;
+    long flags = form == TensorForm.SPLIT ? aligned((long) processors * Integer.BYTES) : 0;
     return Math.max(most, flags + cut + aligned(scratch * one.type().bytes()));
   }
 
@@ -228,18 +231,14 @@ final class TensorSteps {
     return parts == 1 ? 0 : aligned(parts * problem.m() * problem.n() * problem.type().bytes());
   }
 
-  private static long flagBytes(
-      TensorForm form, MultiplyProblem problem, long batches, long batchesOfB) {
-    if (form != TensorForm.SPLIT) {
-      return 0;
-    }
-    long cols = tiles(problem.n(), SPLIT_TILE);
-    return columnFlagBytes(problem, batchesOfB)
-        + aligned(batches * tiles(problem.m(), SPLIT_TILE) * cols * Integer.BYTES);
-  }
-
-  private static long columnFlagBytes(MultiplyProblem problem, long batchesOfB) {
-    return aligned(batchesOfB * tiles(problem.n(), SPLIT_TILE) * Integer.BYTES);
+  private static long flagBytes(TensorForm form, MultiplyProblem problem, long batches) {
+    return form != TensorForm.SPLIT
+        ? 0
+        : aligned(
+            batches
+                * tiles(problem.m(), SPLIT_TILE)
+                * tiles(problem.n(), SPLIT_TILE)
+                * Integer.BYTES);
   }
 
   private static long bytesA(TensorForm form, MultiplyProblem problem, long k, long count) {
@@ -328,45 +327,61 @@ final class TensorSteps {
   /** A map of the matrices of the products that go at once. */
   private record Operand(TensorMap map, long step) {}
 
+  /**
+   * Copies that a launch of {@code pack.cuh} makes of an operand; fields of {@code PackOperand}.
+   *
+   * @param count operands, {@code stride} elements apart; 0 if there is nothing to copy
+   */
+  private record Packing(
+      Place from,
+      Place to,
+      long extent,
+      long k,
+      long lead,
+      boolean across,
+      long paddedExtent,
+      long paddedK,
+      long count,
+      long stride) {
+    static final Packing NONE =
+        new Packing(Place.NOWHERE, Place.NOWHERE, 0, 0, 0, false, 0, 0, 0, 0);
+
+    long pieces() {
+      return across
+          ? count * (paddedExtent / PACK_TILE) * tiles(paddedK, PACK_TILE)
+          : tiles(count * paddedExtent * paddedK, PACK_PIECE);
+    }
+
+    LongStream words() {
+      return LongStream.of(
+          extent, k, lead, across ? 1 : 0, paddedExtent, paddedK, count, count > 1 ? stride : 0);
+    }
+  }
+
+  /** An operand as the kernel reads it, and what brings it there. */
+  private record Packed(Packing packing, Operand operand) {}
+
   private void addFloat(long p, long k, long parts, long partPanels, Target c) {
-    long paddedK = up(k, form.panel());
-    long rowsB = rowsOfB(form, problem);
     long batches = parts * products;
-    boolean split = form == TensorForm.SPLIT;
-    Place columnFlags = new Place(Side.WORKSPACE, 0);
-    Place tileFlags = new Place(Side.WORKSPACE, split ? columnFlagBytes(problem, countB()) : 0);
-    Place packedA =
-        new Place(Side.WORKSPACE, flagBytes(form, problem, strategy.parts() * products, countB()));
-    Place packedB = new Place(Side.WORKSPACE, packedA.bytes() + bytesA(form, problem, k, countA()));
+    Place tileFlags = new Place(Side.WORKSPACE, 0);
+    Place placeA = new Place(Side.WORKSPACE, flagBytes(form, problem, strategy.parts() * products));
+    Place placeB = new Place(Side.WORKSPACE, placeA.bytes() + bytesA(form, problem, k, countA()));
     long rowTiles = tiles(problem.m(), shape.rows());
     long colTiles = tiles(problem.n(), shape.cols());
 
-    if (split) {
-      steps.add(new Clear(columnFlags, countB() * colTiles * Integer.BYTES));
-    }
-    Operand a = split ? splitA(p, k, packedA) : packedA(p, k, packedA);
-    steps.add(
-        pack(
-            strategy.packer(),
-            List.of(from(Side.B, p), packedB, split ? columnFlags : Place.NOWHERE),
-            problem.n(),
-            k,
-            problem.leadB(),
-            !problem.transposeB(),
-            rowsB,
-            countB(),
-            batch.strideB()));
-    long planeRows = countB() * rowsB;
-    TensorMap mapB =
-        map(form.element(), packedB, paddedK, form.planesOfB() * planeRows, paddedK, shape.cols());
-    long stepB = countB() > 1 ? rowsB : 0;
+    boolean split = form == TensorForm.SPLIT;
+    Packed packedA = split ? splitA(p, k, placeA) : packed(Side.A, p, k, placeA);
+    Packed packedB = packed(Side.B, p, k, placeB);
+    pack(packedA.packing(), packedB.packing());
+    Operand a = packedA.operand();
+    Operand b = packedB.operand();
     long stepK = parts > 1 ? partPanels * form.panel() : 0;
     if (split) {
       // Fields of SplitArguments.
       steps.add(
           product(
-              List.of(a.map(), mapB),
-              List.of(c.at(), tileFlags, columnFlags),
+              List.of(a.map(), b.map()),
+              List.of(c.at(), tileFlags),
               batches * rowTiles * colTiles,
               problem.m(),
               problem.n(),
@@ -374,11 +389,11 @@ final class TensorSteps {
               partPanels,
               rowTiles,
               colTiles,
-              planeRows,
+              countB() * rowsOfB(form, problem),
               c.adds() ? 1 : 0,
               batches,
               a.step(),
-              stepB,
+              b.step(),
               c.step(),
               stepK));
       steps.add(repair(p, k, batches, stepK, c, tileFlags));
@@ -387,28 +402,28 @@ final class TensorSteps {
       steps.add(
           product(
               List.of(),
-              List.of(packedA, packedB, c.at()),
+              List.of(a.map().from(), b.map().from(), c.at()),
               batches * rowTiles * colTiles,
               problem.m(),
               problem.n(),
               c.lead(),
-              countA() * up(problem.m(), PACKED_ROWS),
-              planeRows,
-              paddedK / form.panel(),
+              a.map().extents().get(1),
+              b.map().extents().get(1),
+              a.map().extents().get(0) / form.panel(),
               partPanels,
               rowTiles,
               colTiles,
               c.adds() ? 1 : 0,
               batches,
               a.step(),
-              stepB,
+              b.step(),
               c.step(),
               parts > 1 ? partPanels : 0));
     } else {
       // Fields of TensorArguments.
       steps.add(
           product(
-              List.of(a.map(), mapB),
+              List.of(a.map(), b.map()),
               List.of(c.at()),
               batches * rowTiles * colTiles,
               problem.m(),
@@ -420,67 +435,111 @@ final class TensorSteps {
               c.adds() ? 1 : 0,
               batches,
               a.step(),
-              stepB,
+              b.step(),
               c.step(),
               stepK));
     }
   }
 
-  /** The map of A as stored, or of a copy of it with even rows. */
-  private Operand splitA(long p, long k, Place packed) {
+  /** A as stored, or a copy of it with even rows. */
+  private Packed splitA(long p, long k, Place to) {
     long rows = problem.transposeA() ? k : problem.m();
     long cols = problem.transposeA() ? problem.m() : k;
     int boxRows = problem.transposeA() ? SPLIT_ACROSS_BOX : shape.rows();
     Place at = from(Side.A, p);
-    long lead = problem.leadA();
-    long stride = countA() > 1 ? batch.strideA() : 0;
-    // Products are told apart by rows. Below those of one lie the next one's: half a tile, or a
-    // panel, that reached there would be flagged for values that are not its own.
+    // Below the rows of a product lie the next one's: half a tile, or a panel, that reached there
+    // would
+    // be flagged for values that are not its own.
     int whole = problem.transposeA() ? form.panel() : PACKED_ROWS;
-    if (isEven(evenA, at, lead)
-        && (countA() == 1 || rows % whole == 0)
-        && stride % lead == 0
-        && stride / lead <= (MOST_COUNT - rows) / countA()) {
-      long step = stride / lead;
-      return new Operand(
-          map(form.elementOfA(), at, cols, (countA() - 1) * step + rows, lead, boxRows), step);
+    if ((countA() == 1 || rows % whole == 0)
+        && isMapped(evenA, at, rows, problem.leadA(), batch.strideA(), countA())) {
+      return new Packed(
+          Packing.NONE,
+          mapped(
+              form.elementOfA(),
+              at,
+              cols,
+              rows,
+              problem.leadA(),
+              batch.strideA(),
+              countA(),
+              boxRows));
     }
     long paddedRows = up(rows, PACKED_ROWS);
     long paddedCols = up(cols, form.panel());
-    steps.add(
-        pack(
-            strategy.rawPacker(),
-            List.of(at, packed, Place.NOWHERE),
+    return new Packed(
+        new Packing(
+            at,
+            to,
             rows,
             cols,
-            lead,
+            problem.leadA(),
             false,
             paddedRows,
+            paddedCols,
             countA(),
-            batch.strideA()));
-    return new Operand(
-        map(form.elementOfA(), packed, paddedCols, countA() * paddedRows, paddedCols, boxRows),
-        countA() > 1 ? paddedRows : 0);
+            batch.strideA()),
+        packed(form.elementOfA(), to, paddedCols, paddedRows, 1, countA(), boxRows));
   }
 
-  /** The map of a copy of A, rounded, with K along its rows. */
-  private Operand packedA(long p, long k, Place packed) {
-    long paddedRows = up(problem.m(), PACKED_ROWS);
+  /** A or B, rounded or cut, with K along its rows: a copy, or as stored. */
+  private Packed packed(Side side, long p, long k, Place to) {
+    boolean isA = side == Side.A;
+    long extent = isA ? problem.m() : problem.n();
+    long lead = isA ? problem.leadA() : problem.leadB();
+    boolean across = isA ? problem.transposeA() : !problem.transposeB();
+    long count = isA ? countA() : countB();
+    long stride = isA ? batch.strideA() : batch.strideB();
+    int boxRows = isA ? shape.rows() : shape.cols();
+    Place at = from(side, p);
+    // The copy engine rounds to tf32, and transposes nothing; mma.cuh copies without it.
+    if (form == TensorForm.TF32
+        && !strategy.isMma()
+        && !across
+        && isMapped(isA ? evenA : evenB, at, extent, lead, stride, count)) {
+      return new Packed(
+          Packing.NONE,
+          mapped(MultiplyStep.Element.TF32, at, k, extent, lead, stride, count, boxRows));
+    }
+    long paddedRows = isA ? up(extent, PACKED_ROWS) : rowsOfB(form, problem);
     long paddedK = up(k, form.panel());
-    steps.add(
-        pack(
-            strategy.packer(),
-            List.of(from(Side.A, p), packed, Place.NOWHERE),
-            problem.m(),
-            k,
-            problem.leadA(),
-            problem.transposeA(),
-            paddedRows,
-            countA(),
-            batch.strideA()));
+    return new Packed(
+        new Packing(at, to, extent, k, lead, across, paddedRows, paddedK, count, stride),
+        packed(
+            form.element(), to, paddedK, paddedRows, isA ? 1 : form.planesOfB(), count, boxRows));
+  }
+
+  /**
+   * True if the copy engine can read matrices as they are stored; it tells products apart by rows.
+   */
+  private boolean isMapped(boolean even, Place at, long rows, long lead, long stride, long count) {
+    return isEven(even, at, lead)
+        && (count == 1 || (stride % lead == 0 && stride / lead <= (MOST_COUNT - rows) / count));
+  }
+
+  private Operand mapped(
+      MultiplyStep.Element element,
+      Place at,
+      long cols,
+      long rows,
+      long lead,
+      long stride,
+      long count,
+      int boxRows) {
+    long step = count > 1 ? stride / lead : 0;
+    return new Operand(map(element, at, cols, (count - 1) * step + rows, lead, boxRows), step);
+  }
+
+  private Operand packed(
+      MultiplyStep.Element element,
+      Place at,
+      long cols,
+      long rows,
+      int planes,
+      long count,
+      int boxRows) {
     return new Operand(
-        map(form.element(), packed, paddedK, countA() * paddedRows, paddedK, shape.rows()),
-        countA() > 1 ? paddedRows : 0);
+        map(element, at, cols, planes * count * rows, cols, boxRows), count > 1 ? rows : 0);
   }
 
   private void addDouble(long p, long k, long parts, long partPanels, Target c) {
@@ -581,7 +640,7 @@ final class TensorSteps {
                 kernel.name(),
                 blocks(
                     of.count() * of.rows() * tiles(padded, PIECE),
-                    PACK_BLOCKS_PER_PROCESSOR,
+                    ROWS_BLOCKS_PER_PROCESSOR,
                     kernel),
                 of.rows(),
                 of.cols(),
@@ -624,33 +683,23 @@ final class TensorSteps {
             List.of(DOUBLE_BOX, of.tile(), 1, 1));
   }
 
-  private Run pack(
-      KernelIndex.Kernel kernel,
-      List<Place> pointers,
-      long extent,
-      long k,
-      long lead,
-      boolean across,
-      long paddedExtent,
-      long count,
-      long stride) {
-    long paddedK = up(k, form.panel());
-    long pieces = count * (paddedExtent / PACK_TILE) * tiles(paddedK, PACK_TILE);
-    return new Run(
-        // Fields of PackArguments.
-        new KernelLaunch(
-            kernel.name(),
-            blocks(pieces, PACK_BLOCKS_PER_PROCESSOR, kernel),
-            extent,
-            k,
-            lead,
-            across ? 1 : 0,
-            paddedExtent,
-            paddedK,
-            count,
-            count > 1 ? stride : 0),
-        List.of(),
-        pointers);
+  /** Packs what there is to pack, in one launch. */
+  private void pack(Packing a, Packing b) {
+    long pieces = a.pieces() + b.pieces();
+    if (pieces > 0) {
+      KernelIndex.Kernel kernel = strategy.packer();
+      steps.add(
+          new Run(
+              // Fields of PackArguments.
+              new KernelLaunch(
+                  kernel.name(),
+                  // A thread block for each: fewer, in turns, were slower by a tenth.
+                  new LaunchConfig(
+                      (int) Math.min(pieces, Integer.MAX_VALUE), kernel.shape().threads(), 0),
+                  LongStream.concat(a.words(), b.words()).toArray()),
+              List.of(),
+              List.of(a.from(), a.to(), b.from(), b.to())));
+    }
   }
 
   /** Makes what is flagged, of products or of parts of one. */

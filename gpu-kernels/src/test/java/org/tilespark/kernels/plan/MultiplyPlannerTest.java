@@ -57,7 +57,6 @@ class MultiplyPlannerTest {
           kernel multiply_double multiply_double_tt_w8_64x64x128 sm_90a dynamicBytes=66560 blocksPerProcessor=3
           kernel multiply_double multiply_double_nt_w8_64x64x128 sm_90a dynamicBytes=66560 blocksPerProcessor=3
           kernel multiply_double multiply_double_tn_w8_64x64x128 sm_90a dynamicBytes=66560 blocksPerProcessor=3
-          kernel pack pack_raw_w4_256 sm_90a
           kernel pack pack_split_w2_256 sm_90a
           kernel pack pack_split_mixed_w2_256 sm_90a
           kernel pack pack_float16_w2_256 sm_90a
@@ -480,7 +479,6 @@ class MultiplyPlannerTest {
         KernelIndex.parse(
             """
             kernel multiply_split multiply_split_w4_128x128x384 sm_90a
-            kernel pack pack_raw_w4_256 sm_90a
             kernel pack pack_split_mixed_w2_256 sm_90a
             """);
     assertEquals(
@@ -520,17 +518,24 @@ class MultiplyPlannerTest {
     String name = "multiply_split_w4_128x128x384";
     MultiplyStrategy.Tensor strategy = tensor(name, problem);
     MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
-    long packedA = 512;
+    long packedA = 256;
     long packedB = packedA + 320L * 8192 * 4;
     assertEquals(packedB + 3L * 256 * 8192 * 2, strategy.workspaceBytes());
     List<MultiplyStep> steps = strategy.steps(problem, true, true);
-    assertEquals(8, steps.size());
-    assertEquals(new MultiplyStep.Clear(at(workspace, 0), 2 * 4), steps.get(0));
+    assertEquals(6, steps.size());
     assertEquals(
         new MultiplyStep.Run(
             new KernelLaunch(
                 "pack_split_mixed_w2_256",
                 new LaunchConfig(4 * 128, 256, 0),
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
+                0,
                 129,
                 8192,
                 131,
@@ -540,8 +545,12 @@ class MultiplyPlannerTest {
                 1,
                 0),
             List.of(),
-            List.of(at(MultiplyStep.Side.B, 0), at(workspace, packedB), at(workspace, 0))),
-        steps.get(1));
+            List.of(
+                MultiplyStep.Place.NOWHERE,
+                MultiplyStep.Place.NOWHERE,
+                at(MultiplyStep.Side.B, 0),
+                at(workspace, packedB))),
+        steps.get(0));
     assertEquals(
         new MultiplyStep.Run(
             new KernelLaunch(
@@ -577,8 +586,8 @@ class MultiplyPlannerTest {
                     8192 * 2,
                     32,
                     128)),
-            List.of(at(MultiplyStep.Side.C, 0), at(workspace, 256), at(workspace, 0))),
-        steps.get(2));
+            List.of(at(MultiplyStep.Side.C, 0), at(workspace, 0))),
+        steps.get(1));
     assertEquals(
         new MultiplyStep.Run(
             new KernelLaunch(
@@ -603,28 +612,28 @@ class MultiplyPlannerTest {
                 8192),
             List.of(),
             List.of(
-                at(workspace, 256),
+                at(workspace, 0),
                 at(MultiplyStep.Side.A, 0),
                 at(MultiplyStep.Side.B, 0),
                 at(MultiplyStep.Side.C, 0))),
-        steps.get(3));
+        steps.get(2));
     // The second chunk adds, from where the first one ends.
-    MultiplyStep.Run second = (MultiplyStep.Run) steps.get(6);
+    MultiplyStep.Run second = (MultiplyStep.Run) steps.get(4);
     assertEquals(at(MultiplyStep.Side.A, 8192 * 4), second.maps().get(0).from());
     assertEquals(8, second.maps().get(0).extents().get(0));
     assertEquals(1, second.launch().words()[3], "panels");
     assertEquals(1, second.launch().words()[7], "adds");
-    MultiplyStep.Run packed = (MultiplyStep.Run) steps.get(5);
-    assertEquals(at(MultiplyStep.Side.B, 8192L * 131 * 4), packed.pointers().get(0));
-    assertEquals(8, packed.launch().words()[1]);
-    // An A that begins unevenly is copied.
+    MultiplyStep.Run packed = (MultiplyStep.Run) steps.get(3);
+    assertEquals(at(MultiplyStep.Side.B, 8192L * 131 * 4), packed.pointers().get(2));
+    assertEquals(8, packed.launch().words()[9]);
+    // An A that begins unevenly is copied, beside B.
     List<MultiplyStep> uneven = strategy.steps(problem, false, true);
-    assertEquals(10, uneven.size());
+    assertEquals(6, uneven.size());
     assertEquals(
         new MultiplyStep.Run(
             new KernelLaunch(
-                "pack_raw_w4_256",
-                new LaunchConfig(5 * 128, 256, 0),
+                "pack_split_mixed_w2_256",
+                new LaunchConfig(5 * 128 + 4 * 128, 256, 0),
                 300,
                 8192,
                 8204,
@@ -632,14 +641,23 @@ class MultiplyPlannerTest {
                 320,
                 8192,
                 1,
+                0,
+                129,
+                8192,
+                131,
+                1,
+                256,
+                8192,
+                1,
                 0),
             List.of(),
             List.of(
                 at(MultiplyStep.Side.A, 0),
                 at(workspace, packedA),
-                at(MultiplyStep.Side.NOWHERE, 0))),
-        uneven.get(1));
-    MultiplyStep.Run product = (MultiplyStep.Run) uneven.get(3);
+                at(MultiplyStep.Side.B, 0),
+                at(workspace, packedB))),
+        uneven.get(0));
+    MultiplyStep.Run product = (MultiplyStep.Run) uneven.get(1);
     assertEquals(at(workspace, packedA), product.maps().get(0).from());
     assertEquals(320, product.maps().get(0).extents().get(1));
   }
@@ -660,10 +678,11 @@ class MultiplyPlannerTest {
       MultiplyStep.Run product = (MultiplyStep.Run) steps.get(steps.size() - 2);
       assertEquals(name, product.launch().kernel());
       boolean even = lead == 300;
-      assertEquals(even ? 4 : 5, steps.size());
+      assertEquals(3, steps.size());
+      assertEquals(even ? 0 : 1, pack.launch().words()[6], "copies of A");
       assertEquals(
           new MultiplyStep.TensorMap(
-              even ? at(MultiplyStep.Side.A, 0) : at(workspace, 512),
+              even ? at(MultiplyStep.Side.A, 0) : at(workspace, 256),
               MultiplyStep.Element.FLOAT32,
               even ? 300 : 320,
               even ? 70 : 128,
@@ -671,7 +690,7 @@ class MultiplyPlannerTest {
               32,
               32),
           product.maps().get(0));
-      assertEquals(512 + 128 * 320 * 4 + 3 * 256 * 96 * 2, strategy.workspaceBytes());
+      assertEquals(256 + 128 * 320 * 4 + 3 * 256 * 96 * 2, strategy.workspaceBytes());
     }
   }
 
@@ -689,7 +708,7 @@ class MultiplyPlannerTest {
             new MultiplyStep.Run(
                 new KernelLaunch(
                     "pack_float16_w2_256",
-                    new LaunchConfig(10, 256, 0),
+                    new LaunchConfig(5 * 2 + 512 * 128 / 4096, 256, 0),
                     300,
                     100,
                     301,
@@ -697,16 +716,7 @@ class MultiplyPlannerTest {
                     320,
                     128,
                     1,
-                    0),
-                List.of(),
-                List.of(
-                    at(MultiplyStep.Side.A, 0),
-                    at(workspace, 0),
-                    at(MultiplyStep.Side.NOWHERE, 0))),
-            new MultiplyStep.Run(
-                new KernelLaunch(
-                    "pack_float16_w2_256",
-                    new LaunchConfig(16, 256, 0),
+                    0,
                     500,
                     100,
                     104,
@@ -717,9 +727,10 @@ class MultiplyPlannerTest {
                     0),
                 List.of(),
                 List.of(
+                    at(MultiplyStep.Side.A, 0),
+                    at(workspace, 0),
                     at(MultiplyStep.Side.B, 0),
-                    at(workspace, packedB),
-                    at(MultiplyStep.Side.NOWHERE, 0))),
+                    at(workspace, packedB))),
             new MultiplyStep.Run(
                 new KernelLaunch(
                     "multiply_float16_w2_128x256x384",
@@ -749,6 +760,66 @@ class MultiplyPlannerTest {
                         256)),
                 List.of(at(MultiplyStep.Side.C, 0)))),
         strategy.steps(problem, true, true));
+  }
+
+  /** Operands of tf32 with K along even rows are rounded by the copy engine; others are packed. */
+  @Test
+  void stepsOfTf32() {
+    MultiplyStep.TensorMap storedA =
+        new MultiplyStep.TensorMap(
+            at(MultiplyStep.Side.A, 0), MultiplyStep.Element.TF32, 100, 300, 416, 32, 128);
+    MultiplyStep.TensorMap storedB =
+        new MultiplyStep.TensorMap(
+            at(MultiplyStep.Side.B, 0), MultiplyStep.Element.TF32, 100, 500, 416, 32, 256);
+    for (int which = 0; which < 16; which++) {
+      boolean transposeA = (which & 1) != 0;
+      boolean transposeB = (which & 2) != 0;
+      long pad = (which & 4) != 0 ? 4 : 3;
+      boolean evenB = (which & 8) != 0;
+      MultiplyProblem problem =
+          new MultiplyProblem(
+              300,
+              100,
+              500,
+              ElementType.FLOAT32,
+              Precision.TF32,
+              transposeA,
+              transposeB,
+              (transposeA ? 300 : 100) + pad,
+              (transposeB ? 100 : 500) + 4,
+              500,
+              false);
+      MultiplyStrategy.Tensor strategy = tensor("multiply_tf32_w4_128x256x384", problem);
+      List<MultiplyStep> steps = strategy.steps(problem, true, evenB);
+      boolean mappedA = !transposeA && pad == 4;
+      boolean mappedB = transposeB && evenB;
+      assertEquals(mappedA && mappedB ? 1 : 2, steps.size());
+      MultiplyStep.Run product = (MultiplyStep.Run) steps.get(steps.size() - 1);
+      MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
+      assertEquals(
+          mappedA
+              ? storedA
+              : new MultiplyStep.TensorMap(
+                  at(workspace, 0), MultiplyStep.Element.FLOAT32, 128, 320, 512, 32, 128),
+          product.maps().get(0));
+      assertEquals(
+          mappedB
+              ? storedB
+              : new MultiplyStep.TensorMap(
+                  at(workspace, 320 * 128 * 4),
+                  MultiplyStep.Element.FLOAT32,
+                  128,
+                  512,
+                  512,
+                  32,
+                  256),
+          product.maps().get(1));
+      if (steps.size() == 2) {
+        long[] words = ((MultiplyStep.Run) steps.get(0)).launch().words();
+        assertEquals(mappedA ? 0 : 1, words[6], "copies of A");
+        assertEquals(mappedB ? 0 : 1, words[14], "copies of B");
+      }
+    }
   }
 
   /** The map of doubles as DoubleArguments says, along K or across. */
@@ -1034,13 +1105,15 @@ class MultiplyPlannerTest {
           one.withBatch(new MultiplyProblem.Batch(10, strideA, 136 * 64, 30_000));
       MultiplyStrategy.Tensor strategy = tensor(name, problem);
       assertEquals(10, strategy.atOnce());
-      long packedA = 256 + 256; // flags of 10 x 2 columns, of 10 x 2 x 2 tiles
+      long packedA = 256; // flags of 10 x 2 x 2 tiles
       long packedB = packedA + 10L * 192 * 64 * 4;
       assertEquals(packedB + 10L * 3 * 256 * 64 * 2, strategy.workspaceBytes());
       List<MultiplyStep> steps = strategy.steps(problem, true, true);
-      assertEquals(direct ? 4 : 5, steps.size());
-      assertEquals(new MultiplyStep.Clear(at(workspace, 0), 10 * 2 * 4), steps.get(0));
-      MultiplyStep.Run product = (MultiplyStep.Run) steps.get(direct ? 2 : 3);
+      assertEquals(3, steps.size());
+      MultiplyStep.Run pack = (MultiplyStep.Run) steps.get(0);
+      assertEquals(direct ? 0 : 10, pack.launch().words()[6], "copies of A");
+      assertEquals(10, pack.launch().words()[14], "copies of B");
+      MultiplyStep.Run product = (MultiplyStep.Run) steps.get(1);
       assertEquals(
           new KernelLaunch(
               name,
@@ -1085,11 +1158,11 @@ class MultiplyPlannerTest {
             by("multiply_split_w4_128x128x384", problem, ABSENT, CUTTING));
     assertEquals(19, strategy.parts()); // of five panels each, the last one of four
     List<MultiplyStep> steps = strategy.steps(problem, true, true);
-    assertEquals(5, steps.size());
+    assertEquals(4, steps.size());
     long scratch = strategy.workspaceBytes() - 988_160; // 19 of 130 x 100, whole 256 bytes
-    MultiplyStep.Run product = (MultiplyStep.Run) steps.get(2);
+    MultiplyStep.Run product = (MultiplyStep.Run) steps.get(1);
     assertEquals(at(MultiplyStep.Side.WORKSPACE, scratch), product.pointers().get(0));
-    MultiplyStep.Run sum = (MultiplyStep.Run) steps.get(4);
+    MultiplyStep.Run sum = (MultiplyStep.Run) steps.get(3);
     assertEquals(
         new KernelLaunch(
             "multiply_parts_w4_256", new LaunchConfig(51, 256, 0), 130, 100, 100, 1, 19, 0, 1, 0),

@@ -44,7 +44,6 @@ class TensorBatchesTest {
           kernel multiply_double multiply_double_tt_w8_128x128x256 sm_90a
           kernel multiply_double multiply_double_nt_w8_64x64x128 sm_90a blocksPerProcessor=3
           kernel multiply_double multiply_double_tn_w8_128x128x256 sm_90a
-          kernel pack pack_raw_w4_256 sm_90a
           kernel pack pack_split_w2_256 sm_90a
           kernel pack pack_split_mixed_w2_256 sm_90a
           kernel pack pack_float16_w2_256 sm_90a
@@ -344,11 +343,7 @@ class TensorBatchesTest {
 
     void run(List<MultiplyStep> steps) {
       for (MultiplyStep step : steps) {
-        if (step instanceof MultiplyStep.Clear clear) {
-          for (long at = 0; at < clear.bytes(); at++) {
-            memory.get(clear.at().side()).put((int) (clear.at().bytes() + at), (byte) 0);
-          }
-        } else if (step instanceof MultiplyStep.Run run) {
+        if (step instanceof MultiplyStep.Run run) {
           run(run);
         }
       }
@@ -361,7 +356,11 @@ class TensorBatchesTest {
       if (kernel.startsWith("pack_rows")) {
         packRows(w, p.get(0), p.get(1));
       } else if (kernel.startsWith("pack")) {
-        pack(kernel, w, p.get(0), p.get(1));
+        assertEquals(16, w.length);
+        boolean split = kernel.contains("split");
+        String form = kernel.contains("_w2_") ? "short" : "float";
+        pack(split ? "raw" : form, Arrays.copyOf(w, 8), p.get(0), p.get(1));
+        pack(split ? "split" : form, Arrays.copyOfRange(w, 8, 16), p.get(2), p.get(3));
       } else if (kernel.startsWith("multiply_split")) {
         assertEquals(13, w.length);
         long[] tensor = new long[12];
@@ -381,11 +380,10 @@ class TensorBatchesTest {
       }
     }
 
-    /** PackArguments. */
-    private void pack(String kernel, long[] w, Place from, Place to) {
-      assertEquals(8, w.length);
-      boolean split = kernel.contains("split");
-      boolean isShort = kernel.contains("_w2_");
+    /** PackOperand. */
+    private void pack(String form, long[] w, Place from, Place to) {
+      boolean split = form.equals("split");
+      boolean isShort = split || form.equals("short");
       long plane = w[6] * w[4] * w[5];
       for (long q = 0; q < w[6]; q++) {
         for (long x = 0; x < w[4]; x++) {
@@ -432,7 +430,7 @@ class TensorBatchesTest {
       ByteBuffer from = memory.get(map.from().side());
       return switch (map.element()) {
         case FLOAT16, BFLOAT16 -> from.getShort((int) at);
-        case FLOAT32 -> from.getFloat((int) at);
+        case FLOAT32, TF32 -> from.getFloat((int) at);
         case FLOAT64 -> from.getDouble((int) at);
       };
     }
