@@ -2,8 +2,10 @@ package org.tilespark.arrow;
 
 import org.apache.arrow.memory.BufferAllocator;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.Tag;
 import org.tilespark.kernels.HostTransposer;
 
+@Tag("versions")
 class HostPermutePipelineTest extends PermutePipelineContract {
   private static final ArrowMemory MEMORY = new ArrowMemory(new NativeMemorySource(1 << 20));
 

@@ -91,7 +91,9 @@ public abstract class MultiplierContract {
   }
 
   private static final ElementType FLOAT = ElementType.FLOAT32;
-  private static final ElementType[] TYPES = {ElementType.FLOAT32, ElementType.FLOAT64};
+
+  /** What matrices hold. */
+  protected static final ElementType[] TYPES = {ElementType.FLOAT32, ElementType.FLOAT64};
 
   @ParameterizedTest
   @EnumSource(Inputs.class)
@@ -689,21 +691,9 @@ public abstract class MultiplierContract {
     SplittableRandom random = new SplittableRandom(16);
     for (long k : new long[] {64, 1_000_000}) {
       for (int which = 0; which < 4; which++) {
-        boolean transposeA = (which & 1) != 0;
-        boolean transposeB = (which & 2) != 0;
         MultiplyProblem problem =
-            new MultiplyProblem(
-                9,
-                k,
-                12,
-                ElementType.FLOAT32,
-                precision,
-                transposeA,
-                transposeB,
-                transposeA ? 12 : k,
-                transposeB ? k : 12,
-                12,
-                false);
+            MultiplyProblem.dense(9, k, 12, FLOAT, (which & 1) != 0, (which & 2) != 0)
+                .withPrecision(precision);
         if (refuses(problem)) {
           Exception e =
               assertThrows(
@@ -729,7 +719,7 @@ public abstract class MultiplierContract {
   void tf32MissesTheBarOfFloat() {
     for (long k : new long[] {64, 1_000_000}) {
       MultiplyProblem problem =
-          new MultiplyProblem(3, k, 4, FLOAT, Precision.TF32, false, true, k, k, 4, false);
+          MultiplyProblem.dense(3, k, 4, FLOAT, false, true).withPrecision(Precision.TF32);
       if (!roundsInputs() || refuses(problem)) {
         continue;
       }
@@ -738,10 +728,7 @@ public abstract class MultiplierContract {
       sides.run(multiplier());
       double worst = sides.worst(new SplittableRandom(17));
       assertTrue(worst > allowed(problem), problem + ": error " + worst + " meets the bar");
-      checkOne(
-          new MultiplyProblem(3, k, 4, FLOAT, Precision.FULL, false, true, k, k, 4, false),
-          Inputs.CONSTANT,
-          18);
+      checkOne(problem.withPrecision(Precision.FULL), Inputs.CONSTANT, 18);
     }
   }
 

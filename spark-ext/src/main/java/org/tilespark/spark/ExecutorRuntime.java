@@ -9,6 +9,7 @@ import java.util.Optional;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntUnaryOperator;
 import java.util.function.UnaryOperator;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.SparkConf;
@@ -204,9 +205,19 @@ public final class ExecutorRuntime implements AutoCloseable {
    *     why, and what helps
    */
   public Optional<Gpu> gpu(Backend backend, TaskContext task) {
+    return gpu(backend, task, devices -> -1);
+  }
+
+  /**
+   * As {@link #gpu(Backend, TaskContext)} for a task that does better on one of several devices.
+   *
+   * @param wish the one, from 0, of as many as it is given; less than 0 if it is all the same.
+   *     Where Spark assigned a device, that is taken
+   */
+  public Optional<Gpu> gpu(Backend backend, TaskContext task, IntUnaryOperator wish) {
     String reason = whyNoDevice(backend);
     if (reason.isEmpty()) {
-      return Optional.of(open(deviceNumber(task)));
+      return Optional.of(open(deviceNumber(task, wish)));
     }
     if (backend == Backend.GPU) {
       throw new ResourceException(
@@ -263,6 +274,10 @@ public final class ExecutorRuntime implements AutoCloseable {
    * @throws IllegalStateException if Spark gave the executor no device
    */
   public int deviceNumber(TaskContext task) {
+    return deviceNumber(task, devices -> -1);
+  }
+
+  private int deviceNumber(TaskContext task, IntUnaryOperator wish) {
     TaskDevices devices = devices();
     if (task == null) {
       return devices.first();
@@ -281,7 +296,7 @@ public final class ExecutorRuntime implements AutoCloseable {
             }
           });
     }
-    return devices.of(attempt, List.of());
+    return devices.of(attempt, List.of(), wish);
   }
 
   /** Devices that this executor can use now: those that are its own to choose from. */

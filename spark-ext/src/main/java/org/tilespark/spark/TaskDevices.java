@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 
 /**
@@ -14,6 +15,9 @@ import java.util.stream.IntStream;
  * since each costs the time that it takes to open it. Thread-safe.
  */
 final class TaskDevices {
+  /** Tasks that a device may have more than twice those of another, and still be wished for. */
+  private static final int MOST_AHEAD = 4;
+
   private final List<String> addresses;
   private final String whyNone;
   private final boolean leavesOthers;
@@ -88,14 +92,24 @@ final class TaskDevices {
    * @throws IllegalArgumentException if an address is no number
    */
   int of(long taskAttempt, List<String> assigned) {
+    return of(taskAttempt, assigned, devices -> -1);
+  }
+
+  /**
+   * As {@link #of(long, List)} for a task that does better on one of several devices.
+   *
+   * @param wish the one, from 0, of as many as the function is given; less than 0 if it is all the
+   *     same. It is met while that device has not far more tasks than another
+   */
+  int of(long taskAttempt, List<String> assigned, IntUnaryOperator wish) {
     if (!assigned.isEmpty()) {
       return number(assigned.get(0));
     }
     requireAny();
-    return number(addresses.get(choose(taskAttempt)));
+    return number(addresses.get(choose(taskAttempt, wish)));
   }
 
-  private synchronized int choose(long taskAttempt) {
+  private synchronized int choose(long taskAttempt, IntUnaryOperator wish) {
     Integer before = chosen.get(taskAttempt);
     if (before != null) {
       return before;
@@ -107,10 +121,12 @@ final class TaskDevices {
         least = i;
       }
     }
-    tasks[least]++;
-    everTasks[least]++;
-    chosen.put(taskAttempt, least);
-    return least;
+    int wished = wish.applyAsInt(used);
+    int device = wished >= 0 && tasks[wished] <= 2 * tasks[least] + MOST_AHEAD ? wished : least;
+    tasks[device]++;
+    everTasks[device]++;
+    chosen.put(taskAttempt, device);
+    return device;
   }
 
   /** True if the task attempt has not chosen a device. */

@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -86,6 +87,7 @@ class BlockStageTest extends SparkTest {
     }
   }
 
+  @Tag("versions")
   @Test
   void explainListsTheOperatorsInOrder() {
     uncomposed(

@@ -10,12 +10,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Iterator;
 import java.util.Map;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 
 /** What Spark's metrics system gets, read from it and from a sink that is always there. */
+@Tag("versions")
 class ExecutorMetricsTest extends SparkTest {
   private static final String SOURCE = "plugin." + TileSparkPlugin.class.getName();
   private static final TestArray MATRIX = TestArray.matrix(ElementType.FLOAT32, 40, 60, 10, 10);

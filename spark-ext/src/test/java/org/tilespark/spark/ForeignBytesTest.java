@@ -12,11 +12,13 @@ import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.ArrowMemory;
 import org.tilespark.kernels.Transposer;
 
 /** Which classes of ours could read what somebody else wrote, by what their bytecode names. */
+@Tag("versions")
 class ForeignBytesTest {
   /** Ways to make objects, or run code, from bytes. */
   private static final Pattern OBJECTS =

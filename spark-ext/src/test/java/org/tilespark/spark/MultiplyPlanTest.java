@@ -21,6 +21,7 @@ import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.types.ArrayType;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MultiplyOptions.Strategy;
@@ -38,6 +39,7 @@ class MultiplyPlanTest extends SparkTest {
     return TestProduct.random(ElementType.FLOAT32, rows, cols, seed);
   }
 
+  @Tag("versions")
   @Test
   void transposesBelowAProductBecomeFlags() {
     TestProduct a = random(13, 17, 1);
@@ -159,6 +161,7 @@ class MultiplyPlanTest extends SparkTest {
     }
   }
 
+  @Tag("versions")
   @Test
   void sqlSaysTheSame() {
     TestProduct a = random(12, 15, 10);
@@ -192,6 +195,7 @@ class MultiplyPlanTest extends SparkTest {
         "there is no parameter transposeA");
   }
 
+  @Tag("versions")
   @Test
   void explainShowsChoiceCostAndWhatWasRejected() {
     Dataset<Row> c =
@@ -521,6 +525,7 @@ class MultiplyPlanTest extends SparkTest {
         what + ": predicted " + predicted + ", measured " + measured);
   }
 
+  @Tag("versions")
   @Test
   void aBroadcastShufflesNothing() {
     TestProduct a = random(50, 8, 19);
@@ -615,6 +620,7 @@ class MultiplyPlanTest extends SparkTest {
     return new TestProduct(ElementType.FLOAT32, rows, cols, new double[rows * cols]);
   }
 
+  @Tag("versions")
   @Test
   void metricsCountTheWork() {
     TestProduct a = random(40, 30, 17);

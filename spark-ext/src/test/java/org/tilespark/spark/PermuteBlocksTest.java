@@ -10,6 +10,7 @@ import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -29,6 +30,7 @@ class PermuteBlocksTest extends SparkTest {
     array.assertPermuted(TRANSPOSE, MatrixBlocks.transpose(array.toDataFrame(spark, 3)));
   }
 
+  @Tag("versions")
   @ParameterizedTest
   @ValueSource(strings = {"xyz", "xzy", "yxz", "yzx", "zxy", "zyx"})
   void permutesAllAxisOrdersInEveryMode(String axes) {
@@ -142,6 +144,7 @@ class PermuteBlocksTest extends SparkTest {
     array.assertPermuted(TRANSPOSE, MatrixBlocks.transpose(df).localCheckpoint());
   }
 
+  @Tag("versions")
   @Test
   void carriesFurtherColumnsOfAllKinds() {
     TestArray array = TestArray.matrix(ElementType.FLOAT32, 12, 12, 5, 5);
@@ -190,6 +193,7 @@ class PermuteBlocksTest extends SparkTest {
             .toString());
   }
 
+  @Tag("versions")
   @Test
   void abandonedAndFailedQueriesFreeTheirMemory(@TempDir Path dir) throws InterruptedException {
     TestArray array = TestArray.matrix(ElementType.FLOAT32, 256, 256, 8, 8);
@@ -211,6 +215,7 @@ class PermuteBlocksTest extends SparkTest {
     nothingIsAlive();
   }
 
+  @Tag("versions")
   @Test
   void emptyFramesGiveEmptyFrames() {
     Dataset<Row> none =

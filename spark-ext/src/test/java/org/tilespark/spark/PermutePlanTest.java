@@ -18,6 +18,7 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.ui.SQLExecutionUIData;
 import org.apache.spark.sql.execution.ui.SQLPlanMetric;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.layout.ElementType;
@@ -28,6 +29,7 @@ import org.tilespark.spark.interop.ScalaInterop;
 import scala.jdk.javaapi.CollectionConverters;
 
 /** What the optimizer makes of our nodes, and what EXPLAIN and the metrics show. */
+@Tag("versions")
 class PermutePlanTest extends SparkTest {
   private static final TestArray MATRIX = TestArray.matrix(ElementType.FLOAT32, 20, 30, 6, 7);
   private static final TestArray VOLUME = TestArray.volume(ElementType.FLOAT32, 6, 5, 4, 3, 2, 2);

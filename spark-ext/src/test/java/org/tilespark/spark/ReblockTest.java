@@ -17,6 +17,7 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.Metadata;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -336,6 +337,7 @@ class ReblockTest extends SparkTest {
     df.unpersist(true);
   }
 
+  @Tag("versions")
   @Test
   void oneShuffleWithWhatWasPredicted() {
     int[][] cases = {
@@ -422,6 +424,7 @@ class ReblockTest extends SparkTest {
     }
   }
 
+  @Tag("versions")
   @Test
   void fromSql() {
     TestArray array = TestArray.matrix(ElementType.INT16, 19, 26, 6, 6);

@@ -9,11 +9,13 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.spark.ui.ExecutorStatus;
 import org.tilespark.spark.ui.HostStatus;
 
 /** How often an executor speaks, and what it does if nobody hears it. */
+@Tag("versions")
 class StatusSenderTest {
   private static final ExecutorStatus STATUS =
       new ExecutorStatus(

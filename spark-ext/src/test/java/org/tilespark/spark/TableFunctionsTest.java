@@ -7,11 +7,13 @@ import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 
 /** The operators as SQL users reach them. */
+@Tag("versions")
 class TableFunctionsTest extends SparkTest {
   private static final TestArray MATRIX = TestArray.matrix(ElementType.INT64, 14, 9, 4, 4);
   private static final TestArray VOLUME = TestArray.volume(ElementType.INT8, 5, 7, 6, 2, 4, 3);

@@ -43,6 +43,21 @@ class TaskDevicesTest {
   }
 
   @Test
+  void tasksGetTheDeviceThatTheyWishUnlessItHasFarMore() {
+    TaskDevices devices = TaskDevices.of(Optional.of(NONE), false, true, 2);
+    for (int attempt = 0; attempt < 16; attempt++) {
+      int wished = attempt / 2 % 2;
+      assertEquals(wished, devices.of(attempt, NONE, count -> count == 1 ? 0 : wished));
+    }
+    int[] tasks = new int[2];
+    for (int attempt = 16; attempt < 64; attempt++) {
+      tasks[devices.of(attempt, NONE, count -> 1)]++;
+    }
+    assertEquals(44, tasks[1] + 8, "at first; at last twice as many and four, as nearly as can be");
+    assertEquals(5, devices.of(99, List.of("5"), count -> 1), "Spark assigned another");
+  }
+
+  @Test
   void fewTasksUseFewDevicesAndAlwaysAllOfThem() {
     TaskDevices devices = TaskDevices.of(Optional.empty(), false, true, 8);
     int[] tasks = new int[8];

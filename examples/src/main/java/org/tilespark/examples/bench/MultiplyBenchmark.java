@@ -238,7 +238,9 @@ public final class MultiplyBenchmark {
       ExecutorRuntime runtime,
       Optional<ExecutorRuntime.Gpu> gpu)
       throws InterruptedException {
-    double shuffle = metrics.shuffleBytes() == 0 ? 0 : shuffleAlone(blocks, metrics.shuffleBytes());
+    // Writing is taken for half of a shuffle, reading for the other, which several tasks may do.
+    long moved = (metrics.writtenBytes() + metrics.readBytes()) / 2;
+    double shuffle = moved == 0 ? 0 : shuffleAlone(blocks, moved);
     double copies = 0;
     String copied = "none";
     if (name.equals("gpu")) {
@@ -272,11 +274,12 @@ public final class MultiplyBenchmark {
     floors.put(name, floor);
     report.line(
         name,
-        "floor %.3f s: shuffle %.3f s for %.3f GiB; copies %s; arithmetic %.3f s for %.4g"
+        "floor %.3f s: shuffle %.3f s for %.3f GiB written and %.3f GiB read; copies %s; arithmetic %.3f s for %.4g"
             + " operations at %.1f GFLOP/s; measured %.3f s, %.2f times the floor",
         floor,
         shuffle,
-        metrics.shuffleBytes() / (double) (1L << 30),
+        metrics.writtenBytes() / (double) (1L << 30),
+        metrics.readBytes() / (double) (1L << 30),
         copied,
         arithmetic,
         operations,
@@ -299,7 +302,7 @@ public final class MultiplyBenchmark {
                 functions.explode(functions.sequence(functions.lit(1L), functions.lit(copies))))
             .repartition(
                 partitions, functions.col("row"), functions.col("col"), functions.col("copy"));
-    long carried = PlanMetrics.of(spark, () -> noop(shuffled)).shuffleBytes();
+    long carried = PlanMetrics.of(spark, () -> noop(shuffled)).writtenBytes();
     int rounds = Math.max(1, arguments.option("rounds").map(Integer::parseInt).orElse(3));
     double[] seconds = new double[rounds];
     for (int round = 0; round < rounds; round++) {

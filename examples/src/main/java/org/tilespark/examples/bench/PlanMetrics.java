@@ -40,12 +40,14 @@ final class PlanMetrics {
   }
 
   private final List<Figure> figures;
-  private final long shuffleBytes;
+  private final long writtenBytes;
+  private final long readBytes;
   private final String plan;
 
-  private PlanMetrics(List<Figure> figures, long shuffleBytes, String plan) {
+  private PlanMetrics(List<Figure> figures, long[] shuffled, String plan) {
     this.figures = figures;
-    this.shuffleBytes = shuffleBytes;
+    this.writtenBytes = shuffled[0];
+    this.readBytes = shuffled[1];
     this.plan = plan;
   }
 
@@ -71,9 +73,9 @@ final class PlanMetrics {
     }
     SparkPlan plan = last.get().executedPlan();
     Map<String, Figure> figures = new LinkedHashMap<>();
-    long[] shuffled = new long[1];
+    long[] shuffled = new long[2];
     walk(plan, figures, shuffled);
-    return new PlanMetrics(List.copyOf(figures.values()), shuffled[0], plan.toString());
+    return new PlanMetrics(List.copyOf(figures.values()), shuffled, plan.toString());
   }
 
   /** All that are not zero; those of several nodes of one name are added up. */
@@ -90,8 +92,15 @@ final class PlanMetrics {
   }
 
   /** Bytes of rows that went into shuffles, before compression. */
-  long shuffleBytes() {
-    return shuffleBytes;
+  long writtenBytes() {
+    return writtenBytes;
+  }
+
+  /**
+   * Bytes of rows that came out of shuffles, before compression; several tasks may read the same.
+   */
+  long readBytes() {
+    return readBytes;
   }
 
   /** The plan as it ran. */
@@ -99,6 +108,11 @@ final class PlanMetrics {
     return plan;
   }
 
+  /**
+   * Collects figures.
+   *
+   * @param shuffled bytes written and read, which are added to
+   */
   private static void walk(SparkPlan plan, Map<String, Figure> figures, long[] shuffled) {
     String node = plan.nodeName();
     for (var entry : ScalaInterop.list(plan.metrics())) {
@@ -112,9 +126,13 @@ final class PlanMetrics {
           node + ": " + label,
           new Figure(node, label, metric.metricType(), value),
           (a, b) -> new Figure(node, label, a.type(), a.value() + b.value()));
-      if (plan instanceof ShuffleExchangeExec && entry._1().equals("dataSize")) {
-        shuffled[0] += value;
-      }
+    }
+    if (plan instanceof ShuffleExchangeExec) {
+      long size = value(plan, "dataSize");
+      double files = value(plan, "shuffleBytesWritten");
+      double fetched = value(plan, "localBytesRead") + value(plan, "remoteBytesRead");
+      shuffled[0] += size;
+      shuffled[1] += files == 0 ? 0 : Math.round(size * (fetched / files));
     }
     if (plan instanceof AdaptiveSparkPlanExec adaptive) {
       walk(adaptive.executedPlan(), figures, shuffled);
@@ -126,5 +144,9 @@ final class PlanMetrics {
     for (SparkPlan child : ScalaInterop.<SparkPlan>list(plan.children())) {
       walk(child, figures, shuffled);
     }
+  }
+
+  private static long value(SparkPlan plan, String metric) {
+    return plan.metrics().apply(metric).value();
   }
 }

@@ -38,25 +38,35 @@ import org.tilespark.layout.ElementType;
  * [--library-path DIR] [--chunks N,...]} prints one line for each case and way: milliseconds of one
  * multiply (median, by CUDA events, after warm-up), TFLOP/s (2 x COUNT x M x K x N / time), the
  * spread (maximum over minimum), the ratio of the rate to that of cuBLAS in a single call, which
- * stands last, and the error (max |C - C*| / |A||B|, of elements drawn at random). COUNT products
- * lie one behind the other and are one call of cuBLAS, of its strided batched kind. A star marks
- * what the planner takes by rule. Operands are FLOAT or DOUBLE in device memory whatever the kind,
- * so a way's time has all that it does with them. With {@code --chunks} cuBLAS is also called once
- * for so many steps of K at a time, which is what its accuracy costs ({@link
- * MultiplyStrategy.Cublas}). The ways take turns in each run, so that a change of clocks meets all
- * of them. Data is uniform in -1..1. Matrices that fit the L2 cache are served from there, as in a
- * chain of multiplies. A run repeats a short multiply, and before its first event the device is
- * given other work, so that it never waits for a launch. {@code --only} takes the cases whose line
- * contains a text.
+ * stands last, the microseconds that the host takes to queue one multiply (median), and the error
+ * (max |C - C*| / |A||B|, of elements drawn at random). COUNT products lie one behind the other and
+ * are one call of cuBLAS, of its strided batched kind. A star marks what the planner takes by rule.
+ * Operands are FLOAT or DOUBLE in device memory whatever the kind, so a way's time has all that it
+ * does with them. With {@code --chunks} cuBLAS is also called once for so many steps of K at a
+ * time, which is what its accuracy costs ({@link MultiplyStrategy.Cublas}). The ways take turns in
+ * each run, so that a change of clocks meets all of them, and share one workspace. Data is uniform
+ * in -1..1. Matrices that fit the L2 cache are served from there, as in a chain of multiplies.
+ * Between two events a short multiply is repeated, after so many that the JIT compiler is done with
+ * them; its time is then the longer one of the device's and the host's. {@code --only} takes the
+ * cases whose line contains a text.
  */
 public final class MultiplyBenchmark {
   private static final int WARM_UPS = 2;
   private static final int RANDOM_BYTES = 64 << 20;
 
   /** Operations of a run at least, some milliseconds of work, unless that is too many steps. */
-  private static final double RUN_OPERATIONS = 1e11;
+  private static final double RUN_OPERATIONS = 2.5e11;
 
-  private static final int MOST_STEPS = 50;
+  /** Few enough for the driver to queue all their launches, so that the host does not wait. */
+  private static final int MOST_STEPS = 100;
+
+  /** A multiply that takes less is short. */
+  private static final double SHORT_MILLIS = 1;
+
+  /** Short multiplies that are not measured: so many, or as many as there is time for. */
+  private static final int SHORT_WARM_UPS = 2000;
+
+  private static final long SHORT_WARM_UP_NANOS = 2_000_000_000;
 
   /** Elements of C that are compared with sums in more than double. */
   private static final int COMPARED = 64;
@@ -90,9 +100,20 @@ public final class MultiplyBenchmark {
     }
   }
 
-  record Result(Case of, String way, boolean chosen, double error, double[] millis) {
+  /**
+   * What one way takes.
+   *
+   * @param millis of one multiply in each run, sorted
+   * @param hostMicros to queue one, likewise
+   */
+  record Result(
+      Case of, String way, boolean chosen, double error, double[] millis, double[] hostMicros) {
     double median() {
       return millis[millis.length / 2];
+    }
+
+    double host() {
+      return hostMicros[hostMicros.length / 2];
     }
 
     double teraflops() {
@@ -150,10 +171,11 @@ public final class MultiplyBenchmark {
       String machine = machine(device, multiplier, options.get("--commit"), runs);
       System.out.println(machine);
       csv.append("# ").append(machine).append('\n');
-      csv.append("case,way,chosen,median_ms,min_ms,max_ms,tflop_per_s,ratio_to_cublas,error\n");
+      csv.append(
+          "case,way,chosen,median_ms,min_ms,max_ms,tflop_per_s,ratio_to_cublas,host_us,error\n");
       System.out.printf(
-          "%-34s %10s %9s %7s %8s %9s  %s%n",
-          "case", "ms", "TFLOP/s", "spread", "/cuBLAS", "error", "way");
+          "%-34s %10s %9s %7s %8s %8s %9s  %s%n",
+          "case", "ms", "TFLOP/s", "spread", "/cuBLAS", "host us", "error", "way");
       long[] chunks =
           Stream.ofNullable(options.get("--chunks"))
               .flatMapToLong(text -> Arrays.stream(text.split(",", -1)).mapToLong(Long::parseLong))
@@ -203,24 +225,17 @@ public final class MultiplyBenchmark {
                 .mapToLong(Long::parseLong)
                 .toArray();
         for (int which = 0; which < 4; which++) {
-          boolean transposeA = (which & 2) != 0;
-          boolean transposeB = (which & 1) != 0;
           cases.add(
               new Case(
-                  new MultiplyProblem(
-                      shape[0],
-                      shape[1],
-                      shape[2],
-                      type,
-                      precision,
-                      transposeA,
-                      transposeB,
-                      transposeA ? shape[0] : shape[1],
-                      transposeB ? shape[1] : shape[2],
-                      shape[2],
-                      false,
-                      new MultiplyProblem.Batch(
-                          count, shape[0] * shape[1], shape[1] * shape[2], shape[0] * shape[2]))));
+                  MultiplyProblem.dense(
+                          shape[0], shape[1], shape[2], type, (which & 2) != 0, (which & 1) != 0)
+                      .withPrecision(precision)
+                      .withBatch(
+                          new MultiplyProblem.Batch(
+                              count,
+                              shape[0] * shape[1],
+                              shape[1] * shape[2],
+                              shape[0] * shape[2]))));
         }
       }
     }
@@ -237,42 +252,84 @@ public final class MultiplyBenchmark {
     MultiplyPlan chosen = multiplier.plan(problem).orElseThrow();
     int steps = (int) Math.max(1, Math.min(MOST_STEPS, RUN_OPERATIONS / each.operations()));
     double[][] millis = new double[ways.size()][runs];
+    double[][] hostMicros = new double[ways.size()][runs];
     double[] errors = new double[ways.size()];
+    long scratch = ways.stream().mapToLong(MultiplyPlan::workspaceBytes).max().orElse(0);
     try (CudaStream stream = device.newStream();
         DeviceBuffer a = device.allocate(problem.bytesA(), stream);
         DeviceBuffer b = device.allocate(problem.bytesB(), stream);
-        DeviceBuffer c = device.allocate(problem.bytesC(), stream)) {
+        DeviceBuffer c = device.allocate(problem.bytesC(), stream);
+        DeviceBuffer workspace = device.allocate(scratch, stream)) {
       fillRandom(a, problem.type(), 0, stream);
       fillRandom(b, problem.type(), 1, stream);
+      Buffers buffers = new Buffers(a, b, c, workspace);
       for (int way = 0; way < ways.size(); way++) {
         stream.fill(c, (byte) 0xff); // NaN
-        multiplier.enqueue(ways.get(way), a, 0, b, 0, c, 0, stream);
+        multiplier.enqueue(ways.get(way), a, 0, b, 0, c, 0, workspace, stream);
         errors[way] = error(problem, c, stream);
       }
-      for (int run = -WARM_UPS; run < runs; run++) {
+      for (MultiplyPlan way : ways) {
+        warmUp(way, steps, buffers, stream);
+      }
+      for (int run = 0; run < runs; run++) {
         for (int way = 0; way < ways.size(); way++) {
-          stream.fill(c, (byte) 0);
-          try (CudaEvent before = stream.record()) {
-            for (int step = 0; step < steps; step++) {
-              multiplier.enqueue(ways.get(way), a, 0, b, 0, c, 0, stream);
-            }
-            try (CudaEvent after = stream.record()) {
-              after.synchronize();
-              if (run >= 0) {
-                millis[way][run] = after.millisSince(before) / steps;
-              }
-            }
-          }
+          Times times = run(ways.get(way), steps, buffers, stream);
+          millis[way][run] = times.millis();
+          hostMicros[way][run] = times.hostMicros();
         }
       }
     }
     List<Result> results = new ArrayList<>();
     for (int way = 0; way < ways.size(); way++) {
       Arrays.sort(millis[way]);
+      Arrays.sort(hostMicros[way]);
       MultiplyPlan plan = ways.get(way);
-      results.add(new Result(each, plan.describe(), plan.equals(chosen), errors[way], millis[way]));
+      results.add(
+          new Result(
+              each,
+              plan.describe(),
+              plan.equals(chosen),
+              errors[way],
+              millis[way],
+              hostMicros[way]));
     }
     return results;
+  }
+
+  private record Buffers(DeviceBuffer a, DeviceBuffer b, DeviceBuffer c, DeviceBuffer workspace) {}
+
+  /** Of one multiply: until the device is done with it, and until the host has queued it. */
+  private record Times(double millis, double hostMicros) {}
+
+  private void warmUp(MultiplyPlan way, int steps, Buffers buffers, CudaStream stream) {
+    long start = System.nanoTime();
+    double last = 0;
+    for (int run = 0; run < WARM_UPS; run++) {
+      last = run(way, steps, buffers, stream).millis();
+    }
+    if (last < SHORT_MILLIS) {
+      for (int done = WARM_UPS * steps;
+          done < SHORT_WARM_UPS && System.nanoTime() - start < SHORT_WARM_UP_NANOS;
+          done += steps) {
+        run(way, steps, buffers, stream);
+      }
+    }
+  }
+
+  private Times run(MultiplyPlan way, int steps, Buffers buffers, CudaStream stream) {
+    stream.fill(buffers.c(), (byte) 0);
+    try (CudaEvent before = stream.record()) {
+      long start = System.nanoTime();
+      for (int step = 0; step < steps; step++) {
+        multiplier.enqueue(
+            way, buffers.a(), 0, buffers.b(), 0, buffers.c(), 0, buffers.workspace(), stream);
+      }
+      long queued = System.nanoTime();
+      try (CudaEvent after = stream.record()) {
+        after.synchronize();
+        return new Times(after.millisSince(before) / steps, (queued - start) / 1e3 / steps);
+      }
+    }
   }
 
   /** The ways, then cuBLAS in the chunks asked for, last in a single call. */
@@ -396,19 +453,20 @@ public final class MultiplyBenchmark {
       double ratio = result.teraflops() / cublas;
       System.out.printf(
           Locale.ROOT,
-          "%-34s %10.4f %9.2f %7.2f %8.3f %9.2e %s%s%n",
+          "%-34s %10.4f %9.2f %7.2f %8.3f %8.2f %9.2e %s%s%n",
           result.of().key(),
           result.median(),
           result.teraflops(),
           result.spread(),
           ratio,
+          result.host(),
           result.error(),
           result.chosen() ? "*" : " ",
           result.way());
       csv.append(
           String.format(
               Locale.ROOT,
-              "%s,\"%s\",%b,%.5f,%.5f,%.5f,%.3f,%s,%.3e%n",
+              "%s,\"%s\",%b,%.5f,%.5f,%.5f,%.3f,%s,%.2f,%.3e%n",
               result.of().key(),
               result.way(),
               result.chosen(),
@@ -417,6 +475,7 @@ public final class MultiplyBenchmark {
               result.millis()[result.millis().length - 1],
               result.teraflops(),
               Double.isNaN(ratio) ? "" : String.format(Locale.ROOT, "%.4f", ratio),
+              result.host(),
               result.error()));
     }
   }

@@ -25,24 +25,22 @@ public final class CudaStream extends Owned {
   private final CUstream handle;
   // Guards handle and launchArea against close, and launchArea against other launches.
   private final Object lock = new Object();
-  // The argument of one launch: the address of the struct, then the struct. The driver copies it
-  // before cuLaunchKernel returns. Off the heap, so that no launch holds up garbage collection.
-  private final long launchArea;
+  private final LaunchArea launchArea;
   private boolean destroyed;
 
   /** What outlives a stream that is closed, for the next one. */
-  record Handle(StreamHandle stream, long launchArea) {
+  record Handle(StreamHandle stream, LaunchArea launchArea) {
     static Handle create(CudaDevice device) {
       StreamHandle stream = new StreamHandle();
       device.check(
           JCudaDriver.cuStreamCreate(stream, CUstream_flags.CU_STREAM_NON_BLOCKING),
           "cuStreamCreate",
           "");
-      return new Handle(stream, HostMemory.unsafe().allocateMemory(KernelModule.LAUNCH_AREA_BYTES));
+      return new Handle(stream, new LaunchArea());
     }
 
     int destroy() {
-      HostMemory.unsafe().freeMemory(launchArea);
+      launchArea.free();
       return JCudaDriver.cuStreamDestroy(stream);
     }
   }
@@ -306,11 +304,16 @@ public final class CudaStream extends Owned {
     device.check(JCudaDriver.cuStreamSynchronize(handle), "cuStreamSynchronize", "");
   }
 
-  /** Launches a kernel whose struct is filled in by {@code fill}. */
-  int launch(KernelModule.Launcher launcher) {
+  /** Queues launches, given a stream and the area for their arguments. */
+  interface Launcher {
+    void launch(CUstream stream, LaunchArea area);
+  }
+
+  /** Makes launches, with nothing between them. */
+  void launch(Launcher launcher) {
     synchronized (lock) {
       requireOpen();
-      return launcher.launch(handle, launchArea);
+      launcher.launch(handle, launchArea);
     }
   }
 

@@ -4,7 +4,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.ToLongFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.HostMemory;
@@ -35,14 +34,14 @@ public final class DeviceMultiplier implements Multiplier {
 
   private static final int PLANS = 1024;
 
+  /** Plans whose steps are kept ready; tasks use few at a time. */
+  private static final int BOUND_PLANS = 128;
+
   /** Heap arrays go through two pinned buffers of this size, one filling while one is copied. */
   private static final long STAGING_BYTES = 8L << 20;
 
   /** Unused staging buffers kept between calls. */
   private static final long KEPT_STAGING_BYTES = 8 * STAGING_BYTES;
-
-  /** Where the copy engine's matrices begin. */
-  private static final int MAP_ALIGNMENT = 16;
 
   private static final int WORKSPACE_ALIGNMENT = 256;
 
@@ -52,6 +51,7 @@ public final class DeviceMultiplier implements Multiplier {
   private final List<Path> libraryPath;
   private final PinnedPool staging;
   private final PlanCache<Key, MultiplyDecision> plans = new PlanCache<>(PLANS);
+  private final PlanCache<Same, BoundPlan> bound = new PlanCache<>(BOUND_PLANS);
   private Opened opened; // null until needed; guarded by this
 
   /**
@@ -67,6 +67,25 @@ public final class DeviceMultiplier implements Multiplier {
 
   /** What plans depend on; without a way they are made by rule. */
   private record Key(MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {}
+
+  /** A plan as a key, equal to itself alone: to compare plans takes as long as a launch. */
+  private static final class Same {
+    private final MultiplyPlan plan;
+
+    Same(MultiplyPlan plan) {
+      this.plan = plan;
+    }
+
+    @Override
+    public boolean equals(Object o) {
+      return o instanceof Same other && plan == other.plan;
+    }
+
+    @Override
+    public int hashCode() {
+      return System.identityHashCode(plan);
+    }
+  }
 
   /** The library and the tuner, whose choices hold for its version. */
   private record Opened(
@@ -339,7 +358,6 @@ public final class DeviceMultiplier implements Multiplier {
       DeviceBuffer c,
       long cOffset,
       CudaStream stream) {
-    device.enter();
     // Freed in the order of the stream, so after the work.
     try (DeviceBuffer workspace = device.allocate(plan.workspaceBytes(), stream)) {
       enqueue(plan, a, aOffset, b, bOffset, c, cOffset, workspace, stream);
@@ -380,72 +398,40 @@ public final class DeviceMultiplier implements Multiplier {
     requireApart("A", fromA, problem.bytesA(), to, problem.bytesC());
     requireApart("B", fromB, problem.bytesB(), to, problem.bytesC());
     device.enter();
-    if (plan.launch().isPresent()) {
-      device.kernels().launch(plan.launch().get(), new long[] {fromA, fromB, to}, stream);
-    } else if (plan.strategy() instanceof MultiplyStrategy.Tensor strategy) {
-      List<MultiplyStep> steps =
-          strategy.steps(problem, fromA % MAP_ALIGNMENT == 0, fromB % MAP_ALIGNMENT == 0);
-      enqueue(steps, strategy.workspaceBytes(), fromA, fromB, to, workspace, stream);
-    } else if (plan.strategy() instanceof MultiplyStrategy.Skinny strategy) {
-      MultiplyProblem.Batch batch = problem.batch();
-      for (long i = 0; i < batch.count(); i++) {
-        long first = i * problem.type().bytes();
-        enqueue(
-            strategy.steps(),
-            strategy.workspaceBytes(),
-            fromA + first * batch.strideA(),
-            fromB + first * batch.strideB(),
-            to + first * batch.strideC(),
-            workspace,
-            stream);
-      }
-    } else if (plan.strategy() instanceof MultiplyStrategy.Cublas strategy) {
+    if (plan.strategy() instanceof MultiplyStrategy.Cublas strategy) {
       Opened library = opened();
       library
           .cublas()
           .orElseThrow(
               () -> new UnsupportedOperationException(library.presence().absence().orElseThrow()))
           .enqueue(problem, strategy, fromA, fromB, to, workspace, stream);
+      return;
     }
-  }
-
-  private void enqueue(
-      List<MultiplyStep> steps,
-      long workspaceBytes,
-      long a,
-      long b,
-      long c,
-      DeviceBuffer workspace,
-      CudaStream stream) {
-    long scratch = workspace.address(device, 0, workspaceBytes);
+    long scratch = workspace.address(device, 0, plan.workspaceBytes());
     if (scratch % WORKSPACE_ALIGNMENT != 0) {
       throw new IllegalStateException("Workspace at " + scratch + "; expected whole 256 bytes");
     }
-    ToLongFunction<MultiplyStep.Place> address =
-        place ->
-            place.bytes()
-                + switch (place.side()) {
-                  case A -> a;
-                  case B -> b;
-                  case C -> c;
-                  case WORKSPACE -> scratch;
-                  case NOWHERE -> 0;
-                };
-    for (MultiplyStep step : steps) {
-      if (step instanceof MultiplyStep.Run run) {
-        device
-            .kernels()
-            .launch(
-                run.launch(),
-                run.maps().stream()
-                    .map(map -> new KernelModule.PlacedMap(map, address.applyAsLong(map.from())))
-                    .toList(),
-                run.pointers().stream().mapToLong(address).toArray(),
-                stream);
-      } else if (step instanceof MultiplyStep.Clear clear) {
-        stream.fill(workspace, clear.at().bytes(), clear.bytes(), (byte) 0);
+    BoundSteps steps =
+        bound.get(new Same(plan), key -> new BoundPlan(key.plan, this::bind)).steps(fromA, fromB);
+    if (plan.strategy() instanceof MultiplyStrategy.Skinny) {
+      MultiplyProblem.Batch batch = problem.batch();
+      for (long i = 0; i < batch.count(); i++) {
+        long first = i * problem.type().bytes();
+        steps.enqueue(
+            ArgumentStruct.sides(
+                fromA + first * batch.strideA(),
+                fromB + first * batch.strideB(),
+                to + first * batch.strideC(),
+                scratch),
+            stream);
       }
+    } else {
+      steps.enqueue(ArgumentStruct.sides(fromA, fromB, to, scratch), stream);
     }
+  }
+
+  private BoundSteps bind(List<MultiplyStep> steps) {
+    return new BoundSteps(device, steps);
   }
 
   private static void requireApart(
@@ -470,24 +456,7 @@ public final class DeviceMultiplier implements Multiplier {
   public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
     problem.requireBytes(a.bytes(), b.bytes(), c.bytes());
     MultiplyProblem.Batch batch = problem.batch();
-    MultiplyProblem dense =
-        new MultiplyProblem(
-            problem.m(),
-            problem.k(),
-            problem.n(),
-            problem.type(),
-            problem.precision(),
-            problem.transposeA(),
-            problem.transposeB(),
-            Math.max(1, problem.colsA()),
-            Math.max(1, problem.colsB()),
-            Math.max(1, problem.n()),
-            problem.accumulate(),
-            new MultiplyProblem.Batch(
-                batch.count(),
-                batch.strideA() == 0 ? 0 : problem.rowsA() * problem.colsA(),
-                batch.strideB() == 0 ? 0 : problem.rowsB() * problem.colsB(),
-                problem.m() * problem.n()));
+    MultiplyProblem dense = problem.dense();
     MultiplyPlan plan = plan(dense).orElseThrow();
     if (plan.strategy() instanceof MultiplyStrategy.Nothing) {
       return;

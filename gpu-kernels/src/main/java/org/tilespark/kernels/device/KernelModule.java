@@ -3,8 +3,8 @@ package org.tilespark.kernels.device;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import jcuda.driver.CUfunction;
 import jcuda.driver.CUfunction_attribute;
 import jcuda.driver.CUmodule;
@@ -23,16 +23,9 @@ import sun.misc.Unsafe;
  * kernels is first launched. Safe for several threads.
  */
 public final class KernelModule {
-  /** At the end of the area: what a tensor map is made from, extents, strides, box and steps. */
-  private static final int MAP_AREA_BYTES =
+  /** What a tensor map is made from: extents and strides, box and steps. */
+  private static final int MAP_SOURCE_BYTES =
       MultiplyStep.TensorMap.MOST_AXES * (2 * Long.BYTES + 2 * Integer.BYTES);
-
-  /**
-   * The address of the struct; the struct, which may begin behind a gap, and of which the driver
-   * copies whole multiples of its alignment; and that area.
-   */
-  static final int LAUNCH_AREA_BYTES =
-      Long.BYTES + KernelLaunch.MOST_STRUCT_BYTES + 2 * LibCudaTensor.ALIGNMENT + MAP_AREA_BYTES;
 
   /** Of a thread block, without asking for more. */
   private static final int PLAIN_SHARED_BYTES = 48 << 10;
@@ -41,18 +34,12 @@ public final class KernelModule {
 
   private final CudaDevice device;
   private final KernelIndex index;
-  // Guarded by this.
-  private final Map<String, CUmodule> modules = new HashMap<>(); // by source
-  private final Map<String, CUfunction> functions = new HashMap<>(); // by kernel
+  private final Map<String, CUfunction> functions = new ConcurrentHashMap<>(); // by kernel
+  private final Map<String, CUmodule> modules = new HashMap<>(); // by source; guarded by this
 
   KernelModule(CudaDevice device, KernelIndex index) {
     this.device = device;
     this.index = index;
-  }
-
-  /** Makes one launch, given the stream and its argument area. */
-  interface Launcher {
-    int launch(CUstream stream, long launchArea);
   }
 
   /** Which kernels there are. */
@@ -78,102 +65,98 @@ public final class KernelModule {
    * @param pointers device addresses, the first fields of the kernel's struct
    */
   void launch(KernelLaunch launch, long[] pointers, CudaStream stream) {
-    launch(launch, List.of(), pointers, stream);
-  }
-
-  /** A tensor map and the device address of its first element. */
-  record PlacedMap(MultiplyStep.TensorMap map, long address) {}
-
-  /**
-   * The same for a kernel whose struct begins with tensor maps.
-   *
-   * @param maps the first fields of the struct
-   * @param pointers device addresses, the fields behind them
-   */
-  void launch(KernelLaunch launch, List<PlacedMap> maps, long[] pointers, CudaStream stream) {
     CUfunction function = function(launch.kernel());
     long[] words = launch.words();
-    long fieldBytes =
-        (long) LibCudaTensor.MAP_BYTES * maps.size()
-            + (long) Long.BYTES * (pointers.length + words.length);
-    if (fieldBytes > KernelLaunch.MOST_STRUCT_BYTES) {
+    if ((long) Long.BYTES * (pointers.length + words.length) > KernelLaunch.MOST_STRUCT_BYTES) {
       throw new IllegalArgumentException("Argument struct too long: " + launch);
     }
-    LaunchConfig config = launch.config();
-    int code =
-        stream.launch(
-            (handle, area) -> {
-              long struct = area + Long.BYTES;
-              if (!maps.isEmpty()) {
-                struct += -struct & (LibCudaTensor.ALIGNMENT - 1);
-              }
-              UNSAFE.putAddress(area, struct);
-              long field = struct;
-              for (PlacedMap map : maps) {
-                encode(map, field, area + LAUNCH_AREA_BYTES - MAP_AREA_BYTES);
-                field += LibCudaTensor.MAP_BYTES;
-              }
-              for (long pointer : pointers) {
-                UNSAFE.putLong(field, pointer);
-                field += Long.BYTES;
-              }
-              for (long word : words) {
-                UNSAFE.putLong(field, word);
-                field += Long.BYTES;
-              }
-              return JCudaDriver.cuLaunchKernel(
-                  function,
-                  config.blocks(),
-                  1,
-                  1,
-                  config.threads(),
-                  1,
-                  1,
-                  config.sharedBytes(),
-                  handle,
-                  new HostPointer(area),
-                  null);
-            });
-    if (code != CUresult.CUDA_SUCCESS) {
-      device.check(code, "cuLaunchKernel", launch.toString());
+    stream.launch(
+        (handle, area) -> {
+          long field = area.struct();
+          for (long pointer : pointers) {
+            UNSAFE.putLong(field, pointer);
+            field += Long.BYTES;
+          }
+          for (long word : words) {
+            UNSAFE.putLong(field, word);
+            field += Long.BYTES;
+          }
+          int code = launch(function, launch.config(), area, handle);
+          if (code != CUresult.CUDA_SUCCESS) {
+            device.check(code, "cuLaunchKernel", launch.toString());
+          }
+        });
+  }
+
+  /** Queues a launch whose struct is in {@code area}; the driver's code. */
+  static int launch(CUfunction function, LaunchConfig config, LaunchArea area, CUstream stream) {
+    return JCudaDriver.cuLaunchKernel(
+        function,
+        config.blocks(),
+        1,
+        1,
+        config.threads(),
+        1,
+        1,
+        config.sharedBytes(),
+        stream,
+        area.arguments(),
+        null);
+  }
+
+  /** The bytes of a tensor map whose first element is at {@code address}. */
+  long[] encode(MultiplyStep.TensorMap map, long address) {
+    long memory =
+        UNSAFE.allocateMemory(LibCudaTensor.MAP_BYTES + LibCudaTensor.ALIGNMENT + MAP_SOURCE_BYTES);
+    try {
+      long to = memory + (-memory & (LibCudaTensor.ALIGNMENT - 1));
+      long extents = to + LibCudaTensor.MAP_BYTES;
+      long strides = extents + (long) MultiplyStep.TensorMap.MOST_AXES * Long.BYTES;
+      long box = strides + (long) MultiplyStep.TensorMap.MOST_AXES * Long.BYTES;
+      long steps = box + (long) MultiplyStep.TensorMap.MOST_AXES * Integer.BYTES;
+      int axes = map.extents().size();
+      for (int axis = 0; axis < axes; axis++) {
+        UNSAFE.putLong(extents + (long) axis * Long.BYTES, map.extents().get(axis));
+        UNSAFE.putInt(box + (long) axis * Integer.BYTES, map.box().get(axis));
+        UNSAFE.putInt(steps + (long) axis * Integer.BYTES, 1);
+      }
+      for (int axis = 0; axis < axes - 1; axis++) {
+        UNSAFE.putLong(strides + (long) axis * Long.BYTES, map.strideBytes().get(axis));
+      }
+      int code =
+          LibCudaTensor.cuTensorMapEncodeTiled(
+              to,
+              map.element().code(),
+              axes,
+              address,
+              extents,
+              strides,
+              box,
+              steps,
+              LibCudaTensor.CU_TENSOR_MAP_INTERLEAVE_NONE,
+              map.boxRowBytes() == 64
+                  ? LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_64B
+                  : LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_128B,
+              LibCudaTensor.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+              LibCudaTensor.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      if (code != CUresult.CUDA_SUCCESS) {
+        device.check(code, "cuTensorMapEncodeTiled", map + " at " + address);
+      }
+      long[] words = new long[LibCudaTensor.MAP_BYTES / Long.BYTES];
+      UNSAFE.copyMemory(null, to, words, Unsafe.ARRAY_LONG_BASE_OFFSET, LibCudaTensor.MAP_BYTES);
+      return words;
+    } finally {
+      UNSAFE.freeMemory(memory);
     }
   }
 
-  /** Makes a map at {@code to}; at {@code area} there is room for what it is made from. */
-  private void encode(PlacedMap placed, long to, long area) {
-    MultiplyStep.TensorMap map = placed.map();
-    int axes = map.extents().size();
-    long strides = area + (long) MultiplyStep.TensorMap.MOST_AXES * Long.BYTES;
-    long box = strides + (long) MultiplyStep.TensorMap.MOST_AXES * Long.BYTES;
-    long steps = box + (long) MultiplyStep.TensorMap.MOST_AXES * Integer.BYTES;
-    for (int axis = 0; axis < axes; axis++) {
-      UNSAFE.putLong(area + (long) axis * Long.BYTES, map.extents().get(axis));
-      UNSAFE.putInt(box + (long) axis * Integer.BYTES, map.box().get(axis));
-      UNSAFE.putInt(steps + (long) axis * Integer.BYTES, 1);
-    }
-    for (int axis = 0; axis < axes - 1; axis++) {
-      UNSAFE.putLong(strides + (long) axis * Long.BYTES, map.strideBytes().get(axis));
-    }
-    int code =
-        LibCudaTensor.cuTensorMapEncodeTiled(
-            to,
-            map.element().code(),
-            axes,
-            placed.address(),
-            area,
-            strides,
-            box,
-            steps,
-            LibCudaTensor.CU_TENSOR_MAP_INTERLEAVE_NONE,
-            map.boxRowBytes() == 64
-                ? LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_64B
-                : LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_128B,
-            LibCudaTensor.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
-            LibCudaTensor.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-    device.check(code, "cuTensorMapEncodeTiled", placed.toString());
+  /** A kernel, loaded if it is not. */
+  CUfunction function(String kernel) {
+    CUfunction known = functions.get(kernel);
+    return known != null ? known : find(kernel);
   }
 
-  private synchronized CUfunction function(String kernel) {
+  private synchronized CUfunction find(String kernel) {
     CUfunction known = functions.get(kernel);
     if (known != null) {
       return known;

@@ -1,7 +1,9 @@
 package org.tilespark.kernels.plan;
 
+import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.Stream;
 
 /**
  * How one multiply runs on one device: nothing is left to decide.
@@ -13,6 +15,12 @@ import java.util.Optional;
 public record MultiplyPlan(
     MultiplyProblem problem, MultiplyStrategy strategy, Optional<KernelLaunch> launch)
     implements MultiplyDecision {
+  /** The pointers of kernels of a single launch. */
+  private static final List<MultiplyStep.Place> OPERANDS =
+      Stream.of(MultiplyStep.Side.A, MultiplyStep.Side.B, MultiplyStep.Side.C)
+          .map(side -> new MultiplyStep.Place(side, 0))
+          .toList();
+
   /** Checks that nothing is missing. */
   public MultiplyPlan {
     Objects.requireNonNull(problem, "problem");
@@ -23,6 +31,20 @@ public record MultiplyPlan(
   /** Device memory that is used beside the operands while it runs. */
   public long workspaceBytes() {
     return strategy.workspaceBytes();
+  }
+
+  /**
+   * What own kernels do, in this order; empty for cuBLAS, and where there is nothing to do.
+   * Products of a batch of {@link MultiplyStrategy.Skinny} go one after the other: these are of the
+   * first.
+   *
+   * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
+   * @param evenB true if B does
+   */
+  public List<MultiplyStep> steps(boolean evenA, boolean evenB) {
+    return launch.isPresent()
+        ? List.of(new MultiplyStep.Run(launch.get(), List.of(), OPERANDS))
+        : strategy.steps(problem, evenA, evenB);
   }
 
   @Override

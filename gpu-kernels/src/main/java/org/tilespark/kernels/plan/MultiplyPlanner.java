@@ -140,7 +140,7 @@ public final class MultiplyPlanner {
       return new MultiplyPlan(problem, new MultiplyStrategy.Nothing(), Optional.empty());
     }
     if (problem.k() == 0) { // zeros, which an own kernel writes
-      return own(withFullPrecision(problem), terms, limits, index);
+      return own(problem.withPrecision(Precision.FULL), terms, limits, index);
     }
     if (problem.precision() != Precision.FULL) {
       return rounded(problem, terms, engine, cublas, limits, index);
@@ -634,21 +634,5 @@ public final class MultiplyPlanner {
 
   private static double products(MultiplyProblem problem) {
     return (double) problem.m() * problem.k() * problem.n() * problem.batch().count();
-  }
-
-  private static MultiplyProblem withFullPrecision(MultiplyProblem problem) {
-    return new MultiplyProblem(
-        problem.m(),
-        problem.k(),
-        problem.n(),
-        problem.type(),
-        Precision.FULL,
-        problem.transposeA(),
-        problem.transposeB(),
-        problem.leadA(),
-        problem.leadB(),
-        problem.leadC(),
-        problem.accumulate(),
-        problem.batch());
   }
 }

@@ -174,6 +174,35 @@ public record MultiplyProblem(
         products);
   }
 
+  /** This one, as exact as asked. */
+  public MultiplyProblem withPrecision(Precision asked) {
+    return new MultiplyProblem(
+        m, k, n, type, asked, transposeA, transposeB, leadA, leadB, leadC, accumulate, batch);
+  }
+
+  /**
+   * The same products of matrices without gaps, one behind the other; one matrix for all stays one.
+   */
+  public MultiplyProblem dense() {
+    return new MultiplyProblem(
+        m,
+        k,
+        n,
+        type,
+        precision,
+        transposeA,
+        transposeB,
+        Math.max(1, colsA()),
+        Math.max(1, colsB()),
+        Math.max(1, n),
+        accumulate,
+        new Batch(
+            batch.count(),
+            batch.strideA() == 0 ? 0 : rowsA() * colsA(),
+            batch.strideB() == 0 ? 0 : rowsB() * colsB(),
+            m * n));
+  }
+
   /** The first product of the batch. */
   public MultiplyProblem first() {
     return batch.equals(Batch.ONE) ? this : withBatch(Batch.ONE);

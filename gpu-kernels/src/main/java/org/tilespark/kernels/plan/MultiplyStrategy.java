@@ -26,6 +26,17 @@ public sealed interface MultiplyStrategy
     return 0;
   }
 
+  /**
+   * The steps of own kernels that are not a single launch; {@link MultiplyPlan#steps} has all.
+   *
+   * @param problem what this was chosen for
+   * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
+   * @param evenB true if B does
+   */
+  default List<MultiplyStep> steps(MultiplyProblem problem, boolean evenA, boolean evenB) {
+    return List.of();
+  }
+
   /** C is empty, or nothing is added to it. */
   record Nothing() implements MultiplyStrategy {
     @Override
@@ -220,13 +231,7 @@ public sealed interface MultiplyStrategy
       return packers.get(1);
     }
 
-    /**
-     * What is done, in this order.
-     *
-     * @param problem what this was chosen for
-     * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
-     * @param evenB true if B does
-     */
+    @Override
     public List<MultiplyStep> steps(MultiplyProblem problem, boolean evenA, boolean evenB) {
       return TensorSteps.of(this, problem, evenA, evenB);
     }
@@ -268,6 +273,11 @@ public sealed interface MultiplyStrategy
     public Skinny {
       Objects.requireNonNull(kernel, "kernel");
       steps = List.copyOf(steps);
+    }
+
+    @Override
+    public List<MultiplyStep> steps(MultiplyProblem problem, boolean evenA, boolean evenB) {
+      return steps;
     }
 
     @Override

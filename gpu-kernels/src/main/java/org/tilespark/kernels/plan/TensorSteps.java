@@ -402,14 +402,14 @@ final class TensorSteps {
       steps.add(
           product(
               List.of(),
-              List.of(a.map().from(), b.map().from(), c.at()),
+              List.of(placeA, placeB, c.at()),
               batches * rowTiles * colTiles,
               problem.m(),
               problem.n(),
               c.lead(),
-              a.map().extents().get(1),
-              b.map().extents().get(1),
-              a.map().extents().get(0) / form.panel(),
+              countA() * up(problem.m(), PACKED_ROWS),
+              countB() * rowsOfB(form, problem),
+              tiles(k, form.panel()),
               partPanels,
               rowTiles,
               colTiles,
@@ -448,8 +448,7 @@ final class TensorSteps {
     int boxRows = problem.transposeA() ? SPLIT_ACROSS_BOX : shape.rows();
     Place at = from(Side.A, p);
     // Below the rows of a product lie the next one's: half a tile, or a panel, that reached there
-    // would
-    // be flagged for values that are not its own.
+    // would be flagged for values that are not its own.
     int whole = problem.transposeA() ? form.panel() : PACKED_ROWS;
     if ((countA() == 1 || rows % whole == 0)
         && isMapped(evenA, at, rows, problem.leadA(), batch.strideA(), countA())) {
@@ -492,7 +491,7 @@ final class TensorSteps {
     long stride = isA ? batch.strideA() : batch.strideB();
     int boxRows = isA ? shape.rows() : shape.cols();
     Place at = from(side, p);
-    // The copy engine rounds to tf32, and transposes nothing; mma.cuh copies without it.
+    // The copy engine rounds to tf32, and transposes nothing.
     if (form == TensorForm.TF32
         && !strategy.isMma()
         && !across

@@ -38,7 +38,22 @@ import org.tilespark.layout.ElementType;
 
 @RequiresGpu
 class DeviceMultiplierIT extends MultiplierContract {
-  private static final ElementType[] TYPES = {ElementType.FLOAT32, ElementType.FLOAT64};
+  /** What matrices hold and how exactly they are multiplied. */
+  private enum Kind {
+    FLOAT(ElementType.FLOAT32, Precision.FULL),
+    TF32(ElementType.FLOAT32, Precision.TF32),
+    BFLOAT16(ElementType.FLOAT32, Precision.BFLOAT16),
+    FLOAT16(ElementType.FLOAT32, Precision.FLOAT16),
+    DOUBLE(ElementType.FLOAT64, Precision.FULL);
+
+    private final ElementType type;
+    private final Precision precision;
+
+    Kind(ElementType type, Precision precision) {
+      this.type = type;
+      this.precision = precision;
+    }
+  }
 
   private CudaDevice device;
   private DeviceMultiplier multiplier;
@@ -166,23 +181,7 @@ class DeviceMultiplierIT extends MultiplierContract {
   }
 
   private static MultiplyProblem any(ElementType type, Precision precision) {
-    return with(MultiplyProblem.dense(64, 64, 64, type, false, false), precision);
-  }
-
-  private static MultiplyProblem with(MultiplyProblem problem, Precision precision) {
-    return new MultiplyProblem(
-        problem.m(),
-        problem.k(),
-        problem.n(),
-        problem.type(),
-        precision,
-        problem.transposeA(),
-        problem.transposeB(),
-        problem.leadA(),
-        problem.leadB(),
-        problem.leadC(),
-        problem.accumulate(),
-        problem.batch());
+    return MultiplyProblem.dense(64, 64, 64, type, false, false).withPrecision(precision);
   }
 
   private List<OneWay> ways(ElementType type) {
@@ -292,32 +291,28 @@ class DeviceMultiplierIT extends MultiplierContract {
     long seed = System.nanoTime();
     System.out.println("random extents, seed " + seed);
     SplittableRandom random = new SplittableRandom(seed);
-    for (ElementType type : TYPES) {
-      for (Precision precision : Precision.values()) {
-        if (precision != Precision.FULL && type == ElementType.FLOAT64) {
-          continue;
-        }
-        for (OneWay way : ways(type, precision)) {
-          for (int round = 0; round < 24; round++) {
-            MultiplyProblem problem =
-                with(
-                    problem(
-                        random.nextInt(1, 260),
-                        round == 0 ? 1 : random.nextInt(1, 260),
-                        random.nextInt(1, 516),
-                        type,
-                        (round & 1) != 0,
-                        (round & 2) != 0,
-                        random.nextBoolean(),
-                        random),
-                    precision);
-            checkExact(way, problem, random.nextLong());
-            if (round < 8 && precision != Precision.FULL) {
-              checkRounded(
-                  way, problem, Inputs.values()[round / 4], random.nextLong()); // signed, positive
-            } else if (round < 8) {
-              checkOne(way, problem, Inputs.values()[round / 4], random.nextLong());
-            }
+    for (Kind kind : Kind.values()) {
+      ElementType type = kind.type;
+      Precision precision = kind.precision;
+      for (OneWay way : ways(type, precision)) {
+        for (int round = 0; round < 24; round++) {
+          MultiplyProblem problem =
+              problem(
+                      random.nextInt(1, 260),
+                      round == 0 ? 1 : random.nextInt(1, 260),
+                      random.nextInt(1, 516),
+                      type,
+                      (round & 1) != 0,
+                      (round & 2) != 0,
+                      random.nextBoolean(),
+                      random)
+                  .withPrecision(precision);
+          checkExact(way, problem, random.nextLong());
+          if (round < 8 && precision != Precision.FULL) {
+            checkRounded(
+                way, problem, Inputs.values()[round / 4], random.nextLong()); // signed, positive
+          } else if (round < 8) {
+            checkOne(way, problem, Inputs.values()[round / 4], random.nextLong());
           }
         }
       }
@@ -328,28 +323,23 @@ class DeviceMultiplierIT extends MultiplierContract {
   @Test
   void largeProblemsInEveryWay() {
     SplittableRandom random = new SplittableRandom(23);
-    for (ElementType type : TYPES) {
-      for (Precision precision : Precision.values()) {
-        if (precision != Precision.FULL && type == ElementType.FLOAT64) {
-          continue;
-        }
-        for (OneWay way : ways(type, precision)) {
-          for (int which = 0; which < 4; which += 3) {
-            boolean transposeA = (which & 1) != 0;
-            boolean transposeB = (which & 2) != 0;
-            checkExact(
-                way,
-                with(
-                    problem(40, 17_000, 140, type, transposeA, transposeB, which == 0, random),
-                    precision),
-                random.nextLong());
-            checkExact(
-                way,
-                with(
-                    problem(1530, 65, 1540, type, transposeA, transposeB, which == 0, random),
-                    precision),
-                random.nextLong());
-          }
+    for (Kind kind : Kind.values()) {
+      ElementType type = kind.type;
+      Precision precision = kind.precision;
+      for (OneWay way : ways(type, precision)) {
+        for (int which = 0; which < 4; which += 3) {
+          boolean transposeA = (which & 1) != 0;
+          boolean transposeB = (which & 2) != 0;
+          checkExact(
+              way,
+              problem(40, 17_000, 140, type, transposeA, transposeB, which == 0, random)
+                  .withPrecision(precision),
+              random.nextLong());
+          checkExact(
+              way,
+              problem(1530, 65, 1540, type, transposeA, transposeB, which == 0, random)
+                  .withPrecision(precision),
+              random.nextLong());
         }
       }
     }
@@ -388,44 +378,40 @@ class DeviceMultiplierIT extends MultiplierContract {
   void batchesInEveryWay() {
     SplittableRandom random = new SplittableRandom(27);
     long[][] shapes = {{5, 7, 3}, {64, 64, 64}, {130, 70, 140}, {33, 257, 300}, {256, 96, 256}};
-    for (ElementType type : TYPES) {
-      for (Precision precision : Precision.values()) {
-        if (precision != Precision.FULL && type == ElementType.FLOAT64) {
-          continue;
-        }
-        for (OneWay way : ways(type, precision)) {
-          for (Lie lie : Lie.values()) {
-            for (long[] shape : shapes) {
-              int which = random.nextInt(4);
-              // From an even first element, rows and products may lie as the copy engine wants it.
-              boolean dense = random.nextBoolean();
-              MultiplyProblem problem =
-                  batch(
-                      with(
-                          problem(
-                              shape[0],
-                              shape[1],
-                              shape[2],
-                              type,
-                              (which & 1) != 0,
-                              (which & 2) != 0,
-                              dense,
-                              random),
-                          precision),
-                      random.nextInt(2, 7),
-                      lie);
-              OneWay placed = dense ? way.at(0) : way;
-              checkExact(placed, problem, random.nextLong());
-              if (precision == Precision.FULL) {
-                checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
-              }
+    for (Kind kind : Kind.values()) {
+      ElementType type = kind.type;
+      Precision precision = kind.precision;
+      for (OneWay way : ways(type, precision)) {
+        for (Lie lie : Lie.values()) {
+          for (long[] shape : shapes) {
+            int which = random.nextInt(4);
+            // From an even first element, rows and products may lie as the copy engine wants it.
+            boolean dense = random.nextBoolean();
+            MultiplyProblem problem =
+                batch(
+                    problem(
+                            shape[0],
+                            shape[1],
+                            shape[2],
+                            type,
+                            (which & 1) != 0,
+                            (which & 2) != 0,
+                            dense,
+                            random)
+                        .withPrecision(precision),
+                    random.nextInt(2, 7),
+                    lie);
+            OneWay placed = dense ? way.at(0) : way;
+            checkExact(placed, problem, random.nextLong());
+            if (precision == Precision.FULL) {
+              checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
             }
           }
-          // More tiles than thread blocks.
-          MultiplyProblem small =
-              with(problem(40, 64, 72, type, false, true, true, random), precision);
-          checkExact(way.at(0), batch(small, 700, Lie.BEHIND), random.nextLong());
         }
+        // More tiles than thread blocks.
+        MultiplyProblem small =
+            problem(40, 64, 72, type, false, true, true, random).withPrecision(precision);
+        checkExact(way.at(0), batch(small, 700, Lie.BEHIND), random.nextLong());
       }
     }
   }
@@ -434,34 +420,30 @@ class DeviceMultiplierIT extends MultiplierContract {
   @Test
   void fewTilesAndALongInnerDimensionInEveryWay() {
     SplittableRandom random = new SplittableRandom(28);
-    for (ElementType type : TYPES) {
-      for (Precision precision : Precision.values()) {
-        if (precision != Precision.FULL && type == ElementType.FLOAT64) {
-          continue;
-        }
-        for (OneWay way : ways(type, precision)) {
-          for (int which = 0; which < 4; which++) {
-            boolean dense = which % 2 == 0;
-            for (long[] shape : new long[][] {{40, 3000, 70}, {140, 5003, 130}, {3, 140_000, 5}}) {
-              MultiplyProblem problem =
-                  with(
-                      problem(
-                          shape[0],
-                          shape[1],
-                          shape[2],
-                          type,
-                          (which & 1) != 0,
-                          (which & 2) != 0,
-                          dense,
-                          random),
-                      precision);
-              OneWay placed = dense ? way.at(0) : way;
-              checkExact(placed, problem, random.nextLong());
-              checkExact(placed, batch(problem, 2, Lie.APART), random.nextLong());
-              if (precision == Precision.FULL) {
-                checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
-                checkOne(placed, problem, Inputs.POSITIVE, random.nextLong());
-              }
+    for (Kind kind : Kind.values()) {
+      ElementType type = kind.type;
+      Precision precision = kind.precision;
+      for (OneWay way : ways(type, precision)) {
+        for (int which = 0; which < 4; which++) {
+          boolean dense = which % 2 == 0;
+          for (long[] shape : new long[][] {{40, 3000, 70}, {140, 5003, 130}, {3, 140_000, 5}}) {
+            MultiplyProblem problem =
+                problem(
+                        shape[0],
+                        shape[1],
+                        shape[2],
+                        type,
+                        (which & 1) != 0,
+                        (which & 2) != 0,
+                        dense,
+                        random)
+                    .withPrecision(precision);
+            OneWay placed = dense ? way.at(0) : way;
+            checkExact(placed, problem, random.nextLong());
+            checkExact(placed, batch(problem, 2, Lie.APART), random.nextLong());
+            if (precision == Precision.FULL) {
+              checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
+              checkOne(placed, problem, Inputs.POSITIVE, random.nextLong());
             }
           }
         }
@@ -702,6 +684,149 @@ class DeviceMultiplierIT extends MultiplierContract {
       }
     } finally {
       threads.shutdownNow();
+    }
+  }
+
+  /**
+   * One plan, many times on several streams and threads, wherever matrices begin: always the same
+   * bits.
+   */
+  @Test
+  void onePlanOnSeveralStreamsAndThreads() throws Exception {
+    long seed = System.nanoTime();
+    System.out.println("one plan on several streams, seed " + seed);
+    SplittableRandom random = new SplittableRandom(seed);
+    ExecutorService threads = Executors.newFixedThreadPool(4);
+    try {
+      for (Kind kind : Kind.values()) {
+        // In parts, of many tiles, and with a small extent.
+        for (long[] shape : new long[][] {{200, 2100, 150}, {700, 100, 600}, {300, 1001, 5}}) {
+          MultiplyProblem one =
+              MultiplyProblem.dense(
+                  shape[0],
+                  shape[1],
+                  shape[2],
+                  kind.type,
+                  random.nextBoolean(),
+                  random.nextBoolean());
+          MultiplyProblem problem = batch(one.withPrecision(kind.precision), 2, Lie.BEHIND);
+          for (MultiplyPlan plan : multiplier.candidates(problem)) {
+            if (!(plan.strategy() instanceof MultiplyStrategy.Cublas)) {
+              checkSameBits(plan, threads, random);
+            }
+          }
+        }
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  private void checkSameBits(MultiplyPlan plan, ExecutorService threads, SplittableRandom random)
+      throws Exception {
+    MultiplyProblem problem = plan.problem();
+    try (PinnedBuffer a = device.allocatePinned(problem.bytesA());
+        PinnedBuffer b = device.allocatePinned(problem.bytesB());
+        PinnedBuffer expected = device.allocatePinned(problem.bytesC());
+        CudaStream stream = device.newStream()) {
+      for (PinnedBuffer matrix : List.of(a, b)) {
+        fillRandom(matrix.memory(), problem.type(), random);
+      }
+      queue(plan, a, b, expected, 0, stream);
+      stream.synchronize();
+      List<Future<?>> results = new ArrayList<>();
+      for (int thread = 0; thread < 4; thread++) {
+        SplittableRandom shifts = random.split();
+        results.add(
+            threads.submit(
+                () -> {
+                  checkRounds(plan, a, b, expected, shifts);
+                  return null;
+                }));
+      }
+      for (Future<?> result : results) {
+        result.get();
+      }
+    }
+  }
+
+  /** On two streams by turns, each round from another element on. */
+  private void checkRounds(
+      MultiplyPlan plan,
+      PinnedBuffer a,
+      PinnedBuffer b,
+      PinnedBuffer expected,
+      SplittableRandom shifts) {
+    long bytes = expected.memory().bytes();
+    try (PinnedBuffer even = device.allocatePinned(bytes);
+        PinnedBuffer odd = device.allocatePinned(bytes);
+        CudaStream evenStream = device.newStream();
+        CudaStream oddStream = device.newStream()) {
+      for (int round = 0; round < 12; round++) {
+        PinnedBuffer found = round % 2 == 0 ? even : odd;
+        CudaStream stream = round % 2 == 0 ? evenStream : oddStream;
+        stream.synchronize(); // the round before the last
+        if (round > 1) {
+          requireSame(expected, found, plan);
+        }
+        found.memory().fill((byte) 0xff);
+        queue(plan, a, b, found, shifts.nextInt(9), stream);
+      }
+      evenStream.synchronize();
+      oddStream.synchronize();
+      requireSame(expected, even, plan);
+      requireSame(expected, odd, plan);
+    }
+  }
+
+  /** Queues a plan twice, of matrices that begin at element {@code shift}. */
+  private void queue(
+      MultiplyPlan plan,
+      PinnedBuffer a,
+      PinnedBuffer b,
+      PinnedBuffer c,
+      int shift,
+      CudaStream stream) {
+    long at = (long) shift * plan.problem().type().bytes();
+    try (DeviceBuffer deviceA = device.allocate(at + a.memory().bytes(), stream);
+        DeviceBuffer deviceB = device.allocate(at + b.memory().bytes(), stream);
+        DeviceBuffer deviceC = device.allocate(at + c.memory().bytes(), stream);
+        DeviceBuffer workspace = device.allocate(plan.workspaceBytes(), stream)) {
+      stream.upload(a.memory(), deviceA, at);
+      stream.upload(b.memory(), deviceB, at);
+      for (int run = 0; run < 2; run++) {
+        stream.fill(deviceC, (byte) 0xff); // NaN
+        multiplier.enqueue(plan, deviceA, at, deviceB, at, deviceC, at, workspace, stream);
+      }
+      stream.download(deviceC, at, c.memory());
+    }
+  }
+
+  private static void requireSame(PinnedBuffer expected, PinnedBuffer found, MultiplyPlan plan) {
+    int width = plan.problem().type().bytes();
+    for (long at = 0; at < expected.memory().bytes(); at += width) {
+      long wanted = bits(expected.memory(), at, width);
+      if (wanted != bits(found.memory(), at, width)) {
+        throw new AssertionError(
+            plan.describe() + " of " + plan.problem() + " differs at element " + at / width);
+      }
+    }
+  }
+
+  private static long bits(HostMemory memory, long at, int width) {
+    return width == Float.BYTES
+        ? HostMemory.unsafe().getInt(memory.offset() + at)
+        : HostMemory.unsafe().getLong(memory.offset() + at);
+  }
+
+  private static void fillRandom(HostMemory memory, ElementType type, SplittableRandom random) {
+    for (long at = memory.offset(); at < memory.offset() + memory.bytes(); at += type.bytes()) {
+      double value = 2 * random.nextDouble() - 1;
+      if (type == ElementType.FLOAT32) {
+        HostMemory.unsafe().putFloat(at, (float) value);
+      } else {
+        HostMemory.unsafe().putDouble(at, value);
+      }
     }
   }
 

@@ -1,6 +1,7 @@
 package org.tilespark.kernels.plan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -35,6 +36,60 @@ class MultiplyProblemTest {
         MultiplyProblem.dense(0, 4, 5, ElementType.FLOAT64, false, false)
             .withBatch(new Batch(3, 1, 1, 0))
             .bytesC());
+  }
+
+  @Test
+  void withoutGaps() {
+    assertEquals(
+        MultiplyProblem.dense(3, 4, 5, ElementType.FLOAT32, false, true)
+            .withBatch(new Batch(3, 12, 0, 15)),
+        padded(new Batch(3, 100, 0, 90)).dense());
+    MultiplyProblem beside =
+        new MultiplyProblem(
+            3,
+            4,
+            5,
+            ElementType.FLOAT32,
+            Precision.TF32,
+            true,
+            false,
+            6,
+            10,
+            10,
+            true,
+            new Batch(2, 3, 5, 5));
+    assertEquals(
+        new MultiplyProblem(
+            3,
+            4,
+            5,
+            ElementType.FLOAT32,
+            Precision.TF32,
+            true,
+            false,
+            3,
+            5,
+            5,
+            true,
+            new Batch(2, 12, 20, 15)),
+        beside.dense());
+    assertEquals(beside.dense(), beside.dense().dense());
+    MultiplyProblem empty = MultiplyProblem.dense(0, 0, 0, ElementType.FLOAT64, false, false);
+    assertEquals(empty, empty.dense());
+  }
+
+  @Test
+  void precisions() {
+    MultiplyProblem full = padded(new Batch(3, 100, 0, 90));
+    MultiplyProblem half = full.withPrecision(Precision.FLOAT16);
+    assertEquals(Precision.FLOAT16, half.precision());
+    assertNotEquals(full, half);
+    assertEquals(full, half.withPrecision(Precision.FULL));
+    assertThrows(
+        IllegalArgumentException.class,
+        () ->
+            MultiplyProblem.dense(1, 1, 1, ElementType.FLOAT64, false, false)
+                .withPrecision(Precision.TF32));
   }
 
   @Test

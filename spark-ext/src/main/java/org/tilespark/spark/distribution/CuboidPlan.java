@@ -88,7 +88,9 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
   /**
    * Predicted work of a candidate, all tasks together.
    *
-   * @param operandBytes shuffled with the operands: {@code Q|A| + P|B|}, without those in place
+   * @param operandBytes shuffled with the operands: {@code |A| + |B|}, since tasks share them;
+   *     where one stays in place, the other once for each task
+   * @param readBytes what tasks read of that: {@code Q|A| + P|B|}, without those in place
    * @param partialBytes shuffled with partial products: {@code R|C|}, 0 if R is 1 and the blocks of
    *     C are whole in the cuboids
    * @param broadcastBytes collected by the driver and sent to the machines
@@ -100,6 +102,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    */
   public record Cost(
       long operandBytes,
+      long readBytes,
       long partialBytes,
       long broadcastBytes,
       long uploadBytes,
@@ -117,6 +120,9 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
       StringBuilder text =
           new StringBuilder(String.format(Locale.ROOT, "%.3g s (shuffle ", seconds))
               .append(Bytes.text(operandBytes));
+      if (readBytes != operandBytes) {
+        text.append(" read as ").append(Bytes.text(readBytes));
+      }
       if (partialBytes > 0) {
         text.append(" + ").append(Bytes.text(partialBytes));
       }

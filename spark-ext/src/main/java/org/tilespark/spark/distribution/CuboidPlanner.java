@@ -16,12 +16,13 @@ import org.tilespark.spark.distribution.MultiplyShape.Placed;
  * tasks, and a broadcast of either side, are costed; the cheapest that fits the memory of a task
  * wins. A pure function; equal arguments give equal plans.
  *
- * <p>A cuboid plan shuffles {@code Q|A| + P|B| + (R > 1 ? R|C| : 0)} bytes; and {@code |C|} where R
- * is 1 but M or N are cut into more parts than there are blocks of C along them. The estimated time
- * is the sum of the times of
+ * <p>A cuboid plan shuffles {@code |A| + |B| + (R > 1 ? R|C| : 0)} bytes, and reads Q times those
+ * of A and P times those of B; and {@code |C|} where R is 1 but M or N are cut into more parts than
+ * there are blocks of C along them. The estimated time is the sum of the times of
  *
  * <ul>
- *   <li>both shuffles, at the rate of the cores that write and of those that read, half each;
+ *   <li>both shuffles, what is written at the rate of the cores that write and what is read at that
+ *       of those that read, half each;
  *   <li>the copies to and from devices, {@code Q|A| + P|B| + R|C|}, at the rate of the devices in
  *       use; where all tasks share one device that holds both operands, {@code |A| + |B| + R|C|};
  *   <li>the arithmetic, as if every cuboid were as large as the largest, on as many cores or
@@ -206,7 +207,8 @@ public final class CuboidPlanner {
     }
     ClusterLimits.Rates rates = limits.rates();
     double least =
-        ((double) operandBytes(p, q) + partialBytes(r, true)) / (rates.shuffle() * limits.cores())
+        (0.5 * operandBytes() + 0.5 * readBytes(p, q) + partialBytes(r, true))
+                / (rates.shuffle() * limits.cores())
             + rates.taskStart() * p * q * r
             + leastArithmetic;
     if (limits.devices() > 0) {
@@ -266,7 +268,8 @@ public final class CuboidPlanner {
   private Candidate cuboid(int p, int q, int r) {
     Cost cost =
         new Cost(
-            operandBytes(p, q),
+            operandBytes(),
+            readBytes(p, q),
             partialBytes(r, shape.onGrid(p, q)),
             0,
             limits.devices() == 0 ? 0 : uploadBytes(p, q),
@@ -282,21 +285,26 @@ public final class CuboidPlanner {
         p,
         q,
         r,
-        operandBytes(p, q),
+        new long[] {operandBytes(), readBytes(p, q)},
         partialBytes(r, shape.onGrid(p, q)),
         new long[] {shape.largestM(p), shape.largestN(q), part(shape.k(), r)});
   }
 
-  /** What cuboids take, the largest of which has the given extents. */
-  private double seconds(int p, int q, int r, long shuffled, long partials, long[] extents) {
+  /**
+   * What cuboids take, the largest of which has the given extents.
+   *
+   * @param operands bytes that are written, and bytes that are read
+   */
+  private double seconds(int p, int q, int r, long[] operands, long partials, long[] extents) {
     int tasks = p * q * r;
     double largest = (double) tasks * 2 * extents[0] * extents[1] * extents[2];
-    double seconds = shuffle(shuffled, limits.cores(), busy(tasks)) + arithmetic(largest, tasks);
+    double seconds =
+        shuffle(operands[0], operands[1], limits.cores(), busy(tasks)) + arithmetic(largest, tasks);
     if (limits.devices() > 0) {
       seconds += pcie((double) uploadBytes(p, q) + resultBytes(r), tasks);
     }
     if (partials > 0) {
-      seconds += shuffle(partials, busy(tasks), busy(p * q));
+      seconds += shuffle(partials, partials, busy(tasks), busy(p * q));
     }
     return seconds + limits.rates().taskStart() * (tasks + (partials > 0 ? p * q : 0));
   }
@@ -321,13 +329,14 @@ public final class CuboidPlanner {
     Cost cost =
         new Cost(
             shuffled,
+            shuffled,
             partials,
             0,
             limits.devices() == 0 ? 0 : uploadBytes(p, q),
             limits.devices() == 0 ? 0 : Bytes.sum(uploadBytes(p, q), resultBytes(r)),
             flops(),
             where.parts(),
-            seconds(p, q, r, shuffled, partials, new long[] {m, n, k}));
+            seconds(p, q, r, new long[] {shuffled, shuffled}, partials, new long[] {m, n, k}));
     return new Candidate(strategy, p, q, r, cost, cuboidRefusal(m, n).orElse(""));
   }
 
@@ -359,10 +368,13 @@ public final class CuboidPlanner {
       seconds += pcie(pcie, tasks);
     }
     if (!whole) {
-      seconds += shuffle(partials, busy(tasks), busy(tasks)) + limits.rates().taskStart() * tasks;
+      seconds +=
+          shuffle(partials, partials, busy(tasks), busy(tasks))
+              + limits.rates().taskStart() * tasks;
     }
     Cost cost =
         new Cost(
+            0,
             0,
             partials,
             sent,
@@ -451,14 +463,20 @@ public final class CuboidPlanner {
 
   // ---- bytes and times
 
-  private long operandBytes(int p, int q) {
+  /** Bytes of both operands. */
+  private long operandBytes() {
+    return Bytes.sum(shape.bytesA(), shape.bytesB());
+  }
+
+  /** Bytes of the operands that cuboids get, all together. */
+  private long readBytes(int p, int q) {
     return Bytes.sum(Bytes.product(q, shape.bytesA()), Bytes.product(p, shape.bytesB()));
   }
 
   /** Bytes of panels that go up: of each once for every cuboid that has it, or once. */
   private long uploadBytes(int p, int q) {
-    long once = Bytes.sum(shape.bytesA(), shape.bytesB());
-    return once <= limits.sharedBytes() ? once : operandBytes(p, q);
+    long once = operandBytes();
+    return once <= limits.sharedBytes() ? once : readBytes(p, q);
   }
 
   /**
@@ -476,8 +494,8 @@ public final class CuboidPlanner {
     return 2.0 * shape.m() * shape.k() * shape.n();
   }
 
-  private double shuffle(long bytes, double writers, double readers) {
-    return bytes / limits.rates().shuffle() * (0.5 / writers + 0.5 / readers);
+  private double shuffle(long written, long read, double writers, double readers) {
+    return 0.5 * (written / writers + read / readers) / limits.rates().shuffle();
   }
 
   private double pcie(double bytes, int tasks) {

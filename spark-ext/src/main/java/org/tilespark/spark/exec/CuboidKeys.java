@@ -8,8 +8,9 @@ import org.tilespark.spark.distribution.PieceKeys;
 import org.tilespark.spark.plans.MultiplySpec;
 
 /**
- * Sends the pieces of an operand to every cuboid that needs them: of A to all along N, of B to all
- * along M. The keys are those of {@link PieceColumns}.
+ * Sends the pieces of an operand to the part that they belong to; or, where parts are not shared,
+ * to every cuboid that needs them: of A to all along N, of B to all along M. The keys are those of
+ * {@link PieceColumns}.
  *
  * @param cuboids where they go
  * @param right true for B; the one operand of a gram is A
@@ -36,13 +37,19 @@ record CuboidKeys(Cuboids cuboids, boolean right, int innerAxis) implements Piec
   public int copies(long[] part) {
     // Of an empty axis there are no cuboids to go to.
     boolean none = (right ? cuboids.axisM() : cuboids.axisN()).parts() == 0;
-    return none ? 0 : right ? cuboids.p() : cuboids.q();
+    return none ? 0 : cuboids.isShared() ? 1 : right ? cuboids.p() : cuboids.q();
   }
 
   @Override
   public void fill(int copy, long[] part, long[] low, long[] keys) {
     int outer = cuboids.range(right ? Axis.N : Axis.M, part[1 - innerAxis]);
     long panel = cuboids.rank(Axis.K, cuboids.panels().low(part[innerAxis]));
+    keys[PieceColumns.INNER] = panel;
+    if (cuboids.isShared()) {
+      keys[PieceColumns.KEY] = cuboids.partKey(cuboids.part(right, outer, cuboids.rangeK(panel)));
+      keys[PieceColumns.SIDE] = right ? 1 : 0;
+      return;
+    }
     // Of a gram only the upper half is computed: a piece goes to the left of its cuboids' rows as
     // A,
     // and above their columns as B.
@@ -50,7 +57,6 @@ record CuboidKeys(Cuboids cuboids, boolean right, int innerAxis) implements Piec
     int p = asB ? copy : outer;
     int q = asB ? outer : copy;
     keys[PieceColumns.KEY] = cuboids.key(cuboids.cuboid(p, q, cuboids.rangeK(panel)));
-    keys[PieceColumns.INNER] = panel;
     keys[PieceColumns.SIDE] = asB ? 1 : 0;
   }
 }

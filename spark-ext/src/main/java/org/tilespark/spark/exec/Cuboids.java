@@ -13,6 +13,11 @@ import org.tilespark.spark.distribution.MultiplyShape.Axis;
  * columns into Q, K into R. The ranges of K are cut further into panels, that a task takes one
  * after the other. Of a gram, only cuboids with {@code q >= p} are computed.
  *
+ * <p>Cuboids with a partition each share the <em>parts</em> of the operands: what A has in a range
+ * of M and one of K, and B in one of N and one of K, is a partition of the shuffle, that all
+ * cuboids read which need it. So each piece is shuffled once. Others, where matrices are many or
+ * blocks stay where they are, get copies.
+ *
  * <p>Immutable.
  */
 public final class Cuboids implements Serializable {
@@ -29,6 +34,7 @@ public final class Cuboids implements Serializable {
   private final int partitions;
   private final boolean hashed; // true if each key's hash is the number of its cuboid
   private final int[] keys; // by cuboid
+  private final int[] partKeys; // by part; empty if none are shared
   private final Axis placed; // the one whose bands are placed; null if none is
   private final Bands bands; // of it
 
@@ -82,6 +88,10 @@ public final class Cuboids implements Serializable {
     this.hashed = partitions == 0 || placed != null;
     this.partitions = partitions == 0 ? cuboids : partitions;
     this.keys = hashed ? ownPartitions(cuboids) : counted(cuboids);
+    this.partKeys =
+        partitions == 0
+            ? keysOf(Math.multiplyExact(gram ? p() : Math.addExact(p(), q()), r()))
+            : new int[0];
   }
 
   /**
@@ -136,6 +146,29 @@ public final class Cuboids implements Serializable {
   /** Count of partitions of the shuffle that brings pieces to cuboids. */
   public int partitions() {
     return partitions;
+  }
+
+  /** True if cuboids read parts of the operands that others read too. */
+  public boolean isShared() {
+    return partKeys.length > 0;
+  }
+
+  /** Count of partitions of the shuffle of the operands' pieces. */
+  public int shufflePartitions() {
+    return isShared() ? partKeys.length : partitions;
+  }
+
+  /**
+   * The part of an operand in range {@code outer} of M, or of N for B, and range {@code r} of K.
+   * The one operand of a gram is both.
+   */
+  int part(boolean right, int outer, int r) {
+    return ((right && !gram ? p() : 0) + outer) * r() + r;
+  }
+
+  /** What stands in the key column for a part. */
+  int partKey(int part) {
+    return partKeys[part];
   }
 
   /** Extent of a panel along K. */
@@ -263,6 +296,22 @@ public final class Cuboids implements Serializable {
     return (p * q() - p * (p - 1) / 2) * r();
   }
 
+  /**
+   * On which of several devices of one executor a partition's cuboid is computed best: such that
+   * each device gets no more of the operands than it must. Where K is cut, cuboids of one range
+   * share their parts with none of another; else those of one range of N share B's.
+   *
+   * @return from 0; -1 if it is all the same, or if shares would not be even
+   */
+  int device(int partition, int devices) {
+    int cuboid = ofPartition(partition);
+    if (devices == 1 || gram || !isShared() || cuboid < 0) {
+      return -1;
+    }
+    int[] place = place(cuboid);
+    return r() % devices == 0 ? place[2] % devices : q() % devices == 0 ? place[1] % devices : -1;
+  }
+
   /** What stands in the key column for a cuboid. */
   int key(int cuboid) {
     return keys[cuboid];
@@ -295,6 +344,14 @@ public final class Cuboids implements Serializable {
 
   /** Numbers of which each falls into the partition of its own cuboid. */
   private int[] ownPartitions(int count) {
+    int[] ofPartition = keysOf(partitions);
+    int[] keys = new int[count];
+    Arrays.setAll(keys, cuboid -> ofPartition[placed == null ? cuboid : bands.partition(cuboid)]);
+    return keys;
+  }
+
+  /** A number for each partition, which Spark's hash puts there. */
+  private static int[] keysOf(int partitions) {
     int[] ofPartition = new int[partitions];
     boolean[] found = new boolean[partitions];
     int open = partitions;
@@ -306,9 +363,7 @@ public final class Cuboids implements Serializable {
         open--;
       }
     }
-    int[] keys = new int[count];
-    Arrays.setAll(keys, cuboid -> ofPartition[placed == null ? cuboid : bands.partition(cuboid)]);
-    return keys;
+    return ofPartition;
   }
 
   private static int[] counted(int count) {

@@ -50,8 +50,9 @@ public final class MultiplyPanelsExec extends SparkPlan {
    * @param prediction what the planner expects, for EXPLAIN and metrics
    * @param backend who computes
    * @param produced the output: blocks of C, or partial ones if K is cut
-   * @param pieces of both sides, shuffled and sorted; or, where cuboids are placed, those of each
-   *     side, which this node then asks Spark to shuffle and sort if they must be
+   * @param pieces of both sides, shuffled to parts or cuboids and sorted; or, where cuboids are
+   *     placed, those of each side, which this node then asks Spark to shuffle and sort if they
+   *     must be
    */
   public MultiplyPanelsExec(
       MultiplySpec spec,
@@ -142,12 +143,22 @@ public final class MultiplyPanelsExec extends SparkPlan {
             PanelTask.Job.of(spec, partial, produced), cuboids, backend, taskMetrics);
     ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
     RDD<InternalRow> first = pieces.head().execute();
+    if (cuboids.isShared()) {
+      return SharedParts.of(first, cuboids, false)
+          .mapPartitionsWithIndex(new NumberedRows.Numbering(), false, rows)
+          .zipPartitions(
+              SharedParts.of(first, cuboids, true),
+              false,
+              NumberedRows.Zipped.labelled(task, cuboids),
+              rows,
+              rows);
+    }
     return pieces.size() == 1
         ? first.mapPartitionsWithIndex(task, false, rows)
         : first
             .mapPartitionsWithIndex(new NumberedRows.Numbering(), false, rows)
             .zipPartitions(
-                pieces.apply(1).execute(), false, new NumberedRows.Zipped(task), rows, rows);
+                pieces.apply(1).execute(), false, NumberedRows.Zipped.of(task), rows, rows);
   }
 
   @Override

@@ -52,11 +52,14 @@ final class MultiplyTask<T>
 
   private final String execution = UUID.randomUUID().toString();
   private final Products<T> products;
+  private final Cuboids cuboids; // null if partitions are none
   private final BackendChoice backend;
   private final MultiplyMetrics metrics;
 
-  private MultiplyTask(Products<T> products, BackendChoice backend, MultiplyMetrics metrics) {
+  private MultiplyTask(
+      Products<T> products, Cuboids cuboids, BackendChoice backend, MultiplyMetrics metrics) {
     this.products = products;
+    this.cuboids = cuboids;
     this.backend = backend;
     this.metrics = metrics;
   }
@@ -67,6 +70,7 @@ final class MultiplyTask<T>
     return new MultiplyTask<>(
         (partition, pieces, multiplier, transposer) ->
             new PanelTask(job, cuboids, partition, pieces, multiplier, transposer, metrics),
+        cuboids,
         backend,
         metrics);
   }
@@ -95,6 +99,7 @@ final class MultiplyTask<T>
                 multiplier,
                 transposer,
                 metrics),
+        null,
         backend,
         metrics);
   }
@@ -119,6 +124,7 @@ final class MultiplyTask<T>
                 multiplier,
                 transposer,
                 metrics),
+        null,
         backend,
         metrics);
   }
@@ -128,7 +134,11 @@ final class MultiplyTask<T>
       Object partition, scala.collection.Iterator<T> input) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(backend.requested(), task);
+    Optional<ExecutorRuntime.Gpu> gpu =
+        runtime.gpu(
+            backend.requested(),
+            task,
+            devices -> cuboids == null ? -1 : cuboids.device((Integer) partition, devices));
     ArrowMemory memory = runtime.memory(gpu);
     BufferAllocator allocator = memory.newChild("task " + task.taskAttemptId() + ", product");
     BufferAllocator plain =

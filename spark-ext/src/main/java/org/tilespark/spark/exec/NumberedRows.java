@@ -42,6 +42,23 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
     }
   }
 
+  /** Pieces of a shared part, which become those of one side of a cuboid. */
+  private record Labelled(java.util.Iterator<InternalRow> pieces, int key, int side)
+      implements java.util.Iterator<InternalRow> {
+    @Override
+    public boolean hasNext() {
+      return pieces.hasNext();
+    }
+
+    @Override
+    public InternalRow next() {
+      InternalRow piece = pieces.next();
+      piece.setInt(PieceColumns.KEY, key); // in the memory of this task's own sort
+      piece.setInt(PieceColumns.SIDE, side);
+      return piece;
+    }
+  }
+
   /** A task over two sorted partitions, of which the first is numbered. */
   static final class Zipped
       extends AbstractFunction2<Iterator<InternalRow>, Iterator<InternalRow>, Iterator<InternalRow>>
@@ -49,9 +66,21 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
     private static final long serialVersionUID = 1;
 
     private final MultiplyTask<InternalRow> task;
+    private final Cuboids cuboids; // whose shared parts are zipped; null if pieces are their own
 
-    Zipped(MultiplyTask<InternalRow> task) {
+    private Zipped(MultiplyTask<InternalRow> task, Cuboids cuboids) {
       this.task = task;
+      this.cuboids = cuboids;
+    }
+
+    /** Over the pieces of a cuboid. */
+    static Zipped of(MultiplyTask<InternalRow> task) {
+      return new Zipped(task, null);
+    }
+
+    /** Over parts that the cuboid whose number the partition has shares with others. */
+    static Zipped labelled(MultiplyTask<InternalRow> task, Cuboids cuboids) {
+      return new Zipped(task, cuboids);
     }
 
     @Override
@@ -60,7 +89,13 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
       return task.apply(
           partition,
           ScalaInterop.iterator(
-              new MergedPieces(ScalaInterop.iterator(first), ScalaInterop.iterator(second))));
+              new MergedPieces(pieces(first, partition, 0), pieces(second, partition, 1))));
+    }
+
+    private java.util.Iterator<InternalRow> pieces(
+        Iterator<InternalRow> rows, int partition, int side) {
+      java.util.Iterator<InternalRow> pieces = ScalaInterop.iterator(rows);
+      return cuboids == null ? pieces : new Labelled(pieces, cuboids.key(partition), side);
     }
   }
 }

@@ -50,8 +50,8 @@ import org.tilespark.spark.plans.MultiplySpec;
 
 /**
  * Turns a product into physical nodes: both operands are cut into pieces, one shuffle brings those
- * of each cuboid together, sorted along K; tasks multiply; and where K is cut, a second shuffle
- * brings partial blocks together, which are added.
+ * of each part of an operand together, sorted along K; tasks read the parts of their cuboid and
+ * multiply; and where K is cut, a second shuffle brings partial blocks together, which are added.
  */
 public final class ProductPlanner {
   /** Panels are at least so deep, where memory allows it: a shallower product is all transfers. */
@@ -141,7 +141,7 @@ public final class ProductPlanner {
     }
     SparkPlan together = cut.size() == 1 ? cut.get(0) : new UnionExec(ScalaInterop.seq(cut));
     return sorted(
-        shuffled(together, PieceColumns.pieceKey(pieces), cuboids.partitions()),
+        shuffled(together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions()),
         PieceColumns.pieceOrder(pieces));
   }
 
@@ -220,7 +220,7 @@ public final class ProductPlanner {
     return partial ? summed(blocks, strategy, produced) : blocks;
   }
 
-  /** The pieces of an operand's blocks, once for each cuboid that needs them. */
+  /** The pieces of an operand's blocks, by what they are shuffled to. */
   private SparkPlan cut(
       Cuboids cuboids,
       int operand,
@@ -505,7 +505,7 @@ public final class ProductPlanner {
 
   /**
    * The best cuts of a gram: rows and columns of C at the same places, P (P + 1) / 2 tiles, and A
-   * goes to each task row and each task column once, {@code P |A|} in all.
+   * is read by each task row and each task column once, {@code P |A|} in all.
    */
   private CuboidPlan gramPlan() {
     MultiplyShape shape = shape();
@@ -574,6 +574,7 @@ public final class ProductPlanner {
             inPlace.r(),
             new Cost(
                 0,
+                0,
                 cost.partialBytes(),
                 0,
                 cost.pcieBytes() == 0 ? 0 : shape.bytesA(), // goes there once
@@ -592,7 +593,8 @@ public final class ProductPlanner {
   private CuboidPlan gramPlan(MultiplyShape shape, int p, int r, List<Candidate> rejected) {
     Candidate full = CuboidPlanner.forced(shape, limits, Strategy.CUBOID, p, p, r).chosen();
     Cost cost = full.cost();
-    long operands = cost.operandBytes() / 2;
+    long once = shape.bytesA();
+    long read = cost.readBytes() / 2;
     int tasks = Math.toIntExact(tiles(p) * r);
     double share = tiles(p) / ((double) p * p);
     double busy = Math.min(tasks, limits.cores());
@@ -604,10 +606,10 @@ public final class ProductPlanner {
             ? (single ? rates.deviceFloat() : rates.deviceDouble())
                 * Math.min(limits.devices(), busy)
             : (single ? rates.coreFloat() : rates.coreDouble()) * busy;
-    long up = shape.bytesA() <= limits.sharedBytes() ? shape.bytesA() : operands;
+    long up = shape.bytesA() <= limits.sharedBytes() ? shape.bytesA() : read;
     long pcie = limits.devices() > 0 ? up + (long) (shape.bytesC() * share) * r : 0;
     double seconds =
-        (operands + cost.partialBytes()) / (rates.shuffle() * busy)
+        (0.5 * once + 0.5 * read + cost.partialBytes()) / (rates.shuffle() * busy)
             + flops / rate
             + (limits.devices() > 0 ? pcie / (rates.pcie() * Math.min(limits.devices(), busy)) : 0)
             + rates.taskStart() * tasks;
@@ -619,7 +621,8 @@ public final class ProductPlanner {
             p,
             r,
             new Cost(
-                operands,
+                once,
+                read,
                 cost.partialBytes(),
                 0,
                 limits.devices() > 0 ? up : 0,
@@ -693,10 +696,13 @@ public final class ProductPlanner {
     Strategy strategy = plan.chosen().strategy();
     long operands = 0;
     if (strategy == Strategy.CUBOID || strategy == Strategy.RIGHT_IN_PLACE) {
-      operands = Bytes.product(cuboids.q(), pieceBytes(cuboids, false));
+      operands = Bytes.product(cuboids.isShared() ? 1 : cuboids.q(), pieceBytes(cuboids, false));
     }
     if (!spec.gram() && (strategy == Strategy.CUBOID || strategy == Strategy.LEFT_IN_PLACE)) {
-      operands = Bytes.sum(operands, Bytes.product(cuboids.p(), pieceBytes(cuboids, true)));
+      operands =
+          Bytes.sum(
+              operands,
+              Bytes.product(cuboids.isShared() ? 1 : cuboids.p(), pieceBytes(cuboids, true)));
     }
     long partials = 0;
     if (plan.chosen().cost().partialBytes() > 0) {

@@ -58,8 +58,7 @@ public final class ChildJvm implements AutoCloseable {
       List<String> options,
       Map<String, String> environment,
       Path log) {
-    String classPath = System.getProperty("java.class.path");
-    return start(classPath, main, arguments, options, environment, log);
+    return start(ClassArchive.classPath(), main, arguments, options, environment, log);
   }
 
   /** The same with another class path, which {@link #entryOnly} may be a part of. */
@@ -70,6 +69,31 @@ public final class ChildJvm implements AutoCloseable {
       List<String> options,
       Map<String, String> environment,
       Path log) {
+    List<String> words = new ArrayList<>(List.of(Entry.class.getName(), main));
+    words.addAll(arguments);
+    return launch(main, classPath, words, options, environment, log);
+  }
+
+  /** The same, but should this JVM die, the other goes on; its class path may be jars alone. */
+  static ChildJvm startAlone(
+      String classPath,
+      String main,
+      List<String> arguments,
+      List<String> options,
+      Map<String, String> environment,
+      Path log) {
+    List<String> words = new ArrayList<>(List.of(main));
+    words.addAll(arguments);
+    return launch(main, classPath, words, options, environment, log);
+  }
+
+  private static ChildJvm launch(
+      String main,
+      String classPath,
+      List<String> words,
+      List<String> options,
+      Map<String, String> environment,
+      Path log) {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     ManagementFactory.getRuntimeMXBean().getInputArguments().stream()
@@ -77,10 +101,10 @@ public final class ChildJvm implements AutoCloseable {
         .forEach(command::add);
     command.addAll(List.of(SMALL_JVM.split(" ")));
     command.add("-Djava.io.tmpdir=" + System.getProperty("java.io.tmpdir"));
+    command.addAll(ClassArchive.options(classPath));
     command.addAll(options);
-    command.addAll(List.of("-cp", classPath, Entry.class.getName()));
-    command.add(main);
-    command.addAll(arguments);
+    command.addAll(List.of("-cp", classPath));
+    command.addAll(words);
     ProcessBuilder builder = new ProcessBuilder(command);
     builder.environment().keySet().removeIf(ChildJvm::isSparks);
     builder.environment().putAll(environment);

@@ -128,7 +128,6 @@ public final class LocalCluster implements AutoCloseable {
   /** As {@link #run}, but returns at once; closing the cluster ends the application too. */
   public ChildJvm begin(Class<?> main, Map<String, String> conf, String... arguments) {
     Map<String, String> settings = new TreeMap<>(applicationConf());
-    settings.put("spark.executor.extraClassPath", System.getProperty("java.class.path"));
     settings.put("spark.sql.extensions", TileSparkExtensions.class.getName());
     settings.put("spark.plugins", TileSparkPlugin.class.getName());
     settings.putAll(conf);
@@ -233,7 +232,6 @@ public final class LocalCluster implements AutoCloseable {
   @Override
   public void close() {
     endAll();
-    unlinkJars();
     try {
       Runtime.getRuntime().removeShutdownHook(closer);
     } catch (IllegalStateException e) {
@@ -242,10 +240,10 @@ public final class LocalCluster implements AutoCloseable {
   }
 
   private void startDaemons() {
-    makeDirectory("home/jars"); // Spark looks for it, and in it for the class path of executors
+    ClassArchive.make();
+    makeDirectory("home/jars"); // Spark looks for it
     makeDirectory("logs");
     if (layout.isInstallation()) {
-      link(layout.sparkJars());
       ChildJvm.entryOnly(directory.resolve("entry"));
     }
     List<String> options = List.of("-Xmx256m", "-Dspark.master.rest.enabled=false");
@@ -273,26 +271,12 @@ public final class LocalCluster implements AutoCloseable {
     started.forEach((name, worker) -> await(worker, name, REGISTERED));
   }
 
-  private void link(List<Path> jars) {
-    try {
-      for (Path jar : jars) {
-        Files.createSymbolicLink(
-            directory.resolve("home/jars").resolve(jar.getFileName()), jar.toAbsolutePath());
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  /** Whoever removes the directory need not wonder where links lead. */
-  private void unlinkJars() {
-    try (Stream<Path> jars = Files.list(directory.resolve("home/jars"))) {
-      for (Path jar : jars.toList()) {
-        Files.delete(jar);
-      }
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+  /** That of all processes. */
+  private String classPath() {
+    return layout.isInstallation()
+        ? ClassArchive.ordered(
+            String.join(":", layout.sparkJars().stream().map(Path::toString).toList()))
+        : ClassArchive.classPath();
   }
 
   private Map<String, String> applicationConf() {
@@ -304,7 +288,8 @@ public final class LocalCluster implements AutoCloseable {
         Map.entry("spark.ui.port", "0"),
         Map.entry("spark.executor.cores", Integer.toString(layout.coresPerWorker())),
         Map.entry("spark.executor.memory", "512m"),
-        Map.entry("spark.executor.extraJavaOptions", ChildJvm.SMALL_JVM),
+        Map.entry("spark.executor.extraClassPath", classPath()),
+        Map.entry("spark.executor.extraJavaOptions", executorOptions()),
         Map.entry("spark.cores.max", Integer.toString(layout.workers() * layout.coresPerWorker())),
         // Tasks wait until all executors are there, or one of them might do all.
         Map.entry("spark.scheduler.minRegisteredResourcesRatio", "1.0"),
@@ -312,6 +297,12 @@ public final class LocalCluster implements AutoCloseable {
         Map.entry("spark.sql.shuffle.partitions", "4"),
         Map.entry("spark.sql.warehouse.dir", directory.resolve("warehouse").toUri().toString()),
         Map.entry("spark.local.dir", directory.resolve("local").toString()));
+  }
+
+  private String executorOptions() {
+    List<String> options = new ArrayList<>(List.of(ChildJvm.SMALL_JVM));
+    options.addAll(ClassArchive.options(classPath()));
+    return String.join(" ", options);
   }
 
   private ChildJvm startJava(
@@ -333,9 +324,7 @@ public final class LocalCluster implements AutoCloseable {
             directory.resolve("local").toString());
     Path log = directory.resolve("logs").resolve(name + ".log");
     String classPath =
-        layout.isInstallation()
-            ? directory.resolve("entry") + ":" + directory.resolve("home/jars/*")
-            : System.getProperty("java.class.path");
+        layout.isInstallation() ? classPath() + ":" + directory.resolve("entry") : classPath();
     ChildJvm process = ChildJvm.start(classPath, main, arguments, options, environment, log);
     synchronized (processes) {
       processes.add(process);

@@ -41,7 +41,7 @@ class CuboidPlannerTest {
       delimiter = '|',
       textBlock =
           """
-          cube               | 100000  | 100000   | 100000  | cuboid(6,7,1)
+          cube               | 100000  | 100000   | 100000  | cuboid(6,8,1)
           inner dimension    | 1000    | 10000000 | 1000    | cuboid(1,1,16)
           outer product      | 1000000 | 1000     | 1000000 | cuboid(54,69,1)
           tall times small   | 1000000 | 1000     | 100     | cuboid(16,1,1)
@@ -142,21 +142,23 @@ class CuboidPlannerTest {
     long b = 8192L * 2048 * 4;
     long c = 4096L * 2048 * 4;
     Candidate flat = CuboidPlanner.forced(shape, gpu(64), Strategy.CUBOID, 4, 2, 1).chosen();
-    assertEquals(2 * a + 4 * b, flat.cost().operandBytes());
+    assertEquals(a + b, flat.cost().operandBytes(), "tasks share the operands' parts");
+    assertEquals(2 * a + 4 * b, flat.cost().readBytes());
     assertEquals(0, flat.cost().partialBytes(), "nothing is summed where K is whole");
     assertEquals(2 * a + 4 * b + c, flat.cost().pcieBytes());
     assertEquals(2.0 * 4096 * 8192 * 2048, flat.cost().flops());
     Candidate deep = CuboidPlanner.forced(shape, gpu(64), Strategy.CUBOID, 4, 2, 3).chosen();
-    assertEquals(2 * a + 4 * b, deep.cost().operandBytes());
+    assertEquals(a + b, deep.cost().operandBytes());
+    assertEquals(2 * a + 4 * b, deep.cost().readBytes());
     assertEquals(3 * c, deep.cost().partialBytes());
     assertEquals(2 * a + 4 * b + 3 * c, deep.cost().pcieBytes());
     assertEquals(24, deep.cost().tasks());
-    assertEquals(2 * a + 4 * b + 3 * c, deep.cost().shuffleBytes());
+    assertEquals(a + b + 3 * c, deep.cost().shuffleBytes());
     ClusterLimits room = new ClusterLimits(16, 1, 1, 64, 8 * GIB, 4 * GIB, GIB, 0, a + b, RATES);
     Candidate shared = CuboidPlanner.forced(shape, room, Strategy.CUBOID, 4, 2, 3).chosen();
     assertEquals(a + b, shared.cost().uploadBytes());
     assertEquals(a + b + 3 * c, shared.cost().pcieBytes());
-    assertEquals(2 * a + 4 * b, shared.cost().operandBytes(), "through the shuffle as before");
+    assertEquals(2 * a + 4 * b, shared.cost().readBytes(), "from the shuffle as before");
     assertTrue(
         shared.toString().contains(", PCIe 288.0 MiB with 192.0 MiB up,"), shared.toString());
     ClusterLimits tight =
@@ -540,8 +542,9 @@ class CuboidPlannerTest {
     long c = shape.m() * shape.n() * shape.type().bytes();
     int r = candidate.r();
     if (candidate.strategy() == Strategy.CUBOID) {
-      long operands = candidate.q() * shape.bytesA() + candidate.p() * shape.bytesB();
-      assertEquals(operands, candidate.cost().operandBytes());
+      assertEquals(shape.bytesA() + shape.bytesB(), candidate.cost().operandBytes());
+      long read = candidate.q() * shape.bytesA() + candidate.p() * shape.bytesB();
+      assertEquals(read, candidate.cost().readBytes());
       boolean assembled =
           r > 1
               || candidate.p() > Math.ceil((double) shape.m() / shape.gridM())
@@ -593,13 +596,13 @@ class CuboidPlannerTest {
   private static double seconds(MultiplyShape shape, ClusterLimits limits, int p, int q, int r) {
     int w = shape.type().bytes();
     double c = (double) shape.m() * shape.n() * w;
-    double operands = (double) q * shape.bytesA() + (double) p * shape.bytesB();
+    double written = (double) shape.bytesA() + shape.bytesB();
+    double read = (double) q * shape.bytesA() + (double) p * shape.bytesB();
     int tasks = p * q * r;
     double waves = Math.ceil((double) tasks / limits.cores());
     double busy = tasks / waves;
     double seconds = tasks * RATES.taskStart();
-    seconds +=
-        operands / RATES.shuffle() / limits.cores() / 2 + operands / RATES.shuffle() / busy / 2;
+    seconds += written / RATES.shuffle() / limits.cores() / 2 + read / RATES.shuffle() / busy / 2;
     if (r > 1
         || p > Math.ceil((double) shape.m() / shape.gridM())
         || q > Math.ceil((double) shape.n() / shape.gridN())) {

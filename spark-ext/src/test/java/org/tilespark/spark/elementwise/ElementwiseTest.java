@@ -22,6 +22,7 @@ import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.spark.ArrayMetadata;
@@ -305,6 +306,7 @@ class ElementwiseTest extends SparkTest {
     assertRefused(() -> MatrixBlocks.center(ints), "MatrixBlocks.center", "ARRAY<INT>");
   }
 
+  @Tag("versions")
   @Test
   void whatIsPartitionedAlikeIsNotShuffledAgain() {
     double[][] values = TestMatrix.random(16, 16, 0, new Random(8));

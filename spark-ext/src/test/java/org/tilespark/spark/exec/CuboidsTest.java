@@ -2,8 +2,13 @@ package org.tilespark.spark.exec;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.HashSet;
+import java.util.Set;
 import java.util.stream.LongStream;
+import org.apache.spark.unsafe.hash.Murmur3_x86_32;
 import org.junit.jupiter.api.Test;
 
 /** How cuboids are numbered. */
@@ -43,6 +48,51 @@ class CuboidsTest {
     }
     assertEquals(number, cuboids.count());
     assertEquals(number, cuboids.partitions());
+    checkParts(cuboids);
+  }
+
+  /** Each part has a partition of the shuffle, where Spark's hash puts its key. */
+  private static void checkParts(Cuboids cuboids) {
+    int sides = cuboids.gram() ? cuboids.p() : cuboids.p() + cuboids.q();
+    assertTrue(cuboids.isShared());
+    assertEquals(sides * cuboids.r(), cuboids.shufflePartitions());
+    Set<Integer> parts = new HashSet<>();
+    for (int inner = 0; inner < cuboids.r(); inner++) {
+      for (int outer = 0; outer < cuboids.p(); outer++) {
+        parts.add(cuboids.part(false, outer, inner));
+      }
+      for (int outer = 0; outer < cuboids.q(); outer++) {
+        parts.add(cuboids.part(true, outer, inner));
+      }
+    }
+    assertEquals(cuboids.shufflePartitions(), parts.size());
+    for (int part : parts) {
+      int hash = Murmur3_x86_32.hashInt(cuboids.partKey(part), 42);
+      assertEquals(part, Math.floorMod(hash, cuboids.shufflePartitions()), cuboids::toString);
+    }
+  }
+
+  @Test
+  void devicesShareTheOperandsOut() {
+    Cuboids deep = cuboids(3, 4, 2, false);
+    Cuboids wide = cuboids(3, 4, 1, false);
+    int[][] tasks = new int[2][2];
+    for (int cuboid = 0; cuboid < 12; cuboid++) {
+      assertEquals(wide.place(cuboid)[1] % 2, wide.device(cuboid, 2));
+      tasks[0][wide.device(cuboid, 2)]++;
+    }
+    for (int cuboid = 0; cuboid < 24; cuboid++) {
+      assertEquals(deep.place(cuboid)[2], deep.device(cuboid, 2));
+      tasks[1][deep.device(cuboid, 2)]++;
+      assertEquals(-1, deep.device(cuboid, 1));
+      assertEquals(-1, deep.device(cuboid, 3), "neither 2 nor 4 are even shares");
+    }
+    assertArrayEquals(new int[][] {{6, 6}, {12, 12}}, tasks);
+  }
+
+  @Test
+  void manyMatricesGetCopies() {
+    assertFalse(new Cuboids(cuts(2), cuts(1), cuts(3), 1, false, 7).isShared());
   }
 
   private static Cuboids cuboids(int p, int q, int r, boolean gram) {

@@ -26,6 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -109,6 +110,7 @@ class NpySinkTest extends SparkTest {
     assertArrayEquals(volume.canonical(), Files.readAllBytes(target));
   }
 
+  @Tag("versions")
   @Test
   void thereAndBackInterpretedAndStatic() throws IOException {
     NpyFixture fixture = new NpyFixture("u2", 40, 30);
@@ -132,6 +134,7 @@ class NpySinkTest extends SparkTest {
     assertArrayEquals(fixture.canonical(), Files.readAllBytes(target));
   }
 
+  @Tag("versions")
   @Test
   void blocksOfAnyShapeMadeInSql() throws IOException {
     save(
@@ -154,6 +157,7 @@ class NpySinkTest extends SparkTest {
     assertArrayEquals(expected, Files.readAllBytes(target));
   }
 
+  @Tag("versions")
   @Test
   void arraysWithoutElements() throws IOException {
     NpyFixture empty = new NpyFixture("f4", 0, 5);
@@ -166,6 +170,7 @@ class NpySinkTest extends SparkTest {
     assertTrue(refusal(none, "extents", "2,5").contains("no block at row 0, col 0"));
   }
 
+  @Tag("versions")
   @Test
   void modesFromJava() throws IOException {
     Dataset<Row> one = blocks("INT", "(0, 0, 1, 1, array(1))");
@@ -193,6 +198,7 @@ class NpySinkTest extends SparkTest {
         () -> one.write().format("npy").partitionBy("row").mode("overwrite").save(path));
   }
 
+  @Tag("versions")
   @Test
   void overwritesTheFileItReads() throws IOException {
     NpyFixture fixture = new NpyFixture("i4", 20, 30);
@@ -201,6 +207,7 @@ class NpySinkTest extends SparkTest {
     assertArrayEquals(fixture.canonical(), Files.readAllBytes(target));
   }
 
+  @Tag("versions")
   @Test
   void tablesInSql() throws IOException {
     NpyFixture fixture = new NpyFixture("u1", 20, 30);
@@ -251,6 +258,7 @@ class NpySinkTest extends SparkTest {
     }
   }
 
+  @Tag("versions")
   @Test
   void tablesNeedALocation() {
     load("in.npy", new NpyFixture("c8", 20, 30).canonical(), "7,11")
@@ -264,6 +272,7 @@ class NpySinkTest extends SparkTest {
     assertFalse(spark.catalog().tableExists("managed"));
   }
 
+  @Tag("versions")
   @Test
   void restoresTheFilesTypeOrTakesTheColumns() throws IOException {
     Dataset<Row> u1 = load("u1.npy", new NpyFixture("u1", 4, 5).canonical(), "3,3");
@@ -345,6 +354,7 @@ class NpySinkTest extends SparkTest {
     assertTrue(message.contains("Nothing was written"), message);
   }
 
+  @Tag("versions")
   @Test
   void refusesHolesOverlapsAndStrays() {
     Dataset<Row> hole = blocks("INT", "(0, 0, 1, 1, array(1))", "(4096, 0, 1, 1, array(1))");
@@ -361,6 +371,7 @@ class NpySinkTest extends SparkTest {
     assertTrue(refusal(good, "extents", "1").contains("Option extents is '1'"));
   }
 
+  @Tag("versions")
   @Test
   void refusesColumnsThatAreNoBlocks() {
     Dataset<Row> good = blocks("INT", "(0, 0, 1, 1, array(1))");
@@ -378,6 +389,7 @@ class NpySinkTest extends SparkTest {
             .contains("ARRAY<STRING>"));
   }
 
+  @Tag("versions")
   @Test
   void refusesPlacesItCannotWriteTo() {
     Dataset<Row> good = blocks("INT", "(0, 0, 1, 1, array(1))");
@@ -395,6 +407,7 @@ class NpySinkTest extends SparkTest {
     assertTrue(directory.contains("is a directory"), directory);
   }
 
+  @Tag("versions")
   @Test
   void failedJobsLeaveWhatWasThere() throws IOException {
     NpyFixture fixture = new NpyFixture("i4", 20, 30);
@@ -413,6 +426,7 @@ class NpySinkTest extends SparkTest {
     assertArrayEquals(new byte[] {1}, Files.readAllBytes(target));
   }
 
+  @Tag("versions")
   @Test
   void cancelledJobsLeaveNothing() throws Exception {
     Dataset<Row> slow =
@@ -460,6 +474,7 @@ class NpySinkTest extends SparkTest {
     }
   }
 
+  @Tag("versions")
   @Test
   void lateAttemptsFindNoFile() throws IOException {
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
@@ -488,6 +503,7 @@ class NpySinkTest extends SparkTest {
   }
 
   /** A killed driver leaves its hidden file; {@link HiddenFiles} says how it is known. */
+  @Tag("versions")
   @Test
   void removesWhatKilledDriversLeft() throws IOException {
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
@@ -511,6 +527,7 @@ class NpySinkTest extends SparkTest {
         file, FileTime.from(Instant.now().minus(Duration.ofMinutes(minutesAgo))));
   }
 
+  @Tag("versions")
   @Test
   void aLivingDriverRenewsTheTimeOfItsFile() throws Exception {
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
@@ -534,6 +551,7 @@ class NpySinkTest extends SparkTest {
   }
 
   /** The device that is always full stands for any disk that is. */
+  @Tag("versions")
   @Test
   void aFullDiskIsNamedWithItsFigures() throws IOException {
     Assumptions.assumeTrue(Files.isWritable(Path.of("/dev/full")), "there is no /dev/full");

@@ -19,6 +19,7 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -66,6 +67,7 @@ class NpySourceTest extends SparkTest {
     return NpyFixture.write(dir.resolve(name), file);
   }
 
+  @Tag("versions")
   @Test
   void blocksOfAMatrixInBothOrders() {
     Dataset<Row> c = load(counting("c.npy", false, 3, 5), "blockShape", "2,3");
@@ -90,6 +92,7 @@ class NpySourceTest extends SparkTest {
         rows(fortran.orderBy("row", "col")));
   }
 
+  @Tag("versions")
   @Test
   void blocksOfAVolume() {
     Dataset<Row> v = load(counting("v.npy", false, 2, 3, 4), "blockShape", "2,2,3");
@@ -109,6 +112,7 @@ class NpySourceTest extends SparkTest {
     return rows;
   }
 
+  @Tag("versions")
   @Test
   void saysWhatIsKnownOfTheWhole() {
     Dataset<Row> m = load(counting("known.npy", true, 3, 5), "blockShape", "2,300");
@@ -159,6 +163,7 @@ class NpySourceTest extends SparkTest {
     }
   }
 
+  @Tag("versions")
   @Test
   void coordinatesNeedNoData() throws IOException {
     Path path = Path.of(counting("pruned.npy", false, 30, 50));
@@ -182,6 +187,7 @@ class NpySourceTest extends SparkTest {
     return text.toString();
   }
 
+  @Tag("versions")
   @ParameterizedTest
   @CsvSource(
       delimiter = '#',
@@ -207,6 +213,7 @@ class NpySourceTest extends SparkTest {
     assertEquals(all, m.where(filter).orderBy("row", "col").collectAsList());
   }
 
+  @Tag("versions")
   @Test
   void otherFiltersStay() {
     Dataset<Row> m = load(counting("mixed.npy", false, 30, 50), "blockShape", "7,11");
@@ -218,6 +225,7 @@ class NpySourceTest extends SparkTest {
     assertEquals(5, m.where("row + col = 0 or row = 28").count() - 1);
   }
 
+  @Tag("versions")
   @Test
   void filesBeyond32Bits() throws IOException {
     long side = 70_000; // 4.9e9 elements
@@ -256,6 +264,7 @@ class NpySourceTest extends SparkTest {
     return org.tilespark.layout.Shape.of(extents);
   }
 
+  @Tag("versions")
   @Test
   void readsThroughHadoop() {
     for (boolean fortran : new boolean[] {false, true}) {
@@ -272,6 +281,7 @@ class NpySourceTest extends SparkTest {
     assertEquals(opened + 2, PlainTestFileSystem.OPENED.get());
   }
 
+  @Tag("versions")
   @Test
   void arraysWithoutElements() {
     for (long[] extents : new long[][] {{0, 5}, {5, 0}, {0, 0}, {3, 0, 4}}) {
@@ -285,6 +295,7 @@ class NpySourceTest extends SparkTest {
     }
   }
 
+  @Tag("versions")
   @Test
   void sqlViews() {
     String path = counting("sql.npy", false, 30, 50);
@@ -297,6 +308,7 @@ class NpySourceTest extends SparkTest {
     assertEquals(25, spark.sql("SELECT a.row FROM v a JOIN v b USING (row, col)").count());
   }
 
+  @Tag("versions")
   @Test
   void equalReadsShareTheCache() {
     String path = counting("cached.npy", false, 30, 50);
@@ -316,6 +328,7 @@ class NpySourceTest extends SparkTest {
     first.unpersist();
   }
 
+  @Tag("versions")
   @Test
   void abandonedReadsReleaseTheirMemory() {
     Dataset<Row> m = load(counting("limit.npy", false, 30, 50), "blockShape", "7,11");
@@ -327,6 +340,7 @@ class NpySourceTest extends SparkTest {
     assertEquals(2, m.takeAsList(2).size());
   }
 
+  @Tag("versions")
   @Test
   void noticesThatTheFileWasReplaced() {
     Path path = dir.resolve("replaced.npy");
@@ -339,6 +353,7 @@ class NpySourceTest extends SparkTest {
     assertFails(m::collectAsList, "was changed since", "not a .npy file");
   }
 
+  @Tag("versions")
   @Test
   void batchesKeepToTheirSize() {
     String path = counting("batches.npy", false, 30, 50);
@@ -348,6 +363,7 @@ class NpySourceTest extends SparkTest {
         () -> assertEquals(expected, rows(load(path, "blockShape", "7,11").orderBy("row", "col"))));
   }
 
+  @Tag("versions")
   @Test
   void withoutCodegenAndAqe() {
     Dataset<Row> m = load(counting("plain.npy", true, 30, 50), "blockShape", "7,11");
@@ -385,6 +401,7 @@ class NpySourceTest extends SparkTest {
     assertTrue(message.contains("2 whole numbers of 1 or more"), message);
   }
 
+  @Tag("versions")
   @Test
   void refusesFilesThatAreNoneBeforeAnyJob() throws IOException {
     byte[] good = new NpyFixture("f4", 30, 50).canonical();
@@ -423,6 +440,7 @@ class NpySourceTest extends SparkTest {
     assertTrue(refusal(dir).contains("is a directory"), refusal(dir));
   }
 
+  @Tag("versions")
   @Test
   void refusesOptions() {
     String path = counting("options.npy", false, 30, 50);

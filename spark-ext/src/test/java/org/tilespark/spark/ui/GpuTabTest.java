@@ -12,6 +12,7 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import org.apache.spark.ui.SparkUI;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.layout.ElementType;
@@ -21,6 +22,7 @@ import org.tilespark.spark.SparkTest;
 import org.tilespark.spark.TestArray;
 
 /** The tab as a browser gets it. */
+@Tag("versions")
 class GpuTabTest extends SparkTest {
   private static final TestArray MATRIX = TestArray.matrix(ElementType.FLOAT32, 40, 60, 10, 10);
 

@@ -1,0 +1,82 @@
+package org.tilespark.kernels.device;
+
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.plan.KernelLaunch;
+import org.tilespark.kernels.plan.MultiplyStep;
+import org.tilespark.kernels.plan.MultiplyStep.Place;
+import org.tilespark.kernels.plan.MultiplyStep.Side;
+import sun.misc.Unsafe;
+
+/**
+ * The argument struct of one launch, laid out once: tensor maps, pointers, words. All that is left
+ * is where the sides begin. Safe for several threads.
+ */
+final class ArgumentStruct {
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
+  private static final int SIDES = Side.values().length;
+
+  private final EncodedMaps[] maps;
+  private final Place[] pointers;
+  private final long[] words;
+
+  /**
+   * The struct of {@code run}.
+   *
+   * @throws IllegalArgumentException if it is longer than any may be
+   */
+  ArgumentStruct(MultiplyStep.Run run, EncodedMaps.Encoder encoder) {
+    maps =
+        run.maps().stream().map(map -> new EncodedMaps(map, encoder)).toArray(EncodedMaps[]::new);
+    pointers = run.pointers().toArray(Place[]::new);
+    words = run.launch().words();
+    if (bytes() > KernelLaunch.MOST_STRUCT_BYTES) {
+      throw new IllegalArgumentException("Argument struct too long: " + run.launch());
+    }
+  }
+
+  /** Where the sides of one product begin, for {@link #fill}. */
+  static long[] sides(long a, long b, long c, long workspace) {
+    long[] sides = new long[SIDES]; // by ordinal; NOWHERE is 0
+    sides[Side.A.ordinal()] = a;
+    sides[Side.B.ordinal()] = b;
+    sides[Side.C.ordinal()] = c;
+    sides[Side.WORKSPACE.ordinal()] = workspace;
+    return sides;
+  }
+
+  /** The device address of a place. */
+  static long address(Place place, long[] sides) {
+    return sides[place.side().ordinal()] + place.bytes();
+  }
+
+  /** Its length. */
+  long bytes() {
+    return (long) LibCudaTensor.MAP_BYTES * maps.length
+        + (long) Long.BYTES * (pointers.length + words.length);
+  }
+
+  /**
+   * Writes the struct to native memory.
+   *
+   * @param to address of {@link #bytes} bytes
+   * @param sides of {@link #sides}
+   */
+  void fill(long to, long[] sides) {
+    long field = to;
+    for (EncodedMaps map : maps) {
+      field = put(map.at(address(map.map().from(), sides)), field);
+    }
+    for (Place pointer : pointers) {
+      UNSAFE.putLong(field, address(pointer, sides));
+      field += Long.BYTES;
+    }
+    put(words, field);
+  }
+
+  /** Writes longs; the address behind them. */
+  private static long put(long[] values, long to) {
+    long bytes = (long) values.length * Long.BYTES;
+    UNSAFE.copyMemory(values, Unsafe.ARRAY_LONG_BASE_OFFSET, null, to, bytes);
+    return to + bytes;
+  }
+}

@@ -1,0 +1,47 @@
+package org.tilespark.kernels.device;
+
+import java.util.List;
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import java.util.function.Function;
+import org.tilespark.kernels.plan.MultiplyPlan;
+import org.tilespark.kernels.plan.MultiplyStep;
+
+/**
+ * A plan on one device: its steps are bound at first use and kept, for each way in which A and B
+ * may begin. Safe for several threads.
+ */
+final class BoundPlan {
+  /** Making and binding a step takes about as long as queueing it; more would hold memory. */
+  static final int MOST_KEPT_STEPS = 64;
+
+  /** Where the copy engine's matrices begin. */
+  private static final int MAP_ALIGNMENT = 16;
+
+  private final MultiplyPlan plan;
+  private final Function<List<MultiplyStep>, BoundSteps> binder;
+  private final AtomicReferenceArray<BoundSteps> kept = new AtomicReferenceArray<>(4);
+
+  BoundPlan(MultiplyPlan plan, Function<List<MultiplyStep>, BoundSteps> binder) {
+    this.plan = plan;
+    this.binder = binder;
+  }
+
+  /**
+   * The steps for operands at these device addresses, and for all that are as even; two threads may
+   * get others that do the same.
+   */
+  BoundSteps steps(long a, long b) {
+    boolean evenA = a % MAP_ALIGNMENT == 0;
+    boolean evenB = b % MAP_ALIGNMENT == 0;
+    int which = (evenA ? 1 : 0) + (evenB ? 2 : 0);
+    BoundSteps known = kept.get(which);
+    if (known == null) {
+      List<MultiplyStep> steps = plan.steps(evenA, evenB);
+      known = binder.apply(steps);
+      if (steps.size() <= MOST_KEPT_STEPS) {
+        kept.set(which, known);
+      }
+    }
+    return known;
+  }
+}

@@ -1,0 +1,49 @@
+package org.tilespark.kernels.device;
+
+import java.util.concurrent.atomic.AtomicReferenceArray;
+import org.tilespark.kernels.plan.MultiplyStep.TensorMap;
+
+/**
+ * One tensor map as the driver encodes it, for the addresses where it was last needed: encoding
+ * takes longer than filling in the rest of a launch's struct. Safe for several threads.
+ */
+final class EncodedMaps {
+  /** More than the buffers that the streams of some tasks take turns with. */
+  static final int KEPT = 16;
+
+  /** Spreads addresses, which are multiples of 16 and mostly of 256, over {@link #KEPT}. */
+  private static final long FACTOR = 0x9e3779b97f4a7c15L;
+
+  private final TensorMap map;
+  private final Encoder encoder;
+  private final AtomicReferenceArray<Encoded> kept = new AtomicReferenceArray<>(KEPT);
+
+  /** The driver's part. */
+  interface Encoder {
+    /** The {@value LibCudaTensor#MAP_BYTES} bytes of a map whose first element is at an address. */
+    long[] encode(TensorMap map, long address);
+  }
+
+  private record Encoded(long address, long[] words) {}
+
+  EncodedMaps(TensorMap map, Encoder encoder) {
+    this.map = map;
+    this.encoder = encoder;
+  }
+
+  /** What is encoded. */
+  TensorMap map() {
+    return map;
+  }
+
+  /** The map at {@code address}, not to be changed. */
+  long[] at(long address) {
+    int place = (int) (address * FACTOR >>> -Integer.numberOfTrailingZeros(KEPT));
+    Encoded known = kept.get(place);
+    if (known == null || known.address() != address) {
+      known = new Encoded(address, encoder.encode(map, address));
+      kept.set(place, known);
+    }
+    return known.words();
+  }
+}
