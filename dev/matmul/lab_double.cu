@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(SKINNY_THREADS) skinny_depth_of(const __grid_c
 
 template <typename Form>
 __global__ void __launch_bounds__(PACK_THREADS) pack_of(const __grid_constant__ PackArguments arguments) {
-  pack<Form>(arguments);
+  pack<Form, Form>(arguments);
 }
 // The shapes of multiply_mma.cu.
 template <typename Kind>
@@ -307,10 +307,9 @@ struct Mma {
       : padded_k(up(q.k, STEP)), a_step(up(q.m, 64)), b_step(up(q.n, 64)), a(q.batches * a_step * padded_k),
         b(q.batches * b_step * padded_k) {}
   void pack(const Problem& q, const float* pa, const float* pb) {
-    PackArguments x{pa, a.p, nullptr, q.m, q.k, q.lead_a, q.ta, a_step, padded_k, q.batches, q.a_step()};
+    PackArguments x{pa, a.p, pb, b.p, {q.m, q.k, q.lead_a, q.ta, a_step, padded_k, q.batches, q.a_step()},
+                    {q.n, q.k, q.lead_b, !q.tb, b_step, padded_k, q.batches, q.b_step()}};
     pack_of<Form><<<processors * 8, PACK_THREADS>>>(x);
-    PackArguments y{pb, b.p, nullptr, q.n, q.k, q.lead_b, !q.tb, b_step, padded_k, q.batches, q.b_step()};
-    pack_of<Form><<<processors * 8, PACK_THREADS>>>(y);
     CHECK(cudaGetLastError());
   }
   template <typename Shape>
