@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import java.lang.ref.Reference;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.BitSet;
 import java.util.SplittableRandom;
 import java.util.function.DoubleSupplier;
@@ -529,22 +530,18 @@ public abstract class MultiplierContract {
 
     /** The greatest error relative to the sum of the magnitudes. */
     double worst(SplittableRandom random) {
-      double worst = 0;
       long each = problem.m() * problem.n();
       long elements = problem.batch().count() * each;
       boolean all = elements * Math.max(1, problem.k()) <= (long) MOST_COMPARED * 256;
       long compared = all ? elements : Math.min(elements, MOST_COMPARED * 256L / problem.k() + 64);
-      for (long at = 0; at < compared; at++) {
-        long which = all ? at : at == 0 ? elements - 1 : random.nextLong(elements);
-        double error = error(which / each, which % each / problem.n(), which % each % problem.n());
-        if (!(error <= worst)) { // NaN too
-          worst = error;
-          if (Double.isNaN(error)) {
-            return error;
-          }
-        }
+      long[] chosen = new long[Math.toIntExact(compared)];
+      for (int at = 0; at < chosen.length; at++) {
+        chosen[at] = all ? at : at == 0 ? elements - 1 : random.nextLong(elements);
       }
-      return worst;
+      return Arrays.stream(chosen)
+          .parallel()
+          .mapToDouble(at -> error(at / each, at % each / problem.n(), at % each % problem.n()))
+          .reduce(0, Math::max); // NaN if one is
     }
 
     private double error(long product, long i, long j) {
