@@ -149,14 +149,13 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
     }
     return;
   }
+  if (!QUADS && aligned) {
 #pragma unroll
-  for (u32 half = 0; half < 2; half++) {
-    if (row + half * 8 >= m) {
-      continue;
-    }
-    const u64 first = col + quarter * 2;
-    float* const line = c + (row + half * 8) * lead + first;
-    if (!QUADS && aligned) {
+    for (u32 half = 0; half < 2; half++) {
+      if (row + half * 8 >= m) {
+        continue;
+      }
+      float* const line = c + (row + half * 8) * lead + col + quarter * 2;
 #pragma unroll
       for (u32 group = 0; group < GROUPS; group++) {
         float2* const to = reinterpret_cast<float2*>(line + group * 8);
@@ -168,18 +167,45 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
         }
         *to = pair;
       }
-      continue;
     }
+    return;
+  }
+  // Elsewhere through shared memory, so that a warp writes 32 neighbours of a row. The pitch keeps rows of
+  // sums that are laid down together in different banks.
+  constexpr u32 PITCH = 40;
+  constexpr u32 AT_ONCE = 4;
+  __shared__ alignas(16) float staged[8][16 * PITCH];
+  const u32 lane = threadIdx.x % 32;
+  float* const mine = staged[threadIdx.x / 32 - 4];
+  const u64 first_row = row - lane / 4;
 #pragma unroll
-    for (u32 group = 0; group < GROUPS; group++) {
+  for (u32 group = 0; group < GROUPS; group += 4) {
 #pragma unroll
-      for (u32 e = 0; e < 2; e++) {
-        if (first + group * 8 + e < n) {
-          const float sum = sums[group * 4 + half * 2 + e];
-          line[group * 8 + e] = accumulate ? line[group * 8 + e] + sum : sum;
+    for (u32 i = 0; i < 8; i++) {
+      const u32 place = (i % 2 * 8 + lane / 4) * PITCH + i / 2 * 8 + quarter * 2;
+      const u32 from = (group + i / 2) * 4 + i % 2 * 2;
+      *reinterpret_cast<float2*>(mine + place) = make_float2(sums[from], sums[from + 1]);
+    }
+    __syncwarp();
+    const u64 at = col + group * 8 + lane;
+    float* const to = c + first_row * lead + at;
+    for (u32 r = 0; r < 16 && at < n; r += AT_ONCE) {
+      float values[AT_ONCE];
+#pragma unroll
+      for (u32 i = 0; i < AT_ONCE; i++) {
+        values[i] = mine[(r + i) * PITCH + lane];
+        if (accumulate && first_row + r + i < m) {
+          values[i] += to[(r + i) * lead];
+        }
+      }
+#pragma unroll
+      for (u32 i = 0; i < AT_ONCE; i++) {
+        if (first_row + r + i < m) {
+          to[(r + i) * lead] = values[i];
         }
       }
     }
+    __syncwarp();
   }
 }
 
