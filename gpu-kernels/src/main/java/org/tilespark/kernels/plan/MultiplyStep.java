@@ -147,14 +147,6 @@ public sealed interface MultiplyStep {
   }
 
   /**
-   * Sets bytes to zero.
-   *
-   * @param at the first
-   * @param bytes how many, at least one
-   */
-  record Clear(Place at, long bytes) implements MultiplyStep {}
-
-  /**
    * One launch.
    *
    * @param launch the kernel, its shape, and the last fields of its struct
