@@ -260,7 +260,7 @@ __device__ __forceinline__ void multiply_mma(const MmaArguments& arguments) {
       store_sums<WIDE, true>(Shape::PROMOTED ? totals[r] : sums[r], arguments.c + made.batch * arguments.c_step,
                              u64{made.row} * Shape::ROWS + in_row + r * 16 + lane / 4,
                              u64{made.col} * Shape::COLS + in_col, arguments.m, arguments.n, arguments.lead_c,
-                             arguments.accumulate != 0);
+                             arguments.accumulate != 0, nullptr);
     }
   }
 }

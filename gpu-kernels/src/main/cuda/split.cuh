@@ -114,10 +114,15 @@ __device__ __forceinline__ bool any_of_warpgroup(u32 barrier, bool mine) {
 
 // Writes a thread's sums, as wgmma leaves them, to C or adds them: rows `row` and 8 below, of GROUPS
 // groups of 8 columns from `col` on 2 (lane % 4) and the next. Where C is aligned, with QUADS, neighbours
-// exchange halves of two groups, so that each writes 16 bytes of one; this takes more registers.
+// exchange halves of two groups, so that each writes 16 bytes of one; this takes more registers. Elsewhere
+// sums go through `staged`, shared memory of this warp alone, so that it writes 32 neighbours of a row; where
+// it is null, known at compile time, each thread writes its own.
+constexpr u32 STORE_PITCH = 40;  // rows of sums that are laid down together meet no bank twice
+constexpr u32 STORE_FLOATS = 16 * STORE_PITCH;
+
 template <u32 GROUPS, bool QUADS>
 __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], float* c, u64 row, u64 col, u64 m,
-                                           u64 n, u64 lead, bool accumulate) {
+                                           u64 n, u64 lead, bool accumulate, float* staged) {
   constexpr u32 WIDTH = QUADS ? 4 : 2;
   const bool aligned =
       col + GROUPS * 8 <= n && lead % WIDTH == 0 && reinterpret_cast<u64>(c) % (WIDTH * 4) == 0;
@@ -170,21 +175,34 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
     }
     return;
   }
-  // Elsewhere through shared memory, so that a warp writes 32 neighbours of a row. The pitch keeps rows of
-  // sums that are laid down together in different banks.
-  constexpr u32 PITCH = 40;
+  if (staged == nullptr) {
+#pragma unroll
+    for (u32 half = 0; half < 2; half++) {
+      const u64 first = col + quarter * 2;
+      float* const line = c + (row + half * 8) * lead + first;
+#pragma unroll
+      for (u32 group = 0; group < GROUPS; group++) {
+#pragma unroll
+        for (u32 e = 0; e < 2; e++) {
+          if (row + half * 8 < m && first + group * 8 + e < n) {
+            const float sum = sums[group * 4 + half * 2 + e];
+            line[group * 8 + e] = accumulate ? line[group * 8 + e] + sum : sum;
+          }
+        }
+      }
+    }
+    return;
+  }
   constexpr u32 AT_ONCE = 4;
-  __shared__ alignas(16) float staged[8][16 * PITCH];
   const u32 lane = threadIdx.x % 32;
-  float* const mine = staged[threadIdx.x / 32 - 4];
   const u64 first_row = row - lane / 4;
 #pragma unroll
   for (u32 group = 0; group < GROUPS; group += 4) {
 #pragma unroll
     for (u32 i = 0; i < 8; i++) {
-      const u32 place = (i % 2 * 8 + lane / 4) * PITCH + i / 2 * 8 + quarter * 2;
+      const u32 place = (i % 2 * 8 + lane / 4) * STORE_PITCH + i / 2 * 8 + quarter * 2;
       const u32 from = (group + i / 2) * 4 + i % 2 * 2;
-      *reinterpret_cast<float2*>(mine + place) = make_float2(sums[from], sums[from + 1]);
+      *reinterpret_cast<float2*>(staged + place) = make_float2(sums[from], sums[from + 1]);
     }
     __syncwarp();
     const u64 at = col + group * 8 + lane;
@@ -193,7 +211,7 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
       float values[AT_ONCE];
 #pragma unroll
       for (u32 i = 0; i < AT_ONCE; i++) {
-        values[i] = mine[(r + i) * PITCH + lane];
+        values[i] = staged[(r + i) * STORE_PITCH + lane];
         if (accumulate && first_row + r + i < m) {
           values[i] += to[(r + i) * lead];
         }
@@ -293,6 +311,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
   char* const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
   __shared__ u64 full[STAGES];
   __shared__ u64 empty[STAGES];
+  __shared__ __align__(16) float staged[Shape::WARPGROUPS * 4][STORE_FLOATS];  // of the warps that multiply
 
   if (threadIdx.x == 0) {
     for (u32 stage = 0; stage < STAGES; stage++) {
@@ -429,7 +448,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
       if (!bad) {
         store_sums<16, false>(total, arguments.c + place.batch * arguments.c_step, u64{place.row} * TILE + in_row,
                               u64{place.col} * TILE, arguments.m, arguments.n, arguments.lead_c,
-                              arguments.accumulate != 0);
+                              arguments.accumulate != 0, staged[threadIdx.x / 32 - 4]);
       }
     }
   }

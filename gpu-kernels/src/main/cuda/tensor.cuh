@@ -60,6 +60,7 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
   char* const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
   __shared__ u64 full[STAGES];
   __shared__ u64 empty[STAGES];
+  __shared__ __align__(16) float staged[Shape::WARPGROUPS * 4][STORE_FLOATS];  // of the warps that multiply
 
   if (threadIdx.x == 0) {
     for (u32 stage = 0; stage < STAGES; stage++) {
@@ -151,8 +152,9 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
       products_wait<0>();
       release(&empty[before], lane);
       store_sums<Shape::COLS / 8, true>(sums, arguments.c + place.batch * arguments.c_step,
-                                  u64{place.row} * Shape::ROWS + in_row, u64{place.col} * Shape::COLS, arguments.m,
-                                  arguments.n, arguments.lead_c, arguments.accumulate != 0);
+                                        u64{place.row} * Shape::ROWS + in_row, u64{place.col} * Shape::COLS,
+                                        arguments.m, arguments.n, arguments.lead_c, arguments.accumulate != 0,
+                                        staged[threadIdx.x / 32 - 4]);
     }
   }
 }

@@ -10,6 +10,8 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 
@@ -108,6 +110,30 @@ class KernelIndexTest {
           List.of(),
           machineCode.stream().filter(line -> !line.matches(".* spillBytes=0( .*)?")).toList());
     }
+  }
+
+  /** Compute capability 8.6 and 8.9 run the code of sm_80 and lend a thread block 99 KiB. */
+  @Test
+  void kernelsOfSm80FitTheSmallestSharedMemoryOfItsKind() throws IOException {
+    try (InputStream in = KernelIndex.class.getResourceAsStream(KernelIndex.RESOURCE)) {
+      Assumptions.assumeTrue(in != null, "built without nvcc");
+      List<String> machineCode =
+          new String(in.readAllBytes(), StandardCharsets.UTF_8)
+              .lines()
+              .filter(line -> line.contains(" sm_80 "))
+              .toList();
+      assertFalse(machineCode.isEmpty());
+      assertEquals(
+          List.of(),
+          machineCode.stream()
+              .filter(line -> bytes(line, "sharedBytes") + bytes(line, "dynamicBytes") > 99 << 10)
+              .toList());
+    }
+  }
+
+  private static int bytes(String line, String name) {
+    Matcher value = Pattern.compile(" " + name + "=(\\d+)").matcher(line);
+    return value.find() ? Integer.parseInt(value.group(1)) : 0;
   }
 
   @Test
