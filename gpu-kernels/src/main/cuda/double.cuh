@@ -13,10 +13,10 @@
 // row_step = 1 and col_step = lead_c. So it is for speed: its fragments come by 16-byte reads into the
 // registers where the product wants them; with A on the left each would cost 16 moves.
 //
-// Threads to elements: the warps of a thread block make a tile of ROWS x COLS, each WARP_ROWS x
-// WARP_COLS, with products of 16 x 8 x 16. Thread t + 4 g of a warp holds of a product's left operand its rows g
-// and g + 8, of the right one its column g, at the four steps t + 4 s of K. Which place of the panel that is, is
-// ours to say as long as both operands agree:
+// Threads to elements: the four warps of a team make a tile of ROWS x COLS, each WARP_ROWS x WARP_COLS, with products
+// of 16 x 8 x 8. A panel is 16 steps of K, two halves. Thread t + 4 g of a warp holds of the left operand's fragment
+// rows g and g + 8, of the right one's column g, at the steps t + 4 s of K, s = 0..3. Which place of the panel that is,
+// is ours to say as long as both operands agree:
 //
 //   left across (tt, tn)  p = 2 t + s % 2 + 8 (s / 2); rows g and g + 8 lie at 2 g and 2 g + 1: one read
 //                         of 16 bytes is a step of both
@@ -26,25 +26,26 @@
 //
 // so that reads of swizzled panels meet no bank twice.
 //
-// Copies: the last warp to release a stage has it filled again, so no warp waits for another one and none is
-// kept from the products for it (a warp for copies alone would leave the others 168 registers).
+// Teams: a thread block has two, each with tiles, panels and totals of its own, and one warp for each that copies. So
+// every scheduler has a warp of each team, and while one waits, ends its chains or stores C, the other one keeps the
+// tensor cores busy. A team and its copying warp meet once in each panel, at a named barrier, which takes no branch:
+// the loop over panels is one basic block.
 //
 // Accuracy: products and sums are those of IEEE 754. A sum of at most `chunk` panels is one chain; sums of chains
-// are added to totals in shared memory, a second chain. Each fragment of 16 x 8 ends its chains before panels of
-// its own, so that in every panel a few of them are added while the tensor cores work on the others. Of the inputs
-// tried, terms that are all equal are the worst for a chain: n of them, on an H200, were off by up to 0.24 u n of
-// |A||B|.
+// are added to totals in shared memory, a second chain. Of the inputs tried, terms that are all equal are the worst
+// for a chain: n of them, on an H200, were off by up to 0.24 u n of |A||B|.
 //
 // Parts of K: product number x of a launch is part x % parts of product x / parts; parts > 1 write to
-// scratch, which parts.cuh sums. HALVES: the two thread blocks of a cluster sum one half of K each, and then each
-// adds and stores half of the rows, where a launch has about half as many tiles as there are multiprocessors.
+// scratch, which parts.cuh sums. HALVES: the two teams sum one half of K of a tile each, and then each
+// adds and stores half of the sums, where a launch has no more tiles than there are multiprocessors.
 //
-// Shared memory: STAGES stages of both panels, (ROWS, 16) or (ROWS / 16, 16, 16) where stored across, rows
-// of 128 bytes swizzled by the copy engine; then the totals, in pairs, those of one thread 16 THREADS bytes apart; then DoubleState.
+// Shared memory: for each team STAGES stages of both panels, (ROWS, 16) or (ROWS / 16, 16, 16) where stored across, rows
+// of 128 bytes swizzled by the copy engine; then its totals, in pairs, those of one thread 16 TEAM_THREADS bytes apart.
+// Then a DoubleTeam each.
 //
-// Launch: THREADS threads, SHARED_BYTES, a grid of at most as many thread blocks as fit at once, fewer
-// than 2^31 tiles, K > 0. HALVES: an even grid, parts = 1, part_panels half of the panels, rounded up, and at least
-// one panel for the second half.
+// Launch: THREADS threads, SHARED_BYTES, a grid of at most as many thread blocks as there are multiprocessors, fewer
+// than 2^31 tiles, K > 0. HALVES: parts = 1, part_panels half of the panels, rounded up, and at least one panel for
+// the second half.
 #pragma once
 
 #include "split.cuh"
@@ -83,24 +84,34 @@ struct DoubleShape {
   static constexpr bool ACROSS_LEFT = ACROSS_LEFT_;
   static constexpr bool ACROSS_RIGHT = ACROSS_RIGHT_;
   static_assert(ACROSS_LEFT || !ACROSS_RIGHT, "exchange the operands");
-  static_assert(WARP_ROWS_ % 32 == 0, "left fragments take turns in two places");
+  static_assert(WARP_ROWS_ % 32 == 0, "each half of a panel begins in the same place of a left operand");
+  static_assert(WARP_COLS_ % 16 == 0 && WARP_COLS_ >= 32, "reads stand behind the third of its fragments");
   static constexpr u32 ROWS = ROWS_;
   static constexpr u32 COLS = COLS_;
   static constexpr u32 WARP_ROWS = WARP_ROWS_;
   static constexpr u32 WARP_COLS = WARP_COLS_;
   static constexpr u32 STAGES = STAGES_;
+  static_assert(STAGES > 1, "a stage is filled while another one is read");
   // Without totals all of K is one chain, which is less exact: for comparison.
   static constexpr bool TOTALS = TOTALS_;
-  // Two thread blocks, a cluster, make a tile: each sums one part of K, and then stores half of the rows.
+  // The two teams make a tile together: each sums one half of K, and then stores half of the sums.
   static constexpr bool HALVES = HALVES_;
   static_assert(!HALVES || TOTALS, "sums of the other half come where totals were");
   static constexpr u32 PANEL = 16;
-  static constexpr u32 WARPS = ROWS / WARP_ROWS * (COLS / WARP_COLS);
-  static constexpr u32 THREADS = 32 * WARPS;
+  static constexpr u32 TEAMS = 2;
+  static constexpr u32 WARPS = ROWS / WARP_ROWS * (COLS / WARP_COLS);  // of a team
+  static_assert(WARPS == 4, "a team is a warpgroup");
+  static constexpr u32 TEAM_THREADS = 32 * WARPS;
+  static constexpr u32 THREADS = (TEAMS + 1) * TEAM_THREADS;  // the last warpgroup copies
   static constexpr u32 STAGE_BYTES = (ROWS + COLS) * 128;
   static constexpr u32 TOTAL_BYTES = TOTALS ? ROWS * COLS * 8 : 0;
-  static constexpr u32 STATE_BYTES = 256;
-  static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + TOTAL_BYTES + STATE_BYTES;
+  static constexpr u32 TEAM_BYTES = STAGES * STAGE_BYTES + TOTAL_BYTES;
+  static constexpr u32 STATE_BYTES = 1024;
+  static constexpr u32 SHARED_BYTES = TEAMS * TEAM_BYTES + STATE_BYTES;
+  // Registers to a thread; the launch gives each 168, in steps of 8.
+  static constexpr u32 SUMMING_REGISTERS = 240;
+  static constexpr u32 COPYING_REGISTERS = 24;
+  static_assert(2 * SUMMING_REGISTERS + COPYING_REGISTERS <= 3 * 168, "there are no more");
 };
 
 // Copies the box of the tensor that begins at (x, y, z, w) to shared memory; its bytes count at the barrier.
@@ -149,102 +160,106 @@ __device__ __forceinline__ void read_one(double& value, u32 at) {
   asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(at) : "memory");
 }
 
-// A thread's places in an operand's panel, in bytes, for 16 rows or 8 columns that begin it.
+// A thread's first places in a stage's panels: in bytes, for the 16 rows and 8 columns that begin a warp's, which
+// are at addresses of whole 1024 bytes. Those of other steps of K differ in bits, for the panels are swizzled.
 template <typename Shape>
 struct DoublePlaces {
-  u32 left[Shape::ACROSS_LEFT ? 2 : 4];
-  u32 right[4];
+  u32 left;
+  u32 right;
 
-  __device__ __forceinline__ explicit DoublePlaces(u32 lane) {
+  __device__ __forceinline__ DoublePlaces(u32 left_panel, u32 right_panel, u32 lane) {
     const u32 g = lane / 4;
     const u32 t = lane % 4;
-    if (Shape::ACROSS_LEFT) {
-#pragma unroll
-      for (u32 s = 0; s < 2; s++) {
-        const u32 p = 2 * t + s;
-        left[s] = p * 128 + (g ^ p) * 16;
-      }
-    }
-#pragma unroll
-    for (u32 s = 0; s < 4; s++) {
-      const u32 row = mirrored(g);
-      const u32 along = row * 128 + ((2 * s + t / 2) ^ row) * 16 + t % 2 * 8;
-      if (!Shape::ACROSS_LEFT) {
-        left[s] = along;
-      }
-      if (Shape::ACROSS_RIGHT) {  // step s % 2 of columns 8 (s / 2) on
-        const u32 p = 2 * t + s % 2;
-        right[s] = p * 128 + ((s / 2 * 4 + g / 2) ^ p) * 16 + g % 2 * 8;
-      } else if (Shape::ACROSS_LEFT) {
-        const u32 place = right_place<Shape>(g);
-        right[s] = place * 128 + ((t ^ place) * 16 ^ s % 2 * 64);
-      } else {
-        right[s] = along;
-      }
-    }
+    const u32 row = mirrored(g);
+    const u32 along = row * 128 + (t / 2 ^ row) * 16 + t % 2 * 8;
+    left = left_panel + (Shape::ACROSS_LEFT ? 2 * t * 128 + (g ^ 2 * t) * 16 : along);
+    const u32 place = right_place<Shape>(g);
+    right = right_panel + (Shape::ACROSS_RIGHT  ? 2 * t * 128 + (g / 2 ^ 2 * t) * 16 + g % 2 * 8
+                           : Shape::ACROSS_LEFT ? place * 128 + (t ^ place) * 16
+                                                : along);
   }
 
-  // Rows r * 16 on of the panel at `panel`.
-  __device__ __forceinline__ void read_left(double (&values)[8], u32 panel, u32 r) const {
+  // Rows r * 16 on of the stage that is `at` bytes on, steps 8 * half on.
+  __device__ __forceinline__ void read_left(double (&values)[4], u32 at, u32 r, u32 half) const {
 #pragma unroll
-    for (u32 s = 0; s < 4; s++) {
+    for (u32 s = 0; s < 2; s++) {
       if (Shape::ACROSS_LEFT) {
-        read_pair(values[2 * s], values[2 * s + 1], panel + left[s % 2] + s / 2 * 1024 + r * 2048);
+        read_pair(values[2 * s], values[2 * s + 1], ((left + at) ^ s * 144) + half * 1024 + r * 2048);
       } else {
-        read_one(values[2 * s], panel + left[s] + r * 2048);
-        read_one(values[2 * s + 1], panel + left[s] + r * 2048 + 1024);
+        const u32 place = ((left + at) ^ (2 * half + s) * 32) + r * 2048;
+        read_one(values[2 * s], place);
+        read_one(values[2 * s + 1], place + 1024);
       }
     }
   }
 
   // Columns c * 8 on.
-  __device__ __forceinline__ void read_right(double (&values)[4], u32 panel, u32 c) const {
+  __device__ __forceinline__ void read_right(double (&values)[2], u32 at, u32 c, u32 half) const {
     if (Shape::ACROSS_RIGHT) {
 #pragma unroll
-      for (u32 s = 0; s < 4; s++) {
-        read_one(values[s], panel + right[s % 2 + c % 2 * 2] + s / 2 * 1024 + c / 2 * 2048);
+      for (u32 s = 0; s < 2; s++) {
+        read_one(values[s], ((right + at) ^ s * 144 ^ c % 2 * 64) + half * 1024 + c / 2 * 2048);
       }
     } else if (Shape::ACROSS_LEFT) {
-      read_pair(values[0], values[1], panel + right[0] + c * 1024);
-      read_pair(values[2], values[3], panel + right[1] + c * 1024);
+      read_pair(values[0], values[1], ((right + at) ^ half * 64) + c * 1024);
     } else {
 #pragma unroll
-      for (u32 s = 0; s < 4; s++) {
-        read_one(values[s], panel + right[s] + c * 1024);
+      for (u32 s = 0; s < 2; s++) {
+        read_one(values[s], ((right + at) ^ (2 * half + s) * 32) + c * 1024);
       }
     }
   }
 };
 
-__device__ __forceinline__ void product_16x8x16(double (&c)[4], const double (&a)[8], const double (&b)[4]) {
-  asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0, %1, %2, %3},"
-      " {%4, %5, %6, %7, %8, %9, %10, %11}, {%12, %13, %14, %15}, {%0, %1, %2, %3};"
+__device__ __forceinline__ void product_16x8x8(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]),
-        "d"(b[1]), "d"(b[2]), "d"(b[3]));
+      : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 }
 
-// This warp reads the stage no more: returns, to lane 0, how many warps had said so before. The values read
-// last go into the address of the counter (`zero` is 0, which the compiler does not know), so that they have
-// arrived before. A count may overtake reads under way, and the copy engine then overwrites what they read:
-// without this, an H200 got a few of the 2 million panels that the warps read for 4096^3 wrong, always in the
-// rows read last.
-__device__ __forceinline__ u32 release_read(u32* released, u32 lane, const double (&values)[8], u32 zero) {
+// Waits for the team and the warp that copies for it.
+template <typename Shape>
+__device__ __forceinline__ void team_sync(u32 barrier) {
+  asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(barrier), "n"(Shape::TEAM_THREADS + 32) : "memory");
+}
+
+// The same when the values, a panel's last, are read. They go into the number of the barrier (`zero` is 0, which the
+// compiler does not know), so that they have arrived before: the copy engine may overwrite the panel as soon as all
+// have come, and what only says that reads were begun may overtake them. On an H200 a few of the 2 million panels that
+// the warps read for 4096^3 were wrong without this.
+template <typename Shape>
+__device__ __forceinline__ void team_sync(u32 barrier, const double (&values)[4], u32 zero) {
   u32 last = 0;
 #pragma unroll
-  for (u32 i = 0; i < 8; i++) {
+  for (u32 i = 0; i < 4; i += Shape::ACROSS_LEFT ? 2 : 1) {  // one of each read
     last |= static_cast<u32>(__double2loint(values[i]));
   }
-  const u32 counter = shared_address(released) + (last & zero);
-  u32 before = 0;
-  __syncwarp();
-  if (lane == 0) {
-    asm volatile("atom.relaxed.cta.shared::cta.add.u32 %0, [%1], 1;" : "=r"(before) : "r"(counter) : "memory");
-  }
-  return before;
+  team_sync<Shape>(barrier + (last & zero));
 }
 
-__device__ __forceinline__ void block_fence() { asm volatile("fence.acq_rel.cta;" ::: "memory"); }
+// Waits for the warp that has the same place in the other team.
+__device__ __forceinline__ void pair_sync(u32 barrier) {
+  asm volatile("barrier.cta.sync.aligned %0, 64;" ::"r"(barrier) : "memory");
+}
+
+// Adds a row of fragments to its totals, or writes them there, and clears it.
+template <u32 WIDE, u32 APART>
+__device__ __forceinline__ void add_to_totals(double (&sums)[WIDE][4], u32 place, bool write) {
+#pragma unroll
+  for (u32 x = 0; x < WIDE; x++) {
+    double total[4] = {0, 0, 0, 0};
+    if (!write) {
+      read_pair(total[0], total[1], place + x * 2 * APART);
+      read_pair(total[2], total[3], place + (x * 2 + 1) * APART);
+    }
+    write_pair(total[0] + sums[x][0], total[1] + sums[x][1], place + x * 2 * APART);
+    write_pair(total[2] + sums[x][2], total[3] + sums[x][3], place + (x * 2 + 1) * APART);
+#pragma unroll
+    for (u32 e = 0; e < 4; e++) {
+      sums[x][e] = 0;
+    }
+  }
+}
 
 // The tile of that number: products and parts apart, and within one an order in which neighbours share
 // rows of the left and columns of the right operand: GROUP rows of tiles at a time, column by column.
@@ -265,31 +280,13 @@ __device__ __forceinline__ DoublePlace double_place(u32 number, u32 parts, u32 r
   return {product / parts, product % parts, group * GROUP + in_group - col * high, col};
 }
 
-__device__ __forceinline__ u32 cluster_rank() {
-  u32 rank;
-  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-  return rank;
-}
-__device__ __forceinline__ void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
-}
-// Where that address of this thread block's shared memory is in that of another one of the cluster.
-__device__ __forceinline__ u32 address_at(u32 rank, u32 at) {
-  u32 there;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(at), "r"(rank));
-  return there;
-}
-__device__ __forceinline__ void write_pair_to(double first, double second, u32 there) {
-  asm volatile("st.shared::cluster.v2.f64 [%0], {%1, %2};" ::"r"(there), "d"(first), "d"(second) : "memory");
-}
-
 template <typename Shape>
-__device__ __forceinline__ DoublePlace double_place(const DoubleArguments& arguments, u32 number) {
+__device__ __forceinline__ DoublePlace double_place(const DoubleArguments& arguments, u32 number, u32 team) {
   const u32 rows = static_cast<u32>(arguments.row_tiles);
   const u32 cols = static_cast<u32>(arguments.col_tiles);
   if (Shape::HALVES) {
     DoublePlace place = double_place(number, 1, rows, cols);
-    place.part = cluster_rank();
+    place.part = team;
     return place;
   }
   return double_place(number, static_cast<u32>(arguments.parts), rows, cols);
@@ -303,16 +300,15 @@ __device__ __forceinline__ u32 hidden(u32 value) {
 
 // Writes a warp's sums to C or adds them. `row` and `col` are of the warp's first element. What is added to is
 // read LINES lines at a time: behind a store the compiler waits for each read.
-template <typename Shape>
-__device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_ROWS / 16][Shape::WARP_COLS / 8][4],
+template <typename Shape, u32 HIGH>
+__device__ __forceinline__ void store_double(const double (&sums)[HIGH][Shape::WARP_COLS / 8][4],
                                              const DoubleArguments& arguments, double* c, u64 row, u64 col,
                                              u32 lane, bool add) {
-  constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
   constexpr u32 LINES = 1;  // as many as registers are left for
   const u32 g = lane / 4;
   const u32 t = lane % 4;
-  const bool inside = row + Shape::WARP_ROWS <= arguments.rows && col + Shape::WARP_COLS <= arguments.cols;
+  const bool inside = row + HIGH * 16 <= arguments.rows && col + Shape::WARP_COLS <= arguments.cols;
   const bool even_c = reinterpret_cast<u64>(c) % 16 == 0;
   if (Shape::ACROSS_LEFT && inside && arguments.row_step == 1 && arguments.col_step % 2 == 0 && even_c) {
     // Rows 2 g and the next are neighbours in C.
@@ -380,6 +376,38 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
     }
     return;
   }
+  if (!Shape::ACROSS_RIGHT && inside && arguments.col_step == 1 && arguments.row_step % 2 == 0 && even_c) {
+    // Two threads hold columns j and j + 4, j + 1 and j + 5 of a row: they exchange two, for neighbours in C.
+    constexpr u32 OTHER = Shape::ACROSS_LEFT ? 1 : 2;
+    const bool upper = (t & OTHER) != 0;
+    const u32 pair_col = right_place<Shape>(2 * (t & ~OTHER)) + (upper ? 4 : 0);
+#pragma unroll
+    for (u32 r = 0; r < HIGH; r++) {
+#pragma unroll
+      for (u32 half = 0; half < 2; half++) {
+        double* const line =
+            c + (row + r * 16 + left_place<Shape>(g, half)) * arguments.row_step + col + pair_col;
+        double2 before[WIDE];
+#pragma unroll
+        for (u32 x = 0; x < WIDE; x++) {
+          before[x] = add ? *reinterpret_cast<const double2*>(line + x * 8) : make_double2(0, 0);
+        }
+#pragma unroll
+        for (u32 x = 0; x < WIDE; x++) {
+          const double low = sums[r][x][half * 2];
+          const double high = sums[r][x][half * 2 + 1];
+          const double other = __shfl_xor_sync(~0u, upper ? low : high, OTHER);
+          double2 pair = upper ? make_double2(other, high) : make_double2(low, other);
+          if (add) {
+            pair.x += before[x].x;
+            pair.y += before[x].y;
+          }
+          *reinterpret_cast<double2*>(line + x * 8) = pair;
+        }
+      }
+    }
+    return;
+  }
 #pragma unroll
   for (u32 r = 0; r < HIGH; r++) {
 #pragma unroll
@@ -418,125 +446,129 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
   }
 }
 
-// What is to be copied next, tile after tile. In shared memory, for each time another warp may start the copy.
-struct DoubleFeed {
-  u32 number;  // of the tile; its place and panels follow
-  u32 panel;
-  u32 end;
-  int left_batch;
-  int right_batch;
-  int row;
-  int col;
-  u32 stage;
+// A tile that a team is to sum.
+struct DoubleTile {
+  u32 panels;  // 0: there is none
+  u32 row;     // its first element in C
+  u32 col;
+  u32 batch;
+  u64 c;  // where the product or part begins: elements
 };
 
+// What a team and the warp that copies for it share.
 template <u32 STAGES>
-struct DoubleState {
-  u64 full[STAGES];      // barriers: the panel is there
-  u32 released[STAGES];  // warps that read it no more, counted on and on
-  DoubleFeed feed;
+struct DoubleTeam {
+  static constexpr u32 TILES = STAGES < 4 ? 4 : 8;  // more than stages: each may be of another tile
+  u64 full[STAGES];                                 // barriers: the panel is there
+  DoubleTile tiles[TILES];
 };
 
+// One warp copies a team's panels, in the order in which they are summed, and tells it the tiles. The team waits once
+// before the first panel, and then once in each panel: when it is read and the next one is there.
 template <typename Shape>
-__device__ __forceinline__ void feed_tile(const DoubleArguments& arguments, DoubleFeed* feed, u32 number, u32 tiles) {
-  feed->number = number;
-  if (number < tiles) {
-    const DoublePlace place = double_place<Shape>(arguments, number);
-    const u32 panels = static_cast<u32>(arguments.panels);
-    const u32 part_panels = static_cast<u32>(arguments.part_panels);
-    const u32 begin = place.part * part_panels;
-    feed->panel = begin;
-    feed->end = panels - begin < part_panels ? panels : begin + part_panels;
-    feed->left_batch = static_cast<int>(place.batch * static_cast<u32>(arguments.left_step));
-    feed->right_batch = static_cast<int>(place.batch * static_cast<u32>(arguments.right_step));
-    feed->row = static_cast<int>(place.row * Shape::ROWS);
-    feed->col = static_cast<int>(place.col * Shape::COLS);
+__device__ __forceinline__ void copy_double(const DoubleArguments& arguments, char* shared,
+                                            DoubleTeam<Shape::STAGES>* state, u32 team, u32 lane) {
+  constexpr u32 STAGES = Shape::STAGES;
+  constexpr u32 TILES = DoubleTeam<STAGES>::TILES;
+  const u32 panels = static_cast<u32>(arguments.panels);
+  const u32 part_panels = static_cast<u32>(arguments.part_panels);
+  const u32 count = static_cast<u32>(arguments.batches) * (Shape::HALVES ? 1 : static_cast<u32>(arguments.parts)) *
+                    static_cast<u32>(arguments.row_tiles) * static_cast<u32>(arguments.col_tiles);
+  u32 number = Shape::HALVES ? blockIdx.x : team * gridDim.x + blockIdx.x;
+  u32 entry = ~0u;
+  u32 panel = 0;
+  u32 end = 0;
+  bool more = true;
+  Ring<STAGES> waited;
+  u32 copied = 0;
+  for (u32 turn = 0;; turn++) {
+    // Before the first turn all stages are free, then one more at each from the second on.
+    for (u32 free = turn == 0 ? STAGES : turn == 1 ? 0 : 1; free > 0 && more; free--) {
+      if (panel == end) {
+        more = number < count;
+        DoubleTile tile = {};
+        if (more) {
+          const DoublePlace place = double_place<Shape>(arguments, number, team);
+          panel = place.part * part_panels;
+          end = panels - panel < part_panels ? panels : panel + part_panels;
+          tile.panels = end - panel;
+          tile.row = place.row * Shape::ROWS;
+          tile.col = place.col * Shape::COLS;
+          tile.batch = place.batch;
+          tile.c = place.batch * arguments.c_step + (Shape::HALVES ? 0 : place.part * arguments.part_step);
+        }
+        entry = entry + 1 == TILES ? 0 : entry + 1;
+        if (lane == 0) {
+          state->tiles[entry] = tile;
+        }
+        __syncwarp();
+        number += (Shape::HALVES ? 1 : Shape::TEAMS) * gridDim.x;
+      }
+      if (more) {
+        if (lane == 0) {
+          const u32 stage = copied % STAGES;
+          const int p = static_cast<int>(panel * Shape::PANEL);
+          const DoubleTile& tile = state->tiles[entry];
+          const int left_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.left_step));
+          const int right_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.right_step));
+          char* const to = shared + stage * Shape::STAGE_BYTES;
+          u64* const full = &state->full[stage];
+          barrier_expect(full, Shape::STAGE_BYTES);
+          copy_panel<Shape::ACROSS_LEFT>(to, &arguments.left, static_cast<int>(tile.row), p, left_batch, full);
+          copy_panel<Shape::ACROSS_RIGHT>(to + Shape::ROWS * 128, &arguments.right, static_cast<int>(tile.col), p, right_batch, full);
+        }
+        __syncwarp();
+        panel++;
+        copied++;
+      }
+    }
+    if (turn < copied) {
+      barrier_wait(&state->full[waited.stage], waited.parity);
+      waited.next();
+    }
+    team_sync<Shape>(1 + team);
+    if (turn == copied) {
+      break;
+    }
   }
 }
 
-// Starts the copies of one panel into the next stage, which is free.
 template <typename Shape>
-__device__ __forceinline__ void feed_panel(const DoubleArguments& arguments, DoubleState<Shape::STAGES>* state,
-                                           char* shared, u32 tiles) {
-  DoubleFeed* const feed = &state->feed;
-  const u32 panel = feed->panel;
-  if (feed->number >= tiles) {
-    return;
-  }
-  const u32 stage = feed->stage;
-  char* const to = shared + stage * Shape::STAGE_BYTES;
-  const int p = static_cast<int>(panel * Shape::PANEL);
-  barrier_expect(&state->full[stage], Shape::STAGE_BYTES);
-  copy_panel<Shape::ACROSS_LEFT>(to, &arguments.left, feed->row, p, feed->left_batch, &state->full[stage]);
-  copy_panel<Shape::ACROSS_RIGHT>(to + Shape::ROWS * 128, &arguments.right, feed->col, p, feed->right_batch,
-                                  &state->full[stage]);
-  feed->stage = stage + 1 == Shape::STAGES ? 0 : stage + 1;
-  feed->panel = panel + 1;
-  if (panel + 1 == feed->end) {
-    feed_tile<Shape>(arguments, feed, feed->number + gridDim.x / (Shape::HALVES ? 2 : 1), tiles);
-  }
-}
-
-template <typename Shape>
-__device__ __forceinline__ void multiply_double(const DoubleArguments& arguments) {
+__device__ __forceinline__ void sum_double(const DoubleArguments& arguments, char* shared,
+                                           DoubleTeam<Shape::STAGES>* state, u32 team, u32 thread) {
   constexpr u32 STAGES = Shape::STAGES;
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
-  constexpr u32 FRAGMENTS = HIGH * WIDE;
-  extern __shared__ __align__(1024) char double_shared[];
-  char* const shared = double_shared;
-  DoubleState<STAGES>* const state =
-      reinterpret_cast<DoubleState<STAGES>*>(shared + STAGES * Shape::STAGE_BYTES + Shape::TOTAL_BYTES);
-  static_assert(sizeof(DoubleState<STAGES>) <= Shape::STATE_BYTES, "the state has room");
-
-  const u32 panels = static_cast<u32>(arguments.panels);
-  const u32 part_panels = static_cast<u32>(arguments.part_panels);
-  const u32 tiles = static_cast<u32>(arguments.batches) * (Shape::HALVES ? 1 : static_cast<u32>(arguments.parts)) *
-                    static_cast<u32>(arguments.row_tiles) * static_cast<u32>(arguments.col_tiles);
-  const u32 first_tile = blockIdx.x / (Shape::HALVES ? 2 : 1);
-  const u32 tile_step = gridDim.x / (Shape::HALVES ? 2 : 1);
-  const u32 warp = threadIdx.x / 32;
-  const u32 lane = threadIdx.x % 32;
-  if (threadIdx.x == 0) {
-    prefetch_map(&arguments.left);
-    prefetch_map(&arguments.right);
-    for (u32 stage = 0; stage < STAGES; stage++) {
-      barrier_init(&state->full[stage], 1);
-      state->released[stage] = 0;
-    }
-    barrier_init_fence();
-    state->feed.stage = 0;
-    feed_tile<Shape>(arguments, &state->feed, first_tile, tiles);
-    for (u32 stage = 0; stage < STAGES; stage++) {
-      feed_panel<Shape>(arguments, state, shared, tiles);
-    }
-  }
-  __syncthreads();
-
+  constexpr u32 APART = 16 * Shape::TEAM_THREADS;  // bytes between pairs of a thread's totals
+  constexpr u32 AHEAD = 2;  // rows of fragments that the left operand is read ahead
+  const u32 warp = thread / 32;
+  const u32 lane = thread % 32;
   const u32 in_row = warp / (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;
   const u32 in_col = warp % (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_COLS;
-  const DoublePlaces<Shape> places(lane);
-  const u32 left_base = shared_address(shared) + in_row * 128;
-  const u32 right_base = shared_address(shared) + (Shape::ROWS + in_col) * 128;
-  const u32 totals_base = shared_address(shared) + STAGES * Shape::STAGE_BYTES + threadIdx.x * 16;
-  constexpr u32 APART = 16 * Shape::THREADS;  // bytes between pairs of a thread's totals
+  const DoublePlaces<Shape> places(shared_address(shared) + in_row * 128,
+                                   shared_address(shared) + (Shape::ROWS + in_col) * 128, lane);
+  const u32 totals_base = shared_address(shared) + STAGES * Shape::STAGE_BYTES + thread * 16;
   const u32 zero = static_cast<u32>(reinterpret_cast<u64>(arguments.c)) & 7;
-  Ring<STAGES> ring;
-  for (u32 number = first_tile; number < tiles; number += tile_step) {
-    u32 left_panels = panels - double_place<Shape>(arguments, number).part * part_panels;
-    left_panels = left_panels < part_panels ? left_panels : part_panels;
-    // Fragment f's chains end before panels p of the tile, 0 < p, where
-    //   p % chunk = (f + 1) * chunk / FRAGMENTS, rounded up  (mod chunk)
-    // so that every panel has its share of them. `turn` is FRAGMENTS * p, from the second round on less whole
-    // rounds.
-    const u32 chunk = static_cast<u32>(arguments.chunk);
-    const bool chained = Shape::TOTALS && chunk < left_panels;
-    const u32 my_turn = chained ? (lane + 1) * chunk : ~0u;  // of fragment number `lane`
-    u32 turn = 0;
-    bool first = true;
+  // Of the panel's two halves of K: left[half][r], right[half][x]. What is live at once is less.
+  double left[2][HIGH][4];
+  double right[2][WIDE][2];
+  team_sync<Shape>(1 + team);
+#pragma unroll
+  for (u32 r = 0; r < AHEAD; r++) {
+    places.read_left(left[0][r], 0, r, 0);
+  }
+#pragma unroll
+  for (u32 x = 0; x < WIDE; x++) {
+    places.read_right(right[0][x], 0, x, 0);
+  }
+  u32 at = 0;  // the stage, bytes
+  u32 entry = 0;
+  for (;;) {
+    u32 left_panels = state->tiles[entry].panels;
+    if (left_panels == 0) {
+      break;
+    }
     double sums[HIGH][WIDE][4];
-    double left[2][8];
-    double right[WIDE][4];
 #pragma unroll
     for (u32 r = 0; r < HIGH; r++) {
 #pragma unroll
@@ -547,74 +579,63 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
         }
       }
     }
-    barrier_wait(&state->full[ring.stage], ring.parity);
-    places.read_left(left[0], left_base + ring.stage * Shape::STAGE_BYTES, 0);
-#pragma unroll
-    for (u32 x = 0; x < WIDE; x++) {
-      places.read_right(right[x], right_base + ring.stage * Shape::STAGE_BYTES, x);
-    }
+    // The first chains of the second team are shorter, so that the teams end theirs at different times.
+    u32 chain = static_cast<u32>(arguments.chunk);
+    const bool chained = Shape::TOTALS && chain < left_panels;
+    chain = chained ? (team == 1 ? (chain + 1) / 2 : chain) : left_panels;
+    bool first = true;
     for (;;) {
-      const bool more = --left_panels > 0;
-      const u32 at = ring.stage * Shape::STAGE_BYTES;
-      u32* const released = &state->released[ring.stage];
-      u32 before = 0;
-      ring.next();
-      const u32 next = ring.stage * Shape::STAGE_BYTES;
-      const u32 due =
-          Shape::TOTALS ? __ballot_sync(~0u, lane < FRAGMENTS && turn - my_turn < FRAGMENTS) : 0;
+      left_panels -= chain;
+      // One basic block: with branches the compiler has products wait for others.
+#pragma unroll 1
+      for (u32 panels = chain; panels > 0; panels--) {
+        const u32 next = at == (STAGES - 1) * Shape::STAGE_BYTES ? 0 : at + Shape::STAGE_BYTES;
 #pragma unroll
-      for (u32 r = 0; r < HIGH; r++) {
-        if (r < HIGH - 1) {
-          places.read_left(left[(r + 1) % 2], left_base + at, r + 1);
-        } else if (more) {
-          // Beside the last rows' products the next panel is read: the tensor cores would idle else.
-          barrier_wait(&state->full[ring.stage], ring.parity);
-          places.read_left(left[0], left_base + next, 0);
-        }
+        for (u32 half = 0; half < 2; half++) {
 #pragma unroll
-        for (u32 x = 0; x < WIDE; x++) {
-          const u32 f = r * WIDE + x;
-          if (Shape::TOTALS && (due >> f & 1)) {
+          for (u32 r = 0; r < HIGH; r++) {
+            const u32 ahead = half * HIGH + r + AHEAD;  // rows of fragments, both halves counted
+            const bool beyond = ahead >= 2 * HIGH;
 #pragma unroll
-            for (u32 e = 0; e < 4; e += 2) {
-              double total[2] = {0, 0};
-              const u32 place = totals_base + (f * 2 + e / 2) * APART;
-              if (!first) {
-                read_pair(total[0], total[1], place);
+            for (u32 x = 0; x < WIDE; x++) {
+              product_16x8x8(sums[r][x], left[half][r], right[half][x]);
+              // The compiler keeps reads behind this; else it moves them right behind products whose registers they
+              // write, which they wait for.
+              __syncwarp();
+              if (x == 0 && ahead == 2 * HIGH) {
+                team_sync<Shape>(1 + team, left[1][HIGH - 1], zero);
               }
-              write_pair(total[0] + sums[r][x][e], total[1] + sums[r][x][e + 1], place);
-              sums[r][x][e] = 0;
-              sums[r][x][e + 1] = 0;
+              // Registers that these write were last used two products ago.
+              if (x == 1) {
+                places.read_left(left[ahead / HIGH % 2][ahead % HIGH], beyond ? next : at, ahead % HIGH, ahead / HIGH % 2);
+              }
+              if (x == 2 && r + 2 >= HIGH) {
+#pragma unroll
+                for (u32 y = 0; y < WIDE / 2; y++) {
+                  const u32 z = y + (r + 2 - HIGH) * (WIDE / 2);
+                  places.read_right(right[1 - half][z], half == 1 ? next : at, z, 1 - half);
+                }
+              }
             }
-          }
-          product_16x8x16(sums[r][x], left[r % 2], right[x]);
-          if (r == HIGH - 2 && x == 0) {
-            before = release_read(released, lane, left[(HIGH - 1) % 2], zero);
-          }
-          if (r == HIGH - 2 && x == WIDE - 2) {
-            // The last warp to release the stage has it filled again.
-            if (lane == 0 && before % Shape::WARPS == Shape::WARPS - 1) {
-              block_fence();
-              feed_panel<Shape>(arguments, state, shared, tiles);
-              block_fence();
-            }
-            __syncwarp();
-          }
-          if (r == HIGH - 1 && more) {
-            places.read_right(right[x], right_base + next, x);
           }
         }
+        at = next;
       }
-      if (!more) {
+      if (left_panels == 0) {
         break;
       }
-      const bool round = turn == FRAGMENTS * chunk;
-      turn = (round ? 0 : turn) + FRAGMENTS;
-      first = first && !round;
+#pragma unroll
+      for (u32 r = 0; r < HIGH; r++) {
+        add_to_totals<WIDE, APART>(sums[r], totals_base + r * WIDE * 2 * APART, first);
+      }
+      first = false;
+      chain = static_cast<u32>(arguments.chunk);
+      chain = chain < left_panels ? chain : left_panels;
     }
     if (chained) {
 #pragma unroll
       for (u32 r = 0; r < HIGH; r++) {
+        __syncwarp();  // fewer reads at once: registers
 #pragma unroll
         for (u32 x = 0; x < WIDE; x++) {
 #pragma unroll
@@ -627,42 +648,82 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
         }
       }
     }
+    const DoubleTile& tile = state->tiles[entry];
+    double* const c = arguments.c + tile.c;
+    const u64 row = u64{tile.row} + in_row;
+    const u64 col = u64{tile.col} + in_col;
+    entry = entry + 1 == DoubleTeam<STAGES>::TILES ? 0 : entry + 1;
     if (Shape::HALVES) {
-      // Each thread block is given half of the sums by the other one, where the totals of those warps were.
-      cluster_sync();
-      const u32 rank = cluster_rank();
-      const bool gives = hidden(threadIdx.x) / (Shape::THREADS / 2) != rank;
-      if (gives) {
-        const u32 there = address_at(rank ^ 1, totals_base);
+      // Each warp gives half of its sums to the one in its place of the other team, where the totals of that one were.
+      constexpr u32 HALF = HIGH / 2;
+      const u32 there = totals_base + (team == 0 ? Shape::TEAM_BYTES : 0u - Shape::TEAM_BYTES);
+      double mine[HALF][WIDE][4];
+      const u32 barrier = 1 + Shape::TEAMS + warp;
+      pair_sync(barrier);
 #pragma unroll
-        for (u32 f = 0; f < FRAGMENTS; f++) {
-          const double(&sum)[4] = sums[f / WIDE][f % WIDE];
-          write_pair_to(sum[0], sum[1], there + f * 2 * APART);
-          write_pair_to(sum[2], sum[3], there + (f * 2 + 1) * APART);
+      for (u32 r = 0; r < HALF; r++) {
+#pragma unroll
+        for (u32 x = 0; x < WIDE; x++) {
+          double(&low)[4] = sums[r][x];
+          double(&high)[4] = sums[HALF + r][x];
+#pragma unroll
+          for (u32 e = 0; e < 4; e += 2) {
+            const u32 place = there + ((r * WIDE + x) * 2 + e / 2) * APART;
+            write_pair(team == 0 ? high[e] : low[e], team == 0 ? high[e + 1] : low[e + 1], place);
+            mine[r][x][e] = team == 0 ? low[e] : high[e];
+            mine[r][x][e + 1] = team == 0 ? low[e + 1] : high[e + 1];
+          }
         }
       }
-      cluster_sync();
-      if (gives) {
-        continue;
-      }
+      pair_sync(barrier);
 #pragma unroll
-      for (u32 f = 0; f < FRAGMENTS; f++) {
-        double(&sum)[4] = sums[f / WIDE][f % WIDE];
+      for (u32 r = 0; r < HALF; r++) {
 #pragma unroll
-        for (u32 e = 0; e < 4; e += 2) {
-          double other[2];
-          read_pair(other[0], other[1], totals_base + (f * 2 + e / 2) * APART);
-          sum[e] += other[0];
-          sum[e + 1] += other[1];
+        for (u32 x = 0; x < WIDE; x++) {
+#pragma unroll
+          for (u32 e = 0; e < 4; e += 2) {
+            double other[2];
+            read_pair(other[0], other[1], totals_base + ((r * WIDE + x) * 2 + e / 2) * APART);
+            mine[r][x][e] += other[0];
+            mine[r][x][e + 1] += other[1];
+          }
         }
+      }
+      store_double<Shape, HALF>(mine, arguments, c, row + team * HALF * 16, col, lane, arguments.accumulate != 0);
+    } else {
+      store_double<Shape, HIGH>(sums, arguments, c, row, col, lane, arguments.accumulate != 0);
+    }
+  }
+}
+
+template <typename Shape>
+__device__ __forceinline__ void multiply_double(const DoubleArguments& arguments) {
+  extern __shared__ __align__(1024) char double_shared[];
+  char* const shared = double_shared;
+  using Team = DoubleTeam<Shape::STAGES>;
+  Team* const state = reinterpret_cast<Team*>(shared + Shape::TEAMS * Shape::TEAM_BYTES);  // (TEAMS)
+  static_assert(Shape::TEAMS * sizeof(Team) <= Shape::STATE_BYTES, "the state has room");
+  if (threadIdx.x == 0) {
+    prefetch_map(&arguments.left);
+    prefetch_map(&arguments.right);
+    for (u32 team = 0; team < Shape::TEAMS; team++) {
+      for (u32 stage = 0; stage < Shape::STAGES; stage++) {
+        barrier_init(&state[team].full[stage], 1);
       }
     }
-    // Located again, for no register holds it meanwhile.
-    const DoublePlace place = double_place<Shape>(arguments, hidden(number));
-    double* const c =
-        arguments.c + place.batch * arguments.c_step + (Shape::HALVES ? 0 : place.part * arguments.part_step);
-    store_double<Shape>(sums, arguments, c, u64{place.row} * Shape::ROWS + in_row,
-                        u64{place.col} * Shape::COLS + in_col, lane, arguments.accumulate != 0);
+    barrier_init_fence();
+  }
+  __syncthreads();
+  const u32 team = threadIdx.x / Shape::TEAM_THREADS;
+  if (team == Shape::TEAMS) {
+    registers_down<Shape::COPYING_REGISTERS>();
+    const u32 served = (threadIdx.x - Shape::TEAMS * Shape::TEAM_THREADS) / 32;
+    if (served < Shape::TEAMS) {
+      copy_double<Shape>(arguments, shared + served * Shape::TEAM_BYTES, state + served, served, threadIdx.x % 32);
+    }
+  } else {
+    registers_up<Shape::SUMMING_REGISTERS>();
+    sum_double<Shape>(arguments, shared + team * Shape::TEAM_BYTES, state + team, team, threadIdx.x % Shape::TEAM_THREADS);
   }
 }
 

@@ -375,10 +375,15 @@ public abstract class MultiplierContract {
     return 2.01 * rounding + 8 * allowed(problem);
   }
 
-  /** {@code 2 u sqrt(K)}; what C held counts as one more term. */
+  /**
+   * {@code 2 u sqrt(K)}; what C held counts as one more term. Of doubles up to 256 may be one chain
+   * on the tensor cores, which errs by up to a quarter of a unit for each if all are equal.
+   */
   static double allowed(MultiplyProblem problem) {
-    double u = problem.type() == ElementType.FLOAT32 ? 0x1p-24 : 0x1p-53;
-    return 2 * u * Math.sqrt((double) problem.k() + (problem.accumulate() ? 1 : 0));
+    double terms = (double) problem.k() + (problem.accumulate() ? 1 : 0);
+    return problem.type() == ElementType.FLOAT32
+        ? 0x1p-24 * 2 * Math.sqrt(terms)
+        : 0x1p-53 * Math.max(2 * Math.sqrt(terms), Math.min(terms, 256) / 4);
   }
 
   /** The memory of one problem, with what is around it. */

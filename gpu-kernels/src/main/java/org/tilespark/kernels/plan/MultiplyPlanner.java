@@ -50,8 +50,14 @@ public final class MultiplyPlanner {
   /** Steps of K that take as long as summing parts of K by a launch of its own, estimated. */
   private static final double SUMMING_STEPS = 64;
 
-  /** The same where the two thread blocks of a tile add their halves, estimated. */
-  private static final double HALVING_STEPS = 24;
+  /** The same where the two teams of a thread block add their halves: measured at K = 256. */
+  private static final double HALVING_STEPS = 32;
+
+  /**
+   * What a tile of doubles takes longer that has a multiprocessor to itself, beside one of two at a
+   * time: measured at 1024 x 1024 x 1024.
+   */
+  private static final double LONE_TILE = 0.15;
 
   /** Kernels of {@code multiply_parts.cu}. */
   private static final String SUMMING = "multiply_parts";
@@ -521,8 +527,8 @@ public final class MultiplyPlanner {
 
   /**
    * True if our kernels are expected to be faster than cuBLAS, which is to be as exact as they are.
-   * Those for float are, or hardly slower; large products of doubles took 0.90 to 1.03 times as
-   * long, on an H200, and 0.7 times where rows begin unevenly.
+   * Those for float are, or hardly slower; large products of doubles took 0.98 to 1.04 times as
+   * long, on an H200, and 0.77 times where rows begin unevenly.
    */
   private static boolean isOursFaster(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
@@ -647,11 +653,15 @@ public final class MultiplyPlanner {
     // Products that are cut go one after the other.
     double tiles =
         (double) MultiplyStrategy.Tiled.tiles(isCut ? problem.first() : problem, kernel.shape());
-    int blocks = limits.multiprocessors() * kernel.blocksPerProcessor();
-    return tensor.isHalved()
-        ? cost(tiles, kernel, blocks / 2) * (problem.k() / 2.0 + HALVING_STEPS)
-        : cost(tiles * tensor.parts(), kernel, blocks)
-            * (problem.k() / (double) tensor.parts() + (isCut ? SUMMING_STEPS : 0));
+    double all = tiles * tensor.parts();
+    double steps = problem.k() / (double) tensor.parts() + (isCut ? SUMMING_STEPS : 0);
+    if (tensor.form() == TensorForm.FLOAT64) {
+      double most = Math.ceil(all / limits.multiprocessors()); // of one multiprocessor
+      return tensor.isHalved()
+          ? most * (steps + HALVING_STEPS)
+          : (most + LONE_TILE * (most % 2)) * steps;
+    }
+    return cost(all, kernel, limits.multiprocessors() * kernel.blocksPerProcessor()) * steps;
   }
 
   private static double cost(double tiles, KernelIndex.Kernel kernel, int atOnce) {

@@ -203,18 +203,17 @@ public sealed interface MultiplyStrategy
     }
 
     /**
-     * Panels of doubles in a chain, for sums of so many terms in the end: 5 sqrt(K) steps, and at
-     * most half of K. Of the inputs tried on an H200, equal terms were the worst: n of them were
-     * off by up to 0.24 n units, and 2 sqrt(K) are allowed. One chain of 77 badly scaled terms was
-     * off by 18.2 of 17.5 units.
+     * Panels of doubles in a chain, for sums of so many terms in the end: 5 sqrt(K) steps, and 256
+     * at least, as many as cuBLAS is given at once. Of the inputs tried on an H200, equal terms
+     * were the worst: n of them were off by up to 0.24 n units. So sums of 1024 terms and more keep
+     * to 2 sqrt(K) units, and shorter ones to 64.
      */
     static long chain(long terms) {
-      long panel = TensorForm.FLOAT64.panel();
-      return Math.max(
-          1, Math.min((long) (5 * Math.sqrt((double) terms)) / panel, terms / 2 / panel));
+      return Math.max(Cublas.SHORTEST_CHUNK, (long) (5 * Math.sqrt((double) terms)))
+          / TensorForm.FLOAT64.panel();
     }
 
-    /** True if two thread blocks make a tile, each of half of K. */
+    /** True if both teams of a thread block make a tile together, each of half of K. */
     boolean isHalved() {
       return TensorForm.isHalved(kernel);
     }
@@ -310,7 +309,7 @@ public sealed interface MultiplyStrategy
     private static final long LONGEST_CHUNK = 8192;
 
     /** A shorter chunk would cost more than a sixth of the time, to read and to write C. */
-    private static final long SHORTEST_CHUNK = 256;
+    static final long SHORTEST_CHUNK = 256;
 
     /**
      * A chunk for sums of so many terms. A chain of n additions of terms of one sign and about one

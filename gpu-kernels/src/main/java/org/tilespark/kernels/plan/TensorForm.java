@@ -26,7 +26,7 @@ public enum TensorForm {
   /** Steps of K of a panel of which A is float and B bfloat16. */
   private static final int SPLIT_PANEL = 32;
 
-  /** What is behind the family's name where two thread blocks make a tile, each of half of K. */
+  /** What is behind the family's name where a tile is made of two halves of K. */
   private static final String HALVES = "_halves";
 
   /** What the family of a kernel begins with that needs no more than sm_80. */
@@ -84,7 +84,7 @@ public enum TensorForm {
     return this == FLOAT64 && !problem.transposeA() && !problem.transposeB();
   }
 
-  /** True if two thread blocks of this kernel, a cluster, make a tile, each of half of K. */
+  /** True if both teams of a thread block make a tile together, each of half of K. */
   static boolean isHalved(KernelIndex.Kernel kernel) {
     return kernel.family().contains(HALVES);
   }

@@ -55,7 +55,7 @@ final class TensorSteps {
   /** Panels of a part of K at least: fewer do not fill the stages of shared memory. */
   private static final long LEAST_PART_PANELS = 4;
 
-  /** Thread blocks that make a tile together, each of half of K. */
+  /** Teams of a thread block that make a tile together, each of half of K. */
   private static final int HALVES = 2;
 
   private static final int SUM_BLOCKS_PER_PROCESSOR = 16;
@@ -136,7 +136,7 @@ final class TensorSteps {
     return parts >= 2 * count ? parts : 1;
   }
 
-  /** True if K is long enough for a kernel of which two thread blocks make a tile. */
+  /** True if K is long enough for a kernel that makes a tile of two halves of K. */
   static boolean canHalve(TensorForm form, long k) {
     return mostParts(form, k) >= HALVES;
   }
@@ -767,10 +767,7 @@ final class TensorSteps {
 
   private Run product(List<TensorMap> maps, List<Place> pointers, long tiles, long... words) {
     KernelIndex.Kernel kernel = strategy.kernel();
-    LaunchConfig blocks =
-        strategy.isHalved()
-            ? blocks(HALVES * tiles, most(kernel.blocksPerProcessor()) / HALVES * HALVES, kernel)
-            : blocks(tiles, most(kernel.blocksPerProcessor()), kernel);
+    LaunchConfig blocks = blocks(tiles, most(kernel.blocksPerProcessor()), kernel);
     return new Run(new KernelLaunch(kernel.name(), blocks, words), maps, pointers);
   }
 

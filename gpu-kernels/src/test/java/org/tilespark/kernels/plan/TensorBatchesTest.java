@@ -41,10 +41,10 @@ class TensorBatchesTest {
           kernel multiply_tensor multiply_tf32_w4_128x128x384 sm_90a
           kernel multiply_mma multiply_mma_float16_w2_64x64x128 compute_80
           kernel multiply_mma multiply_mma_tf32_w4_128x128x256 compute_80
-          kernel multiply_double multiply_double_tt_w8_128x128x256 sm_90a
-          kernel multiply_double multiply_double_nt_w8_128x64x128 sm_90a blocksPerProcessor=2
-          kernel multiply_double multiply_double_tn_w8_128x128x256 sm_90a
-          kernel multiply_double multiply_double_halves_tt_w8_128x128x256 sm_90a
+          kernel multiply_double multiply_double_tt_w8_128x64x384 sm_90a
+          kernel multiply_double multiply_double_nt_w8_128x64x384 sm_90a
+          kernel multiply_double multiply_double_tn_w8_128x64x384 sm_90a
+          kernel multiply_double multiply_double_halves_tt_w8_128x64x384 sm_90a
           kernel pack pack_split_w2_256 sm_90a
           kernel pack pack_split_mixed_w2_256 sm_90a
           kernel pack pack_float16_w2_256 sm_90a
