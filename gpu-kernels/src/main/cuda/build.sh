@@ -96,9 +96,9 @@ machine_code_lines() {
     }'
 }
 
-# What the host must know of a launch, as "NAME dynamicBytes=N blocksPerProcessor=N", from the PTX $1: the
-# shared memory that a kernel with a variable NAME_dynamic_bytes is given, and how many of its thread
-# blocks it was made for.
+# What the host must know of a launch, as "NAME dynamicBytes=N blocksPerProcessor=N [early=1]", from the PTX $1:
+# the shared memory that a kernel with a variable NAME_dynamic_bytes is given, how many of its thread
+# blocks it was made for, and whether it waits itself for the launches before it.
 launch_needs() {
   awk '
     /^(\.visible )?\.global .*_dynamic_bytes = / {
@@ -106,9 +106,10 @@ launch_needs() {
     }
     /^\.visible \.entry / { entry = $3; sub(/\(.*/, "", entry) }
     /^\.minnctapersm / { blocks[entry] = $2 }
+    /griddepcontrol\.wait/ { early[entry] = " early=1" }
     END {
       for (name in bytes)
-        printf "%s dynamicBytes=%d blocksPerProcessor=%d\n", name, bytes[name], blocks[name] ? blocks[name] : 1
+        printf "%s dynamicBytes=%d blocksPerProcessor=%d%s\n", name, bytes[name], blocks[name] ? blocks[name] : 1, early[name]
     }' "$1"
 }
 

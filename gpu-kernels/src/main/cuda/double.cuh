@@ -714,6 +714,8 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
     barrier_init_fence();
   }
   __syncthreads();
+  wait_for_launches_before();
+  let_next_launch_begin();
   const u32 team = threadIdx.x / Shape::TEAM_THREADS;
   if (team == Shape::TEAMS) {
     registers_down<Shape::COPYING_REGISTERS>();

@@ -116,6 +116,14 @@ __device__ __forceinline__ void products_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
+// Waits until the launches before this one have ended and what they wrote is to be seen. The host may launch
+// a kernel that has this before they end: nothing that they write or read may be touched before.
+__device__ __forceinline__ void wait_for_launches_before() { asm volatile("griddepcontrol.wait;" ::: "memory"); }
+// The next launch may begin, up to its own wait, once all thread blocks have come here or ended.
+__device__ __forceinline__ void let_next_launch_begin() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+
 // Tells the compiler that a register changes here, so that nothing that reads it moves up.
 __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value)::"memory"); }
 

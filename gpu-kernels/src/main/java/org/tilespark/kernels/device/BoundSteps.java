@@ -1,9 +1,7 @@
 package org.tilespark.kernels.device;
 
 import java.util.List;
-import jcuda.driver.CUfunction;
 import jcuda.driver.CUresult;
-import jcuda.driver.CUstream;
 import org.tilespark.kernels.plan.KernelLaunch;
 import org.tilespark.kernels.plan.MultiplyStep;
 
@@ -24,7 +22,7 @@ final class BoundSteps {
             .toArray(Launch[]::new);
   }
 
-  private record Launch(KernelLaunch launch, CUfunction function, ArgumentStruct struct) {
+  private record Launch(KernelLaunch launch, FunctionHandle function, ArgumentStruct struct) {
     static Launch of(MultiplyStep.Run run, KernelModule kernels) {
       return new Launch(
           run.launch(),
@@ -33,7 +31,7 @@ final class BoundSteps {
     }
 
     /** Queues it; the driver's code. */
-    int queue(CUstream stream, LaunchArea area, long[] sides) {
+    int queue(StreamHandle stream, LaunchArea area, long[] sides) {
       struct.fill(area.struct(), sides);
       return KernelModule.launch(function, launch.config(), area, stream);
     }

@@ -306,14 +306,14 @@ public final class CudaStream extends Owned {
 
   /** Queues launches, given a stream and the area for their arguments. */
   interface Launcher {
-    void launch(CUstream stream, LaunchArea area);
+    void launch(StreamHandle stream, LaunchArea area);
   }
 
   /** Makes launches, with nothing between them. */
   void launch(Launcher launcher) {
     synchronized (lock) {
       requireOpen();
-      launcher.launch(handle, launchArea);
+      launcher.launch(made.stream(), launchArea);
     }
   }
 

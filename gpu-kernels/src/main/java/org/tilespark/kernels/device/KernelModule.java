@@ -5,11 +5,9 @@ import java.io.InputStream;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
-import jcuda.driver.CUfunction;
 import jcuda.driver.CUfunction_attribute;
 import jcuda.driver.CUmodule;
 import jcuda.driver.CUresult;
-import jcuda.driver.CUstream;
 import jcuda.driver.JCudaDriver;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.plan.KernelIndex;
@@ -31,7 +29,7 @@ public final class KernelModule {
 
   private final CudaDevice device;
   private final KernelIndex index;
-  private final Map<String, CUfunction> functions = new ConcurrentHashMap<>(); // by kernel
+  private final Map<String, FunctionHandle> functions = new ConcurrentHashMap<>(); // by kernel
   private final Map<String, CUmodule> modules = new HashMap<>(); // by source; guarded by this
 
   KernelModule(CudaDevice device, KernelIndex index) {
@@ -62,7 +60,7 @@ public final class KernelModule {
    * @param pointers device addresses, the first fields of the kernel's struct
    */
   void launch(KernelLaunch launch, long[] pointers, CudaStream stream) {
-    CUfunction function = function(launch.kernel());
+    FunctionHandle function = function(launch.kernel());
     long[] words = launch.words();
     if ((long) Long.BYTES * (pointers.length + words.length) > KernelLaunch.MOST_STRUCT_BYTES) {
       throw new IllegalArgumentException("Argument struct too long: " + launch);
@@ -86,7 +84,12 @@ public final class KernelModule {
   }
 
   /** Queues a launch whose struct is in {@code area}; the driver's code. */
-  static int launch(CUfunction function, LaunchConfig config, LaunchArea area, CUstream stream) {
+  static int launch(
+      FunctionHandle function, LaunchConfig config, LaunchArea area, StreamHandle stream) {
+    if (function.early()) {
+      return LibCudaLaunch.launchEarly(
+          area.config(), function.address(), config, stream.address(), area.argumentsAddress());
+    }
     return JCudaDriver.cuLaunchKernel(
         function,
         config.blocks(),
@@ -148,13 +151,13 @@ public final class KernelModule {
   }
 
   /** A kernel, loaded if it is not. */
-  CUfunction function(String kernel) {
-    CUfunction known = functions.get(kernel);
+  FunctionHandle function(String kernel) {
+    FunctionHandle known = functions.get(kernel);
     return known != null ? known : find(kernel);
   }
 
-  private synchronized CUfunction find(String kernel) {
-    CUfunction known = functions.get(kernel);
+  private synchronized FunctionHandle find(String kernel) {
+    FunctionHandle known = functions.get(kernel);
     if (known != null) {
       return known;
     }
@@ -167,7 +170,7 @@ public final class KernelModule {
       module = load(entry.source());
       modules.put(entry.source(), module);
     }
-    CUfunction function = new CUfunction();
+    FunctionHandle function = new FunctionHandle(entry.early());
     device.check(
         JCudaDriver.cuModuleGetFunction(function, module, kernel), "cuModuleGetFunction", kernel);
     if (entry.dynamicBytes() > 0) { // with its own variables these may be more than 48 KiB

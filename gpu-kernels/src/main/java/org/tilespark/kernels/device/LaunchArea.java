@@ -5,28 +5,39 @@ import org.tilespark.kernels.plan.KernelLaunch;
 import sun.misc.Unsafe;
 
 /**
- * Native memory for the arguments of one launch: the address of the struct, then the struct, which
- * begins as tensor maps must. Off the heap, so that no launch holds up garbage collection. One
- * launch at a time may use it; the driver copies the struct before {@code cuLaunchKernel} returns.
+ * Native memory for the arguments of one launch: room for what {@link LibCudaLaunch} is given, the
+ * address of the struct, then the struct, which begins as tensor maps must. Off the heap, so that
+ * no launch holds up garbage collection. One launch at a time may use it; the driver copies the
+ * struct before {@code cuLaunchKernel} returns.
  */
 final class LaunchArea {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
   /** With a gap before the struct, of which the driver copies whole multiples of its alignment. */
   private static final int BYTES =
-      Long.BYTES + KernelLaunch.MOST_STRUCT_BYTES + 2 * LibCudaTensor.ALIGNMENT;
+      LibCudaLaunch.CONFIG_BYTES
+          + Long.BYTES
+          + KernelLaunch.MOST_STRUCT_BYTES
+          + 2 * LibCudaTensor.ALIGNMENT;
 
   private final long memory;
+  private final long argumentsAddress;
   private final long struct;
   private final HostPointer arguments;
 
   /** The caller frees it. */
   LaunchArea() {
     memory = UNSAFE.allocateMemory(BYTES);
-    long after = memory + Long.BYTES;
+    argumentsAddress = memory + LibCudaLaunch.CONFIG_BYTES;
+    long after = argumentsAddress + Long.BYTES;
     struct = after + (-after & (LibCudaTensor.ALIGNMENT - 1));
-    UNSAFE.putAddress(memory, struct);
-    arguments = new HostPointer(memory);
+    UNSAFE.putAddress(argumentsAddress, struct);
+    arguments = new HostPointer(argumentsAddress);
+  }
+
+  /** {@link LibCudaLaunch#CONFIG_BYTES} to write to. */
+  long config() {
+    return memory;
   }
 
   /** Where a launch's struct goes. */
@@ -37,6 +48,11 @@ final class LaunchArea {
   /** What {@code cuLaunchKernel} is given. */
   HostPointer arguments() {
     return arguments;
+  }
+
+  /** The same as a number. */
+  long argumentsAddress() {
+    return argumentsAddress;
   }
 
   void free() {

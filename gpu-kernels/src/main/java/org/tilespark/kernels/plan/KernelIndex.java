@@ -25,8 +25,8 @@ import java.util.regex.Pattern;
  *
  * <p>The resource is text, one item a line: {@code nvcc VERSION}, {@code fatbin SOURCE BYTES HASH},
  * {@code kernel SOURCE NAME ARCH [registers=N] [sharedBytes=N] [spillBytes=N] [dynamicBytes=N]
- * [blocksPerProcessor=N]}. {@code ARCH} is {@code sm_NN}, {@code sm_NNa} (machine code) or {@code
- * compute_NN} (PTX). Empty lines and lines that begin with {@code #} say nothing.
+ * [blocksPerProcessor=N] [early=1]}. {@code ARCH} is {@code sm_NN}, {@code sm_NNa} (machine code)
+ * or {@code compute_NN} (PTX). Empty lines and lines that begin with {@code #} say nothing.
  */
 public final class KernelIndex {
   /** The index of a jar that was built without nvcc. */
@@ -70,6 +70,8 @@ public final class KernelIndex {
    * @param dynamicBytes dynamic shared memory that a thread block of it must be given; 0 where the
    *     launch says how much, or none is needed
    * @param blocksPerProcessor thread blocks of it that a multiprocessor holds at once, at least
+   * @param early true if it waits itself for the launches before it ({@code griddepcontrol.wait}),
+   *     so that it may be launched before they end
    * @param architectures what it was compiled for
    */
   public record Kernel(
@@ -80,6 +82,7 @@ public final class KernelIndex {
       TileShape shape,
       int dynamicBytes,
       int blocksPerProcessor,
+      boolean early,
       Set<String> architectures) {
     /** Copies the set. */
     public Kernel {
@@ -161,6 +164,7 @@ public final class KernelIndex {
             new TileShape(rows, cols, Integer.parseInt(matcher.group(5))),
             number(words, "dynamicBytes=", before == null ? 0 : before.dynamicBytes()),
             number(words, "blocksPerProcessor=", before == null ? 1 : before.blocksPerProcessor()),
+            number(words, "early=", before != null && before.early() ? 1 : 0) > 0,
             architectures));
   }
 

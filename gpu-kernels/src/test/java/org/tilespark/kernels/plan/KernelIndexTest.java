@@ -50,16 +50,18 @@ class KernelIndexTest {
     KernelIndex.Kernel kernel =
         KernelIndex.parse(
                 """
-                kernel m m_w4_128x256x384 sm_90a spillBytes=0 dynamicBytes=197632 blocksPerProcessor=2
+                kernel m m_w4_128x256x384 sm_90a spillBytes=0 dynamicBytes=197632 blocksPerProcessor=2 early=1
                 kernel m m_w4_128x256x384 compute_90
                 """)
             .find("m_w4_128x256x384")
             .orElseThrow();
     assertEquals(197_632, kernel.dynamicBytes());
     assertEquals(2, kernel.blocksPerProcessor());
+    assertTrue(kernel.early());
     KernelIndex.Kernel plain = KernelIndex.parse(TEXT).find("copy_strided_w16_128").orElseThrow();
     assertEquals(0, plain.dynamicBytes());
     assertEquals(1, plain.blocksPerProcessor());
+    assertFalse(plain.early());
   }
 
   @Test
