@@ -92,7 +92,7 @@ struct DoubleShape {
   static constexpr u32 WARP_COLS = WARP_COLS_;
   static constexpr u32 STAGES = STAGES_;
   static_assert(STAGES > 1, "a stage is filled while another one is read");
-  // Without totals all of K is one chain, which is less exact: for comparison.
+  // Without totals all of K is one chain, whatever `chunk` is.
   static constexpr bool TOTALS = TOTALS_;
   // The two teams make a tile together: each sums one half of K, and then stores half of the sums.
   static constexpr bool HALVES = HALVES_;
