@@ -39,8 +39,8 @@
 // scratch, which parts.cuh sums. HALVES: the two teams sum one half of K of a tile each, and then each
 // adds and stores half of the sums, where a launch has no more tiles than there are multiprocessors.
 //
-// Shared memory: for each team STAGES stages of both panels, (ROWS, 16) or (ROWS / 16, 16, 16) where stored across, rows
-// of 128 bytes swizzled by the copy engine; then its totals, in pairs, those of one thread 16 TEAM_THREADS bytes apart.
+// Shared memory: for each team STAGES stages of both panels, (ROWS, 16) or (ROWS / 16, 16, 16) where stored across,
+// rows of 128 bytes swizzled by the copy engine; then its totals, in pairs, those of one thread 16 TEAM_THREADS bytes apart.
 // Then a DoubleTeam each.
 //
 // Launch: THREADS threads, SHARED_BYTES, a grid of at most as many thread blocks as there are multiprocessors, fewer
@@ -92,7 +92,7 @@ struct DoubleShape {
   static constexpr u32 WARP_COLS = WARP_COLS_;
   static constexpr u32 STAGES = STAGES_;
   static_assert(STAGES > 1, "a stage is filled while another one is read");
-  // Without totals all of K is one chain, which is less exact: for comparison.
+  // Without totals all of K is one chain, whatever `chunk` is.
   static constexpr bool TOTALS = TOTALS_;
   // The two teams make a tile together: each sums one half of K, and then stores half of the sums.
   static constexpr bool HALVES = HALVES_;
@@ -225,8 +225,8 @@ __device__ __forceinline__ void team_sync(u32 barrier) {
 
 // The same when the values, a panel's last, are read. They go into the number of the barrier (`zero` is 0, which the
 // compiler does not know), so that they have arrived before: the copy engine may overwrite the panel as soon as all
-// have come, and what only says that reads were begun may overtake them. On an H200 a few of the 2 million panels that
-// the warps read for 4096^3 were wrong without this.
+// have come, and what only says that reads were begun may overtake them. When a count stood here, and values went into
+// no address, an H200 got a few of the 2 million panels that the warps read for 4096^3 wrong.
 template <typename Shape>
 __device__ __forceinline__ void team_sync(u32 barrier, const double (&values)[4], u32 zero) {
   u32 last = 0;
@@ -290,12 +290,6 @@ __device__ __forceinline__ DoublePlace double_place(const DoubleArguments& argum
     return place;
   }
   return double_place(number, static_cast<u32>(arguments.parts), rows, cols);
-}
-
-// The same value, of which the compiler knows nothing.
-__device__ __forceinline__ u32 hidden(u32 value) {
-  asm volatile("" : "+r"(value));
-  return value;
 }
 
 // Writes a warp's sums to C or adds them. `row` and `col` are of the warp's first element. What is added to is
@@ -514,8 +508,10 @@ __device__ __forceinline__ void copy_double(const DoubleArguments& arguments, ch
           char* const to = shared + stage * Shape::STAGE_BYTES;
           u64* const full = &state->full[stage];
           barrier_expect(full, Shape::STAGE_BYTES);
-          copy_panel<Shape::ACROSS_LEFT>(to, &arguments.left, static_cast<int>(tile.row), p, left_batch, full);
-          copy_panel<Shape::ACROSS_RIGHT>(to + Shape::ROWS * 128, &arguments.right, static_cast<int>(tile.col), p, right_batch, full);
+          const int row = static_cast<int>(tile.row);
+          const int col = static_cast<int>(tile.col);
+          copy_panel<Shape::ACROSS_LEFT>(to, &arguments.left, row, p, left_batch, full);
+          copy_panel<Shape::ACROSS_RIGHT>(to + Shape::ROWS * 128, &arguments.right, col, p, right_batch, full);
         }
         __syncwarp();
         panel++;
@@ -540,7 +536,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
   constexpr u32 APART = 16 * Shape::TEAM_THREADS;  // bytes between pairs of a thread's totals
-  constexpr u32 AHEAD = 2;  // rows of fragments that the left operand is read ahead
+  constexpr u32 AHEAD = 2;                         // rows of fragments that the left operand is read ahead
   const u32 warp = thread / 32;
   const u32 lane = thread % 32;
   const u32 in_row = warp / (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;
@@ -607,7 +603,8 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
               }
               // Registers that these write were last used two products ago.
               if (x == 1) {
-                places.read_left(left[ahead / HIGH % 2][ahead % HIGH], beyond ? next : at, ahead % HIGH, ahead / HIGH % 2);
+                places.read_left(left[ahead / HIGH % 2][ahead % HIGH], beyond ? next : at, ahead % HIGH,
+                                 ahead / HIGH % 2);
               }
               if (x == 2 && r + 2 >= HIGH) {
 #pragma unroll
@@ -725,7 +722,8 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
     }
   } else {
     registers_up<Shape::SUMMING_REGISTERS>();
-    sum_double<Shape>(arguments, shared + team * Shape::TEAM_BYTES, state + team, team, threadIdx.x % Shape::TEAM_THREADS);
+    sum_double<Shape>(arguments, shared + team * Shape::TEAM_BYTES, state + team, team,
+                      threadIdx.x % Shape::TEAM_THREADS);
   }
 }
 

@@ -4,9 +4,10 @@
 
 #include "double.cuh"
 
-// multiply_double[_halves]_<ways>_w8_<rows>x<cols>x<threads>, ways: t or n for the left operand, then for the
-// right one, as double.cuh says; halves: the two teams of a thread block make a tile together, each of half of K. It
-// needs the shared memory of the variable that is named after it, which build.sh writes to the index.
+// multiply_double[_chain|_halves]_<ways>_w8_<rows>x<cols>x<threads>, ways: t or n for the left operand, then for the
+// right one, as double.cuh says; chain: all of K is one chain, and stages take the place of totals; halves: the two
+// teams of a thread block make a tile together, each of half of K. It needs the shared memory of the variable that is
+// named after it, which build.sh writes to the index.
 #define ENTRY(NAME, HIGH, WIDE, COUNT, ...)                                                                    \
   extern "C" {                                                                                                 \
   __device__ __attribute__((used)) unsigned int NAME##_w8_##HIGH##x##WIDE##x##COUNT##_dynamic_bytes =          \
@@ -25,4 +26,5 @@
 
 // Tile, threads, then WARP_ROWS, WARP_COLS, STAGES, TOTALS, HALVES.
 ENTRIES(multiply_double, 128, 64, 384, 64, 32, 2, true, false)
+ENTRIES(multiply_double_chain, 128, 64, 384, 64, 32, 4, false, false)
 ENTRIES(multiply_double_halves, 128, 64, 384, 64, 32, 2, true, true)

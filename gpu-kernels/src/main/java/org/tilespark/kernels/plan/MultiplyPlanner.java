@@ -445,6 +445,12 @@ public final class MultiplyPlanner {
     Optional<KernelIndex.Kernel> summing = summing(problem, limits, index);
     return kernels(form, problem, limits, index).stream()
         .filter(kernel -> !TensorForm.isHalved(kernel) || TensorSteps.canHalve(form, problem.k()))
+        .filter(
+            kernel ->
+                !TensorForm.isOneChain(kernel)
+                    || problem.k()
+                        <= form.panel()
+                            * MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())))
         .map(kernel -> tensor(problem, terms, kernel, packers.get(), summing, limits))
         .filter(tensor -> tensor.workspaceBytes() <= limits.globalBytes() / TENSOR_MEMORY_SHARE)
         .map(tensor -> new MultiplyPlan(problem, tensor, Optional.empty()))

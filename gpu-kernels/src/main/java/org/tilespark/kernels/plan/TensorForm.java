@@ -29,6 +29,9 @@ public enum TensorForm {
   /** What is behind the family's name where a tile is made of two halves of K. */
   private static final String HALVES = "_halves";
 
+  /** The same where all of K is one chain: there is room for more stages. */
+  private static final String CHAIN = "_chain";
+
   /** What the family of a kernel begins with that needs no more than sm_80. */
   static final String MMA = "multiply_mma";
 
@@ -70,7 +73,7 @@ public enum TensorForm {
             isExchanged(problem)
                 ? "_tt"
                 : "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
-        yield List.of(family + ways, family + HALVES + ways);
+        yield List.of(family + CHAIN + ways, family + ways, family + HALVES + ways);
       }
       case FLOAT16, BFLOAT16, TF32 -> List.of(family, family.replace("multiply", MMA));
     };
@@ -87,6 +90,11 @@ public enum TensorForm {
   /** True if both teams of a thread block make a tile together, each of half of K. */
   static boolean isHalved(KernelIndex.Kernel kernel) {
     return kernel.family().contains(HALVES);
+  }
+
+  /** True if this kernel sums doubles in one chain, however long K is. */
+  static boolean isOneChain(KernelIndex.Kernel kernel) {
+    return kernel.family().contains(CHAIN);
   }
 
   /**

@@ -53,6 +53,9 @@ class MultiplyPlannerTest {
           kernel multiply_double multiply_double_tt_w8_128x64x384 sm_90a dynamicBytes=230400
           kernel multiply_double multiply_double_nt_w8_128x64x384 sm_90a dynamicBytes=230400
           kernel multiply_double multiply_double_tn_w8_128x64x384 sm_90a dynamicBytes=230400
+          kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a dynamicBytes=197632
+          kernel multiply_double multiply_double_chain_nt_w8_128x64x384 sm_90a dynamicBytes=197632
+          kernel multiply_double multiply_double_chain_tn_w8_128x64x384 sm_90a dynamicBytes=197632
           kernel multiply_double multiply_double_halves_tt_w8_128x64x384 sm_90a dynamicBytes=230400
           kernel multiply_double multiply_double_halves_nt_w8_128x64x384 sm_90a dynamicBytes=230400
           kernel multiply_double multiply_double_halves_tn_w8_128x64x384 sm_90a dynamicBytes=230400
@@ -959,7 +962,8 @@ class MultiplyPlannerTest {
     assertTrue(
         MultiplyPlanner.candidates(panel, 1 << 20, ABSENT, H200, HOPPER).stream()
             .map(MultiplyPlan::describe)
-            .anyMatch(text -> text.contains("multiply_double_nt_w8_128x64x384, sums of 5120")));
+            .anyMatch(
+                text -> text.contains("multiply_double_chain_nt_w8_128x64x384, sums of 5120")));
   }
 
   /** Tiles are counted in 32 bits. */
@@ -1002,13 +1006,14 @@ class MultiplyPlannerTest {
       {batch(problem(256, 256, 256, f), 1024), MultiplyEngine.CUBLAS, present, "cublas", 0L, 0L},
       {batch(of(Precision.FLOAT16, 256, false), 1024), auto, present, "multiply_float", 1L, 1024L},
       {batch(of(Precision.TF32, 64, false), 65_536), auto, ABSENT, "multiply_tf32", 1L, 32_768L},
-      {batch(doubles(256, false, false), 1024), auto, present, "multiply_double_tt", 1L, 1024L},
-      {batch(doubles(256, false, false), 5000), own, ABSENT, "multiply_double_tt", 1L, 1024L},
+      {batch(doubles(256, false, false), 1024), auto, present, "multiply_double_chain", 1L, 1024L},
+      {batch(doubles(272, false, false), 1024), auto, present, "multiply_double_tt", 1L, 907L},
+      {batch(doubles(256, false, false), 5000), own, ABSENT, "multiply_double_chain", 1L, 1024L},
       {
         batch(doubles(64, true, false), 16_384),
         own,
         ABSENT,
-        "multiply_double_tn_w8_128x64",
+        "multiply_double_chain_tn_w8_128x64",
         1L,
         16_384L
       },

@@ -44,6 +44,7 @@ class TensorBatchesTest {
           kernel multiply_double multiply_double_tt_w8_128x64x384 sm_90a
           kernel multiply_double multiply_double_nt_w8_128x64x384 sm_90a
           kernel multiply_double multiply_double_tn_w8_128x64x384 sm_90a
+          kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a
           kernel multiply_double multiply_double_halves_tt_w8_128x64x384 sm_90a
           kernel pack pack_split_w2_256 sm_90a
           kernel pack pack_split_mixed_w2_256 sm_90a
