@@ -1,4 +1,4 @@
-#include "../../gpu-kernels/src/main/cuda/tensor.cuh"
+#include "../../gpu-kernels/src/main/cuda/fused.cuh"
 #include "bad.cuh"
 using namespace tilespark;
 #define PACK_ENTRY(NAME, FORM_A, FORM_B)                                  \
@@ -37,4 +37,23 @@ TENSOR_ENTRIES(multiply_bfloat16_nn, Bfloat16, false, true)
 TENSOR_ENTRIES(multiply_bfloat16_tt, Bfloat16, true, false)
 TENSOR_ENTRIES(multiply_bfloat16_tn, Bfloat16, true, true)
 TENSOR_ENTRIES(multiply_tf32_nt, Tf32, false, false)
+TENSOR_ENTRY(multiply_half_nt, Half, 64, 8, false, false)
+TENSOR_ENTRY(multiply_bfloat16_nt, Bfloat16, 64, 8, false, false)
+TENSOR_ENTRY(multiply_tf32_nt, Tf32, 64, 8, false, false)
 
+
+// Of float operands, converted on the way. STAGES, SLOTS.
+#define FUSED_ENTRY(NAME, ...) \
+  extern "C" __global__ void __launch_bounds__(384, 1) \
+  NAME(const __grid_constant__ FusedArguments arguments) { multiply_fused<FusedShape<__VA_ARGS__>>(arguments); }
+#define FUSED_ENTRIES(NAME, KIND, A, B, STAGES, SLOTS) FUSED_ENTRY(NAME, KIND, 256, STAGES, SLOTS, A, B)
+#define FUSED(DO) \
+  DO(fused_half_nn, Half, false, true, 2, 3) \
+  DO(fused_half_nt, Half, false, false, 2, 3) \
+  DO(fused_half_tn, Half, true, true, 2, 3) \
+  DO(fused_half_tt, Half, true, false, 2, 3) \
+  DO(fused_bfloat16_nn, Bfloat16, false, true, 2, 3) \
+  DO(fused_tf32_nn, Tf32, false, true, 3, 3) \
+  DO(fused_tf32_tn, Tf32, true, true, 2, 6) \
+  DO(fused_tf32_tt, Tf32, true, false, 3, 3)
+FUSED(FUSED_ENTRIES)

@@ -2,6 +2,7 @@
 //
 //   lab check [WHAT]         every kernel on many small shapes, against sums in double
 //   lab time [RUNS [WHAT]]   the cases of issues 8 and 9; medians, the ways taking turns
+//   lab fused [RUNS]         kernels that convert on the way: checked against packing, then timed beside it and cuBLAS
 //   lab pack [RUNS]          packing beside device copies, the copy engine's rounding to tf32, and batches in pieces
 //
 // WHAT: letters of f (float), t (tensor: half, bfloat16, tf32); all without it.
@@ -47,7 +48,7 @@ static int (*gemm_batched)(Handle, int, int, int, int, int, const void*, const v
 static int (*gemm_ex)(Handle, int, int, int, int, int, const void*, const void*, int, int, const void*, int,
                       int, const void*, void*, int, int, int, int);
 enum { R32F = 0, R64F = 1, R16F = 2, R16BF = 14 };
-enum { C32F = 68, C64F = 70, C32F_TF32 = 77 };
+enum { C32F = 68, C64F = 70, C32F_16F = 74, C32F_TF32 = 77 };
 
 static void load_cublas() {
   const char* names[] = {getenv("CUBLAS"), "libcublas.so.13", "libcublas.so.12", "libcublas.so"};
@@ -343,6 +344,9 @@ static const std::vector<TensorKernel> BFLOATS = {
     TENSOR_KERNELS(bfloat16, nn, Bfloat16, false, true), TENSOR_KERNELS(bfloat16, nt, Bfloat16, false, false),
     TENSOR_KERNELS(bfloat16, tn, Bfloat16, true, true), TENSOR_KERNELS(bfloat16, tt, Bfloat16, true, false)};
 static const std::vector<TensorKernel> TF32S = {TENSOR_KERNELS(tf32, nt, Tf32, false, false)};
+// Half, bfloat16, tf32.
+#define SMALL_KERNEL(NAME, KIND) {#NAME " nt 64", 64, TensorShape<KIND, 64, 8>::SHARED_BYTES, false, false, multiply_##NAME##_nt_64}
+static const std::vector<TensorKernel> SMALL = {SMALL_KERNEL(half, Half), SMALL_KERNEL(bfloat16, Bfloat16), SMALL_KERNEL(tf32, Tf32)};
 
 // ---- judging
 static int failures = 0;
@@ -952,6 +956,194 @@ static void time_pieces_of_float(const Problem& q) {
   cublas_batches = 1;
 }
 
+// ---- conversion on the way
+struct FusedKernel {
+  const char* name;
+  u32 cols, shared;
+  bool a_across, b_across;
+  void (*kernel)(FusedArguments);
+};
+#define FUSED_KERNELS(NAME, KIND, A, B, STAGES, SLOTS) {#NAME, 256, FusedShape<KIND, 256, STAGES, SLOTS, A, B>::SHARED_BYTES, A, B, NAME},
+static const std::vector<FusedKernel> FUSED_WAYS = {FUSED(FUSED_KERNELS)};
+static std::vector<FusedKernel> fused_of(const char* type, const Problem& q) {
+  std::vector<FusedKernel> some;
+  for (const FusedKernel& one : FUSED_WAYS) {
+    if (strstr(one.name, (std::string("fused_") + type + "_").c_str()) && one.a_across == q.ta && one.b_across == !q.tb) some.push_back(one);
+  }
+  return some;
+}
+// All matrices of a batch, boxes of 32 x 32.
+static CUtensorMap fused_map(bool tf32, const float* base, u64 cols, u64 rows, u64 lead, u64 batches) {
+  CUtensorMap map;
+  cuuint64_t extents[] = {cols, rows, batches};
+  cuuint64_t strides[] = {lead * 4, rows * lead * 4};
+  cuuint32_t box[] = {32, 32, 1};
+  cuuint32_t steps[] = {1, 1, 1};
+  CUresult status = encode(&map, tf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, const_cast<float*>(base),
+                           extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
+                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  if (status != CUDA_SUCCESS) {
+    printf("cuTensorMapEncodeTiled says %d for %llu of %llu x %llu, lead %llu\n", status, batches, rows, cols, lead);
+    exit(2);
+  }
+  return map;
+}
+static void run_fused(const Problem& q, const float* a, const float* b, float* c, const FusedKernel& kernel) {
+  const bool tf32 = strstr(kernel.name, "tf32") != nullptr;
+  FusedArguments s;
+  s.a = fused_map(tf32, a, q.ta ? q.m : q.k, q.rows_a(), q.lead_a, q.batches);
+  s.b = fused_map(tf32, b, q.tb ? q.k : q.n, q.rows_b(), q.lead_b, q.batches);
+  s.c = c;
+  s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
+  s.panels = tiles(q.k, tf32 ? 32 : 64);
+  s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
+  s.batches = q.batches, s.a_step = 1, s.b_step = 1, s.c_step = q.m * q.lead_c, s.k_step = 0;
+  const u64 all = s.batches * s.row_tiles * s.col_tiles;
+  kernel.kernel<<<grid_of(all, 1), 384, kernel.shared>>>(s);
+  CHECK(cudaGetLastError());
+}
+
+__global__ void sprinkle(float* values, u64 count, u64 seed) {
+  const float specials[] = {INFINITY, -INFINITY, NAN, 0, -0.0f, 1e-40f, -0x1p-101f, 0x1p-100f, 3.4e38f, 65520, 0x1p-25f, 1e-45f};
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x) {
+    const u64 bits = mixed(i + seed);
+    if (bits % 4096 == 0) values[i] = specials[bits / 4096 % 12];
+    if (bits % 16 == 1) values[i] = __uint_as_float((__float_as_uint(values[i]) & 0xffffe000u) | 0x1000u);  // ties
+  }
+}
+__global__ void set_rows(float* c, u64 rows, u64 cols, u64 lead) {
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < rows * cols; i += (u64)gridDim.x * blockDim.x) c[i / cols * lead + i % cols] = 0.75f;
+}
+// Elements that differ in bits; of NaN any is as good.
+__global__ void differ(const float* got, const float* want, u64 count, u64* wrong) {
+  for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x) {
+    const float x = got[i], y = want[i];
+    const bool untouched = __float_as_uint(y) == ~0u;  // what lies between the rows of C
+    const bool same = !untouched && isnan(y) ? isnan(x) && __float_as_uint(x) != ~0u : __float_as_uint(x) == __float_as_uint(y);
+    if (!same && atomicAdd(wrong, 1) == 0) wrong[1] = i;
+  }
+}
+
+template <typename Kind>
+static void check_fused(const char* type, const Problem& q, Packer packer, CUtensorMapDataType map, const TensorKernel& packed_kernel, const TensorKernel& small_kernel, int round, bool special) {
+  static u64 seed = 100;
+  seed++;
+  Device<float> a(q.batches * q.rows_a() * q.lead_a), b(q.batches * q.rows_b() * q.lead_b), c(q.batches * q.m * q.lead_c), want(c.count);
+  random(a, q.lead_a, q.k, !q.ta, true, seed, 0), random(b, q.lead_b, q.k, q.tb, false, seed + 1000, 0);
+  if (special) {
+    sprinkle<<<64, 256>>>(a.p, a.count, seed);
+    sprinkle<<<64, 256>>>(b.p, b.count, seed + 7);
+  }
+  Tensor<Kind> way(q, map);
+  const auto clear = [&](Device<float>& to) {
+    CHECK(cudaMemset(to.p, 0xff, to.count * 4));
+    if (q.add) set_rows<<<64, 256>>>(to.p, q.batches * q.m, q.n, q.lead_c);
+  };
+  clear(want);
+  way.pack_both(q, a.p, b.p, packer);
+  way.run(q, want.p, packed_kernel);
+  CHECK(cudaDeviceSynchronize());
+  if (!special && !q.add) expect(packed_kernel.name, q, a.p, b.p, want.p, round, 0x1p-23 * (q.k / 8 + 8));
+  // Packed for tiles of 128 x 64 too.
+  std::vector<FusedKernel> all = fused_of(type, q);
+  all.push_back({"packed 64", 64, 0, false, false, nullptr});
+  for (const FusedKernel& kernel : all) {
+    clear(c);
+    if (kernel.kernel) {
+      run_fused(q, a.p, b.p, c.p, kernel);
+    } else {
+      way.pack_both(q, a.p, b.p, packer);
+      way.run(q, c.p, small_kernel);
+    }
+    CHECK(cudaDeviceSynchronize());
+    CHECK(cudaMemset(verdict->p, 0, 16));
+    differ<<<processors, 256>>>(c.p, want.p, c.count, verdict->p);
+    u64 wrong[2];
+    CHECK(cudaMemcpy(wrong, verdict->p, 16, cudaMemcpyDeviceToHost));
+    if (wrong[0]) {
+      failures++;
+      if (failures < 40) {
+        float x, y;
+        CHECK(cudaMemcpy(&x, c.p + wrong[1], 4, cudaMemcpyDeviceToHost));
+        CHECK(cudaMemcpy(&y, want.p + wrong[1], 4, cudaMemcpyDeviceToHost));
+        printf("WRONG %s %llu of %llux%llux%llu %s%s leads %llu %llu %llu add %d special %d: %llu elements, at %llu (%llu, %llu) %g for %g\n", kernel.name,
+               q.batches, q.m, q.k, q.n, q.ta ? "T" : "N", q.tb ? "T" : "N", q.lead_a, q.lead_b, q.lead_c, q.add, special, wrong[0], wrong[1],
+               wrong[1] / q.lead_c, wrong[1] % q.lead_c, x, y);
+      }
+    }
+  }
+}
+static void check_fused_all() {
+  const u64 shapes[][4] = {{128, 64, 128, 1}, {128, 256, 256, 1}, {256, 256, 256, 300}, {300, 100, 200, 1}, {300, 1000, 200, 3}, {4, 4, 4, 3}, {513, 77, 511, 2},
+                           {640, 640, 640, 1}, {1000, 40, 1000, 1}, {2052, 100, 36, 2}, {36, 100, 3004, 1}, {1024, 1024, 1024, 1}, {1536, 1024, 2304, 1}, {257, 4096, 65, 1}};
+  u64 checked = 0;
+  for (const auto& s : shapes) {
+    for (int t = 0; t < 4; t++) {
+      Problem q = problem(s[0], s[1], s[2], t & 2, t & 1, 0, s[3]);
+      const u64 extra = s[0] == s[1] ? 0 : 4;
+      q.lead_a = up(q.lead_a, 4) + extra, q.lead_b = up(q.lead_b, 4) + extra;
+      q.lead_c += t;
+      q.add = t == 2;
+      for (bool special : {false, true}) {
+        check_fused<Half>("half", q, pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, HALVES[3], SMALL[0], 1, special);
+        check_fused<Bfloat16>("bfloat16", q, pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, BFLOATS[3], SMALL[1], 2, special);
+        check_fused<Tf32>("tf32", q, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, TF32S[1], SMALL[2], 3, special);
+        checked++;
+      }
+    }
+    if (failures > 60) break;
+  }
+  printf("checked %llu problems of each kind, %d failures\n", checked, failures);
+  fflush(stdout);
+}
+
+template <typename Kind>
+static void time_fused(const char* type, const Problem& q, Packer packer, CUtensorMapDataType map, int ready, int fast, const std::vector<TensorKernel>& kernels, const TensorKernel& small) {
+  Device<float> a(q.batches * q.rows_a() * q.lead_a), b(q.batches * q.rows_b() * q.lead_b), c(q.batches * q.m * q.lead_c);
+  random(a, q.lead_a, q.k, !q.ta, true, 5, 0), random(b, q.lead_b, q.k, q.tb, false, 6, 0);
+  Tensor<Kind> way(q, map);
+  way.pack_both(q, a.p, b.p, packer);
+  const bool narrow = sizeof(typename Kind::Type) == 2;
+  std::vector<Way> ways;
+  cublas_batches = q.batches;
+  if (handle) {
+    ways.push_back({"cuBLAS from float", [&, fast] { cublas(q.m, q.k, q.n, q.ta, q.tb, a.p, q.lead_a, b.p, q.lead_b, c.p, q.lead_c, R32F, R32F, fast); }, {}, -1});
+    // Of batches K along or across is as long; any bits do for the time.
+    if (narrow) ways.push_back({"cuBLAS of ready", [&, ready] { cublas(q.m, q.k, q.n, q.ta, q.tb, way.a.p, q.lead_a, way.b.p, q.lead_b, c.p, q.lead_c, ready, R32F, C32F); }, {}, -1});
+  }
+  const bool even = q.lead_a % 4 == 0 && q.lead_b % 4 == 0;
+  const bool da = even && !narrow && !q.ta, db = even && !narrow && q.tb;
+  const int first = narrow ? 2 : 0;  // of those that take both along
+  const TensorKernel* const three[] = {&kernels[first], &kernels[first + 1], &small};
+  for (const TensorKernel* kernel : three) {
+    ways.push_back({"packed " + std::string(kernel->name), [&, da, db, kernel] {
+                      if (!da || !db) way.pack_both(q, da ? nullptr : a.p, db ? nullptr : b.p, packer);
+                      way.run(q, c.p, *kernel, da ? (const typename Kind::Type*)a.p : nullptr, db ? (const typename Kind::Type*)b.p : nullptr);
+                    }, {}, -1});
+  }
+  const std::vector<FusedKernel> fused = even ? fused_of(type, q) : std::vector<FusedKernel>();
+  for (const FusedKernel& kernel : fused) ways.push_back({kernel.name, [&] { run_fused(q, a.p, b.p, c.p, kernel); }, {}, -1});
+  char title[100];
+  snprintf(title, sizeof title, "%s %llu of %llux%llux%llu %s%s", type, q.batches, q.m, q.k, q.n, q.ta ? "T" : "N", q.tb ? "T" : "N");
+  race(title, q, 2.0 * q.batches * q.m * q.k * q.n, ways);
+  cublas_batches = 1;
+}
+static void fused() {
+  for (const FusedKernel& kernel : FUSED_WAYS) allow(kernel.kernel, kernel.shared);
+  check_fused_all();
+  const u64 shapes[][2] = {{256, 1024}, {1024, 1}, {2048, 1}, {4096, 1}, {512, 1}, {768, 1}, {512, 128}, {1024, 32}, {128, 4096}};
+  for (const auto& s : shapes) {
+    for (int t = 0; t < 4; t++) {
+      const Problem q = problem(s[0], s[0], s[0], t & 2, t & 1, 0, s[1]);
+      time_fused<Half>("half", q, pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, R16F, C32F_16F, HALVES, SMALL[0]);
+      time_fused<Tf32>("tf32", q, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, R32F, C32F_TF32, TF32S, SMALL[2]);
+    }
+  }
+  for (int t = 0; t < 2; t++) {
+    time_fused<Tf32>("tf32", problem(4095, 4099, 4097, false, t & 1), pack_tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, R32F, C32F_TF32, TF32S, SMALL[2]);
+  }
+}
+
 int main(int count, char** words) {
   const std::string verb = count > 1 ? words[1] : "check";
   if (count > 2 && verb != "check") runs = atoi(words[2]);
@@ -969,6 +1161,11 @@ int main(int count, char** words) {
   if (verb == "check") {
     check_packs();
     check();
+    printf(failures ? "%d FAILED\n" : "all right\n", failures);
+    return failures ? 1 : 0;
+  }
+  if (verb == "fused") {
+    fused();
     printf(failures ? "%d FAILED\n" : "all right\n", failures);
     return failures ? 1 : 0;
   }

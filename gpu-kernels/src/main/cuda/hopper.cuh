@@ -132,11 +132,14 @@ __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value
       "+f"(d[i + 6]), "+f"(d[i + 7])
 #define TILESPARK_D32(d, i) \
   TILESPARK_D8(d, i), TILESPARK_D8(d, i + 8), TILESPARK_D8(d, i + 16), TILESPARK_D8(d, i + 24)
+#define TILESPARK_ALL32(d) TILESPARK_D32(d, 0)
 #define TILESPARK_D64(d) TILESPARK_D32(d, 0), TILESPARK_D32(d, 32)
 #define TILESPARK_D128(d) \
   TILESPARK_D32(d, 0), TILESPARK_D32(d, 32), TILESPARK_D32(d, 64), TILESPARK_D32(d, 96)
 #define TILESPARK_TEN(a) \
   "%" #a "0,%" #a "1,%" #a "2,%" #a "3,%" #a "4,%" #a "5,%" #a "6,%" #a "7,%" #a "8,%" #a "9,"
+#define TILESPARK_N32 \
+  "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9," TILESPARK_TEN(1) TILESPARK_TEN(2) "%30,%31}"
 #define TILESPARK_N64                                                                              \
   "{%0,%1,%2,%3,%4,%5,%6,%7,%8,%9," TILESPARK_TEN(1) TILESPARK_TEN(2) TILESPARK_TEN(3)              \
       TILESPARK_TEN(4) TILESPARK_TEN(5) "%60,%61,%62,%63}"
@@ -178,12 +181,13 @@ struct Tf32 {
                  : ALL(c)                                                                             \
                  : "l"(a), "l"(b), "r"(static_cast<int>(add)) __VA_ARGS__);                           \
   }
-#define TILESPARK_PRODUCTS(KIND, STEPS, NAME, WORDS256, WORDS128, ...)                                     \
+#define TILESPARK_PRODUCTS(KIND, STEPS, NAME, WORDS256, WORDS128, WORDS64, ...)                            \
   TILESPARK_PRODUCT(KIND, STEPS, NAME, 256, 128, TILESPARK_N128, TILESPARK_D128, "%128", "%129", "%130", WORDS256, __VA_ARGS__) \
-  TILESPARK_PRODUCT(KIND, STEPS, NAME, 128, 64, TILESPARK_N64, TILESPARK_D64, "%64", "%65", "%66", WORDS128, __VA_ARGS__)
+  TILESPARK_PRODUCT(KIND, STEPS, NAME, 128, 64, TILESPARK_N64, TILESPARK_D64, "%64", "%65", "%66", WORDS128, __VA_ARGS__) \
+  TILESPARK_PRODUCT(KIND, STEPS, NAME, 64, 32, TILESPARK_N32, TILESPARK_ALL32, "%32", "%33", "%34", WORDS64, __VA_ARGS__)
 #define TILESPARK_ACROSS , "n"(A_ACROSS), "n"(B_ACROSS)
-TILESPARK_PRODUCTS(Half, 16, "f16", ", %131, %132", ", %67, %68", TILESPARK_ACROSS)
-TILESPARK_PRODUCTS(Bfloat16, 16, "bf16", ", %131, %132", ", %67, %68", TILESPARK_ACROSS)
-TILESPARK_PRODUCTS(Tf32, 8, "tf32", "", "")
+TILESPARK_PRODUCTS(Half, 16, "f16", ", %131, %132", ", %67, %68", ", %35, %36", TILESPARK_ACROSS)
+TILESPARK_PRODUCTS(Bfloat16, 16, "bf16", ", %131, %132", ", %67, %68", ", %35, %36", TILESPARK_ACROSS)
+TILESPARK_PRODUCTS(Tf32, 8, "tf32", "", "", "")
 
 }  // namespace tilespark

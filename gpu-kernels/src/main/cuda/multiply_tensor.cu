@@ -20,7 +20,10 @@
 
 ENTRY(Half, multiply_float16_w2_128x256x384, 256, 4)
 ENTRY(Half, multiply_float16_w2_128x128x384, 128, 6)
+ENTRY(Half, multiply_float16_w2_128x64x384, 64, 8)
 ENTRY(Bfloat16, multiply_bfloat16_w2_128x256x384, 256, 4)
 ENTRY(Bfloat16, multiply_bfloat16_w2_128x128x384, 128, 6)
+ENTRY(Bfloat16, multiply_bfloat16_w2_128x64x384, 64, 8)
 ENTRY(Tf32, multiply_tf32_w4_128x256x384, 256, 4)
 ENTRY(Tf32, multiply_tf32_w4_128x128x384, 128, 6)
+ENTRY(Tf32, multiply_tf32_w4_128x64x384, 64, 8)

@@ -70,6 +70,11 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
     barrier_init_fence();
   }
   __syncthreads();
+  if (Shape::COLS < 128) {
+    // So small a product is over soon: the launch and what is above fall into the time of the packing before.
+    wait_for_launches_before();
+    let_next_launch_begin();
+  }
 
   const u64 tiles = arguments.batches * arguments.row_tiles * arguments.col_tiles;
 

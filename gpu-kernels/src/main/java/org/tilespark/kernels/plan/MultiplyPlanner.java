@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.tilespark.layout.ElementType;
 
 /** Chooses how a multiply runs on a device: pure functions of the problem and the device. */
@@ -47,6 +48,9 @@ public final class MultiplyPlanner {
   /** Steps of K from which a part of a product that is cut along K counts by rule as a tile. */
   private static final long TENSOR_PART = 256;
 
+  /** How much longer a tile takes whose operands shared memory reads more slowly, measured. */
+  private static final double NARROW_COST = 1.35;
+
   /** Steps of K that take as long as summing parts of K by a launch of its own, estimated. */
   private static final double SUMMING_STEPS = 64;
 
@@ -58,6 +62,21 @@ public final class MultiplyPlanner {
    * time: measured at 1024 x 1024 x 1024.
    */
   private static final double LONE_TILE = 0.15;
+
+  /** What a multiprocessor reads where operands are converted on the way, measured on an H200. */
+  private static final double FUSED_BYTES_PER_NANO = 45;
+
+  /** The same of tf32 where B is transposed too. */
+  private static final double TRANSPOSED_BYTES_PER_NANO = 35;
+
+  /** A multiprocessor's share of what goes to and from memory, the same. */
+  private static final double MEMORY_BYTES_PER_NANO = 29;
+
+  /** Products of packed 16-bit values of a multiprocessor, the same; of tf32 half as many. */
+  private static final double PRODUCTS_PER_NANO = 2500;
+
+  /** What another launch takes, about. */
+  private static final double LAUNCH_NANOS = 2000;
 
   /** Kernels of {@code multiply_parts.cu}. */
   private static final String SUMMING = "multiply_parts";
@@ -443,15 +462,32 @@ public final class MultiplyPlanner {
       return List.of();
     }
     Optional<KernelIndex.Kernel> summing = summing(problem, limits, index);
-    return kernels(form, problem, limits, index).stream()
-        .filter(kernel -> !TensorForm.isHalved(kernel) || TensorSteps.canHalve(form, problem.k()))
-        .filter(
-            kernel ->
-                !TensorForm.isOneChain(kernel)
-                    || problem.k()
-                        <= form.panel()
-                            * MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())))
-        .map(kernel -> tensor(problem, terms, kernel, packers.get(), summing, limits))
+    List<KernelIndex.Kernel> packed = kernels(form, problem, limits, index);
+    Stream<MultiplyStrategy.Tensor> packing =
+        packed.stream()
+            .filter(
+                kernel -> !TensorForm.isHalved(kernel) || TensorSteps.canHalve(form, problem.k()))
+            .filter(
+                kernel ->
+                    !TensorForm.isOneChain(kernel)
+                        || problem.k()
+                            <= form.panel()
+                                * MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())))
+            .map(kernel -> tensor(problem, terms, kernel, packers.get(), summing, limits));
+    Stream<MultiplyStrategy.Tensor> fused =
+        packed.isEmpty() || !TensorSteps.isFusible(problem, true, true)
+            ? Stream.empty()
+            : index.findAll(form.fusedFamily(problem), problem.type().bytes(), limits).stream()
+                .map(
+                    kernel ->
+                        tensor(
+                            problem,
+                            terms,
+                            kernel,
+                            List.of(packers.get().get(0), packed.get(0)),
+                            summing,
+                            limits));
+    return Stream.concat(packing, fused)
         .filter(tensor -> tensor.workspaceBytes() <= limits.globalBytes() / TENSOR_MEMORY_SHARE)
         .map(tensor -> new MultiplyPlan(problem, tensor, Optional.empty()))
         .toList();
@@ -600,21 +636,80 @@ public final class MultiplyPlanner {
 
   /**
    * The plan among {@link #tensors} whose tiles suit the problem best; where there are kernels for
-   * sm_90a, one of them.
+   * sm_90a, one of them. One that is fused, if packing is expected to take longer.
    */
   private static Optional<MultiplyPlan> best(List<MultiplyPlan> tensors, DeviceLimits limits) {
-    return tensors.stream()
-        .min(
-            Comparator.comparing(MultiplyPlanner::isMma)
-                .thenComparingDouble(
-                    plan ->
-                        plan.strategy() instanceof MultiplyStrategy.Tensor tensor
-                            ? cost(plan.problem(), tensor, limits)
-                            : Double.MAX_VALUE));
+    Optional<MultiplyPlan> fused =
+        tensors.stream()
+            .filter(
+                plan ->
+                    strategy(plan).isFused()
+                        && strategy(plan).parts() == 1
+                        && fusedNanos(plan.problem(), strategy(plan), limits)
+                            < packedNanos(plan.problem(), strategy(plan), limits))
+            .findFirst();
+    return fused.isPresent()
+        ? fused
+        : tensors.stream()
+            .filter(plan -> !strategy(plan).isFused())
+            .min(
+                Comparator.comparing((MultiplyPlan plan) -> strategy(plan).isMma())
+                    .thenComparingDouble(plan -> cost(plan.problem(), strategy(plan), limits)));
   }
 
-  private static boolean isMma(MultiplyPlan plan) {
-    return plan.strategy() instanceof MultiplyStrategy.Tensor tensor && tensor.isMma();
+  private static MultiplyStrategy.Tensor strategy(MultiplyPlan tensor) {
+    return (MultiplyStrategy.Tensor) tensor.strategy();
+  }
+
+  /** What a fused kernel takes: each tile reads its rows and columns as they are stored. */
+  private static double fusedNanos(
+      MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
+    KernelIndex.TileShape shape = tensor.kernel().shape();
+    double tiles = (double) MultiplyStrategy.Tiled.tiles(problem, shape);
+    double tileBytes = (double) (shape.rows() + shape.cols()) * problem.k() * Float.BYTES;
+    double rate =
+        tensor.form() == TensorForm.TF32 && !problem.transposeB()
+            ? TRANSPOSED_BYTES_PER_NANO
+            : FUSED_BYTES_PER_NANO;
+    return Math.max(
+        Math.ceil(tiles / limits.multiprocessors()) * tileBytes / rate,
+        (valuesA(problem) + valuesB(problem) + valuesC(problem))
+            * Float.BYTES
+            / (MEMORY_BYTES_PER_NANO * limits.multiprocessors()));
+  }
+
+  /** What packing takes and multiplying what is packed. */
+  private static double packedNanos(
+      MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
+    TensorForm form = tensor.form();
+    int width = form.element().bytes();
+    boolean isRead = form == TensorForm.TF32; // as stored, with K along the rows
+    double packed =
+        (isRead && !problem.transposeA() ? 0 : valuesA(problem))
+            + (isRead && problem.transposeB() ? 0 : valuesB(problem));
+    double read = (valuesA(problem) + valuesB(problem)) * width;
+    double memory = MEMORY_BYTES_PER_NANO * limits.multiprocessors();
+    double rate = PRODUCTS_PER_NANO * Short.BYTES / width * limits.multiprocessors();
+    return packed * (Float.BYTES + width) / memory
+        + Math.max(products(problem) / rate, (read + valuesC(problem) * Float.BYTES) / memory)
+        + LAUNCH_NANOS;
+  }
+
+  private static double valuesA(MultiplyProblem problem) {
+    return problem.m() * (double) problem.k() * alike(problem, problem.batch().strideA());
+  }
+
+  private static double valuesB(MultiplyProblem problem) {
+    return problem.k() * (double) problem.n() * alike(problem, problem.batch().strideB());
+  }
+
+  /** Operands of the products, of which all may have the same. */
+  private static long alike(MultiplyProblem problem, long stride) {
+    return stride == 0 ? 1 : problem.batch().count();
+  }
+
+  private static double valuesC(MultiplyProblem problem) {
+    return (double) problem.m() * problem.n() * problem.batch().count();
   }
 
   private static MultiplyPlan tiled(
@@ -667,7 +762,9 @@ public final class MultiplyPlanner {
           ? most * (steps + HALVING_STEPS)
           : (most + LONE_TILE * (most % 2)) * steps;
     }
-    return cost(all, kernel, limits.multiprocessors() * kernel.blocksPerProcessor()) * steps;
+    return (tensor.isNarrow() ? NARROW_COST : 1)
+        * cost(all, kernel, limits.multiprocessors() * kernel.blocksPerProcessor())
+        * steps;
   }
 
   private static double cost(double tiles, KernelIndex.Kernel kernel, int atOnce) {

@@ -143,12 +143,15 @@ public sealed interface MultiplyStrategy
    * multiprocessor makes one tile of C after the other ({@code multiply_split.cu}, {@code
    * multiply_tensor.cu} and {@code multiply_double.cu} for sm_90a, {@code multiply_mma.cu} for
    * sm_80 and later). Where tiles are too few for the multiprocessors, K is cut into parts that are
-   * summed afterwards ({@code multiply_parts.cu}).
+   * summed afterwards ({@code multiply_parts.cu}). Those of {@code multiply_fused.cu} bring
+   * operands into the form as they read them, where these begin evenly; others are packed for
+   * another kernel, which makes the same sums.
    *
    * @param form of the operands
    * @param kernel what multiplies
    * @param packers what brings operands into the form; for {@link TensorForm#SPLIT} also what makes
-   *     the tiles that {@code kernel} leaves alone
+   *     the tiles that {@code kernel} leaves alone, and for a fused kernel what multiplies packed
+   *     operands
    * @param chunk most steps of K that go through the workspace at once; they bound how errors of
    *     the tensor cores' sums add up
    * @param chain panels of doubles whose products are summed in one chain; of other forms the
@@ -173,6 +176,9 @@ public sealed interface MultiplyStrategy
       implements MultiplyStrategy {
     /** A multiple of every form's panel. */
     static final long LONGEST_CHUNK = 8192;
+
+    /** Columns of a tile from which the tensor cores of sm_90a are not kept waiting. */
+    private static final int WIDE_COLS = 128;
 
     /** Parts of K that share a chunk, at most: each is short enough for one, but all are packed. */
     static final int MOST_CHUNKS = 8;
@@ -218,9 +224,19 @@ public sealed interface MultiplyStrategy
       return TensorForm.isHalved(kernel);
     }
 
+    /** True if the kernel brings operands into the form as it reads them. */
+    boolean isFused() {
+      return TensorForm.isFused(kernel);
+    }
+
     /** True if {@code mma.cuh} multiplies: it reads packed operands at their addresses. */
     boolean isMma() {
       return kernel.family().startsWith(TensorForm.MMA);
+    }
+
+    /** True if tiles have so few columns that shared memory is what is read the longest. */
+    boolean isNarrow() {
+      return form != TensorForm.FLOAT64 && !isMma() && kernel.shape().cols() < WIDE_COLS;
     }
 
     KernelIndex.Kernel packer() {
@@ -229,6 +245,11 @@ public sealed interface MultiplyStrategy
 
     KernelIndex.Kernel repairer() {
       return packers.get(1);
+    }
+
+    /** What multiplies packed operands. */
+    KernelIndex.Kernel packedKernel() {
+      return isFused() ? packers.get(1) : kernel;
     }
 
     @Override

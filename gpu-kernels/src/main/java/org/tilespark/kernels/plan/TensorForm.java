@@ -35,6 +35,9 @@ public enum TensorForm {
   /** What the family of a kernel begins with that needs no more than sm_80. */
   static final String MMA = "multiply_mma";
 
+  /** The same of one that reads operands as they are stored ({@code fused.cuh}). */
+  static final String FUSED = "multiply_fused";
+
   /** Bytes of a row of other panels in shared memory. */
   private static final int PANEL_BYTES = 128;
 
@@ -69,14 +72,23 @@ public enum TensorForm {
     return switch (this) {
       case SPLIT -> List.of(problem.transposeA() ? family + "_across" : family);
       case FLOAT64 -> {
-        String ways =
-            isExchanged(problem)
-                ? "_tt"
-                : "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
+        String ways = isExchanged(problem) ? "_tt" : ways(problem);
         yield List.of(family + CHAIN + ways, family + ways, family + HALVES + ways);
       }
       case FLOAT16, BFLOAT16, TF32 -> List.of(family, family.replace("multiply", MMA));
     };
+  }
+
+  /**
+   * The family of the kernels that bring operands into this form as they read them, stored as
+   * {@code problem}'s. Not all forms have some.
+   */
+  String fusedFamily(MultiplyProblem problem) {
+    return family.replace("multiply", FUSED) + ways(problem);
+  }
+
+  private static String ways(MultiplyProblem problem) {
+    return "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
   }
 
   /**
@@ -85,6 +97,11 @@ public enum TensorForm {
    */
   boolean isExchanged(MultiplyProblem problem) {
     return this == FLOAT64 && !problem.transposeA() && !problem.transposeB();
+  }
+
+  /** True if this kernel brings operands into their form as it reads them. */
+  static boolean isFused(KernelIndex.Kernel kernel) {
+    return kernel.family().startsWith(FUSED);
   }
 
   /** True if both teams of a thread block make a tile together, each of half of K. */
@@ -118,6 +135,18 @@ public enum TensorForm {
   /** Steps of K that lie in shared memory at once. */
   int panel() {
     return this == SPLIT ? SPLIT_PANEL : PANEL_BYTES / element.bytes();
+  }
+
+  /**
+   * Tiles of 128 x 128 are few where they are less than this part of the multiprocessors; of forms
+   * with smaller tiles fewer are, as 64 of them were faster at 1024 x 1024 on an H200 than twice as
+   * many for parts of K.
+   */
+  int fewTiles() {
+    return switch (this) {
+      case SPLIT, FLOAT64 -> 2;
+      case FLOAT16, BFLOAT16, TF32 -> 3;
+    };
   }
 
   /** Copies of B that lie one behind the other, each of other parts of its values. */

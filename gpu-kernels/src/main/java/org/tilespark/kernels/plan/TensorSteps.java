@@ -55,6 +55,9 @@ final class TensorSteps {
   /** Panels of a part of K at least: fewer do not fill the stages of shared memory. */
   private static final long LEAST_PART_PANELS = 4;
 
+  /** Rows and columns of a box of an operand that a fused kernel reads. */
+  private static final int FUSED_BOX = 32;
+
   /** Teams of a thread block that make a tile together, each of half of K. */
   private static final int HALVES = 2;
 
@@ -80,6 +83,8 @@ final class TensorSteps {
   private final boolean evenA;
   private final boolean evenB;
   private final TensorForm form;
+  private final boolean fused; // operands are read as they are stored
+  private final KernelIndex.Kernel kernel; // what multiplies
   private final KernelIndex.TileShape shape;
   private final int width;
   private final MultiplyProblem.Batch batch;
@@ -94,7 +99,9 @@ final class TensorSteps {
     this.evenA = evenA;
     this.evenB = evenB;
     this.form = strategy.form();
-    this.shape = strategy.kernel().shape();
+    this.fused = strategy.isFused() && isFusible(problem, evenA, evenB);
+    this.kernel = fused ? strategy.kernel() : strategy.packedKernel();
+    this.shape = kernel.shape();
     this.width = problem.type().bytes();
     this.batch = problem.batch();
   }
@@ -120,20 +127,40 @@ final class TensorSteps {
   }
 
   /**
-   * Into how many parts K is cut: where tiles of all products are fewer than half the
-   * multiprocessors, so many that those of one product occupy all, of four panels at least.
-   * Products that are cut go one after the other, which must be worth it.
+   * Into how many parts K is cut: where tiles of all products are fewer than that part of the
+   * multiprocessors, {@link TensorForm#fewTiles}, so many that those of one product occupy all, of
+   * four panels at least. Products that are cut go one after the other, which must be worth it.
    *
    * @param processors multiprocessors of the device
    */
   static long parts(TensorForm form, MultiplyProblem problem, int processors) {
     double each = tilesOfC(problem, SPLIT_TILE);
     long count = problem.batch().count();
-    if (each * count * 2 >= processors) {
+    if (each * count * form.fewTiles() >= processors) {
       return 1;
     }
     long parts = Math.min((long) (processors / each), mostParts(form, problem.k()));
     return parts >= 2 * count ? parts : 1;
+  }
+
+  /**
+   * True if a fused kernel can read operands as they are stored.
+   *
+   * @param evenA true if A begins at a multiple of 16 bytes
+   * @param evenB true if B does
+   */
+  static boolean isFusible(MultiplyProblem problem, boolean evenA, boolean evenB) {
+    MultiplyProblem.Batch batch = problem.batch();
+    boolean one = batch.count() == 1;
+    return evenA
+        && evenB
+        && LongStream.of(
+                problem.leadA(),
+                problem.leadB(),
+                one ? 0 : batch.strideA(),
+                one ? 0 : batch.strideB())
+            .map(elements -> elements * Float.BYTES)
+            .allMatch(bytes -> bytes % EVEN_BYTES == 0 && bytes < TensorMap.MOST_LEAD_BYTES);
   }
 
   /** True if K is long enough for a kernel that makes a tile of two halves of K. */
@@ -309,6 +336,8 @@ final class TensorSteps {
   private void addProduct(long p, long k, long parts, long partPanels, Target c) {
     if (form == TensorForm.FLOAT64) {
       addDouble(p, k, parts, partPanels, c);
+    } else if (fused) {
+      addFused(p, k, parts, partPanels, c);
     } else {
       addFloat(p, k, parts, partPanels, c);
     }
@@ -447,6 +476,55 @@ final class TensorSteps {
               c.step(),
               stepK));
     }
+  }
+
+  /** Products, or parts of one, of operands as they are stored. */
+  private void addFused(long p, long k, long parts, long partPanels, Target c) {
+    long batches = parts * products;
+    long rowTiles = tiles(problem.m(), shape.rows());
+    long colTiles = tiles(problem.n(), shape.cols());
+    // Fields of FusedArguments.
+    steps.add(
+        product(
+            List.of(
+                fusedMap(
+                    from(Side.A, p),
+                    problem.transposeA() ? problem.m() : k,
+                    problem.transposeA() ? k : problem.m(),
+                    problem.leadA(),
+                    countA(),
+                    batch.strideA()),
+                fusedMap(
+                    from(Side.B, p),
+                    problem.transposeB() ? k : problem.n(),
+                    problem.transposeB() ? problem.n() : k,
+                    problem.leadB(),
+                    countB(),
+                    batch.strideB())),
+            List.of(c.at()),
+            batches * rowTiles * colTiles,
+            problem.m(),
+            problem.n(),
+            c.lead(),
+            partPanels,
+            rowTiles,
+            colTiles,
+            c.adds() ? 1 : 0,
+            batches,
+            countA() > 1 ? 1 : 0,
+            countB() > 1 ? 1 : 0,
+            c.step(),
+            parts > 1 ? partPanels * form.panel() : 0));
+  }
+
+  /** Matrices as stored; of one the stride is any that the driver takes. */
+  private TensorMap fusedMap(Place at, long cols, long rows, long lead, long count, long stride) {
+    return new TensorMap(
+        at,
+        form == TensorForm.TF32 ? MultiplyStep.Element.TF32 : MultiplyStep.Element.FLOAT32,
+        List.of(cols, rows, count),
+        List.of(lead * width, (count > 1 ? stride : lead) * width),
+        List.of(FUSED_BOX, FUSED_BOX, 1));
   }
 
   /** A as stored, or a copy of it with even rows. */
@@ -766,7 +844,6 @@ final class TensorSteps {
   }
 
   private Run product(List<TensorMap> maps, List<Place> pointers, long tiles, long... words) {
-    KernelIndex.Kernel kernel = strategy.kernel();
     LaunchConfig blocks = blocks(tiles, most(kernel.blocksPerProcessor()), kernel);
     return new Run(new KernelLaunch(kernel.name(), blocks, words), maps, pointers);
   }

@@ -27,8 +27,15 @@ class LowerPrecisionPlanTest {
   private static String index() {
     StringBuilder text = new StringBuilder();
     for (String kind : List.of("float16_w2", "bfloat16_w2", "tf32_w4")) {
-      for (String tile : List.of("128x256x384", "128x128x384")) {
+      for (String tile : List.of("128x256x384", "128x128x384", "128x64x384")) {
         text.append("kernel multiply_tensor multiply_%s_%s sm_90a\n".formatted(kind, tile));
+      }
+      for (String ways : List.of("nn", "nt", "tn", "tt")) {
+        if (!kind.startsWith("tf32") || !ways.equals("nt")) {
+          text.append(
+              "kernel multiply_fused multiply_fused_%s_%s_w4_128x256x384 sm_90a dynamicBytes=197632\n"
+                  .formatted(kind.split("_")[0], ways));
+        }
       }
       for (String arch : List.of("sm_80", "compute_80")) {
         text.append(
@@ -120,6 +127,7 @@ class LowerPrecisionPlanTest {
         List.of(
             "tf32_w4_128x256x384",
             "tf32_w4_128x128x384",
+            "tf32_w4_128x64x384",
             "mma_tf32_w4_128x128x256",
             "mma_tf32_w4_64x64x128")
       },
@@ -133,6 +141,107 @@ class LowerPrecisionPlanTest {
               .toList();
       assertEquals(each[1], ways);
     }
+  }
+
+  private static MultiplyProblem stored(
+      long extent, long count, Precision precision, String ways, long pad) {
+    long lead = extent + pad;
+    return new MultiplyProblem(
+            extent,
+            extent,
+            extent,
+            ElementType.FLOAT32,
+            precision,
+            ways.charAt(0) == 't',
+            ways.charAt(1) == 't',
+            lead,
+            lead,
+            lead,
+            false)
+        .withBatch(new MultiplyProblem.Batch(count, extent * lead, extent * lead, extent * lead));
+  }
+
+  /** Fused where packing takes longer than reading operands again for each tile: small products. */
+  @Test
+  void fusedByRule() {
+    DeviceLimits limits = device(9, 0, 132);
+    for (Precision precision : List.of(Precision.FLOAT16, Precision.BFLOAT16, Precision.TF32)) {
+      String kind = precision.name().toLowerCase(Locale.ROOT);
+      String packed = "multiply_" + kind + (precision == Precision.TF32 ? "_w4_" : "_w2_");
+      for (String ways : List.of("nn", "nt", "tn", "tt")) {
+        // Of tf32 the copy engine rounds what has K along its rows.
+        String fused =
+            precision == Precision.TF32 && ways.equals("nt")
+                ? packed + "128x256x384"
+                : "multiply_fused_" + kind + "_" + ways + "_w4_128x256x384";
+        Object[][] rules = {
+          {256L, 1024L, 0L, fused},
+          {256L, 1024L, 4L, fused},
+          // Of tf32 it is about as long where B is transposed.
+          {512L, 128L, 0L, precision == Precision.TF32 && ways.equals("nn") ? "multiply_" : fused},
+          {256L, 1024L, 1L, packed + "128x256x384"}, // rows begin unevenly
+          {1024L, 1L, 0L, packed + "128x64x384"},
+          {2048L, 1L, 0L, packed + "128x256x384"},
+          {4096L, 1L, 0L, packed + "128x256x384"},
+          {512L, 1L, 0L, packed + "128x"},
+        };
+        for (Object[] rule : rules) {
+          MultiplyProblem problem =
+              stored((long) rule[0], (long) rule[1], precision, ways, (long) rule[2]);
+          String way = way(plan(problem, MultiplyEngine.AUTO, CublasPresence.PRESENT, limits));
+          assertTrue(way.startsWith((String) rule[3]), problem + ": " + way);
+        }
+      }
+    }
+  }
+
+  /** Operands are read as stored, unless one begins unevenly: then both are packed. */
+  @Test
+  void fusedSteps() {
+    DeviceLimits limits = device(9, 0, 132);
+    MultiplyProblem problem = stored(256, 1024, Precision.FLOAT16, "nt", 4);
+    MultiplyPlan plan = plan(problem, MultiplyEngine.AUTO, ABSENT, limits).orElseThrow();
+    List<MultiplyStep> fused = plan.strategy().steps(problem, true, true);
+    assertEquals(
+        List.of(
+            new MultiplyStep.Run(
+                // Fields of FusedArguments.
+                new KernelLaunch(
+                    "multiply_fused_float16_nt_w4_128x256x384",
+                    new LaunchConfig(132, 384, 197_632),
+                    256,
+                    256,
+                    260,
+                    4,
+                    2,
+                    1,
+                    0,
+                    1024,
+                    1,
+                    1,
+                    256 * 260,
+                    0),
+                List.of(map(MultiplyStep.Side.A), map(MultiplyStep.Side.B)),
+                List.of(new MultiplyStep.Place(MultiplyStep.Side.C, 0)))),
+        fused);
+    for (boolean even : new boolean[] {true, false}) {
+      List<String> kernels =
+          plan.strategy().steps(problem, even, !even).stream()
+              .map(step -> ((MultiplyStep.Run) step).launch().kernel())
+              .toList();
+      assertEquals(List.of("pack_float16_w2_256", "multiply_float16_w2_128x256x384"), kernels);
+    }
+    // The same sums in the same order.
+    assertEquals("FLOAT16", plan.strategy().order());
+  }
+
+  private static MultiplyStep.TensorMap map(MultiplyStep.Side side) {
+    return new MultiplyStep.TensorMap(
+        new MultiplyStep.Place(side, 0),
+        MultiplyStep.Element.FLOAT32,
+        List.of(256L, 256L, 1024L),
+        List.of(260L * 4, 256L * 260 * 4),
+        List.of(32, 32, 1));
   }
 
   /** A way that was named is taken, and sums of the two kinds of kernels differ in their order. */

@@ -46,6 +46,13 @@ class TensorBatchesTest {
           kernel multiply_double multiply_double_tn_w8_128x64x384 sm_90a
           kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a
           kernel multiply_double multiply_double_halves_tt_w8_128x64x384 sm_90a
+          kernel multiply_fused multiply_fused_float16_nn_w4_128x256x384 sm_90a
+          kernel multiply_fused multiply_fused_float16_nt_w4_128x256x384 sm_90a
+          kernel multiply_fused multiply_fused_float16_tn_w4_128x256x384 sm_90a
+          kernel multiply_fused multiply_fused_float16_tt_w4_128x256x384 sm_90a
+          kernel multiply_fused multiply_fused_tf32_nn_w4_128x256x384 sm_90a
+          kernel multiply_fused multiply_fused_tf32_tn_w4_128x256x384 sm_90a
+          kernel multiply_fused multiply_fused_tf32_tt_w4_128x256x384 sm_90a
           kernel pack pack_split_w2_256 sm_90a
           kernel pack pack_split_mixed_w2_256 sm_90a
           kernel pack pack_float16_w2_256 sm_90a
@@ -373,6 +380,8 @@ class TensorBatchesTest {
         doubles(kernel, run.maps(), w, p.get(0));
       } else if (kernel.startsWith("multiply_mma")) {
         mma(kernel, w, p.get(0), p.get(1), p.get(2));
+      } else if (kernel.startsWith("multiply_fused")) {
+        fused(kernel, run.maps(), w, p.get(0));
       } else if (kernel.startsWith("multiply_parts")) {
         sum(w, p.get(0), p.get(1));
       } else if (kernel.startsWith("repair")) {
@@ -483,6 +492,34 @@ class TensorBatchesTest {
                 add(on(c, (q * w[10] + (i0 + e / cols) * w[2] + j0 + e % cols) * 4), sums[e], w[6]);
               }
             }
+          }
+        }
+      }
+    }
+
+    /** FusedArguments. */
+    private void fused(String kernel, List<TensorMap> maps, long[] w, Place c) {
+      assertEquals(12, w.length);
+      boolean acrossA = kernel.matches(".*_t[nt]_w4_.*");
+      boolean acrossB = kernel.matches(".*_[nt]n_w4_.*");
+      assertEquals((w[0] + 127) / 128, w[4]);
+      assertEquals((w[1] + 255) / 256, w[5]);
+      long panel = kernel.contains("tf32") ? 32 : 64;
+      for (TensorMap map : maps) {
+        assertEquals(List.of(32, 32, 1), map.box());
+        assertEquals(
+            panel == 32 ? MultiplyStep.Element.TF32 : MultiplyStep.Element.FLOAT32, map.element());
+      }
+      for (long q = 0; q < w[7]; q++) {
+        for (long i = 0; i < w[0]; i++) {
+          for (long j = 0; j < w[1]; j++) {
+            double sum = 0;
+            for (long p = q * w[11]; p < q * w[11] + w[3] * panel; p++) {
+              double left = fetch(maps.get(0), acrossA ? i : p, acrossA ? p : i, q * w[8]);
+              double right = fetch(maps.get(1), acrossB ? j : p, acrossB ? p : j, q * w[9]);
+              sum += left * right;
+            }
+            add(on(c, (q * w[10] + i * w[2] + j) * 4), sum, w[6]);
           }
         }
       }

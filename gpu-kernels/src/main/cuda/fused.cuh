@@ -1,0 +1,332 @@
+// Product of float matrices on the tensor cores of sm_90a, rounded to half, bfloat16 or tf32 between global
+// memory and the tensor cores, with sums in float:
+//
+//   c[i, j] = sum over p of round(a(i, p)) * round(b(p, j))  (+ c[i, j])    0 <= i < m, 0 <= j < n, 0 <= p < k
+//
+// An operand lies with K along its rows or across: K along its columns. Rows begin at multiples of 16 bytes.
+//
+// Threads to elements: a thread block is a warpgroup that converts and two that multiply; it makes tiles of
+// 128 x COLS of C, one after the other, each of the two 64 x COLS. Sums are those of tensor.cuh of the same
+// values, bit for bit.
+//
+// Conversion: each of the four warps has SLOTS slots of its own, which the copy engine fills with boxes of
+// 32 x 32 floats, rows of 128 bytes, swizzled by 128 bytes. It writes a unit, 32 rows of 128 bytes, of a stage,
+// as wgmma reads it, and fills the slot again. Of the 16-bit kinds a unit is two boxes side by side, rounded to
+// nearest even; across, K goes down the rows of the unit too. Of tf32 the copy engine rounds; a unit is the
+// transpose of a box; an operand that lies along needs none and is copied into the stages at once.
+//
+// Bytes: reads each operand once for each row or column of tiles, mostly from L2; writes C.
+//
+// Shared memory: STAGES stages as in tensor.cuh; the slots, 8 (tf32: 4) KiB each.
+#pragma once
+
+#include "tensor.cuh"
+
+namespace tilespark {
+
+// Fields in the order of the host's launch.
+struct FusedArguments {
+  CUtensorMap a;  // op(A): (products, m, k), boxes of 1 x 32 x 32; across: (products, k, m)
+  CUtensorMap b;  // op(B): (products, n, k); across: (products, k, n)
+  float* c;
+  u64 m;
+  u64 n;
+  u64 lead_c;
+  u64 panels;  // of K, at least one
+  u64 row_tiles;
+  u64 col_tiles;
+  u64 accumulate;
+  u64 batches;  // products of their own, or parts of one along K
+  u64 a_step;   // 1: products have an A of their own; 0: all the same
+  u64 b_step;
+  u64 c_step;  // elements
+  u64 k_step;  // from one part to the next, whole panels; 0 for products of their own
+};
+
+template <typename Kind_, u32 COLS_, u32 STAGES_, u32 SLOTS_, bool A_ACROSS_, bool B_ACROSS_>
+struct FusedShape {
+  using Kind = Kind_;
+  static constexpr u32 STAGES = STAGES_;
+  static constexpr u32 SLOTS = SLOTS_;
+  static constexpr u32 ROWS = 128;
+  static constexpr u32 COLS = COLS_;
+  static constexpr u32 WARPGROUPS = 2;
+  static constexpr u32 THREADS = 128 * (1 + WARPGROUPS);
+  static constexpr bool NARROW = sizeof(typename Kind::Type) == 2;
+  static constexpr bool A_ACROSS = A_ACROSS_;
+  static constexpr bool B_ACROSS = B_ACROSS_;
+  static constexpr bool A_CONVERTED = NARROW || A_ACROSS;
+  static constexpr bool B_CONVERTED = NARROW || B_ACROSS;
+  // Units of a warp and stage, those of A first.
+  static constexpr u32 A_UNITS = ROWS / 128;
+  static constexpr u32 B_UNITS = COLS / 128;
+  static constexpr u32 CONVERTED = (A_CONVERTED ? A_UNITS : 0) + (B_CONVERTED ? B_UNITS : 0);
+  static_assert(CONVERTED > 0, "what lies along is tensor.cuh's");
+  static constexpr u32 COPIED = A_UNITS + B_UNITS - CONVERTED;
+  static constexpr u32 UNIT_BYTES = 32 * 128;
+  static constexpr u32 SLOT_BYTES = (NARROW ? 2 : 1) * UNIT_BYTES;
+  static constexpr u32 A_BYTES = ROWS * 128;
+  static constexpr u32 STAGE_BYTES = A_BYTES + COLS * 128;
+  static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 4 * SLOTS * SLOT_BYTES + 1024;
+  // Steps of K of a stage.
+  static constexpr u32 PANEL = NARROW ? 64 : 32;
+};
+
+// Copies the box of the tensor that begins at (x, y, z) to shared memory; its bytes count at the barrier.
+__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, int z, u64* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(to)),
+      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+
+// Orders this thread's writes to shared memory before what the tensor cores read.
+__device__ __forceinline__ void shared_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+__device__ __forceinline__ float4 load_quad(u32 from) {
+  float4 v;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.x), "=f"(v.y), "=f"(v.z), "=f"(v.w) : "r"(from));
+  return v;
+}
+__device__ __forceinline__ void store_quad(u32 to, u32 x, u32 y, u32 z, u32 w) {
+  asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
+}
+
+__device__ __forceinline__ u32 rounded_pair(Half, float x, float y) {
+  u32 pair;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+  return pair;
+}
+__device__ __forceinline__ u32 rounded_pair(Bfloat16, float x, float y) {
+  u32 pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+  return pair;
+}
+
+// Rounds two boxes to a unit of a 16-bit kind: chunk j of 16 bytes of row r is at j ^ r % 8, and of the boxes'
+// chunks so. Eight neighbouring threads have eight rows, so that they meet all banks.
+template <typename Kind>
+__device__ __forceinline__ void convert_unit(Kind kind, u32 from, u32 to, u32 lane) {
+  const u32 row = lane % 8;
+  const u32 quarter = lane / 8;
+  from += row * 128 + ((quarter * 2) ^ row) * 16;
+  to += row * 128 + (quarter ^ row) * 16;
+#pragma unroll
+  for (u32 box = 0; box < 2; box++) {
+    float4 values[8];
+#pragma unroll
+    for (u32 i = 0; i < 8; i++) {
+      values[i] = load_quad((from ^ (i % 2 * 16)) + box * 4096 + i / 2 * 1024);
+    }
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+      const float4 x = values[2 * i];
+      const float4 y = values[2 * i + 1];
+      store_quad((to ^ (box * 64)) + i * 1024, rounded_pair(kind, x.x, x.y), rounded_pair(kind, x.z, x.w),
+                 rounded_pair(kind, y.x, y.y), rounded_pair(kind, y.z, y.w));
+    }
+  }
+}
+// Transposes a box. A warp reads rows of 32 values, and writes 16 bytes of 32 rows.
+__device__ __forceinline__ void convert_unit(Tf32, u32 from, u32 to, u32 lane) {
+  from += lane * 4;
+  to += lane * 128 + lane % 8 * 16;
+#pragma unroll
+  for (u32 half = 0; half < 2; half++) {
+    u32 values[16];
+#pragma unroll
+    for (u32 i = 0; i < 16; i++) {
+      asm volatile("ld.shared.b32 %0, [%1];"
+                   : "=r"(values[i])
+                   : "r"((from ^ (i % 8 * 16)) + (half * 16 + i) * 128));
+    }
+#pragma unroll
+    for (u32 i = 0; i < 16; i += 4) {
+      store_quad(to ^ ((half * 4 + i / 4) * 16), values[i], values[i + 1], values[i + 2], values[i + 3]);
+    }
+  }
+}
+
+// A place in the work of a thread block: a panel of a tile.
+struct FusedPlace {
+  u32 number;
+  u32 panel;
+  TilePlace tile;
+};
+
+template <typename Shape>
+__device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) {
+  constexpr u32 STAGES = Shape::STAGES;
+  constexpr u32 SLOTS = Shape::SLOTS;
+  extern __shared__ char dynamic[];
+  char* const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
+  char* const slots = shared + STAGES * Shape::STAGE_BYTES;
+  __shared__ u64 full[STAGES];
+  __shared__ u64 empty[STAGES];
+  __shared__ u64 filled[4][SLOTS];
+
+  if (threadIdx.x == 0) {
+    for (u32 stage = 0; stage < STAGES; stage++) {
+      barrier_init(&full[stage], Shape::COPIED > 0 ? 8 : 4);
+      barrier_init(&empty[stage], Shape::WARPGROUPS * 4);
+    }
+    for (u32 slot = 0; slot < 4 * SLOTS; slot++) {
+      barrier_init(&filled[0][0] + slot, 1);
+    }
+    barrier_init_fence();
+  }
+  __syncthreads();
+
+  const u32 row_tiles = static_cast<u32>(arguments.row_tiles);
+  const u32 col_tiles = static_cast<u32>(arguments.col_tiles);
+  const u32 tiles = static_cast<u32>(arguments.batches) * row_tiles * col_tiles;
+  const u32 panels = static_cast<u32>(arguments.panels);
+  const u32 warp = threadIdx.x / 32;
+  const u32 lane = threadIdx.x % 32;
+
+  if (threadIdx.x < 128) {
+    // copy and convert
+    registers_down<88>();
+    char* const mine = slots + warp * SLOTS * Shape::SLOT_BYTES;
+
+    // Starts the copy of a box, or two, of unit i of this warp.
+    const auto copy = [&](const FusedPlace& at, u32 i, char* to, u64* done) {
+      const bool of_a = i < Shape::A_UNITS;
+      const u32 unit = warp + (of_a ? i : i - Shape::A_UNITS) * 4;
+      const CUtensorMap* const map = of_a ? &arguments.a : &arguments.b;
+      const int first = static_cast<int>(of_a ? at.tile.row * Shape::ROWS : at.tile.col * Shape::COLS);
+      const int p = static_cast<int>(at.tile.batch * static_cast<u32>(arguments.k_step) +
+                                     at.panel * Shape::PANEL);
+      const int batch = static_cast<int>(at.tile.batch * static_cast<u32>(of_a ? arguments.a_step : arguments.b_step));
+      const bool across = of_a ? Shape::A_ACROSS : Shape::B_ACROSS;
+      const int down = static_cast<int>(unit * 32);
+      if (!across) {
+        copy_box(to, map, p, first + down, batch, done);
+        if (Shape::NARROW) copy_box(to + 4096, map, p + 32, first + down, batch, done);
+      } else if (Shape::NARROW) {
+        const int x = first + down / 64 * 64;
+        copy_box(to, map, x, p + down % 64, batch, done);
+        copy_box(to + 4096, map, x + 32, p + down % 64, batch, done);
+      } else {
+        copy_box(to, map, first + down, p, batch, done);
+      }
+    };
+    const auto advance = [&](FusedPlace& at) {
+      if (++at.panel == panels) {
+        at.panel = 0;
+        at.number += gridDim.x;
+        at.tile = tile_place(at.number, row_tiles, col_tiles);
+      }
+    };
+    // The first of a warp's units that are converted.
+    constexpr u32 FIRST = Shape::A_CONVERTED ? 0 : Shape::A_UNITS;
+
+    if (lane == 0) {
+      prefetch_map(&arguments.a);
+      prefetch_map(&arguments.b);
+    }
+    FusedPlace ahead = {blockIdx.x, 0, tile_place(blockIdx.x, row_tiles, col_tiles)};
+    u32 ahead_unit = 0;
+    const auto fill = [&](u32 slot) {
+      if (ahead.number < tiles) {
+        if (lane == 0) {
+          u64* const done = &filled[warp][slot];
+          barrier_expect(done, Shape::SLOT_BYTES);
+          copy(ahead, FIRST + ahead_unit, mine + slot * Shape::SLOT_BYTES, done);
+        }
+        if (++ahead_unit == Shape::CONVERTED) {
+          ahead_unit = 0;
+          advance(ahead);
+        }
+      }
+    };
+    for (u32 slot = 0; slot < SLOTS; slot++) {
+      fill(slot);
+    }
+
+    Ring<STAGES> ring;
+    Ring<SLOTS> next;
+    FusedPlace at = {blockIdx.x, 0, tile_place(blockIdx.x, row_tiles, col_tiles)};
+    while (at.number < tiles) {
+      char* const stage = shared + ring.stage * Shape::STAGE_BYTES;
+      barrier_wait(&empty[ring.stage], ring.parity ^ 1);
+      if (Shape::COPIED > 0 && lane == 0) {
+        barrier_expect(&full[ring.stage], Shape::COPIED * Shape::UNIT_BYTES);
+#pragma unroll
+        for (u32 i = 0; i < Shape::A_UNITS + Shape::B_UNITS; i++) {
+          if (!(i < Shape::A_UNITS ? Shape::A_CONVERTED : Shape::B_CONVERTED)) {
+            const u32 unit = warp + (i < Shape::A_UNITS ? i : i - Shape::A_UNITS) * 4;
+            copy(at, i, stage + (i < Shape::A_UNITS ? 0 : Shape::A_BYTES) + unit * Shape::UNIT_BYTES, &full[ring.stage]);
+          }
+        }
+      }
+      __syncwarp();
+#pragma unroll
+      for (u32 i = FIRST; i < FIRST + Shape::CONVERTED; i++) {
+        const u32 unit = warp + (i < Shape::A_UNITS ? i : i - Shape::A_UNITS) * 4;
+        barrier_wait(&filled[warp][next.stage], next.parity);
+        convert_unit(typename Shape::Kind(), shared_address(mine + next.stage * Shape::SLOT_BYTES),
+                     shared_address(stage + (i < Shape::A_UNITS ? 0 : Shape::A_BYTES) + unit * Shape::UNIT_BYTES), lane);
+        shared_fence();
+        __syncwarp();
+        if (i + 1 == FIRST + Shape::CONVERTED && lane == 0) {
+          barrier_arrive(&full[ring.stage]);
+        }
+        fill(next.stage);
+        next.next();
+      }
+      ring.next();
+      advance(at);
+    }
+    __syncwarp();
+  } else {
+    // multiply
+    registers_up<208>();
+    // Of 32 bytes along K, or 16 rows.
+    constexpr bool A_DOWN = Shape::NARROW && Shape::A_ACROSS;
+    constexpr bool B_DOWN = Shape::NARROW && Shape::B_ACROSS;
+    constexpr u64 A_STEP = A_DOWN ? 2048 / 16 : 32 / 16;
+    constexpr u64 B_STEP = B_DOWN ? 2048 / 16 : 32 / 16;
+    const u32 group = threadIdx.x / 128 - 1;
+    const u32 in_row = (warp - 4) * 16 + lane / 4;  // and 8 below
+    Ring<STAGES> ring;
+    for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
+      const TilePlace place = tile_place(number, row_tiles, col_tiles);
+      float sums[Shape::COLS / 2];
+      u32 before = 0;
+      u32 panel = 0;
+      do {
+        // Unknown to the compiler, which would split the loop, and then the tensor cores wait for each product.
+        asm volatile("" : "+r"(panel));
+        barrier_wait(&full[ring.stage], ring.parity);
+        const char* const a = shared + ring.stage * Shape::STAGE_BYTES + group * 64 * 128;
+        const char* const b = shared + ring.stage * Shape::STAGE_BYTES + Shape::A_BYTES;
+        const u64 a_panel = A_DOWN ? across_descriptor(a) : panel_descriptor(a);
+        const u64 b_panel = B_DOWN ? across_descriptor(b) : panel_descriptor(b);
+        products_fence();
+#pragma unroll
+        for (u32 s = 0; s < 4; s++) {
+          product<A_DOWN, B_DOWN>(typename Shape::Kind(), sums, a_panel + s * A_STEP, b_panel + s * B_STEP,
+                                  panel > 0 || s > 0);
+        }
+        products_commit();
+        // The stage before is read no more once all but the newest products are done.
+        products_wait<1>();
+        if (panel > 0) {
+          release(&empty[before], lane);
+        }
+        before = ring.stage;
+        ring.next();
+      } while (++panel < panels);
+      products_wait<0>();
+      release(&empty[before], lane);
+
+      store_sums<Shape::COLS / 8, true>(sums, arguments.c + place.batch * arguments.c_step,
+                                        u64{place.row} * Shape::ROWS + in_row, u64{place.col} * Shape::COLS,
+                                        arguments.m, arguments.n, arguments.lead_c, arguments.accumulate != 0);
+    }
+  }
+}
+
+}  // namespace tilespark
