@@ -93,11 +93,25 @@ class FourierTest extends FourierTestBase {
 
   @Test
   void halfSpectra() {
+    halfSpectra(2);
+  }
+
+  @Test
+  @Tag("full")
+  void halfSpectraOfAllExtents() {
+    halfSpectra(1);
+  }
+
+  /** Every {@code step}-th of the axes for each extent, each axes with odd and even ones. */
+  private void halfSpectra(int step) {
     String[] ways = {"slabs", "pencils", "task"};
+    List<String> allAxes = List.of("xyz", "zyx", "zxy", "yz", "zy", "xz", "z", "x");
+    int[] extents = {1, 2, 7, 10};
     int round = 0;
-    for (int last : new int[] {1, 2, 7, 10}) {
-      int[] shape = {6, 9, last};
-      for (String axes : List.of("xyz", "zyx", "zxy", "yz", "zy", "xz", "z", "x")) {
+    for (int e = 0; e < extents.length; e++) {
+      int[] shape = {6, 9, extents[e]};
+      for (int a = (e + 1) / 2 % step; a < allAxes.size(); a += step) {
+        String axes = allAxes.get(a);
         FftOptions options =
             FftOptions.defaults()
                 .withReal(true)
@@ -293,13 +307,37 @@ class FourierTest extends FourierTestBase {
 
   @Test
   void furtherColumnsTellVolumesApart() {
+    furtherColumnsTellVolumesApart(2);
+    Dataset<Row> different =
+        TestField.random(21, true, 7, 6, 5)
+            .blocks(spark, FLOAT, true, 2, 6, 5)
+            .withColumn("sample", functions.lit(1))
+            .unionByName(
+                TestField.random(23, true, 7, 6, 4)
+                    .blocks(spark, FLOAT, true, 2, 6, 4)
+                    .withColumn("sample", functions.lit(2)));
+    assertFails(
+        () -> VolumeBlocks.fft(different),
+        "VolumeBlocks.fft: the volumes that further columns tell apart have different extents");
+  }
+
+  @Test
+  @Tag("full")
+  void furtherColumnsTellVolumesApartInEveryModeAndWay() {
+    furtherColumnsTellVolumesApart(1);
+  }
+
+  /** Every {@code step}-th way for each mode. */
+  private void furtherColumnsTellVolumesApart(int step) {
     int[] shape = {7, 6, 5};
     TestField a = TestField.random(21, true, shape);
     TestField b = TestField.random(22, true, shape);
-    int round = 0;
+    List<String> ways = List.of("slabs", "pencils", "task");
+    int m = 0;
     for (Map<String, String> mode : executionModes()) {
-      for (String way : List.of("slabs", "pencils", "task")) {
-        int[] tiling = round++ % 2 == 0 ? new int[] {2, 6, 5} : new int[] {3, 4, 2};
+      for (int w = m % step; w < ways.size(); w += step) {
+        String way = ways.get(w);
+        int[] tiling = (m / 2 + w) % 2 == 0 ? new int[] {2, 6, 5} : new int[] {3, 4, 2};
         Dataset<Row> both =
             a.blocks(spark, FLOAT, true, tiling[0], tiling[1], tiling[2])
                 .withColumn("sample", functions.lit("a"))
@@ -321,17 +359,8 @@ class FourierTest extends FourierTestBase {
               TestField.of(back.where("sample IS NULL"), shape).assertNear(b, FLOAT, way);
             });
       }
+      m++;
     }
-    Dataset<Row> different =
-        a.blocks(spark, FLOAT, true, 2, 6, 5)
-            .withColumn("sample", functions.lit(1))
-            .unionByName(
-                TestField.random(23, true, 7, 6, 4)
-                    .blocks(spark, FLOAT, true, 2, 6, 4)
-                    .withColumn("sample", functions.lit(2)));
-    assertFails(
-        () -> VolumeBlocks.fft(different),
-        "VolumeBlocks.fft: the volumes that further columns tell apart have different extents");
   }
 
   /** The shapes of the issue that take longer, against the definition. */

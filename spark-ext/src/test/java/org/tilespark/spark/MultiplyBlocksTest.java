@@ -36,6 +36,20 @@ class MultiplyBlocksTest extends SparkTest {
 
   @Test
   void allTransposesOfRaggedAndMismatchedTilings() {
+    allTransposesOfRaggedAndMismatchedTilings(3);
+  }
+
+  @Test
+  @Tag("full")
+  void allTransposesAndStrategiesOfRaggedAndMismatchedTilings() {
+    allTransposesOfRaggedAndMismatchedTilings(1);
+  }
+
+  /** Every {@code step}-th product, of types, transposes, tilings and strategies. */
+  private void allTransposesOfRaggedAndMismatchedTilings(int step) {
+    List<Strategy> strategies =
+        List.of(Strategy.AUTO, new Strategy.Cuboid(3, 2, 1), new Strategy.Cuboid(2, 1, 3));
+    int round = 0;
     int m = 37;
     int k = 53;
     int n = 29;
@@ -56,16 +70,12 @@ class MultiplyBlocksTest extends SparkTest {
           for (int i = 0; i < 2; i++) {
             Dataset<Row> left = lefts.get(i);
             Dataset<Row> right = rights.get(i);
-            for (Strategy strategy :
-                List.of(
-                    Strategy.AUTO, new Strategy.Cuboid(3, 2, 1), new Strategy.Cuboid(2, 1, 3))) {
+            for (int s = round++ % step; s < strategies.size(); s += step) {
+              MultiplyOptions chosen = options.withStrategy(strategies.get(s));
               with(
                   SMALL_PANELS,
                   () ->
-                      TestProduct.assertProduct(
-                          a,
-                          b,
-                          MatrixBlocks.multiply(left, right, options.withStrategy(strategy))));
+                      TestProduct.assertProduct(a, b, MatrixBlocks.multiply(left, right, chosen)));
             }
           }
         }

@@ -2,9 +2,12 @@ package org.tilespark.spark.cluster;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.channels.FileChannel;
+import java.nio.channels.FileLock;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -60,26 +63,41 @@ final class ClassArchive {
         : List.of();
   }
 
-  /** Makes the archive if it is missing: worth its time where several JVMs use it. */
+  /**
+   * Makes the archive if it is missing: worth its time where several JVMs use it. One JVM makes it,
+   * and others wait.
+   */
   static synchronized void make() {
     List<String> archived = archivedJars();
-    if (archived.isEmpty() || Files.exists(file(archived))) {
+    if (archived.isEmpty()) {
       return;
     }
     Path file = file(archived);
     Path directory = file.getParent();
-    Path log = directory.resolve("log");
-    Path made = directory.resolve("made.jsa");
     try {
       Files.createDirectories(directory);
-      ChildJvm.Outcome outcome = run(archived, made, directory, log);
-      if (outcome.exitCode() == 0 && Files.exists(made)) {
-        Files.move(made, file, StandardCopyOption.ATOMIC_MOVE);
-      } else {
-        System.err.println("No archive of Spark's classes was made; " + log + " may say why");
+      try (FileChannel channel =
+              FileChannel.open(
+                  directory.resolve("lock"), StandardOpenOption.CREATE, StandardOpenOption.WRITE);
+          FileLock lock = channel.lock()) {
+        if (lock.isValid() && !Files.exists(file)) {
+          make(archived, file);
+        }
       }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void make(List<String> archived, Path file) throws IOException {
+    Path directory = file.getParent();
+    Path log = directory.resolve("log");
+    Path made = directory.resolve("made.jsa");
+    ChildJvm.Outcome outcome = run(archived, made, directory, log);
+    if (outcome.exitCode() == 0 && Files.exists(made)) {
+      Files.move(made, file, StandardCopyOption.ATOMIC_MOVE);
+    } else {
+      System.err.println("No archive of Spark's classes was made; " + log + " may say why");
     }
   }
 
