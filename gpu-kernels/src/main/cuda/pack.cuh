@@ -330,6 +330,10 @@ __device__ __forceinline__ void pack(const PackArguments& arguments) {
   __shared__ PackTile tile;
   const u64 number = pack_operand<FormA>(arguments.a, arguments.from_a, arguments.to_a, tile, blockIdx.x);
   pack_operand<FormB>(arguments.b, arguments.from_b, arguments.to_b, tile, number);
+#if __CUDA_ARCH__ >= 900
+  // What multiplies may be launched meanwhile, and waits.
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
 }
 
 }  // namespace tilespark
