@@ -165,6 +165,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
   __shared__ u64 full[STAGES];
   __shared__ u64 empty[STAGES];
   __shared__ u64 filled[4][SLOTS];
+  __shared__ __align__(16) float staged[Shape::WARPGROUPS * 4][STORE_FLOATS];  // of the warps that multiply
 
   if (threadIdx.x == 0) {
     for (u32 stage = 0; stage < STAGES; stage++) {
@@ -324,7 +325,8 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
 
       store_sums<Shape::COLS / 8, true>(sums, arguments.c + place.batch * arguments.c_step,
                                         u64{place.row} * Shape::ROWS + in_row, u64{place.col} * Shape::COLS,
-                                        arguments.m, arguments.n, arguments.lead_c, arguments.accumulate != 0);
+                                        arguments.m, arguments.n, arguments.lead_c, arguments.accumulate != 0,
+                                        staged[warp - 4]);
     }
   }
 }

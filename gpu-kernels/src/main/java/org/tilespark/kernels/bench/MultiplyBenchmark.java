@@ -35,20 +35,22 @@ import org.tilespark.layout.ElementType;
  *
  * <p>{@code java org.tilespark.kernels.bench.MultiplyBenchmark --commit ID [--runs 9] [--csv FILE]
  * [--only TEXT] [--kinds float,double,tf32,bfloat16,float16] [--shapes [COUNT*]MxKxN,...]
- * [--library-path DIR] [--chunks N,...]} prints one line for each case and way: milliseconds of one
- * multiply (median, by CUDA events, after warm-up), TFLOP/s (2 x COUNT x M x K x N / time), the
- * spread (maximum over minimum), the ratio of the rate to that of cuBLAS in a single call, which
- * stands last, the microseconds that the host takes to queue one multiply (median), and the error
- * (max |C - C*| / |A||B|, of elements drawn at random). COUNT products lie one behind the other and
- * are one call of cuBLAS, of its strided batched kind. A star marks what the planner takes by rule.
- * Operands are FLOAT or DOUBLE in device memory whatever the kind, so a way's time has all that it
- * does with them. With {@code --chunks} cuBLAS is also called once for so many steps of K at a
- * time, which is what its accuracy costs ({@link MultiplyStrategy.Cublas}). The ways take turns in
- * each run, so that a change of clocks meets all of them, and share one workspace. Data is uniform
- * in -1..1. Matrices that fit the L2 cache are served from there, as in a chain of multiplies.
- * Between two events a short multiply is repeated, after so many that the JIT compiler is done with
- * them; its time is then the longer one of the device's and the host's. {@code --only} takes the
- * cases whose line contains a text.
+ * [--library-path DIR] [--chunks N,...] [--ways all|chosen]} prints one line for each case and way:
+ * milliseconds of one multiply (median, by CUDA events, after warm-up), TFLOP/s (2 x COUNT x M x K
+ * x N / time), the spread (maximum over minimum), the ratio of the rate to that of cuBLAS in a
+ * single call, which stands last, the microseconds that the host takes to queue one multiply
+ * (median), and the error (max |C - C*| / |A||B|, of elements drawn at random). COUNT products lie
+ * one behind the other and are one call of cuBLAS, of its strided batched kind. A star marks what
+ * the planner takes by rule. Operands are FLOAT or DOUBLE in device memory whatever the kind, so a
+ * way's time has all that it does with them. With {@code --chunks} cuBLAS is also called once for
+ * so many steps of K at a time, which is what its accuracy costs ({@link MultiplyStrategy.Cublas}).
+ * With {@code --ways chosen} the way that the planner takes and cuBLAS in a single call are alone:
+ * where the power cap lowers the clocks, a way is faster behind one that needs less. The ways take
+ * turns in each run, so that a change of clocks meets all of them, and share one workspace. Data is
+ * uniform in -1..1. Matrices that fit the L2 cache are served from there, as in a chain of
+ * multiplies. Between two events a short multiply is repeated, after so many that the JIT compiler
+ * is done with them; its time is then the longer one of the device's and the host's. {@code --only}
+ * takes the cases whose line contains a text.
  */
 public final class MultiplyBenchmark {
   private static final int WARM_UPS = 2;
@@ -129,10 +131,17 @@ public final class MultiplyBenchmark {
   private final DeviceMultiplier multiplier;
   private final int runs;
   private final long[] chunks;
+  private final boolean chosenAlone;
   private final Map<ElementType, PinnedBuffer[]> random = new EnumMap<>(ElementType.class);
 
-  MultiplyBenchmark(CudaDevice device, DeviceMultiplier multiplier, int runs, long[] chunks) {
+  MultiplyBenchmark(
+      CudaDevice device,
+      DeviceMultiplier multiplier,
+      int runs,
+      long[] chunks,
+      boolean chosenAlone) {
     this.chunks = chunks;
+    this.chosenAlone = chosenAlone;
     this.device = device;
     this.multiplier = multiplier;
     this.runs = runs;
@@ -148,7 +157,7 @@ public final class MultiplyBenchmark {
       System.err.println(
           "usage: MultiplyBenchmark --commit ID [--runs N] [--csv FILE] [--only TEXT]"
               + " [--kinds KIND,...] [--shapes [COUNT*]MxKxN,...] [--library-path DIR]"
-              + " [--chunks N,...]");
+              + " [--chunks N,...] [--ways all|chosen]");
       System.exit(2);
     }
     DeviceProbe probe = DeviceProbe.run();
@@ -180,7 +189,13 @@ public final class MultiplyBenchmark {
           Stream.ofNullable(options.get("--chunks"))
               .flatMapToLong(text -> Arrays.stream(text.split(",", -1)).mapToLong(Long::parseLong))
               .toArray();
-      MultiplyBenchmark benchmark = new MultiplyBenchmark(device, multiplier, runs, chunks);
+      MultiplyBenchmark benchmark =
+          new MultiplyBenchmark(
+              device,
+              multiplier,
+              runs,
+              chunks,
+              options.getOrDefault("--ways", "all").equals("chosen"));
       try {
         for (Case each : cases) {
           print(benchmark.measure(each), csv);
@@ -243,7 +258,12 @@ public final class MultiplyBenchmark {
   }
 
   private List<Result> measure(Case each) {
-    return measure(each, withChunks(multiplier.candidates(each.problem())));
+    List<MultiplyPlan> ways = withChunks(multiplier.candidates(each.problem()));
+    if (chosenAlone) {
+      MultiplyPlan chosen = multiplier.plan(each.problem()).orElseThrow();
+      ways = List.of(chosen, ways.get(ways.size() - 1));
+    }
+    return measure(each, ways);
   }
 
   /** What each of some ways takes, in their order. */

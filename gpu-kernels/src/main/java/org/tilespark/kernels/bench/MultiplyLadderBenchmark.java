@@ -164,7 +164,7 @@ public final class MultiplyLadderBenchmark {
           MultiplyBenchmark.machine(device, multiplier, options.commit(), options.runs()));
       MultiplyLadderBenchmark ladder = new MultiplyLadderBenchmark(device, multiplier);
       MultiplyBenchmark benchmark =
-          new MultiplyBenchmark(device, multiplier, options.runs(), new long[0]);
+          new MultiplyBenchmark(device, multiplier, options.runs(), new long[0], false);
       try {
         for (ElementType type : options.types()) {
           for (MultiplyProblem problem : problems(options.extent(), type)) {
