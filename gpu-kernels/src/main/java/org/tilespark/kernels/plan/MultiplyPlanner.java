@@ -64,10 +64,10 @@ public final class MultiplyPlanner {
   private static final double LONE_TILE = 0.15;
 
   /** What a multiprocessor reads where operands are converted on the way, measured on an H200. */
-  private static final double FUSED_BYTES_PER_NANO = 45;
+  private static final double FUSED_BYTES_PER_NANO = 38;
 
   /** The same of tf32 where B is transposed too. */
-  private static final double TRANSPOSED_BYTES_PER_NANO = 35;
+  private static final double TRANSPOSED_BYTES_PER_NANO = 30;
 
   /** A multiprocessor's share of what goes to and from memory, the same. */
   private static final double MEMORY_BYTES_PER_NANO = 29;
@@ -569,8 +569,8 @@ public final class MultiplyPlanner {
 
   /**
    * True if our kernels are expected to be faster than cuBLAS, which is to be as exact as they are.
-   * Those for float are, or hardly slower; large products of doubles took 0.98 to 1.04 times as
-   * long, on an H200, and 0.77 times where rows begin unevenly.
+   * Those for float are, or hardly slower; large products of doubles took 0.96 to 1.05 times as
+   * long, on an H200, and 0.73 to 0.86 times where rows begin unevenly.
    */
   private static boolean isOursFaster(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
