@@ -147,6 +147,12 @@ struct Problem {
   u64 b_step() const { return rows_b() * lead_b; }
   u64 c_step() const { return m * lead_c; }
 };
+
+// True if $LAB_MOST, where set, forbids a check of so many products: sanitizers take hundreds of times as long.
+static bool too_long(const Problem& q) {
+  const char* most = getenv("LAB_MOST");
+  return most != nullptr && q.batches * q.m * q.k * q.n > strtoull(most, nullptr, 10);
+}
 static Problem problem(u64 m, u64 k, u64 n, bool ta, bool tb, u64 extra = 0, u64 batches = 1) {
   return {m, k, n, ta, tb, (ta ? m : k) + extra, (tb ? k : n) + extra, n + extra, false, batches};
 }
@@ -533,6 +539,7 @@ static u64 chain_of(u64 k, double factor = 5) {
   return std::max<u64>(256, (u64)(factor * std::sqrt((double)k))) / 16;
 }
 static void check_double(Problem q, int kind) {
+  if (too_long(q)) return;
   seed++;
   Device<double> a(q.batches * q.a_step()), b(q.batches * q.b_step()), c(q.batches * q.c_step()), before(c.count);
   random(a, seed, kind), random(b, seed + 1000, kind);
@@ -564,6 +571,7 @@ static void check_double(Problem q, int kind) {
 }
 template <typename T>
 static void check_skinny(Problem q, int kind, Skinny<T>& way) {
+  if (too_long(q)) return;
   seed++;
   Device<T> a(q.a_step()), b(q.b_step()), c(q.c_step()), before(c.count);
   random(a, seed, kind), random(b, seed + 1000, kind);
@@ -578,6 +586,7 @@ static void check_skinny(Problem q, int kind, Skinny<T>& way) {
 
 template <typename Kind, typename Form>
 static void check_mma(const char* name, const Problem& q, Device<float>& a, Device<float>& b, Device<float>& c, int round, double bar) {
+  if (too_long(q)) return;
   Mma<Form> way(q);
   way.pack(q, a.p, b.p);
   reset<float>(c, nullptr);
@@ -624,6 +633,7 @@ static u64 differing(const Problem& q, const double* c, const double* other, dou
 // Large products, where stages, tiles and thread blocks meet in many orders: all elements against cuBLAS, and each run
 // the same bits as the first.
 static void check_large(const Problem& q, int times, const std::function<void(double*)>& run, const char* name, const double* reference) {
+  if (too_long(q)) return;
   Device<double> first(q.c_step()), c(q.c_step());
   CHECK(cudaMemset(first.p, 0xff, first.count * 8));
   u64 place;

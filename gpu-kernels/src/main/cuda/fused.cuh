@@ -178,8 +178,6 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
     barrier_init_fence();
   }
   __syncthreads();
-  wait_for_launches_before();
-  let_next_launch_begin();
 
   const u32 row_tiles = static_cast<u32>(arguments.row_tiles);
   const u32 col_tiles = static_cast<u32>(arguments.col_tiles);

@@ -557,7 +557,8 @@ class MultiplyPlanTest extends SparkTest {
   }
 
   /**
-   * Panels, tile and, of a broadcast, one block: the same for an inner dimension and its quarter.
+   * Panels, tile and, of a broadcast, one block: the same for an inner dimension and its quarter,
+   * but for a block more that is under way beside a device.
    */
   @Test
   void memoryOfATaskDoesNotGrowWithK() {
@@ -585,7 +586,7 @@ class MultiplyPlanTest extends SparkTest {
             }
             // Summed over as many tasks, by the metric's nature.
             assertTrue(peaks.get(0) > 0);
-            assertEquals(peaks.get(0), peaks.get(1), strategy.toString());
+            assertTrue(peaks.get(1) <= peaks.get(0) * 5 / 4, () -> strategy + ": " + peaks);
           }
         });
   }
