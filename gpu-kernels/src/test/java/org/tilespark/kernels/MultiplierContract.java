@@ -28,7 +28,8 @@ import sun.misc.Unsafe;
  *
  * <p>The oracle sums exact products with the rounding errors carried along, which is as good as
  * twice the precision, and is plain index arithmetic, independent of either twin. The bar is that
- * of the project: {@code max |C - C*| / (|A||B|) <= 2 u sqrt(K)}. Memory alternates between heap
+ * of the project: {@code max |C - C*| / (|A||B|) <= 2 u sqrt(K)}, and a wider one where doubles
+ * that are all the same make long chains ({@link #chainOfDoubles}). Memory alternates between heap
  * arrays and direct buffers; what lies between the rows of A and B is NaN, which spoils any sum it
  * gets into, and what lies between the rows of C and around it must stay as it is.
  */
@@ -54,6 +55,11 @@ public abstract class MultiplierContract {
   /** True if lower precisions surely round the inputs; a library may be more exact than asked. */
   protected boolean roundsInputs() {
     return true;
+  }
+
+  /** So many doubles may be summed in one chain, however few they are in all. */
+  protected int chainOfDoubles() {
+    return 0;
   }
 
   /** What the elements of A and B are like. */
@@ -324,7 +330,7 @@ public abstract class MultiplierContract {
     Sides sides = new Sides(problem, inputs.source(random), cases++);
     sides.run(multiplier);
     sides.requireUntouched();
-    double allowed = allowed(problem);
+    double allowed = allowed(problem, inputs);
     double worst = sides.worst(random);
     if (!(worst <= allowed)) {
       fail(
@@ -376,14 +382,25 @@ public abstract class MultiplierContract {
   }
 
   /**
-   * {@code 2 u sqrt(K)}; what C held counts as one more term. Of doubles up to 256 may be one chain
-   * on the tensor cores, which errs by up to a quarter of a unit for each if all are equal.
+   * {@code 2 u sqrt(K)}; of doubles that are all the same at least a quarter of a unit for each
+   * addition of a chain.
    */
+  private double allowed(MultiplyProblem problem, Inputs inputs) {
+    double bar = allowed(problem);
+    return inputs == Inputs.CONSTANT && problem.type() == ElementType.FLOAT64
+        ? Math.max(bar, 0x1p-53 * Math.min(terms(problem), chainOfDoubles()) / 4)
+        : bar;
+  }
+
+  /** {@code 2 u sqrt(K)}. */
   static double allowed(MultiplyProblem problem) {
-    double terms = (double) problem.k() + (problem.accumulate() ? 1 : 0);
-    return problem.type() == ElementType.FLOAT32
-        ? 0x1p-24 * 2 * Math.sqrt(terms)
-        : 0x1p-53 * Math.max(2 * Math.sqrt(terms), Math.min(terms, 256) / 4);
+    double unit = problem.type() == ElementType.FLOAT32 ? 0x1p-24 : 0x1p-53;
+    return unit * 2 * Math.sqrt(terms(problem));
+  }
+
+  /** Terms of each sum: what C held counts as one more. */
+  private static double terms(MultiplyProblem problem) {
+    return (double) problem.k() + (problem.accumulate() ? 1 : 0);
   }
 
   /** The memory of one problem, with what is around it. */

@@ -95,6 +95,12 @@ class DeviceMultiplierIT extends MultiplierContract {
     return false;
   }
 
+  /** The least of {@link MultiplyStrategy.Tensor}'s chains. */
+  @Override
+  protected int chainOfDoubles() {
+    return 256;
+  }
+
   /**
    * One of the ways that the planner may choose, on buffers that hold what lies between the rows
    * too, at offsets of their own.
