@@ -90,7 +90,7 @@ public final class FourierPlans {
     requireNumbers(input);
     Attribute values = ScalaInterop.<Attribute>list(input.output()).get(blocks.values());
     this.metadata = ArrayMetadata.of(values.metadata());
-    this.known = KnownArray.of(input, blocks, context.asDataset(), context.operator());
+    this.known = KnownArray.of(input, blocks, missing, context.asDataset(), context.operator());
     requireAlike();
     this.input =
         metadata.extents(RANK).isPresent()
