@@ -15,6 +15,7 @@ import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.QueryStageExec;
@@ -386,6 +387,31 @@ class MultiplyPlanTest extends SparkTest {
     } finally {
       product.unpersist();
     }
+  }
+
+  /** Nor need it be cached: what its sums will be partitioned by is known before. */
+  @Test
+  void aProductOfSeveralPartsStaysForTheNext() {
+    TestProduct a = random(120, 40, 68);
+    TestProduct identity = TestProduct.identity(ElementType.FLOAT32, 40);
+    TestProduct b = random(40, 6, 69);
+    Dataset<Row> product =
+        MatrixBlocks.multiply(
+            a.frame(spark, 10, 20), identity.frame(spark, 20, 40), cuboid(2, 1, 2));
+    Dataset<Row> renamed = product.select("values", "cols", "rows", "col", "row");
+    with(
+        Map.of(TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(), "0"),
+        () -> {
+          Dataset<Row> next =
+              inPlace(p -> MatrixBlocks.multiply(renamed, b.frame(spark, 8, 8), cuboid(p, 1, 1)))
+                  .select("*");
+          TestProduct.assertProduct(a, b, next);
+          SparkPlan plan = plan(next).executedPlan();
+          List<SparkPlan> exchanges = all(plan, ShuffleExchangeExec.class);
+          exchanges.removeIf(each -> !(each.outputPartitioning() instanceof HashPartitioning));
+          // The pieces of the first product's operands and its sums; then B's pieces alone.
+          assertEquals(3, exchanges.size(), plan::toString);
+        });
   }
 
   /** The product for as many parts as the hash happens to fill. */

@@ -94,13 +94,7 @@ public final class ProductPlanner {
 
   /** The physical plan; {@code planLater} plans the operands. */
   SparkPlan plan(Function<LogicalPlan, SparkPlan> planLater) {
-    if (spec.gram() && spec.strategy() instanceof MultiplyOptions.Strategy.Broadcast) {
-      throw new IllegalArgumentException(
-          spec.operator()
-              + ": strategy is broadcast; a gram has one operand only, so expected auto or"
-              + " cuboid(P,P,R)");
-    }
-    CuboidPlan plan = spec.gram() ? gramPlan() : cuboidPlan();
+    CuboidPlan plan = choose();
     if (plan.chosen().strategy().isBroadcast()) {
       return broadcast(plan, planLater);
     }
@@ -162,19 +156,33 @@ public final class ProductPlanner {
         : cut;
   }
 
+  /** How the blocks of C will be partitioned, if partial ones are brought together and added. */
+  Optional<HashPartitioning> partitioningOfSums() {
+    try {
+      CuboidPlan plan = choose();
+      return plan.chosen().cost().partialBytes() == 0
+          ? Optional.empty()
+          : Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums()));
+    } catch (IllegalArgumentException e) {
+      return Optional.empty(); // planning it fails later, and says why
+    }
+  }
+
+  private int partitionsOfSums() {
+    return spec.groups() > 0 // how many matrices there are is not known
+        ? shufflePartitions()
+        : (int) Math.min(shufflePartitions(), Math.max(1, blocksOfC()));
+  }
+
   /** Partial blocks of C, brought together and added. */
   private SparkPlan summed(SparkPlan tiles, Strategy strategy, List<Attribute> partials) {
-    int sums =
-        spec.groups() > 0 // how many matrices there are is not known
-            ? shufflePartitions()
-            : (int) Math.min(shufflePartitions(), Math.max(1, blocksOfC()));
     return new SumBlocksExec(
         spec,
         strategy,
         ScalaInterop.seq(partials),
         ScalaInterop.seq(product.produced()),
         sorted(
-            shuffled(tiles, PieceColumns.partialKey(partials), sums),
+            shuffled(tiles, PieceColumns.partialKey(partials), partitionsOfSums()),
             PieceColumns.partialOrder(partials)));
   }
 
@@ -379,8 +387,8 @@ public final class ProductPlanner {
     if (placed == null) {
       placed =
           List.of(
-              PlacedOperand.of(product, false),
-              spec.gram() ? Optional.empty() : PlacedOperand.of(product, true));
+              PlacedOperand.of(context, product, false),
+              spec.gram() ? Optional.empty() : PlacedOperand.of(context, product, true));
     }
     return placed.get(right ? 1 : 0);
   }
@@ -463,6 +471,10 @@ public final class ProductPlanner {
     return length >= extent || length % (right ? spec.blockCols() : spec.blockRows()) == 0;
   }
 
+  private CuboidPlan choose() {
+    return spec.gram() ? gramPlan() : cuboidPlan();
+  }
+
   private CuboidPlan cuboidPlan() {
     MultiplyOptions.Strategy strategy = spec.strategy();
     try {
@@ -508,6 +520,12 @@ public final class ProductPlanner {
    * is read by each task row and each task column once, {@code P |A|} in all.
    */
   private CuboidPlan gramPlan() {
+    if (spec.strategy() instanceof MultiplyOptions.Strategy.Broadcast) {
+      throw new IllegalArgumentException(
+          spec.operator()
+              + ": strategy is broadcast; a gram has one operand only, so expected auto or"
+              + " cuboid(P,P,R)");
+    }
     MultiplyShape shape = shape();
     if (spec.strategy() instanceof MultiplyOptions.Strategy.Cuboid cuboid) {
       if (cuboid.p() != cuboid.q()) {
