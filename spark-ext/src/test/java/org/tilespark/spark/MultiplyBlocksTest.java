@@ -12,6 +12,7 @@ import java.util.Random;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
+import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -644,6 +645,82 @@ class MultiplyBlocksTest extends SparkTest {
                     cuboid(1, 1, 1))
                 .collect(),
         "no block holds the element at row 0, col 0");
+  }
+
+  /** Nobody plans tasks for a hole of 10^9 rows or columns, unless it is to be zeros. */
+  @Test
+  void blocksBeyondAHoleAreNamed() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT32, 8, 6, 113);
+    TestProduct b = TestProduct.random(ElementType.FLOAT32, 6, 4, 114);
+    Dataset<Row> right = b.frame(spark, 3, 4);
+    Dataset<Row> far = a.frame(spark, farOut(a.blocks(4, 6), 0, 4), 2);
+    for (Strategy strategy :
+        List.of(Strategy.AUTO, Strategy.BROADCAST, new Strategy.Cuboid(2, 1, 1))) {
+      assertFails(
+          () -> MatrixBlocks.multiply(far, right, OPTIONS.withStrategy(strategy)),
+          "block at row 1000000004, col 0: it ends at row 1000000008; an array that reaches as far"
+              + " as the blocks has 6000000048 elements, of which the blocks hold 48 at most");
+    }
+    assertFails(
+        () -> MatrixBlocks.multiply(right, far, OPTIONS.withTransposeB(true)),
+        "(in MatrixBlocks.multiply)");
+    Dataset<Row> wide = a.frame(spark, farOut(a.blocks(8, 3), 1, 3), 2);
+    assertFails(() -> MatrixBlocks.gram(wide), "block at row 0, col 1000000003: it ends at col");
+    TestProduct.assertProduct(
+        a,
+        b,
+        MatrixBlocks.multiply(
+            wide,
+            b.frame(spark, farOut(b.blocks(3, 4), 0, 3), 2),
+            OPTIONS.withMissing(Missing.ZERO)));
+  }
+
+  /** Neither Spark's arithmetic nor ours overflows. */
+  @Test
+  void extentsBeyondWhatCanBeCounted() {
+    TestProduct a = TestProduct.random(ElementType.FLOAT64, 4, 4, 115);
+    Dataset<Row> good = a.frame(spark, 4, 4);
+    Dataset<Row> past = good.selectExpr("*").withColumn("row", functions.lit(Long.MAX_VALUE - 3));
+    Dataset<Row> both = a.frame(spark, 4, 2).union(past);
+    assertFails(
+        () -> MatrixBlocks.multiply(both, good).collect(),
+        "block at row 9223372036854775804, col 0");
+    assertFails(() -> MatrixBlocks.gram(both).collect(), "block at row 9223372036854775804, col 0");
+    long most = 1L << 57;
+    Dataset<Row> tall = MatrixBlocks.withExtents(good, most, 1);
+    Dataset<Row> wide = MatrixBlocks.withExtents(good, 1, most);
+    assertFails(
+        () -> MatrixBlocks.multiply(tall, wide),
+        "MatrixBlocks.multiply: C is 144115188075855872 x 144115188075855872; expected fewer than"
+            + " 2^58 elements");
+    assertFails(
+        () -> MatrixBlocks.gram(wide),
+        "MatrixBlocks.gram: C is 144115188075855872 x 144115188075855872");
+    assertFails(
+        () -> MatrixBlocks.multiply(MatrixBlocks.withExtents(good, Long.MAX_VALUE, 1), good),
+        "the inner extents differ");
+    assertFails(
+        () ->
+            MatrixBlocks.multiply(
+                MatrixBlocks.withExtents(good, 1, Long.MAX_VALUE),
+                MatrixBlocks.withExtents(good, Long.MAX_VALUE, 1)),
+        "MatrixBlocks.multiply: A is 1 x 9223372036854775807; expected fewer than 2^58 elements");
+  }
+
+  /** The same blocks, those from {@code first} along an axis on 10^9 further. */
+  private static List<Row> farOut(List<Row> blocks, int axis, long first) {
+    List<Row> moved = new ArrayList<>();
+    for (Row block : blocks) {
+      long place = block.getLong(axis) + (block.getLong(axis) < first ? 0 : 1_000_000_000);
+      moved.add(
+          RowFactory.create(
+              axis == 0 ? place : block.get(0),
+              axis == 1 ? place : block.get(1),
+              block.get(2),
+              block.get(3),
+              block.get(4)));
+    }
+    return moved;
   }
 
   /** On the CPU too: inputs are rounded to what was asked for, sums are those of float32. */

@@ -1,5 +1,7 @@
 package org.tilespark.spark;
 
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.tilespark.kernels.RequiresGpu;
@@ -15,5 +17,16 @@ class MultiplyPlanIT extends MultiplyPlanTest {
   @AfterAll
   static void asTheSessionBegan() {
     spark.conf().unset(TileSparkConf.BACKEND.name());
+  }
+
+  /**
+   * One pinned block more, at most: a task needs none for a panel that another task has brought to
+   * the device already.
+   */
+  @Override
+  void assertSameMemory(long bytes, long bytesOfLongerK, String strategy) {
+    assertTrue(
+        bytesOfLongerK <= bytes + (16 << 10),
+        () -> strategy + ": " + bytes + " bytes, " + bytesOfLongerK + " for a longer K");
   }
 }

@@ -100,36 +100,34 @@ class KernelIndexTest {
   /** What the compiler says of the kernels in this jar. */
   @Test
   void noKernelOfThisJarSpills() throws IOException {
-    try (InputStream in = KernelIndex.class.getResourceAsStream(KernelIndex.RESOURCE)) {
-      Assumptions.assumeTrue(in != null, "built without nvcc");
-      List<String> machineCode =
-          new String(in.readAllBytes(), StandardCharsets.UTF_8)
-              .lines()
-              .filter(line -> line.contains(" spillBytes="))
-              .toList();
-      assertFalse(machineCode.isEmpty());
-      assertEquals(
-          List.of(),
-          machineCode.stream().filter(line -> !line.matches(".* spillBytes=0( .*)?")).toList());
-    }
+    List<String> machineCode = linesOfThisJar(" spillBytes=");
+    assertEquals(
+        List.of(),
+        machineCode.stream().filter(line -> !line.matches(".* spillBytes=0( .*)?")).toList());
   }
 
   /** Compute capability 8.6 and 8.9 run the code of sm_80 and lend a thread block 99 KiB. */
   @Test
   void kernelsOfSm80FitTheSmallestSharedMemoryOfItsKind() throws IOException {
+    List<String> machineCode = linesOfThisJar(" sm_80 ");
+    assertEquals(
+        List.of(),
+        machineCode.stream()
+            .filter(line -> bytes(line, "sharedBytes") + bytes(line, "dynamicBytes") > 99 << 10)
+            .toList());
+  }
+
+  /** The lines of this jar's index that contain a text: one at least, if it was built with nvcc. */
+  private static List<String> linesOfThisJar(String part) throws IOException {
     try (InputStream in = KernelIndex.class.getResourceAsStream(KernelIndex.RESOURCE)) {
       Assumptions.assumeTrue(in != null, "built without nvcc");
-      List<String> machineCode =
+      List<String> lines =
           new String(in.readAllBytes(), StandardCharsets.UTF_8)
               .lines()
-              .filter(line -> line.contains(" sm_80 "))
+              .filter(line -> line.contains(part))
               .toList();
-      assertFalse(machineCode.isEmpty());
-      assertEquals(
-          List.of(),
-          machineCode.stream()
-              .filter(line -> bytes(line, "sharedBytes") + bytes(line, "dynamicBytes") > 99 << 10)
-              .toList());
+      assertFalse(lines.isEmpty());
+      return lines;
     }
   }
 

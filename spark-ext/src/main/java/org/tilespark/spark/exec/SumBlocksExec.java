@@ -70,12 +70,16 @@ public final class SumBlocksExec extends SparkPlan {
         || !ScalaInterop.<Expression>list(hash.expressions()).equals(key)) {
       return new UnknownPartitioning(partitioning.numPartitions());
     }
-    List<Attribute> columns = ScalaInterop.list(produced);
+    return partitioning(ScalaInterop.list(produced), hash.numPartitions());
+  }
+
+  /** By the places of the blocks, and grouping columns. */
+  public static HashPartitioning partitioning(List<Attribute> produced, int partitions) {
     List<Attribute> places = new ArrayList<>();
-    places.add(columns.get(Column.ROW.ordinal()));
-    places.add(columns.get(Column.COL.ordinal()));
-    places.addAll(columns.subList(Column.COUNT, columns.size()));
-    return new HashPartitioning(ScalaInterop.<Expression>seq(places), hash.numPartitions());
+    places.add(produced.get(Column.ROW.ordinal()));
+    places.add(produced.get(Column.COL.ordinal()));
+    places.addAll(produced.subList(Column.COUNT, produced.size()));
+    return new HashPartitioning(ScalaInterop.<Expression>seq(places), partitions);
   }
 
   @Override

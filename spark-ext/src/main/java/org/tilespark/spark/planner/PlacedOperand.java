@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -45,14 +46,14 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
   private static final int MOST_BANDS = 1 << 17;
 
   /** The operand of a product, if it is so and all its blocks begin where they should. */
-  static Optional<PlacedOperand> of(MultiplyBlocks product, boolean right) {
+  static Optional<PlacedOperand> of(SparkContext context, MultiplyBlocks product, boolean right) {
     MultiplySpec spec = product.spec();
     MultiplySpec.Side side = spec.side(right);
     if (spec.groups() > 0 || !side.stated() || spec.k() == 0) {
       return Optional.empty();
     }
     int operand = right ? 1 : 0;
-    Optional<HashPartitioning> found = partitioning(product.operands().get(operand));
+    Optional<HashPartitioning> found = partitioning(context, product.operands().get(operand));
     if (found.isEmpty() || found.get().numPartitions() < 2) {
       return Optional.empty();
     }
@@ -109,12 +110,15 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
   }
 
   /** How a plan's rows will be partitioned, in terms of its output, as far as that can be known. */
-  private static Optional<HashPartitioning> partitioning(LogicalPlan plan) {
+  private static Optional<HashPartitioning> partitioning(SparkContext context, LogicalPlan plan) {
     if (plan instanceof Filter filter) {
-      return partitioning(filter.child());
+      return partitioning(context, filter.child());
     }
     if (plan instanceof Project project) {
-      return partitioning(project.child()).flatMap(below -> above(project, below));
+      return partitioning(context, project.child()).flatMap(below -> above(project, below));
+    }
+    if (plan instanceof MultiplyBlocks product) {
+      return new ProductPlanner(context, product).partitioningOfSums();
     }
     if (plan instanceof RepartitionByExpression repartition) {
       return repartition.partitioning() instanceof HashPartitioning hash

@@ -1,7 +1,6 @@
 package org.tilespark.spark.planner;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -16,22 +15,14 @@ import org.apache.spark.sql.execution.UnionExec;
 import org.apache.spark.sql.execution.exchange.REPARTITION_BY_NUM$;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.internal.SQLConf;
-import org.tilespark.kernels.device.DeviceProbe;
-import org.tilespark.spark.ExecutorRuntime;
-import org.tilespark.spark.MultiplyOptions;
 import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.distribution.AxisCuts;
 import org.tilespark.spark.distribution.Bytes;
-import org.tilespark.spark.distribution.ClusterLimits;
 import org.tilespark.spark.distribution.CuboidPlan;
 import org.tilespark.spark.distribution.CuboidPlan.Candidate;
-import org.tilespark.spark.distribution.CuboidPlan.Cost;
 import org.tilespark.spark.distribution.CuboidPlan.Strategy;
-import org.tilespark.spark.distribution.CuboidPlanner;
 import org.tilespark.spark.distribution.Cuts;
-import org.tilespark.spark.distribution.MultiplyShape;
 import org.tilespark.spark.distribution.MultiplyShape.Axis;
-import org.tilespark.spark.distribution.MultiplyShape.Placed;
 import org.tilespark.spark.distribution.PieceSizes;
 import org.tilespark.spark.distribution.RowBytes;
 import org.tilespark.spark.exec.CheckPlacesExec;
@@ -57,35 +48,24 @@ public final class ProductPlanner {
   /** Panels are at least so deep, where memory allows it: a shallower product is all transfers. */
   private static final long GOOD_DEPTH = 256;
 
-  /** Panels may exceed a batch so many times to be that deep. */
-  private static final long BATCHES = 4;
-
-  /** A matrix that is broadcast takes one part in so many of a Java heap, at most. */
-  private static final int HEAP_SHARE = 8;
-
-  private static final int REJECTED = 4;
-
-  private final SparkContext context;
   private final MultiplyBlocks product;
   private final MultiplySpec spec;
   private final BackendChoice backend;
-  private final ClusterLimits limits;
-  private List<Optional<PlacedOperand>> placed; // of A and B; null until asked for
+  private final ProductChoice choice;
 
   /** The planner of one product. */
   public ProductPlanner(SparkContext context, MultiplyBlocks product) {
-    this.context = context;
     this.product = product;
     this.spec = product.spec();
     this.backend =
         BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context);
-    this.limits = limits();
+    this.choice = new ProductChoice(context, product, backend);
   }
 
   /** True if one operand will be broadcast, and what the other's blocks make are blocks of C. */
   public boolean broadcastsWhole() {
     try {
-      Candidate chosen = cuboidPlan().chosen();
+      Candidate chosen = choice.plan().chosen();
       return chosen.strategy().isBroadcast() && chosen.cost().partialBytes() == 0;
     } catch (IllegalArgumentException e) {
       return false; // planning fails later, and says why
@@ -94,13 +74,7 @@ public final class ProductPlanner {
 
   /** The physical plan; {@code planLater} plans the operands. */
   SparkPlan plan(Function<LogicalPlan, SparkPlan> planLater) {
-    if (spec.gram() && spec.strategy() instanceof MultiplyOptions.Strategy.Broadcast) {
-      throw new IllegalArgumentException(
-          spec.operator()
-              + ": strategy is broadcast; a gram has one operand only, so expected auto or"
-              + " cuboid(P,P,R)");
-    }
-    CuboidPlan plan = spec.gram() ? gramPlan() : cuboidPlan();
+    CuboidPlan plan = choice.plan();
     if (plan.chosen().strategy().isBroadcast()) {
       return broadcast(plan, planLater);
     }
@@ -158,23 +132,39 @@ public final class ProductPlanner {
     boolean stays = strategy != (right ? Strategy.LEFT_IN_PLACE : Strategy.RIGHT_IN_PLACE);
     return stays
         ? new PlacedPiecesExec(
-            PieceColumns.pieceKey(pieces).get(0), placed(right).orElseThrow().partitioning(), cut)
+            PieceColumns.pieceKey(pieces).get(0),
+            choice.placed(right).orElseThrow().partitioning(),
+            cut)
         : cut;
+  }
+
+  /** How the blocks of C will be partitioned, if partial ones are brought together and added. */
+  Optional<HashPartitioning> partitioningOfSums() {
+    try {
+      CuboidPlan plan = choice.plan();
+      return plan.chosen().cost().partialBytes() == 0
+          ? Optional.empty()
+          : Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums()));
+    } catch (IllegalArgumentException e) {
+      return Optional.empty(); // planning it fails later, and says why
+    }
+  }
+
+  private int partitionsOfSums() {
+    return spec.groups() > 0 // how many matrices there are is not known
+        ? shufflePartitions()
+        : (int) Math.min(shufflePartitions(), Math.max(1, blocksOfC()));
   }
 
   /** Partial blocks of C, brought together and added. */
   private SparkPlan summed(SparkPlan tiles, Strategy strategy, List<Attribute> partials) {
-    int sums =
-        spec.groups() > 0 // how many matrices there are is not known
-            ? shufflePartitions()
-            : (int) Math.min(shufflePartitions(), Math.max(1, blocksOfC()));
     return new SumBlocksExec(
         spec,
         strategy,
         ScalaInterop.seq(partials),
         ScalaInterop.seq(product.produced()),
         sorted(
-            shuffled(tiles, PieceColumns.partialKey(partials), sums),
+            shuffled(tiles, PieceColumns.partialKey(partials), partitionsOfSums()),
             PieceColumns.partialOrder(partials)));
   }
 
@@ -190,7 +180,7 @@ public final class ProductPlanner {
     MultiplySpec.Side side = spec.side(!smallIsRight);
     long other = smallIsRight ? spec.n() : spec.m(); // extent of C along which it is whole
     long grain = smallIsRight ? spec.blockRows() : spec.blockCols();
-    long most = Math.max(1, limits.tileBytes() / (other * spec.type().bytes()));
+    long most = Math.max(1, choice.limits().tileBytes() / (other * spec.type().bytes()));
     long outer = most < grain ? most : most / grain * grain;
     List<Attribute> groups = product.produced().subList(Column.COUNT, product.produced().size());
     boolean partial = plan.chosen().cost().partialBytes() > 0;
@@ -263,176 +253,9 @@ public final class ProductPlanner {
     return new SortExec(PieceColumns.ascending(order), false, child, 0);
   }
 
-  // ---- the choice
-
-  private ClusterLimits limits() {
-    long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
-    long panels = 2 * BATCHES * batch;
-    int cores = Math.max(1, context.defaultParallelism());
-    int executors =
-        Math.max(
-            1, context.statusTracker().getExecutorInfos().length - (context.isLocal() ? 0 : 1));
-    int turns = TileSparkConf.CONCURRENT_TASKS.read(TileSparkConf.application(context.getConf()));
-    int devices = devices();
-    long tile =
-        TileShare.bytes(
-            TileSparkConf.MULTIPLY_TILE_SIZE.read(TileSparkConf.session()),
-            batch,
-            devices == 0 ? 0 : deviceBytes(),
-            Math.min(turns, Math.max(1, cores / executors)));
-    return new ClusterLimits(
-        cores,
-        executors,
-        devices,
-        // A batch of matrices is spread over tasks matrix by matrix; how many there are is not
-        // known.
-        spec.groups() > 0 ? 1 : cores,
-        tile + panels,
-        tile + panels,
-        tile,
-        broadcastBytes(),
-        executors > 1 || devices != 1 ? 0 : sharedBytes(Math.min(turns, cores), tile, 2 * batch),
-        ClusterLimits.Rates.DEFAULT);
-  }
-
-  /**
-   * What tasks leave to panels that they share, of the one device of one executor; the most there
-   * is if no executor has said how much it has.
-   *
-   * @param tasks at a time
-   * @param tile of one, at most
-   * @param panels of one
-   */
-  private long sharedBytes(int tasks, long tile, long panels) {
-    long all = deviceBytes();
-    if (all == 0) {
-      return Long.MAX_VALUE;
-    }
-    long result = Bytes.product(Math.max(1, spec.m()), Math.max(1, spec.n()), spec.type().bytes());
-    long held =
-        Bytes.sum(Math.min(Bytes.product(tasks, tile), result), Bytes.product(tasks, panels));
-    return Math.max(0, all / 4 * 3 - held);
-  }
-
-  /**
-   * What may be broadcast without being asked for: the driver holds about three copies while it
-   * collects and sends, every executor one or two, all in the Java heap.
-   */
-  private long broadcastBytes() {
-    if (Math.min(Math.min(spec.m(), spec.k()), spec.n()) == 0) {
-      return 0;
-    }
-    long driver = Runtime.getRuntime().maxMemory();
-    long executor = context.isLocal() ? driver : (long) context.executorMemory() << 20;
-    long collected = context.getConf().getSizeAsBytes("spark.driver.maxResultSize", "1g");
-    return Math.min(
-        TileSparkConf.MULTIPLY_BROADCAST_SIZE.read(TileSparkConf.session()),
-        Math.min(
-            Math.min(driver, executor) / HEAP_SHARE,
-            collected == 0 ? Long.MAX_VALUE : collected / 2));
-  }
-
-  /** What tasks may hold of a device together; 0 if no executor has said. */
-  private long deviceBytes() {
-    long reported = ExecutorReports.current().map(ExecutorReports::deviceBytes).orElse(0L);
-    return reported == 0 && context.isLocal() ? ExecutorRuntime.openDeviceBytes() : reported;
-  }
-
-  private int devices() {
-    if (backend.requested() == Backend.CPU) {
-      return 0;
-    }
-    if (context.isLocal()) {
-      return DeviceProbe.run().deviceCount(); // 0 if none is available
-    }
-    return ExecutorReports.current().map(ExecutorReports::devices).orElse(0);
-  }
-
-  private MultiplyShape shape() {
-    // An empty matrix is planned as if it had one element; it is one cuboid anyway.
-    long m = Math.max(1, spec.m());
-    long k = Math.max(1, spec.k());
-    long n = Math.max(1, spec.n());
-    // The tiles of a gram are mirrored: they are cut at the same rows and columns.
-    boolean gram = spec.gram();
-    boolean square = spec.blockRows() == spec.blockCols();
-    MultiplyShape dense = MultiplyShape.dense(m, k, n, spec.type());
-    return new MultiplyShape(
-        m,
-        k,
-        n,
-        spec.type(),
-        dense.bytesA(),
-        dense.bytesB(),
-        spec.a().outer(),
-        spec.a().inner(),
-        spec.b().inner(),
-        spec.b().outer(),
-        makesWholeBlocks(false),
-        makesWholeBlocks(true),
-        gram && !square ? m : spec.blockRows(),
-        gram && !square ? n : spec.blockCols());
-  }
-
-  /** Where an operand's blocks are already, if its partitions could be cuboids. */
-  private Optional<PlacedOperand> placed(boolean right) {
-    if (placed == null) {
-      placed =
-          List.of(
-              PlacedOperand.of(product, false),
-              spec.gram() ? Optional.empty() : PlacedOperand.of(product, true));
-    }
-    return placed.get(right ? 1 : 0);
-  }
-
-  private List<Placed> placed() {
-    List<Placed> all = new ArrayList<>();
-    Optional<PlacedOperand> left = placed(false);
-    Optional<PlacedOperand> right = placed(true);
-    if (left.isPresent()
-        && right.isPresent()
-        && left.get().axis() == Axis.K
-        && right.get().axis() == Axis.K
-        && left.get().bands().equals(right.get().bands())
-        && partitions(left.get()) == partitions(right.get())) {
-      all.add(placed(left.get(), true, true));
-    } else {
-      left.ifPresent(operand -> all.add(placed(operand, true, false)));
-      right.ifPresent(operand -> all.add(placed(operand, false, true)));
-    }
-    return all;
-  }
-
-  private Placed placed(PlacedOperand operand, boolean left, boolean right) {
-    return new Placed(
-        left,
-        right,
-        operand.axis(),
-        operand.bands().ranges(),
-        operand.bands().largest(),
-        operand.axis() == Axis.K || onGrid(operand.right(), spec.side(operand.right()).outer()));
-  }
-
-  /** Cuboids that are asked for, where blocks are already, if they are there. */
-  private Optional<Candidate> placedAs(MultiplyOptions.Strategy.Cuboid asked) {
-    return placed().stream()
-        .map(where -> CuboidPlanner.inPlace(shape(), limits, where))
-        .filter(
-            candidate ->
-                candidate.isAllowed()
-                    && candidate.p() == asked.p()
-                    && candidate.q() == asked.q()
-                    && candidate.r() == asked.r())
-        .findFirst();
-  }
-
-  private static int partitions(PlacedOperand operand) {
-    return operand.partitioning().numPartitions();
-  }
-
   private Cuboids placedCuboids(CuboidPlan plan) {
     PlacedOperand operand =
-        placed(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
+        choice.placed(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
     Axis axis = operand.axis();
     long largest = operand.bands().largest();
     return Cuboids.placed(
@@ -446,192 +269,7 @@ public final class ProductPlanner {
             axis == Axis.N ? largest : spec.n(),
             axis == Axis.K ? spec.side(operand.right()).inner() : spec.k()),
         spec.gram(),
-        partitions(operand));
-  }
-
-  /** True if the products of an operand's blocks with all of the other are blocks of C. */
-  private boolean makesWholeBlocks(boolean right) {
-    return product.watches()
-        && spec.largerIsRight() == right
-        && spec.side(right).spans()
-        && onGrid(right, spec.side(right).outer());
-  }
-
-  /** True if parts of M or N that are multiples of a length are such of blocks of C. */
-  private boolean onGrid(boolean right, long length) {
-    long extent = right ? spec.n() : spec.m();
-    return length >= extent || length % (right ? spec.blockCols() : spec.blockRows()) == 0;
-  }
-
-  private CuboidPlan cuboidPlan() {
-    MultiplyOptions.Strategy strategy = spec.strategy();
-    try {
-      if (strategy instanceof MultiplyOptions.Strategy.Cuboid cuboid) {
-        CuboidPlan asked =
-            CuboidPlanner.forced(
-                shape(), limits, Strategy.CUBOID, cuboid.p(), cuboid.q(), cuboid.r());
-        return placedAs(cuboid)
-            .map(inPlace -> new CuboidPlan(asked.shape(), inPlace, asked.rejected()))
-            .orElse(asked);
-      }
-      boolean empty = Math.min(Math.min(spec.m(), spec.k()), spec.n()) == 0;
-      if (strategy instanceof MultiplyOptions.Strategy.Broadcast && !empty) {
-        return CuboidPlanner.forced(
-            shape(),
-            limits,
-            spec.largerIsRight() ? Strategy.BROADCAST_LEFT : Strategy.BROADCAST_RIGHT,
-            1,
-            1,
-            1);
-      }
-      return CuboidPlanner.plan(shape(), limits, placed());
-    } catch (IllegalArgumentException e) {
-      throw refused(e);
-    }
-  }
-
-  private IllegalArgumentException refused(IllegalArgumentException e) {
-    return new IllegalArgumentException(
-        spec.operator()
-            + ": "
-            + e.getMessage()
-            + ". More parts, or a larger "
-            + TileSparkConf.MULTIPLY_TILE_SIZE.name()
-            + " or "
-            + TileSparkConf.BATCH_SIZE.name()
-            + " help where memory does not suffice",
-        e);
-  }
-
-  /**
-   * The best cuts of a gram: rows and columns of C at the same places, P (P + 1) / 2 tiles, and A
-   * is read by each task row and each task column once, {@code P |A|} in all.
-   */
-  private CuboidPlan gramPlan() {
-    MultiplyShape shape = shape();
-    if (spec.strategy() instanceof MultiplyOptions.Strategy.Cuboid cuboid) {
-      if (cuboid.p() != cuboid.q()) {
-        throw new IllegalArgumentException(
-            spec.operator()
-                + ": strategy is "
-                + cuboid
-                + "; a gram has the same cuts of rows and columns, so expected P = Q");
-      }
-      Optional<Candidate> inPlace =
-          gramInPlace(shape).filter(c -> c.p() == cuboid.p() && c.r() == cuboid.r());
-      if (inPlace.isPresent()) {
-        return new CuboidPlan(shape, inPlace.get(), List.of());
-      }
-      try {
-        return gramPlan(shape, cuboid.p(), cuboid.r(), List.of());
-      } catch (IllegalArgumentException e) {
-        throw refused(e);
-      }
-    }
-    List<Candidate> candidates = new ArrayList<>();
-    IllegalArgumentException refusal = null;
-    for (int p = 1;
-        p <= shape.m()
-            && tiles(p) <= Integer.MAX_VALUE // tasks that Spark can count
-            && (tiles(p) <= limits.usefulTasks() || candidates.isEmpty()); ) {
-      for (int r = 1; r <= shape.k() && (r == 1 || tiles(p) * r <= limits.usefulTasks()); r++) {
-        try {
-          candidates.add(gramPlan(shape, p, r, List.of()).chosen());
-        } catch (IllegalArgumentException e) {
-          refusal = e;
-        }
-      }
-      if (tiles(p) > limits.usefulTasks()) {
-        p = (int) Math.max(p + 1, Math.min(2L * p, shape.m())); // only memory asks for so many
-      } else {
-        p++;
-      }
-    }
-    gramInPlace(shape).ifPresent(candidates::add);
-    if (candidates.isEmpty()) {
-      throw refused(refusal);
-    }
-    candidates.sort(
-        Comparator.<Candidate>comparingDouble(c -> c.cost().seconds())
-            .thenComparingInt(c -> c.cost().tasks()));
-    return new CuboidPlan(
-        shape, candidates.get(0), candidates.subList(1, Math.min(candidates.size(), 1 + REJECTED)));
-  }
-
-  /** A gram of blocks that stay where they are: what looks like B is A too, and stays as well. */
-  private Optional<Candidate> gramInPlace(MultiplyShape shape) {
-    if (placed(false).isEmpty() || placed(false).get().axis() != Axis.K) {
-      return Optional.empty();
-    }
-    Candidate inPlace =
-        CuboidPlanner.inPlace(shape, limits, placed(placed(false).get(), true, true));
-    Cost cost = inPlace.cost();
-    Candidate gram =
-        new Candidate(
-            Strategy.LEFT_IN_PLACE,
-            1,
-            1,
-            inPlace.r(),
-            new Cost(
-                0,
-                0,
-                cost.partialBytes(),
-                0,
-                cost.pcieBytes() == 0 ? 0 : shape.bytesA(), // goes there once
-                cost.pcieBytes() == 0 ? 0 : cost.pcieBytes() - cost.uploadBytes() + shape.bytesA(),
-                cost.flops(),
-                cost.tasks(),
-                cost.seconds()),
-            "");
-    return Optional.of(gram).filter(c -> inPlace.isAllowed());
-  }
-
-  private static long tiles(int p) {
-    return p * (p + 1L) / 2;
-  }
-
-  private CuboidPlan gramPlan(MultiplyShape shape, int p, int r, List<Candidate> rejected) {
-    Candidate full = CuboidPlanner.forced(shape, limits, Strategy.CUBOID, p, p, r).chosen();
-    Cost cost = full.cost();
-    long once = shape.bytesA();
-    long read = cost.readBytes() / 2;
-    int tasks = Math.toIntExact(tiles(p) * r);
-    double share = tiles(p) / ((double) p * p);
-    double busy = Math.min(tasks, limits.cores());
-    ClusterLimits.Rates rates = limits.rates();
-    boolean single = spec.type() == org.tilespark.layout.ElementType.FLOAT32;
-    double flops = cost.flops() * share;
-    double rate =
-        limits.devices() > 0
-            ? (single ? rates.deviceFloat() : rates.deviceDouble())
-                * Math.min(limits.devices(), busy)
-            : (single ? rates.coreFloat() : rates.coreDouble()) * busy;
-    long up = shape.bytesA() <= limits.sharedBytes() ? shape.bytesA() : read;
-    long pcie = limits.devices() > 0 ? up + (long) (shape.bytesC() * share) * r : 0;
-    double seconds =
-        (0.5 * once + 0.5 * read + cost.partialBytes()) / (rates.shuffle() * busy)
-            + flops / rate
-            + (limits.devices() > 0 ? pcie / (rates.pcie() * Math.min(limits.devices(), busy)) : 0)
-            + rates.taskStart() * tasks;
-    return new CuboidPlan(
-        shape,
-        new Candidate(
-            full.strategy(),
-            p,
-            p,
-            r,
-            new Cost(
-                once,
-                read,
-                cost.partialBytes(),
-                0,
-                limits.devices() > 0 ? up : 0,
-                pcie,
-                flops,
-                tasks,
-                seconds),
-            ""),
-        rejected);
+        ProductChoice.partitions(operand));
   }
 
   // ---- the cuts
@@ -680,7 +318,8 @@ public final class ProductPlanner {
   private long depth(long m, long n, long k) {
     long slice = Math.max(1, (m + n) * spec.type().bytes()); // of both panels, for one step of K
     long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
-    long most = Math.max(batch / slice, Math.min(GOOD_DEPTH, BATCHES * batch / slice));
+    long most =
+        Math.max(batch / slice, Math.min(GOOD_DEPTH, ProductChoice.BATCHES * batch / slice));
     most = Math.max(1, Math.min(most, Math.max(1, k)));
     long block = Math.max(1, Math.min(k, Math.max(spec.a().inner(), spec.b().inner())));
     if (most >= block) {

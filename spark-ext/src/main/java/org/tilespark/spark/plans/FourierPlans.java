@@ -3,13 +3,11 @@ package org.tilespark.spark.plans;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -25,7 +23,6 @@ import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.FftOptions;
-import org.tilespark.spark.FftOptions.Decomposition;
 import org.tilespark.spark.FftOptions.Detrend;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.fourier.ArrayStep;
@@ -36,6 +33,8 @@ import org.tilespark.spark.fourier.Spectrum.Norm;
 import org.tilespark.spark.fourier.Spectrum.Shift;
 import org.tilespark.spark.fourier.Window;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.FourierStages.Stage;
+import org.tilespark.spark.plans.FourierStages.Transform;
 
 /**
  * Makes the logical plans of Fourier transforms. They are stages ({@link FourierBlocks}), each of
@@ -53,15 +52,6 @@ import org.tilespark.spark.interop.ScalaInterop;
 public final class FourierPlans {
   private static final String LETTERS = "xyz";
   private static final int RANK = 3;
-
-  /** A block of a stage has about this at most, unless one plane or line has more. */
-  private static final long USUAL_BLOCK_BYTES = 256L << 20;
-
-  /** Slabs of a plane with more than this are cut further. */
-  private static final long MOST_PLANE_BYTES = 1L << 30;
-
-  /** Pencils are not worth a second exchange for tasks with less than this. */
-  private static final long LEAST_TASK_BYTES = 4L << 20;
 
   /**
    * What a plan may depend on besides its input.
@@ -90,7 +80,7 @@ public final class FourierPlans {
     requireNumbers(input);
     Attribute values = ScalaInterop.<Attribute>list(input.output()).get(blocks.values());
     this.metadata = ArrayMetadata.of(values.metadata());
-    this.known = KnownArray.of(input, blocks, context.asDataset(), context.operator());
+    this.known = KnownArray.of(input, blocks, missing, context.asDataset(), context.operator());
     requireAlike();
     this.input =
         metadata.extents(RANK).isPresent()
@@ -242,7 +232,8 @@ public final class FourierPlans {
             spacing,
             letters);
     return transformed(
-        new Transform(axes, halved, false, !isReal, permutation, first, steps),
+        new Transform(axes, halved, false, permutation),
+        new Steps(!isReal, first, steps),
         options,
         metadata.withSpectrum(Optional.of(spectrum.after(metadata.spectrum()))));
   }
@@ -314,7 +305,8 @@ public final class FourierPlans {
           return list;
         };
     return transformed(
-        new Transform(axes, halved, true, true, permutation, List.of(), steps),
+        new Transform(axes, halved, true, permutation),
+        new Steps(true, List.of(), steps),
         options,
         metadata.withAxes(current).withSpectrum(metadata.spectrum().flatMap(Spectrum::beforeLast)));
   }
@@ -394,45 +386,23 @@ public final class FourierPlans {
   }
 
   /**
-   * A transform to be planned.
+   * What happens to the elements.
    *
-   * @param axes in order, the halved one last
-   * @param halved that axis, or -1
    * @param asComplex true if the first stage takes complex numbers
-   * @param permutation of the axes in the end
    * @param first steps before all others
+   * @param later those of each stage
    */
-  private record Transform(
-      List<Integer> axes,
-      int halved,
-      boolean inverse,
-      boolean asComplex,
-      Permutation permutation,
-      List<ArrayStep> first,
-      StepsOf steps) {
-    /** Those of {@code some} that are transformed, the halved one last. */
-    List<Integer> only(Set<Integer> some) {
-      return axes.stream().filter(some::contains).toList();
-    }
-  }
+  private record Steps(boolean asComplex, List<ArrayStep> first, StepsOf later) {}
 
-  /**
-   * A stage: which axes are transformed, and along which others the blocks are cut.
-   *
-   * @param cut one or two axes; empty for the blocks as they are
-   * @param isGathered true if one task takes all blocks of a volume
-   */
-  private record Stage(List<Integer> axes, List<Integer> cut, boolean isGathered) {
-    Stage(List<Integer> axes, List<Integer> cut) {
-      this(axes, cut, false);
-    }
-  }
-
-  private LogicalPlan transformed(Transform transform, FftOptions options, ArrayMetadata result) {
-    List<Stage> stages = stages(transform, options);
+  private LogicalPlan transformed(
+      Transform transform, Steps steps, FftOptions options, ArrayMetadata result) {
+    FourierStages planner =
+        new FourierStages(
+            known, 2L * blocks.elementType().bytes(), context.tasks(), context.taskBytes());
+    List<Stage> stages = planner.stages(transform, options.decomposition());
     LogicalPlan at = input;
     Shape extents = known.extents();
-    boolean isComplex = transform.asComplex();
+    boolean isComplex = steps.asComplex();
     boolean isGathered = stages.get(0).isGathered();
     Optional<Shape> shape = metadata.blockShape(RANK);
     for (int i = 0; i < stages.size(); i++) {
@@ -440,21 +410,21 @@ public final class FourierPlans {
       boolean isLast = i == stages.size() - 1;
       if (!isGathered && (i > 0 || !stage.cut().isEmpty() || missing == Missing.ZERO)) {
         long[] wanted =
-            stage.cut().isEmpty() ? known.largest().toArray() : shape(stage.cut(), extents);
+            stage.cut().isEmpty() ? known.largest().toArray() : planner.shape(stage.cut(), extents);
         at = i == 0 ? cutFirst(at, wanted) : cutAgain(at, wanted, stage.cut().size() == 1);
         shape = Optional.of(Shape.of(wanted));
       }
       if (i == 0 && options.detrend() != Detrend.NONE) {
         at = TrendPlans.joined(at, input, known.extents(), options, context.operator());
       }
-      List<ArrayStep> steps = new ArrayList<>(i == 0 ? transform.first() : List.of());
-      steps.addAll(transform.steps().over(stage.axes(), extents));
+      List<ArrayStep> list = new ArrayList<>(i == 0 ? steps.first() : List.of());
+      list.addAll(steps.later().over(stage.axes(), extents));
       if (isLast && !transform.permutation().isIdentity()) {
-        steps.add(new ArrayStep.Reorder(transform.permutation()));
+        list.add(new ArrayStep.Reorder(transform.permutation()));
       }
-      FourierProgram program = new FourierProgram(extents, blocks.elementType(), isComplex, steps);
+      FourierProgram program = new FourierProgram(extents, blocks.elementType(), isComplex, list);
       if (isGathered) {
-        shape = Optional.of(gatheredShape(program));
+        shape = Optional.of(planner.gatheredShape(program));
       }
       at =
           FourierBlocks.of(
@@ -471,111 +441,18 @@ public final class FourierPlans {
     boolean areSlabs = stages.size() == 2 && stages.get(1).cut().size() == 1;
     boolean comesBack =
         options.natural() && !transform.inverse() && areSlabs && stages.get(1).cut().get(0) != 0;
-    return comesBack ? inSlabsOfInput(at, extents) : at;
+    return comesBack ? inSlabsOfInput(at, extents, planner) : at;
   }
 
   /** In x-slabs again, as thick as the input's, as far as blocks do not become too large. */
-  private LogicalPlan inSlabsOfInput(LogicalPlan plan, Shape extents) {
-    long[] shape = shape(List.of(0), extents);
+  private LogicalPlan inSlabsOfInput(LogicalPlan plan, Shape extents, FourierStages planner) {
+    long[] shape = planner.shape(List.of(0), extents);
     if (known.isSlabs(0)) {
       long plane = 2L * blocks.elementType().bytes() * extents.extent(1) * extents.extent(2);
-      long most = Math.max(1, (USUAL_BLOCK_BYTES - 1) / plane);
+      long most = Math.max(1, (FourierStages.USUAL_BLOCK_BYTES - 1) / plane);
       shape[0] = Math.max(1, Math.min(most, known.largest().extent(0)));
     }
     return cutAgain(plan, shape, true);
-  }
-
-  /** Which axes are transformed after which, and how the volume is cut for that. */
-  private List<Stage> stages(Transform transform, FftOptions options) {
-    Set<Integer> wholeAlready = new TreeSet<>();
-    for (int axis = 0; axis < RANK; axis++) {
-      if (known.whole().get(axis)) {
-        wholeAlready.add(axis);
-      }
-    }
-    Decomposition asked = options.decomposition();
-    if (asked == Decomposition.AUTO && wholeAlready.containsAll(transform.axes())) {
-      return List.of(new Stage(transform.axes(), List.of()));
-    }
-    long volume = planeBytes(-1);
-    if (asked == Decomposition.TASK
-        || (asked == Decomposition.AUTO && volume <= context.taskBytes())) {
-      return List.of(new Stage(transform.axes(), List.of(), true));
-    }
-    List<Stage> slabs =
-        transform.axes().size() == RANK ? bySlabs(transform) : inPlace(transform, wholeAlready);
-    return asked == Decomposition.PENCILS
-            || (asked == Decomposition.AUTO && slabsAreTooFew(slabs, volume))
-        ? byPencils(transform)
-        : slabs;
-  }
-
-  /** True if a plane of some stage is too much for one task, or tasks would have nothing to do. */
-  private boolean slabsAreTooFew(List<Stage> stages, long volumeBytes) {
-    for (Stage stage : stages) {
-      for (int cut : stage.cut()) {
-        if (planeBytes(cut) > MOST_PLANE_BYTES
-            || (known.extents().extent(cut) < context.tasks()
-                && volumeBytes / context.tasks() >= LEAST_TASK_BYTES)) {
-          return true;
-        }
-      }
-    }
-    return false;
-  }
-
-  /** Bytes of complex numbers of all axes but one, or of all. */
-  private long planeBytes(int without) {
-    long bytes = 2L * blocks.elementType().bytes();
-    for (int axis = 0; axis < RANK; axis++) {
-      bytes = axis == without ? bytes : Math.multiplyExact(bytes, known.extents().extent(axis));
-    }
-    return bytes;
-  }
-
-  /** One stage over one or two axes, in slabs cut along the longest of the others. */
-  private List<Stage> inPlace(Transform transform, Set<Integer> wholeAlready) {
-    if (wholeAlready.containsAll(transform.axes())) {
-      return List.of(new Stage(transform.axes(), List.of()));
-    }
-    int cut = -1;
-    for (int axis = 0; axis < RANK; axis++) {
-      if (!transform.axes().contains(axis)
-          && (cut < 0 || known.extents().extent(axis) > known.extents().extent(cut))) {
-        cut = axis;
-      }
-    }
-    return List.of(new Stage(transform.axes(), List.of(cut)));
-  }
-
-  /** A stage for each axis; between two of them the third one stays cut as it is. */
-  private List<Stage> byPencils(Transform transform) {
-    List<Integer> order = new ArrayList<>(transform.axes());
-    order.sort(
-        Comparator.comparingInt(
-            axis -> {
-              if (axis == transform.halved()) {
-                return transform.inverse() ? RANK + 1 : -RANK - 1;
-              }
-              return known.whole().get(axis) ? -RANK : -axis;
-            }));
-    List<Integer> all = new ArrayList<>(order);
-    for (int axis = 0; axis < RANK; axis++) {
-      if (!all.contains(axis)) {
-        all.add(axis);
-      }
-    }
-    List<List<Integer>> cuts =
-        List.of(
-            List.of(all.get(2), all.get(1)),
-            List.of(all.get(2), all.get(0)),
-            List.of(all.get(1), all.get(0)));
-    List<Stage> stages = new ArrayList<>();
-    for (int i = 0; i < order.size(); i++) {
-      boolean liesRight = i == 0 && known.whole().get(order.get(0));
-      stages.add(new Stage(List.of(order.get(i)), liesRight ? List.of() : cuts.get(i)));
-    }
-    return stages;
   }
 
   private LogicalPlan cutFirst(LogicalPlan plan, long[] shape) {
@@ -592,87 +469,6 @@ public final class FourierPlans {
         ? ReblockPlans.crossed(plan, BlockKind.VOLUME, shape, Missing.ERROR, context.operator())
         : ReblockPlans.reblock(
             plan, BlockKind.VOLUME, shape, Missing.ERROR, input, context.operator());
-  }
-
-  /** The shape of a volume's blocks, before its program, that come out of one task. */
-  private Shape gatheredShape(FourierProgram program) {
-    int cut = program.permutation().axis(0);
-    long[] shape = program.extents().toArray();
-    long[] wide = program.permutation().inverse().apply(program.output().extents()).toArray();
-    long plane = 2L * blocks.elementType().bytes();
-    for (int axis = 0; axis < RANK; axis++) {
-      plane = axis == cut ? plane : Math.multiplyExact(plane, Math.max(shape[axis], wide[axis]));
-    }
-    long most = Math.max(1, (USUAL_BLOCK_BYTES - 1) / plane);
-    if (known.isSlabs(cut)) {
-      most = Math.min(most, known.largest().extent(cut));
-    }
-    if (most < wide[cut]) {
-      shape[cut] = ceilDiv(wide[cut], ceilDiv(wide[cut], most));
-    }
-    return Shape.of(shape);
-  }
-
-  private List<Stage> bySlabs(Transform transform) {
-    // The input's slabs, if what must come first can be transformed in them.
-    int cut = -1;
-    for (int axis = 0; axis < RANK; axis++) {
-      if (cut < 0 && known.isSlabs(axis) && maybeCutFirst(transform, axis)) {
-        cut = axis;
-      }
-    }
-    boolean liesRight = cut >= 0;
-    for (int axis = 0; axis < RANK && cut < 0; axis++) {
-      cut = maybeCutFirst(transform, axis) ? axis : -1;
-    }
-    int then = -1;
-    for (int axis : transform.permutation().toArray()) {
-      boolean maybe = axis != cut && !(transform.inverse() && axis == transform.halved());
-      then = then < 0 && maybe ? axis : then;
-    }
-    Set<Integer> first = transform.inverse() ? Set.of(then) : others(cut);
-    Set<Integer> second = transform.inverse() ? others(then) : Set.of(cut);
-    return List.of(
-        new Stage(transform.only(first), liesRight ? List.of() : List.of(cut)),
-        new Stage(transform.only(second), List.of(then)));
-  }
-
-  /** A real transform begins with its halved axis, so that one must be whole. */
-  private static boolean maybeCutFirst(Transform transform, int axis) {
-    return transform.inverse() || axis != transform.halved();
-  }
-
-  private static Set<Integer> others(int axis) {
-    return IntStream.range(0, RANK)
-        .filter(other -> other != axis)
-        .boxed()
-        .collect(Collectors.toSet());
-  }
-
-  /**
-   * The shape of blocks of a complex volume that are cut along some axes: enough blocks for all
-   * tasks, and none too large.
-   */
-  private long[] shape(List<Integer> cut, Shape extents) {
-    long[] shape = extents.toArray();
-    long total = 2L * blocks.elementType().bytes();
-    for (long extent : shape) {
-      total = Math.multiplyExact(total, extent);
-    }
-    long parts = Math.max(ceilDiv(total, USUAL_BLOCK_BYTES), context.tasks());
-    for (int i = 0; i < cut.size(); i++) {
-      int axis = cut.get(i);
-      int left = cut.size() - i;
-      long along = left == 1 ? parts : (long) Math.ceil(Math.sqrt((double) parts));
-      along = Math.min(along, shape[axis]);
-      shape[axis] = ceilDiv(shape[axis], along);
-      parts = ceilDiv(parts, along);
-    }
-    return shape;
-  }
-
-  private static long ceilDiv(long a, long b) {
-    return a / b + (a % b == 0 ? 0 : 1);
   }
 
   /** The metadata of a stage's result. */

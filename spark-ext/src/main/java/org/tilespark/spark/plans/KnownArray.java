@@ -12,19 +12,23 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.Option;
 
@@ -41,18 +45,24 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
   /** Bytes of fewer elements of any type can be counted, with room for what is computed of them. */
   static final long TOO_MANY_ELEMENTS = 1L << 58;
 
+  /** Blocks that hold less than one in so many elements lie too far apart to be a whole array. */
+  private static final int SPARSE = 64;
+
   /**
    * As the metadata states it; where that states no extents, as one aggregate over the coordinate
    * columns finds, which runs now.
    *
+   * @param missing what it means if blocks are missing
    * @param asDataset makes a DataFrame of a plan
    * @param operator who asks, for messages
    * @throws IllegalArgumentException that names the block that reaches farthest, if an array that
-   *     reaches as far would have {@link #TOO_MANY_ELEMENTS}
+   *     reaches as far would have {@link #TOO_MANY_ELEMENTS}, or if almost all of it is missing and
+   *     must not be
    */
   static KnownArray of(
       LogicalPlan input,
       BlockSchema blocks,
+      Missing missing,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     int rank = blocks.kind().rank();
@@ -63,7 +73,16 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
       return stated(extents.get(), metadata.blockShape(rank));
     }
     Row found = found(asDataset.apply(perArray(input, blocks, columns)), rank);
-    requireCountable(found, input, blocks, asDataset, operator);
+    Optional<String> defect = defect(found, rank, missing);
+    if (defect.isPresent()) {
+      throw new IllegalArgumentException(
+          farthest(found, blocks.kind(), asDataset.apply(input))
+              + "; an array that reaches as far as the blocks has "
+              + defect.get()
+              + " (in "
+              + operator
+              + ")");
+    }
     return of(found, rank);
   }
 
@@ -103,51 +122,68 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
             });
       }
     }
+    aggregates.add("sum(blocks)");
     return arrays.selectExpr(aggregates.toArray(String[]::new)).first();
   }
 
-  /** A place far out, or a size that is none, may make an array larger than any. */
-  private static void requireCountable(
-      Row found,
-      LogicalPlan input,
-      BlockSchema blocks,
-      Function<LogicalPlan, Dataset<Row>> asDataset,
-      String operator) {
-    BlockKind kind = blocks.kind();
-    BigInteger elements = BigInteger.ONE;
+  /**
+   * What is wrong with the array's count of elements. A place far out, or a size that is none, may
+   * make it more than can be counted, or mostly a hole, for which many tasks would be made before
+   * anybody looks at blocks.
+   */
+  private static Optional<String> defect(Row found, int rank, Missing missing) {
+    BigInteger elements = product(found, 0, rank);
+    if (elements.signum() == 0) {
+      return Optional.empty();
+    }
+    if (elements.compareTo(BigInteger.valueOf(TOO_MANY_ELEMENTS)) >= 0) {
+      return Optional.of(elements + " elements, expected fewer than 2^58");
+    }
+    BigInteger held =
+        product(found, 2 * rank, rank).multiply(BigInteger.valueOf(found.getLong(4 * rank)));
+    boolean isSparse = elements.compareTo(held.multiply(BigInteger.valueOf(SPARSE))) > 0;
+    return isSparse && missing == Missing.ERROR
+        ? Optional.of(
+            elements
+                + " elements, of which the blocks hold "
+                + held
+                + " at most; expected no hole, unless missing is 'zero'")
+        : Optional.empty();
+  }
+
+  /** The product of one number for each axis; 0 if there are no blocks. */
+  private static BigInteger product(Row found, int first, int rank) {
+    BigInteger product = BigInteger.ONE;
+    for (int axis = 0; axis < rank; axis++) {
+      Number number = found.isNullAt(first + axis) ? 0 : (Number) found.get(first + axis);
+      product = product.multiply(BigInteger.valueOf(number.longValue()));
+    }
+    return product;
+  }
+
+  /** The block that reaches farthest, and where it ends. */
+  private static String farthest(Row found, BlockKind kind, Dataset<Row> blocks) {
     int farthest = 0;
     for (int axis = 0; axis < kind.rank(); axis++) {
-      if (found.isNullAt(axis)) {
-        return; // no blocks
-      }
-      elements = elements.multiply(BigInteger.valueOf(found.getLong(axis)));
       farthest = found.getLong(axis) > found.getLong(farthest) ? axis : farthest;
-    }
-    if (elements.compareTo(BigInteger.valueOf(TOO_MANY_ELEMENTS)) < 0) {
-      return;
     }
     String offset = kind.offsetColumns().get(farthest);
     String end = "CAST(" + offset + " AS DECIMAL(20)) + " + kind.sizeColumns().get(farthest);
-    Dataset<Row> placed =
-        asDataset
-            .apply(input)
-            .where(String.join(" IS NOT NULL AND ", kind.offsetColumns()) + " IS NOT NULL");
-    List<Row> last = placed.orderBy(functions.expr(end).desc()).takeAsList(1);
+    List<Row> last =
+        blocks
+            .where(String.join(" IS NOT NULL AND ", kind.offsetColumns()) + " IS NOT NULL")
+            .orderBy(functions.expr(end).desc())
+            .selectExpr(kind.offsetColumns().toArray(String[]::new))
+            .takeAsList(1);
     long[] place = new long[kind.rank()];
     for (int axis = 0; axis < place.length && !last.isEmpty(); axis++) {
-      place[axis] = last.get(0).getAs(kind.offsetColumns().get(axis));
+      place[axis] = last.get(0).getLong(axis);
     }
-    throw new IllegalArgumentException(
-        (last.isEmpty() ? "a block" : kind.describe(place))
-            + ": it ends at "
-            + offset
-            + " "
-            + found.getLong(farthest)
-            + "; an array that reaches as far as the blocks has "
-            + elements
-            + " elements, expected fewer than 2^58 (in "
-            + operator
-            + ")");
+    return (last.isEmpty() ? "a block" : kind.describe(place))
+        + ": it ends at "
+        + offset
+        + " "
+        + found.getLong(farthest);
   }
 
   private static KnownArray of(Row found, int rank) {
@@ -181,6 +217,8 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
       outputs.add(aggregate(new Max(size), "largest" + axis));
       outputs.add(aggregate(new Min(size), "smallest" + axis));
     }
+    Expression one = new Literal(1, DataTypes.IntegerType);
+    outputs.add(aggregate(new Count(ScalaInterop.seq(one)), "blocks"));
     return new Aggregate(
         ScalaInterop.seq(groups), ScalaInterop.seq(outputs), input, ScalaInterop.none());
   }

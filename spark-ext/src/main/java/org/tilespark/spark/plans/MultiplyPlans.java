@@ -31,7 +31,9 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.Missing;
 import org.tilespark.spark.MultiplyOptions;
+import org.tilespark.spark.distribution.Bytes;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import scala.Option;
@@ -73,8 +75,8 @@ public final class MultiplyPlans {
               + right.typeText()
               + "; expected one type, so CAST one of them");
     }
-    Known knownA = left.known(asDataset).op(options.transposeA());
-    Known knownB = right.known(asDataset).op(options.transposeB());
+    Known knownA = left.known(options.missing(), asDataset).op(options.transposeA());
+    Known knownB = right.known(options.missing(), asDataset).op(options.transposeB());
     if (knownA.cols() != knownB.rows()) {
       throw new IllegalArgumentException(
           operator
@@ -89,6 +91,9 @@ public final class MultiplyPlans {
               + "; expected as many columns of A as rows of B. If the metadata of one is stale,"
               + " state its extents with withExtents(df, rows, cols)");
     }
+    requireCountable(knownA.rows(), knownA.cols(), "A", operator);
+    requireCountable(knownB.rows(), knownB.cols(), "B", operator);
+    requireCountable(knownA.rows(), knownB.cols(), "C", operator);
     Shape blocks = options.blockShape().orElse(blockShape(knownA.blockRows(), knownB.blockCols()));
     Precision precision = precision(options, left.type(), operator);
     MultiplySpec spec =
@@ -144,7 +149,9 @@ public final class MultiplyPlans {
               + " is that of transpose(a)");
     }
     Operand operand = Operand.of(a, "A", operator);
-    Known known = operand.known(asDataset);
+    Known known = operand.known(options.missing(), asDataset);
+    requireCountable(known.rows(), known.cols(), "A", operator);
+    requireCountable(known.cols(), known.cols(), "C", operator);
     Shape blocks = options.blockShape().orElse(blockShape(known.blockCols(), known.blockCols()));
     MultiplySpec.Side side =
         new MultiplySpec.Side(
@@ -170,6 +177,20 @@ public final class MultiplyPlans {
         ScalaInterop.seq(operand.columns()),
         ScalaInterop.seq(produced(operand, spec)),
         ScalaInterop.<LogicalPlan>seq(operand.plan()));
+  }
+
+  private static void requireCountable(long rows, long cols, String matrix, String operator) {
+    if (Bytes.product(rows, cols) >= KnownArray.TOO_MANY_ELEMENTS) {
+      throw new IllegalArgumentException(
+          operator
+              + ": "
+              + matrix
+              + " is "
+              + rows
+              + " x "
+              + cols
+              + "; expected fewer than 2^58 elements");
+    }
   }
 
   private static Precision precision(MultiplyOptions options, ElementType type, String operator) {
@@ -288,7 +309,7 @@ public final class MultiplyPlans {
   /** One side: its plan, and where its columns are. */
   private record Operand(
       LogicalPlan plan,
-      String side,
+      BlockSchema schema,
       String operator,
       List<Attribute> block,
       List<Attribute> groups,
@@ -325,7 +346,7 @@ public final class MultiplyPlans {
           groups.add(requireKey(output.get(i), who));
         }
       }
-      return new Operand(plan, side, operator, block, groups, type);
+      return new Operand(plan, blocks, operator, block, groups, type);
     }
 
     /** A grouping column's equal values must be equal bytes, since tasks compare bytes. */
@@ -397,7 +418,7 @@ public final class MultiplyPlans {
     }
 
     /** As stated by metadata, else as the blocks' coordinates say. */
-    Known known(Function<LogicalPlan, Dataset<Row>> asDataset) {
+    Known known(Missing missing, Function<LogicalPlan, Dataset<Row>> asDataset) {
       ArrayMetadata metadata = ArrayMetadata.of(block.get(Column.VALUES.ordinal()).metadata());
       Optional<Shape> extents = metadata.extents(2);
       Optional<Shape> blockShape = metadata.blockShape(2);
@@ -414,33 +435,17 @@ public final class MultiplyPlans {
             stated.isPresent() && blocks.extent(0) >= shape.extent(0),
             stated.isPresent());
       }
-      String row = quoted(Column.ROW);
-      String col = quoted(Column.COL);
-      String rows = quoted(Column.ROWS);
-      String cols = quoted(Column.COLS);
-      Row found =
-          asDataset
-              .apply(new Project(ScalaInterop.<NamedExpression>seq(block.subList(0, 4)), plan))
-              .selectExpr(
-                  "max(" + row + " + " + rows + ")",
-                  "max(" + col + " + " + cols + ")",
-                  "max(" + rows + ")",
-                  "max(" + cols + ")")
-              .first();
-      long height = found.isNullAt(0) ? 0 : Math.max(0, found.getLong(0));
-      long width = found.isNullAt(1) ? 0 : Math.max(0, found.getLong(1));
+      KnownArray found = KnownArray.of(plan, schema, missing, asDataset, operator);
+      long height = found.extents().extent(0);
+      long width = found.extents().extent(1);
       return new Known(
           height,
           width,
-          atMost(found.isNullAt(2) ? 1 : found.getInt(2), height),
-          atMost(found.isNullAt(3) ? 1 : found.getInt(3), width),
+          atMost(found.largest().extent(0), height),
+          atMost(found.largest().extent(1), width),
           false,
           false,
           false);
-    }
-
-    private String quoted(Column column) {
-      return "`" + block.get(column.ordinal()).name().replace("`", "``") + "`";
     }
 
     private static long atMost(long block, long extent) {

@@ -163,7 +163,7 @@ public final class ReblockPlans {
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
-    KnownArray known = KnownArray.of(input, blocks, asDataset, operator);
+    KnownArray known = KnownArray.of(input, blocks, missing, asDataset, operator);
     long[] shape = whole(known);
     shape[axis] = thickness.orElse(known.largest().extent(axis));
     boolean areThere = known.isSlabs(axis) && !known.isOneBlock();
@@ -197,7 +197,7 @@ public final class ReblockPlans {
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
     BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
-    KnownArray known = KnownArray.of(input, blocks, asDataset, operator);
+    KnownArray known = KnownArray.of(input, blocks, missing, asDataset, operator);
     long[] shape = whole(known);
     int[] others = IntStream.range(0, shape.length).filter(other -> other != axis).toArray();
     for (int i = 0; i < others.length; i++) {

@@ -54,7 +54,8 @@ public final class SpectrumPlans {
     }
     BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     List<Attribute> columns = ScalaInterop.list(input.output());
-    Shape extents = KnownArray.of(input, blocks, context.asDataset(), operator).extents();
+    Missing missing = Missing.ERROR;
+    Shape extents = KnownArray.of(input, blocks, missing, context.asDataset(), operator).extents();
     List<Attribute> further =
         IntStream.range(0, columns.size())
             .filter(position -> !blocks.blockColumns().contains(position))
@@ -66,7 +67,7 @@ public final class SpectrumPlans {
         alias(
             new RadialPower(
                     new VolumeArguments(
-                        blocks.elementType(), blocks.isComplex(), operator, extents, Missing.ERROR),
+                        blocks.elementType(), blocks.isComplex(), operator, extents, missing),
                     new RadialPower.Spec(axes, ring),
                     ScalaInterop.seq(VolumeArguments.of(blocks, columns)),
                     0,

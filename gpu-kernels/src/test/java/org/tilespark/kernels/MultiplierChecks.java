@@ -1,0 +1,488 @@
+package org.tilespark.kernels;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
+
+import java.lang.ref.Reference;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.BitSet;
+import java.util.SplittableRandom;
+import java.util.function.DoubleSupplier;
+import org.junit.jupiter.api.TestInstance;
+import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.plan.Precision;
+import org.tilespark.layout.ElementType;
+import sun.misc.Unsafe;
+
+/**
+ * Products of inputs of many kinds against an oracle.
+ *
+ * <p>The oracle sums exact products with the rounding errors carried along, which is as good as
+ * twice the precision, and is plain index arithmetic, independent of either twin. The bar is that
+ * of the project: {@code max |C - C*| / (|A||B|) <= 2 u sqrt(K)}, and a wider one where doubles
+ * that are all the same make long chains ({@link #chainOfDoubles}). Memory alternates between heap
+ * arrays and direct buffers; what lies between the rows of A and B is NaN, which spoils any sum it
+ * gets into, and what lies between the rows of C and around it must stay as it is.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_CLASS)
+public abstract class MultiplierChecks {
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
+  private static final int GUARD_ELEMENTS = 32;
+  private static final double GUARD = -0x1.dp33;
+
+  /** As many elements of C are compared, all of them in smaller ones. */
+  private static final int MOST_COMPARED = 20_000;
+
+  /** What matrices hold. */
+  protected static final ElementType[] TYPES = {ElementType.FLOAT32, ElementType.FLOAT64};
+
+  private int cases;
+
+  /** So many doubles may be summed in one chain, however few they are in all. */
+  protected int chainOfDoubles() {
+    return 0;
+  }
+
+  /** What the elements of A and B are like. */
+  protected enum Inputs {
+    /** Uniform in -1..1: sums cancel. */
+    SIGNED {
+      @Override
+      DoubleSupplier source(SplittableRandom random) {
+        return () -> 2 * random.nextDouble() - 1;
+      }
+    },
+    /** Uniform in 0..1: sums grow, and so do the errors of one long chain of additions. */
+    POSITIVE {
+      @Override
+      DoubleSupplier source(SplittableRandom random) {
+        return random::nextDouble;
+      }
+    },
+    /** All the same: every addition errs to the same side. */
+    CONSTANT {
+      @Override
+      DoubleSupplier source(SplittableRandom random) {
+        double value = 0.5 + random.nextDouble();
+        return () -> value;
+      }
+    },
+    /** Signed, of magnitudes between 2^-20 and 2^20. */
+    BADLY_SCALED {
+      @Override
+      DoubleSupplier source(SplittableRandom random) {
+        return () -> Math.scalb(2 * random.nextDouble() - 1, random.nextInt(-20, 21));
+      }
+    };
+
+    abstract DoubleSupplier source(SplittableRandom random);
+  }
+
+  /** How products of a batch lie. */
+  protected enum Lie {
+    /** One behind the other without gaps. */
+    BEHIND,
+    /** With gaps: of A whole rows, of B and C so many elements that rows begin unevenly. */
+    APART,
+    /** All have the same A. */
+    SAME_A,
+    /** All have the same B. */
+    SAME_B,
+    /** All have the same A and B. */
+    SAME,
+    /** Rows of all products side by side. */
+    BESIDE,
+    /** Each A begins in the one before, at its second row; so does each B. */
+    OVERLAPPING
+  }
+
+  /** So many products like {@code one}. */
+  protected static MultiplyProblem batch(MultiplyProblem one, long count, Lie lie) {
+    long strideA = one.rowsA() * one.leadA();
+    long strideB = one.rowsB() * one.leadB();
+    long strideC = one.m() * one.leadC();
+    return switch (lie) {
+      case BEHIND -> one.withBatch(new MultiplyProblem.Batch(count, strideA, strideB, strideC));
+      case APART ->
+          one.withBatch(
+              new MultiplyProblem.Batch(
+                  count, strideA + 3 * one.leadA(), strideB + 5, strideC + 7));
+      case SAME_A -> one.withBatch(new MultiplyProblem.Batch(count, 0, strideB, strideC));
+      case SAME_B -> one.withBatch(new MultiplyProblem.Batch(count, strideA, 0, strideC));
+      case SAME -> one.withBatch(new MultiplyProblem.Batch(count, 0, 0, strideC));
+      case OVERLAPPING ->
+          one.withBatch(new MultiplyProblem.Batch(count, one.leadA(), one.leadB(), strideC));
+      case BESIDE ->
+          new MultiplyProblem(
+              one.m(),
+              one.k(),
+              one.n(),
+              one.type(),
+              one.precision(),
+              one.transposeA(),
+              one.transposeB(),
+              count * one.leadA(),
+              count * one.leadB(),
+              count * one.leadC(),
+              one.accumulate(),
+              new MultiplyProblem.Batch(count, one.leadA(), one.leadB(), one.leadC()));
+    };
+  }
+
+  /** A problem of full precision; unless {@code dense}, with room between the rows. */
+  protected static MultiplyProblem problem(
+      long m,
+      long k,
+      long n,
+      ElementType type,
+      boolean transposeA,
+      boolean transposeB,
+      boolean dense,
+      SplittableRandom random) {
+    return new MultiplyProblem(
+        m,
+        k,
+        n,
+        type,
+        Precision.FULL,
+        transposeA,
+        transposeB,
+        Math.max(1, transposeA ? m : k) + pad(dense, random),
+        Math.max(1, transposeB ? k : n) + pad(dense, random),
+        Math.max(1, n) + pad(dense, random),
+        random.nextBoolean());
+  }
+
+  /** Odd ones, and even ones that keep rows aligned. */
+  private static long pad(boolean dense, SplittableRandom random) {
+    return dense ? 0 : random.nextInt(4) == 0 ? 4L * random.nextInt(1, 9) : random.nextInt(1, 20);
+  }
+
+  /** Random ones around 0. */
+  protected static float[] floats(int count, SplittableRandom random) {
+    float[] values = new float[count];
+    for (int i = 0; i < count; i++) {
+      values[i] = (float) random.nextDouble() - 0.5f;
+    }
+    return values;
+  }
+
+  /** One problem of random inputs, on {@code multiplier}, against the oracle. */
+  protected final void checkOne(
+      Multiplier multiplier, MultiplyProblem problem, Inputs inputs, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    Sides sides = sides(problem, inputs.source(random));
+    sides.run(multiplier);
+    sides.requireUntouched();
+    double allowed = allowed(problem, inputs);
+    double worst = sides.worst(random);
+    if (!(worst <= allowed)) {
+      fail(
+          String.format(
+              "%s of %s inputs, seed %d: error %.3g of |A||B|, allowed %.3g, on %s",
+              problem, inputs, seed, worst, allowed, multiplier));
+    }
+  }
+
+  /**
+   * One problem of small whole numbers, of which every precision makes exact sums: nothing may
+   * differ from the oracle.
+   */
+  protected final void checkExact(Multiplier multiplier, MultiplyProblem problem, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    Sides sides = sides(problem, () -> random.nextInt(-8, 9));
+    sides.run(multiplier);
+    sides.requireUntouched();
+    double worst = sides.worst(random);
+    if (!(worst == 0)) {
+      fail(problem + " of whole numbers, seed " + seed + ": error " + worst + " on " + multiplier);
+    }
+  }
+
+  /** One problem of lower precision: its inputs are rounded, its sums are not. */
+  protected final void checkRounded(
+      Multiplier multiplier, MultiplyProblem problem, Inputs inputs, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    Sides sides = sides(problem, inputs.source(random));
+    sides.run(multiplier);
+    sides.requireUntouched();
+    double worst = sides.worst(random);
+    double most = allowedRounded(problem);
+    if (!(worst <= most)) {
+      fail(
+          String.format(
+              "%s of %s inputs, seed %d: error %.3g of |A||B|, allowed %.3g, on %s",
+              problem, inputs, seed, worst, most, multiplier));
+    }
+  }
+
+  /**
+   * Two roundings of a relative 2^-(bits + 1) each, and the sum in float32, whose own order is the
+   * library's.
+   */
+  static double allowedRounded(MultiplyProblem problem) {
+    double rounding = problem.precision() == Precision.BFLOAT16 ? 0x1p-8 : 0x1p-11;
+    return 2.01 * rounding + 8 * allowed(problem);
+  }
+
+  /**
+   * {@code 2 u sqrt(K)}; of doubles that are all the same at least a quarter of a unit for each
+   * addition of a chain.
+   */
+  private double allowed(MultiplyProblem problem, Inputs inputs) {
+    double bar = allowed(problem);
+    return inputs == Inputs.CONSTANT && problem.type() == ElementType.FLOAT64
+        ? Math.max(bar, 0x1p-53 * Math.min(terms(problem), chainOfDoubles()) / 4)
+        : bar;
+  }
+
+  /** {@code 2 u sqrt(K)}. */
+  static double allowed(MultiplyProblem problem) {
+    double unit = problem.type() == ElementType.FLOAT32 ? 0x1p-24 : 0x1p-53;
+    return unit * 2 * Math.sqrt(terms(problem));
+  }
+
+  /** Terms of each sum: what C held counts as one more. */
+  private static double terms(MultiplyProblem problem) {
+    return (double) problem.k() + (problem.accumulate() ? 1 : 0);
+  }
+
+  /** The same on {@code multiplier}. */
+  protected final void checkNanAndInfinity(Multiplier multiplier, ElementType... types) {
+    SplittableRandom random = new SplittableRandom(15);
+    for (ElementType type : types) {
+      for (long extent : new long[] {5, 67, 257}) {
+        for (int which = 0; which < 4; which++) {
+          long m = extent;
+          long k = extent + 2;
+          long n = extent + 1;
+          MultiplyProblem problem =
+              problem(m, k, n, type, (which & 1) != 0, (which & 2) != 0, false, random);
+          Sides sides = sides(problem);
+          for (long j = 0; j < n; j++) { // row 2 of B is zero
+            sides.setB(2, j, 0);
+          }
+          for (long i = 0; i < m; i++) { // column 3 of A is zero
+            sides.setA(i, 3, 0);
+          }
+          sides.setA(0, 0, Double.NaN); // row 0 of C
+          sides.setA(1, 2, Double.POSITIVE_INFINITY); // meets zeros: row 1 of C is NaN
+          sides.setB(3, 1, Double.NEGATIVE_INFINITY); // meets zeros: column 1 of C is NaN
+          for (long j = 0; j < n; j++) {
+            sides.setB(4, j, 1 + (int) j % 3);
+          }
+          sides.setA(4, 4, Double.POSITIVE_INFINITY); // row 4 of C is infinite
+          sides.run(multiplier);
+          sides.requireUntouched();
+          for (long i = 0; i < m; i++) {
+            for (long j = 0; j < n; j++) {
+              double found = sides.getC(i, j);
+              if (i < 2 || j == 1) {
+                assertTrue(Double.isNaN(found), problem + ": C" + i + "," + j + " is " + found);
+              } else if (i == 4) {
+                assertEquals(Double.POSITIVE_INFINITY, found, problem + ": C" + i + "," + j);
+              } else {
+                assertTrue(Double.isFinite(found), problem + ": C" + i + "," + j + " is " + found);
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /** The memory of a problem, of signed inputs. */
+  final Sides sides(MultiplyProblem problem) {
+    return sides(problem, Inputs.SIGNED.source(new SplittableRandom(problem.hashCode())));
+  }
+
+  /** The memory of a problem, of inputs from {@code source}. */
+  final Sides sides(MultiplyProblem problem, DoubleSupplier source) {
+    return new Sides(problem, source, cases++);
+  }
+
+  /** The memory of one problem, with what is around it. */
+  static final class Sides {
+    private final MultiplyProblem problem;
+    private final boolean isDouble;
+    private final Object[] keep = new Object[3];
+    private final HostMemory a;
+    private final HostMemory b;
+    private final HostMemory c;
+    private final HostMemory guardedC;
+    private final double[] before; // guarded C
+
+    Sides(MultiplyProblem problem, DoubleSupplier source, int placement) {
+      this.problem = problem;
+      this.isDouble = problem.type() == ElementType.FLOAT64;
+      int width = problem.type().bytes();
+      a = memory(0, problem.bytesA(), placement % 2 == 0);
+      b = memory(1, problem.bytesB(), placement / 2 % 2 == 0);
+      guardedC = memory(2, problem.bytesC() + 2L * GUARD_ELEMENTS * width, placement / 4 % 2 == 0);
+      c = guardedC.slice((long) GUARD_ELEMENTS * width, problem.bytesC());
+      MultiplyProblem.Batch batch = problem.batch();
+      long colsA = problem.colsA();
+      long colsB = problem.colsB();
+      fillRows(a, problem.rowsA(), colsA, problem.leadA(), batch.strideA(), source, Double.NaN);
+      fillRows(b, problem.rowsB(), colsB, problem.leadB(), batch.strideB(), source, Double.NaN);
+      for (long at = 0; at < guardedC.bytes() / width; at++) {
+        put(guardedC, at, GUARD);
+      }
+      // What is overwritten must not matter: NaN there spoils a sum that begins with it.
+      DoubleSupplier old = problem.accumulate() ? source : () -> Double.NaN;
+      fillRows(c, problem.m(), problem.n(), problem.leadC(), batch.strideC(), old, GUARD);
+      before = new double[Math.toIntExact(guardedC.bytes() / width)];
+      for (int at = 0; at < before.length; at++) {
+        before[at] = get(guardedC, at);
+      }
+    }
+
+    private HostMemory memory(int which, long bytes, boolean heap) {
+      if (heap) {
+        Object array =
+            isDouble
+                ? new double[Math.toIntExact(bytes / Double.BYTES)]
+                : new float[Math.toIntExact(bytes / Float.BYTES)];
+        keep[which] = array;
+        return HostMemory.ofArray(array);
+      }
+      ByteBuffer buffer = ByteBuffer.allocateDirect(Math.toIntExact(bytes));
+      keep[which] = buffer;
+      return HostMemory.ofDirectBuffer(buffer);
+    }
+
+    /** Fills the matrices of all products, which may overlap, and what lies between. */
+    private void fillRows(
+        HostMemory to,
+        long rows,
+        long cols,
+        long lead,
+        long stride,
+        DoubleSupplier source,
+        double between) {
+      long elements = to.bytes() / problem.type().bytes();
+      for (long at = 0; at < elements; at++) {
+        put(to, at, between);
+      }
+      for (long product = 0; product < (stride == 0 ? 1 : problem.batch().count()); product++) {
+        for (long row = 0; row < rows; row++) {
+          for (long col = 0; col < cols; col++) {
+            put(to, product * stride + row * lead + col, source.getAsDouble());
+          }
+        }
+      }
+    }
+
+    void put(HostMemory to, long at, double value) {
+      if (isDouble) {
+        UNSAFE.putDouble(to.base(), to.offset() + at * Double.BYTES, value);
+      } else {
+        UNSAFE.putFloat(to.base(), to.offset() + at * Float.BYTES, (float) value);
+      }
+    }
+
+    double get(HostMemory from, long at) {
+      return isDouble
+          ? UNSAFE.getDouble(from.base(), from.offset() + at * Double.BYTES)
+          : UNSAFE.getFloat(from.base(), from.offset() + at * Float.BYTES);
+    }
+
+    void setA(long i, long p, double value) {
+      put(a, problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p, value);
+    }
+
+    void setB(long p, long j, double value) {
+      put(b, problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j, value);
+    }
+
+    private double getA(long product, long i, long p) {
+      long first = product * problem.batch().strideA();
+      return get(
+          a, first + (problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p));
+    }
+
+    private double getB(long product, long p, long j) {
+      long first = product * problem.batch().strideB();
+      return get(
+          b, first + (problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j));
+    }
+
+    /** Of the first product. */
+    double getC(long i, long j) {
+      return get(c, inC(0, i, j));
+    }
+
+    private long inC(long product, long i, long j) {
+      return product * problem.batch().strideC() + i * problem.leadC() + j;
+    }
+
+    double oldC(long product, long i, long j) {
+      return before[GUARD_ELEMENTS + (int) inC(product, i, j)];
+    }
+
+    void run(Multiplier multiplier) {
+      multiplier.multiply(problem, a, b, c);
+      Reference.reachabilityFence(keep);
+    }
+
+    /** What lies around the elements of C is as it was. */
+    void requireUntouched() {
+      BitSet elements = new BitSet(before.length);
+      for (long product = 0; product < problem.batch().count(); product++) {
+        for (long i = 0; i < problem.m(); i++) {
+          int row = GUARD_ELEMENTS + (int) inC(product, i, 0);
+          elements.set(row, row + (int) problem.n());
+        }
+      }
+      for (int at = elements.nextClearBit(0);
+          at < before.length;
+          at = elements.nextClearBit(at + 1)) {
+        if (get(guardedC, at) != GUARD) {
+          fail(
+              problem
+                  + ": element "
+                  + (at - GUARD_ELEMENTS)
+                  + " beside C became "
+                  + get(guardedC, at));
+        }
+      }
+    }
+
+    /** The greatest error relative to the sum of the magnitudes. */
+    double worst(SplittableRandom random) {
+      long each = problem.m() * problem.n();
+      long elements = problem.batch().count() * each;
+      boolean all = elements * Math.max(1, problem.k()) <= (long) MOST_COMPARED * 256;
+      long compared = all ? elements : Math.min(elements, MOST_COMPARED * 256L / problem.k() + 64);
+      long[] chosen = new long[Math.toIntExact(compared)];
+      for (int at = 0; at < chosen.length; at++) {
+        chosen[at] = all ? at : at == 0 ? elements - 1 : random.nextLong(elements);
+      }
+      return Arrays.stream(chosen)
+          .parallel()
+          .mapToDouble(at -> error(at / each, at % each / problem.n(), at % each % problem.n()))
+          .reduce(0, Math::max); // NaN if one is
+    }
+
+    double error(long product, long i, long j) {
+      double sum = problem.accumulate() ? oldC(product, i, j) : 0;
+      double lost = 0;
+      double magnitude = Math.abs(sum);
+      for (long p = 0; p < problem.k(); p++) {
+        double left = getA(product, i, p);
+        double right = getB(product, p, j);
+        double term = left * right;
+        lost += Math.fma(left, right, -term);
+        double after = sum + term;
+        double seen = after - sum;
+        lost += (sum - (after - seen)) + (term - seen);
+        sum = after;
+        magnitude += Math.abs(term);
+      }
+      double difference = Math.abs(get(c, inC(product, i, j)) - sum - lost);
+      return difference == 0 ? 0 : difference / magnitude;
+    }
+  }
+}

@@ -1,0 +1,155 @@
+package org.tilespark.kernels.device;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.Multiplier;
+import org.tilespark.kernels.MultiplierChecks;
+import org.tilespark.kernels.plan.MultiplyPlan;
+import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.plan.MultiplyStrategy;
+import org.tilespark.kernels.plan.Precision;
+import org.tilespark.layout.ElementType;
+
+/** Products on a device by each of the ways that the planner may choose. */
+abstract class MultiplyWays extends MultiplierChecks {
+  private OpenMultiplier open;
+  CudaDevice device;
+  DeviceMultiplier multiplier;
+
+  @BeforeAll
+  final void open() {
+    open = OpenMultiplier.first();
+    device = open.device();
+    multiplier = open.multiplier();
+  }
+
+  @AfterAll
+  final void close() {
+    if (open != null) {
+      open.close();
+    }
+  }
+
+  @Override
+  protected int chainOfDoubles() {
+    return OpenMultiplier.CHAIN_OF_DOUBLES;
+  }
+
+  /**
+   * One of the ways that the planner may choose, on buffers that hold what lies between the rows
+   * too, at offsets of their own.
+   */
+  final class OneWay implements Multiplier {
+    private final String name;
+    private final int shift; // elements before A; before B and C one and two more, unless 0
+
+    OneWay(MultiplyPlan plan) {
+      this(plan, 3);
+    }
+
+    OneWay(MultiplyPlan plan, int shift) {
+      this.name = name(plan);
+      this.shift = shift;
+    }
+
+    private OneWay(String name, int shift) {
+      this.name = name;
+      this.shift = shift;
+    }
+
+    /** The same from so many elements after the start. */
+    OneWay at(int elements) {
+      return new OneWay(name, elements);
+    }
+
+    /** The kernel, whichever way operands are stored. */
+    private String name(MultiplyPlan plan) {
+      return plan.strategy()
+          .way()
+          .orElseThrow()
+          .name()
+          .replaceFirst("_[nt]{2}_w8_", "_w8_")
+          .replaceFirst("_split_across_", "_split_")
+          .replaceFirst("multiply_skinny_.*", "multiply_skinny");
+    }
+
+    @Override
+    public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
+      long width = problem.type().bytes();
+      long atA = shift * width;
+      long atB = atA + (shift == 0 ? 0 : width);
+      long atC = atB + (shift == 0 ? 0 : width);
+      try (CudaStream stream = device.newStream();
+          PinnedBuffer hostA = device.allocatePinned(a.bytes());
+          PinnedBuffer hostB = device.allocatePinned(b.bytes());
+          PinnedBuffer hostC = device.allocatePinned(c.bytes());
+          DeviceBuffer deviceA = device.allocate(a.bytes() + atA, stream);
+          DeviceBuffer deviceB = device.allocate(b.bytes() + atB, stream);
+          DeviceBuffer deviceC = device.allocate(c.bytes() + atC, stream)) {
+        a.copyTo(hostA.memory());
+        b.copyTo(hostB.memory());
+        c.copyTo(hostC.memory());
+        stream.upload(hostA.memory(), deviceA, atA);
+        stream.upload(hostB.memory(), deviceB, atB);
+        stream.upload(hostC.memory(), deviceC, atC);
+        multiplier.enqueue(plan(problem), deviceA, atA, deviceB, atB, deviceC, atC, stream);
+        stream.download(deviceC, atC, hostC.memory());
+        stream.synchronize();
+        hostC.memory().copyTo(c);
+      }
+    }
+
+    /** By this way; what it cannot do goes by rule. */
+    MultiplyPlan plan(MultiplyProblem problem) {
+      return multiplier.candidates(problem).stream()
+          .filter(plan -> name(plan).equals(name))
+          .findFirst()
+          .orElseGet(() -> multiplier.plan(problem).orElseThrow());
+    }
+
+    boolean isOwn(MultiplyProblem problem) {
+      return !(plan(problem).strategy() instanceof MultiplyStrategy.Cublas);
+    }
+
+    @Override
+    public void close() {}
+
+    @Override
+    public String toString() {
+      return name;
+    }
+  }
+
+  private static MultiplyProblem any(ElementType type, Precision precision) {
+    return MultiplyProblem.dense(64, 64, 64, type, false, false).withPrecision(precision);
+  }
+
+  final List<OneWay> ways(ElementType type) {
+    return ways(type, Precision.FULL);
+  }
+
+  final List<OneWay> ways(ElementType type, Precision precision) {
+    List<OneWay> ways = new ArrayList<>();
+    for (MultiplyPlan plan : multiplier.candidates(any(type, precision))) {
+      System.out.println(type + ", " + precision + ": " + plan.describe());
+      ways.add(new OneWay(plan));
+    }
+    if (precision == Precision.FULL) {
+      ways.add(skinny(type, 3));
+    }
+    return ways;
+  }
+
+  /** The kernels for products with a small extent; other products go by rule. */
+  final OneWay skinny(ElementType type, int shift) {
+    MultiplyPlan plan =
+        multiplier.candidates(MultiplyProblem.dense(64, 64, 1, type, false, false)).stream()
+            .filter(each -> each.strategy() instanceof MultiplyStrategy.Skinny)
+            .findFirst()
+            .orElseThrow();
+    return new OneWay(plan, shift);
+  }
+}

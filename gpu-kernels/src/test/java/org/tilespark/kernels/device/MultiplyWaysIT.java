@@ -1,0 +1,402 @@
+package org.tilespark.kernels.device;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.RequiresGpu;
+import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.plan.Precision;
+import org.tilespark.layout.ElementType;
+
+/** All ways to multiply, whatever the planner would choose. */
+@RequiresGpu
+class MultiplyWaysIT extends MultiplyWays {
+  /**
+   * Extents up to two of the largest tiles and 3 more, any storage; whole numbers, so that nothing
+   * may differ, and others.
+   */
+  @Test
+  void randomExtentsInEveryWay() {
+    long seed = System.nanoTime();
+    System.out.println("random extents, seed " + seed);
+    SplittableRandom random = new SplittableRandom(seed);
+    for (ProductKind kind : ProductKind.values()) {
+      ElementType type = kind.type;
+      Precision precision = kind.precision;
+      for (OneWay way : ways(type, precision)) {
+        for (int round = 0; round < 24; round++) {
+          MultiplyProblem problem =
+              problem(
+                      random.nextInt(1, 260),
+                      round == 0 ? 1 : random.nextInt(1, 260),
+                      random.nextInt(1, 516),
+                      type,
+                      (round & 1) != 0,
+                      (round & 2) != 0,
+                      random.nextBoolean(),
+                      random)
+                  .withPrecision(precision);
+          checkExact(way, problem, random.nextLong());
+          if (round < 8 && precision != Precision.FULL) {
+            checkRounded(
+                way, problem, Inputs.values()[round / 4], random.nextLong()); // signed, positive
+          } else if (round < 8) {
+            checkOne(way, problem, Inputs.values()[round / 4], random.nextLong());
+          }
+        }
+      }
+    }
+  }
+
+  /** More than one chunk of K, and more tiles than multiprocessors. */
+  @Test
+  void largeProblemsInEveryWay() {
+    SplittableRandom random = new SplittableRandom(23);
+    for (ProductKind kind : ProductKind.values()) {
+      ElementType type = kind.type;
+      Precision precision = kind.precision;
+      for (OneWay way : ways(type, precision)) {
+        for (int which = 0; which < 4; which += 3) {
+          boolean transposeA = (which & 1) != 0;
+          boolean transposeB = (which & 2) != 0;
+          checkExact(
+              way,
+              problem(40, 17_000, 140, type, transposeA, transposeB, which == 0, random)
+                  .withPrecision(precision),
+              random.nextLong());
+          checkExact(
+              way,
+              problem(1530, 65, 1540, type, transposeA, transposeB, which == 0, random)
+                  .withPrecision(precision),
+              random.nextLong());
+        }
+      }
+    }
+  }
+
+  /**
+   * Large products of doubles, where stages, tiles and thread blocks meet in many orders: of whole
+   * numbers, so every way and every run makes the same bits.
+   */
+  @Test
+  void largeDoublesAgainAndAgain() {
+    int n = 1536;
+    SplittableRandom random = new SplittableRandom(24);
+    double[] a = random.ints((long) n * n, -8, 9).asDoubleStream().toArray();
+    double[] b = random.ints((long) n * n, -8, 9).asDoubleStream().toArray();
+    for (int which = 0; which < 4; which++) {
+      MultiplyProblem problem =
+          MultiplyProblem.dense(n, n, n, ElementType.FLOAT64, (which & 1) != 0, (which & 2) != 0);
+      double[] first = null;
+      for (OneWay way : ways(ElementType.FLOAT64)) {
+        for (int run = 0; run < 4; run++) {
+          double[] c = new double[n * n];
+          way.multiply(
+              problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+          if (first == null) {
+            first = c;
+          }
+          assertEquals(-1, Arrays.mismatch(first, c), way + ", run " + run + ", " + problem);
+        }
+      }
+    }
+  }
+
+  /** However products of a batch lie, in one launch or several; whole numbers and others. */
+  @Test
+  void batchesInEveryWay() {
+    SplittableRandom random = new SplittableRandom(27);
+    long[][] shapes = {{5, 7, 3}, {64, 64, 64}, {130, 70, 140}, {33, 257, 300}, {256, 96, 256}};
+    for (ProductKind kind : ProductKind.values()) {
+      ElementType type = kind.type;
+      Precision precision = kind.precision;
+      for (OneWay way : ways(type, precision)) {
+        for (Lie lie : Lie.values()) {
+          for (long[] shape : shapes) {
+            int which = random.nextInt(4);
+            // From an even first element, rows and products may lie as the copy engine wants it.
+            boolean dense = random.nextBoolean();
+            MultiplyProblem problem =
+                batch(
+                    problem(
+                            shape[0],
+                            shape[1],
+                            shape[2],
+                            type,
+                            (which & 1) != 0,
+                            (which & 2) != 0,
+                            dense,
+                            random)
+                        .withPrecision(precision),
+                    random.nextInt(2, 7),
+                    lie);
+            OneWay placed = dense ? way.at(0) : way;
+            checkExact(placed, problem, random.nextLong());
+            if (precision == Precision.FULL) {
+              checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
+            }
+          }
+        }
+        // More tiles than thread blocks.
+        MultiplyProblem small =
+            problem(40, 64, 72, type, false, true, true, random).withPrecision(precision);
+        checkExact(way.at(0), batch(small, 700, Lie.BEHIND), random.nextLong());
+      }
+    }
+  }
+
+  /** Too few tiles for the device, so K is cut; the bar holds, and so do the bits. */
+  @Test
+  void fewTilesAndALongInnerDimensionInEveryWay() {
+    SplittableRandom random = new SplittableRandom(28);
+    for (ProductKind kind : ProductKind.values()) {
+      ElementType type = kind.type;
+      Precision precision = kind.precision;
+      for (OneWay way : ways(type, precision)) {
+        for (int which = 0; which < 4; which++) {
+          boolean dense = which % 2 == 0;
+          for (long[] shape : new long[][] {{40, 3000, 70}, {140, 5003, 130}, {3, 140_000, 5}}) {
+            MultiplyProblem problem =
+                problem(
+                        shape[0],
+                        shape[1],
+                        shape[2],
+                        type,
+                        (which & 1) != 0,
+                        (which & 2) != 0,
+                        dense,
+                        random)
+                    .withPrecision(precision);
+            OneWay placed = dense ? way.at(0) : way;
+            checkExact(placed, problem, random.nextLong());
+            checkExact(placed, batch(problem, 2, Lie.APART), random.nextLong());
+            if (precision == Precision.FULL) {
+              checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
+              checkOne(placed, problem, Inputs.POSITIVE, random.nextLong());
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /** NaN, infinity and what is too small to be cut, in one product of a batch and in one part. */
+  @Test
+  void valuesThatHaveNoPartsInABatchAndInParts() {
+    int m = 140;
+    int k = 2048;
+    int n = 150;
+    float[] values = {Float.NaN, Float.POSITIVE_INFINITY, 0x1p-130f};
+    for (OneWay way : ways(ElementType.FLOAT32)) {
+      for (int which = 0; which < 4; which++) {
+        boolean transposeA = (which & 1) != 0;
+        boolean transposeB = (which & 2) != 0;
+        MultiplyProblem one =
+            MultiplyProblem.dense(m, k, n, ElementType.FLOAT32, transposeA, transposeB);
+        for (float value : values) {
+          for (MultiplyProblem problem : List.of(one, batch(one, 3, Lie.BEHIND))) {
+            int count = (int) problem.batch().count();
+            int last = count - 1;
+            float[] a = new float[count * m * k];
+            float[] b = new float[count * k * n];
+            Arrays.fill(a, 1);
+            Arrays.fill(b, 2);
+            // Row 7 of A, late in K, of the last product.
+            a[last * m * k + (transposeA ? 1999 * m + 7 : 7 * k + 1999)] = value;
+            float[] c = new float[count * m * n];
+            way.at(0)
+                .multiply(
+                    problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+            for (int at = 0; at < c.length; at++) {
+              boolean meets = at / n == last * m + 7;
+              float expected = meets ? 2 * (k - 1) + 2 * value : 2 * k;
+              assertEquals(expected, c[at], way + ", " + problem + ": element " + at);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  /** Where a split has no parts, or parts' products overflow, results are as without it. */
+  @Test
+  void valuesThatHaveNoPartsInEveryWay() {
+    float[][] pairs = {
+      {0x1p-130f, 0x1p100f},
+      {0x1.8p-149f, 0x1p120f},
+      {0x1.23456p-120f, 0x1.fedcbap119f},
+      {Float.MAX_VALUE, 0x1p-10f},
+      {0x1p100f, 0x1.001ffep100f},
+      {0x1.000ffep100f, -0x1.000ffep100f},
+    };
+    int n = 300;
+    int k = 256;
+    for (OneWay way : ways(ElementType.FLOAT32)) {
+      for (float[] pair : pairs) {
+        float[] a = new float[n * k];
+        float[] b = new float[k * n];
+        for (int i = 0; i < n; i++) {
+          a[i * k + i % k] = 1; // row i of C is row i % k of B
+        }
+        Arrays.fill(b, 3);
+        a[7 * k + 5] = pair[0]; // C[7, 9] alone sees both
+        b[5 * n + 9] = pair[1];
+        MultiplyProblem problem = MultiplyProblem.dense(n, k, n, ElementType.FLOAT32, false, false);
+        float[] c = new float[n * n];
+        way.multiply(problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+        for (int i = 0; i < n; i++) {
+          for (int j = 0; j < n; j++) {
+            double expected = b[i % k * n + j];
+            if (i == 7) {
+              expected += (double) pair[0] * b[5 * n + j];
+            }
+            float found = c[i * n + j];
+            float rounded = (float) expected;
+            assertTrue(
+                found == rounded || Math.abs(found - expected) <= 0x1p-21 * Math.abs(expected),
+                way + ": C[" + i + "," + j + "] is " + found + ", expected " + expected);
+          }
+        }
+      }
+    }
+  }
+
+  /** Each kernel, and cuBLAS, whatever the planner would choose. */
+  @Test
+  void everyWay() {
+    long[][] shapes = {
+      {1, 1, 1},
+      {33, 17, 65},
+      {64, 64, 64},
+      {131, 129, 127},
+      {128, 256, 128},
+      {257, 100, 300},
+      {5, 1000, 3},
+      {1, 500, 260},
+      {270, 31, 1},
+      {1100, 40, 140},
+      {4, 20_000, 6},
+    };
+    for (ElementType type : TYPES) {
+      for (OneWay way : ways(type)) {
+        SplittableRandom random = new SplittableRandom(21);
+        for (long[] shape : shapes) {
+          for (int which = 0; which < 4; which++) {
+            MultiplyProblem problem =
+                problem(
+                    shape[0],
+                    shape[1],
+                    shape[2],
+                    type,
+                    (which & 1) != 0,
+                    (which & 2) != 0,
+                    random.nextBoolean(),
+                    random);
+            Inputs inputs = Inputs.values()[random.nextInt(Inputs.values().length)];
+            if (inputs == Inputs.CONSTANT && !way.isOwn(problem)) {
+              inputs = Inputs.POSITIVE; // the chains of cuBLAS are its own
+            }
+            checkOne(way, problem, inputs, random.nextLong());
+          }
+        }
+      }
+    }
+  }
+
+  /** The bar holds for long sums too. */
+  @Test
+  void everyWayWithALongInnerDimension() {
+    for (ElementType type : TYPES) {
+      for (OneWay way : ways(type)) {
+        SplittableRandom random = new SplittableRandom(22);
+        MultiplyProblem problem = problem(5, 1_000_000, 3, type, true, false, true, random);
+        checkOne(way, problem, Inputs.SIGNED, 22);
+        checkOne(way, problem, Inputs.POSITIVE, 23);
+        checkOne(way, problem, Inputs.CONSTANT, 24); // of cuBLAS too, whose chunks are short enough
+      }
+    }
+  }
+
+  @Test
+  void nanAndInfinityPropagateInEveryWay() {
+    for (ElementType type : TYPES) {
+      for (OneWay way : ways(type)) {
+        checkNanAndInfinity(way, type);
+      }
+    }
+  }
+
+  /** Offsets beyond 2^31 elements in each operand, in every way. */
+  @Test
+  void rowsFarApartOnTheDevice() {
+    long lead = (1L << 30) + 8;
+    long bytes = (2 * lead + 3) * Float.BYTES;
+    Assumptions.assumeTrue(device.memoryInfo().freeBytes() > 2 * bytes, "too little device memory");
+    float[] unit = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    float[] values = {1, 2, 3, 4, 5, 6, 7, 8, 10};
+    for (OneWay way : ways(ElementType.FLOAT32)) {
+      for (boolean transposed : new boolean[] {false, true}) {
+        float[] expected = transposed ? new float[] {1, 4, 7, 2, 5, 8, 3, 6, 10} : values;
+        assertArrayEquals(expected, far(way, transposed, false, lead, 3, 3, values, unit));
+        assertArrayEquals(expected, far(way, false, transposed, 3, lead, 3, unit, values));
+      }
+      assertArrayEquals(values, far(way, false, false, 3, 3, lead, unit, values));
+    }
+  }
+
+  /** A product of 3 x 3 matrices whose rows lie as far apart as asked. */
+  private float[] far(
+      OneWay way,
+      boolean transposeA,
+      boolean transposeB,
+      long leadA,
+      long leadB,
+      long leadC,
+      float[] a,
+      float[] b) {
+    MultiplyProblem problem =
+        new MultiplyProblem(
+            3,
+            3,
+            3,
+            ElementType.FLOAT32,
+            Precision.FULL,
+            transposeA,
+            transposeB,
+            leadA,
+            leadB,
+            leadC,
+            false);
+    try (PinnedBuffer pinned = device.allocatePinned(3 * 9 * Float.BYTES);
+        CudaStream stream = device.newStream();
+        DeviceBuffer deviceA = device.allocate(problem.bytesA(), stream);
+        DeviceBuffer deviceB = device.allocate(problem.bytesB(), stream);
+        DeviceBuffer deviceC = device.allocate(problem.bytesC(), stream)) {
+      long block = 9 * Float.BYTES;
+      HostMemory.ofArray(a).copyTo(pinned.memory().slice(0, block));
+      HostMemory.ofArray(b).copyTo(pinned.memory().slice(block, block));
+      long row = 3 * Float.BYTES;
+      for (int i = 0; i < 3; i++) {
+        stream.upload(pinned.memory().slice(i * row, row), deviceA, i * leadA * Float.BYTES);
+        stream.upload(
+            pinned.memory().slice(block + i * row, row), deviceB, i * leadB * Float.BYTES);
+      }
+      multiplier.enqueue(way.plan(problem), deviceA, 0, deviceB, 0, deviceC, 0, stream);
+      for (int i = 0; i < 3; i++) {
+        stream.download(
+            deviceC, i * leadC * Float.BYTES, pinned.memory().slice(2 * block + i * row, row));
+      }
+      stream.synchronize();
+      float[] c = new float[9];
+      pinned.memory().slice(2 * block, block).copyTo(HostMemory.ofArray(c));
+      return c;
+    }
+  }
+}

@@ -1,0 +1,232 @@
+package org.tilespark.spark.plans;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.FftOptions.Decomposition;
+import org.tilespark.spark.fourier.FourierProgram;
+
+/**
+ * Which axes of a volume are transformed after which, and how it is cut for that: a pure function
+ * of what is known of the volume and of how many tasks there are.
+ *
+ * @param known the volume
+ * @param complexBytes bytes of a complex number
+ * @param tasks that can run at once
+ * @param taskBytes of a volume's complex numbers, up to which one task transforms all of it
+ */
+record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBytes) {
+  private static final int RANK = 3;
+
+  /** A block of a stage has about this at most, unless one plane or line has more. */
+  static final long USUAL_BLOCK_BYTES = 256L << 20;
+
+  /** Slabs of a plane with more than this are cut further. */
+  private static final long MOST_PLANE_BYTES = 1L << 30;
+
+  /** Pencils are not worth a second exchange for tasks with less than this. */
+  private static final long LEAST_TASK_BYTES = 4L << 20;
+
+  /**
+   * A transform to be planned.
+   *
+   * @param axes in order, the halved one last
+   * @param halved that axis, or -1
+   * @param permutation of the axes in the end
+   */
+  record Transform(List<Integer> axes, int halved, boolean inverse, Permutation permutation) {
+    /** Those of {@code some} that are transformed, the halved one last. */
+    List<Integer> only(Set<Integer> some) {
+      return axes.stream().filter(some::contains).toList();
+    }
+  }
+
+  /**
+   * A stage: which axes are transformed, and along which others the blocks are cut.
+   *
+   * @param cut one or two axes; empty for the blocks as they are
+   * @param isGathered true if one task takes all blocks of a volume
+   */
+  record Stage(List<Integer> axes, List<Integer> cut, boolean isGathered) {
+    Stage(List<Integer> axes, List<Integer> cut) {
+      this(axes, cut, false);
+    }
+  }
+
+  /** Which axes are transformed after which, and how the volume is cut for that. */
+  List<Stage> stages(Transform transform, Decomposition asked) {
+    Set<Integer> wholeAlready = new TreeSet<>();
+    for (int axis = 0; axis < RANK; axis++) {
+      if (known.whole().get(axis)) {
+        wholeAlready.add(axis);
+      }
+    }
+    if (asked == Decomposition.AUTO && wholeAlready.containsAll(transform.axes())) {
+      return List.of(new Stage(transform.axes(), List.of()));
+    }
+    long volume = planeBytes(-1);
+    if (asked == Decomposition.TASK || (asked == Decomposition.AUTO && volume <= taskBytes)) {
+      return List.of(new Stage(transform.axes(), List.of(), true));
+    }
+    List<Stage> slabs =
+        transform.axes().size() == RANK ? bySlabs(transform) : inPlace(transform, wholeAlready);
+    return asked == Decomposition.PENCILS
+            || (asked == Decomposition.AUTO && slabsAreTooFew(slabs, volume))
+        ? byPencils(transform)
+        : slabs;
+  }
+
+  /** True if a plane of some stage is too much for one task, or tasks would have nothing to do. */
+  private boolean slabsAreTooFew(List<Stage> stages, long volumeBytes) {
+    for (Stage stage : stages) {
+      for (int cut : stage.cut()) {
+        if (planeBytes(cut) > MOST_PLANE_BYTES
+            || (known.extents().extent(cut) < tasks && volumeBytes / tasks >= LEAST_TASK_BYTES)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /** Bytes of complex numbers of all axes but one, or of all. */
+  private long planeBytes(int without) {
+    long bytes = complexBytes;
+    for (int axis = 0; axis < RANK; axis++) {
+      bytes = axis == without ? bytes : Math.multiplyExact(bytes, known.extents().extent(axis));
+    }
+    return bytes;
+  }
+
+  /** One stage over one or two axes, in slabs cut along the longest of the others. */
+  private List<Stage> inPlace(Transform transform, Set<Integer> wholeAlready) {
+    if (wholeAlready.containsAll(transform.axes())) {
+      return List.of(new Stage(transform.axes(), List.of()));
+    }
+    int cut = -1;
+    for (int axis = 0; axis < RANK; axis++) {
+      if (!transform.axes().contains(axis)
+          && (cut < 0 || known.extents().extent(axis) > known.extents().extent(cut))) {
+        cut = axis;
+      }
+    }
+    return List.of(new Stage(transform.axes(), List.of(cut)));
+  }
+
+  /** A stage for each axis; between two of them the third one stays cut as it is. */
+  private List<Stage> byPencils(Transform transform) {
+    List<Integer> order = new ArrayList<>(transform.axes());
+    order.sort(
+        Comparator.comparingInt(
+            axis -> {
+              if (axis == transform.halved()) {
+                return transform.inverse() ? RANK + 1 : -RANK - 1;
+              }
+              return known.whole().get(axis) ? -RANK : -axis;
+            }));
+    List<Integer> all = new ArrayList<>(order);
+    for (int axis = 0; axis < RANK; axis++) {
+      if (!all.contains(axis)) {
+        all.add(axis);
+      }
+    }
+    List<List<Integer>> cuts =
+        List.of(
+            List.of(all.get(2), all.get(1)),
+            List.of(all.get(2), all.get(0)),
+            List.of(all.get(1), all.get(0)));
+    List<Stage> stages = new ArrayList<>();
+    for (int i = 0; i < order.size(); i++) {
+      boolean liesRight = i == 0 && known.whole().get(order.get(0));
+      stages.add(new Stage(List.of(order.get(i)), liesRight ? List.of() : cuts.get(i)));
+    }
+    return stages;
+  }
+
+  private List<Stage> bySlabs(Transform transform) {
+    // The input's slabs, if what must come first can be transformed in them.
+    int cut = -1;
+    for (int axis = 0; axis < RANK; axis++) {
+      if (cut < 0 && known.isSlabs(axis) && maybeCutFirst(transform, axis)) {
+        cut = axis;
+      }
+    }
+    boolean liesRight = cut >= 0;
+    for (int axis = 0; axis < RANK && cut < 0; axis++) {
+      cut = maybeCutFirst(transform, axis) ? axis : -1;
+    }
+    int then = -1;
+    for (int axis : transform.permutation().toArray()) {
+      boolean maybe = axis != cut && !(transform.inverse() && axis == transform.halved());
+      then = then < 0 && maybe ? axis : then;
+    }
+    Set<Integer> first = transform.inverse() ? Set.of(then) : others(cut);
+    Set<Integer> second = transform.inverse() ? others(then) : Set.of(cut);
+    return List.of(
+        new Stage(transform.only(first), liesRight ? List.of() : List.of(cut)),
+        new Stage(transform.only(second), List.of(then)));
+  }
+
+  /** A real transform begins with its halved axis, so that one must be whole. */
+  private static boolean maybeCutFirst(Transform transform, int axis) {
+    return transform.inverse() || axis != transform.halved();
+  }
+
+  private static Set<Integer> others(int axis) {
+    return IntStream.range(0, RANK)
+        .filter(other -> other != axis)
+        .boxed()
+        .collect(Collectors.toSet());
+  }
+
+  /**
+   * The shape of blocks of a complex volume that are cut along some axes: enough blocks for all
+   * tasks, and none too large.
+   */
+  long[] shape(List<Integer> cut, Shape extents) {
+    long[] shape = extents.toArray();
+    long total = complexBytes;
+    for (long extent : shape) {
+      total = Math.multiplyExact(total, extent);
+    }
+    long parts = Math.max(ceilDiv(total, USUAL_BLOCK_BYTES), tasks);
+    for (int i = 0; i < cut.size(); i++) {
+      int axis = cut.get(i);
+      int left = cut.size() - i;
+      long along = left == 1 ? parts : (long) Math.ceil(Math.sqrt((double) parts));
+      along = Math.min(along, shape[axis]);
+      shape[axis] = ceilDiv(shape[axis], along);
+      parts = ceilDiv(parts, along);
+    }
+    return shape;
+  }
+
+  /** The shape of a volume's blocks, before its program, that come out of one task. */
+  Shape gatheredShape(FourierProgram program) {
+    int cut = program.permutation().axis(0);
+    long[] shape = program.extents().toArray();
+    long[] wide = program.permutation().inverse().apply(program.output().extents()).toArray();
+    long plane = complexBytes;
+    for (int axis = 0; axis < RANK; axis++) {
+      plane = axis == cut ? plane : Math.multiplyExact(plane, Math.max(shape[axis], wide[axis]));
+    }
+    long most = Math.max(1, (USUAL_BLOCK_BYTES - 1) / plane);
+    if (known.isSlabs(cut)) {
+      most = Math.min(most, known.largest().extent(cut));
+    }
+    if (most < wide[cut]) {
+      shape[cut] = ceilDiv(wide[cut], ceilDiv(wide[cut], most));
+    }
+    return Shape.of(shape);
+  }
+
+  private static long ceilDiv(long a, long b) {
+    return a / b + (a % b == 0 ? 0 : 1);
+  }
+}
