@@ -36,12 +36,12 @@ import org.tilespark.layout.Shape;
 public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.Pipeline {
   private static final int ARRAYS = 2;
 
-  private final FourierArray.Machine machine;
+  private final FourierRun.Machine machine;
   private final FourierLanes lanes;
   private final long aheadBytes;
   private final DeviceTask task;
-  private final Deque<FourierArray> underWay = new ArrayDeque<>();
-  private FourierArray filling; // null between run and begin
+  private final Deque<FourierRun> underWay = new ArrayDeque<>();
+  private FourierRun filling; // null between run and begin
   private volatile Thread user; // the one that began the last array
 
   /**
@@ -69,7 +69,7 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
       throw new IllegalArgumentException("A device pipeline needs pinned memory");
     }
     this.machine =
-        new FourierArray.Machine(
+        new FourierRun.Machine(
             device, fourier, transposer, memory, governor, allocator, task, listener);
     this.lanes = new FourierLanes(device, allocator, listener);
     this.aheadBytes = aheadBytes;
@@ -93,7 +93,7 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
       throw new IllegalStateException("The array before was not run");
     }
     user = Thread.currentThread();
-    filling = new FourierArray(chain, machine, lanes);
+    filling = new FourierRun(chain, machine, lanes);
   }
 
   @Override
@@ -103,7 +103,7 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
 
   @Override
   public void run(List<Part> outputs) {
-    FourierArray array = filling;
+    FourierRun array = filling;
     Shape shape = array.outputShape();
     outputs.forEach(part -> part.requireInside(shape));
     filling = null;
@@ -124,7 +124,7 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
 
   @Override
   public List<ArrowBuf> take() {
-    FourierArray array = underWay.element();
+    FourierRun array = underWay.element();
     List<ArrowBuf> taken = array.take();
     if (array.isTaken()) {
       underWay.remove();
@@ -137,10 +137,10 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
   /** Queues the way down of what there is pinned memory for, the oldest array first. */
   private void fetchAhead() {
     long bytes = 0;
-    for (FourierArray array : underWay) {
+    for (FourierRun array : underWay) {
       bytes += array.fetchedBytes();
     }
-    for (FourierArray array : underWay) {
+    for (FourierRun array : underWay) {
       while (array.hasMore() && (bytes == 0 || bytes + array.nextBytes() <= aheadBytes)) {
         bytes += array.fetch();
       }
@@ -152,7 +152,7 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
 
   @Override
   public void settleUnderWay() {
-    underWay.forEach(FourierArray::settle);
+    underWay.forEach(FourierRun::settle);
   }
 
   @Override
@@ -163,7 +163,7 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
   @Override
   public void close() {
     task.leaves(this);
-    List<FourierArray> arrays = new ArrayList<>();
+    List<FourierRun> arrays = new ArrayList<>();
     if (filling != null) {
       arrays.add(filling);
     }

@@ -41,7 +41,7 @@ final class FourierLanes {
     private final CudaStream stream;
     private final GrowingBuffer gathered = new GrowingBuffer(allocator);
     private CudaEvent read; // behind the last copy from that memory, of a clock of:
-    private FourierArray readFor;
+    private FourierRun readFor;
 
     private UpLane(CudaStream stream) {
       this.stream = stream;
@@ -63,7 +63,7 @@ final class FourierLanes {
     }
 
     /** The device reads that memory until {@code copied}, an event of the array's. */
-    void reads(FourierArray array, CudaEvent copied) {
+    void reads(FourierRun array, CudaEvent copied) {
       read = copied;
       readFor = array;
     }
@@ -135,7 +135,7 @@ final class FourierLanes {
   }
 
   /** The array's events are closed now; what they were for is long past. */
-  void forget(FourierArray array) {
+  void forget(FourierRun array) {
     for (UpLane lane : up) {
       if (lane != null && lane.readFor == array) {
         lane.read = null;

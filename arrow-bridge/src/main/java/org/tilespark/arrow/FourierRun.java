@@ -35,7 +35,7 @@ import org.tilespark.layout.Shape;
  * happens to it, and its parts come down. The turn and the device's memory are taken when the first
  * copy goes up, and the memory is given back when the last part has come down.
  */
-final class FourierArray implements AutoCloseable {
+final class FourierRun implements AutoCloseable {
   private static final int LANES = FourierLanes.COUNT;
 
   /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
@@ -80,7 +80,7 @@ final class FourierArray implements AutoCloseable {
   private boolean settled;
 
   /** An array that {@code chain} is to happen to; of zeros, until parts are put. */
-  FourierArray(FourierChain chain, Machine machine, FourierLanes lanes) {
+  FourierRun(FourierChain chain, Machine machine, FourierLanes lanes) {
     this.machine = machine;
     this.lanes = lanes;
     FourierDevicePlan fastest = FourierDevicePlan.of(chain, 1, this::workBytes);
