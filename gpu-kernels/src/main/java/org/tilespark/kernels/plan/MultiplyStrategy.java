@@ -224,6 +224,11 @@ public sealed interface MultiplyStrategy
       return TensorForm.isHalved(kernel);
     }
 
+    /** True if the kernel reads even and odd rows of an operand that is stored across apart. */
+    boolean isPhased() {
+      return TensorForm.isPhased(kernel);
+    }
+
     /** True if the kernel brings operands into the form as it reads them. */
     boolean isFused() {
       return TensorForm.isFused(kernel);
@@ -267,7 +272,7 @@ public sealed interface MultiplyStrategy
       if (isMma()) {
         return form.name() + "_mma";
       }
-      return isHalved() ? form.name() + ", halves" : form.name();
+      return form.name() + (isHalved() ? ", halves" : isPhased() ? ", phased" : "");
     }
 
     @Override

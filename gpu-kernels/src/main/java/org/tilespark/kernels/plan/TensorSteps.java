@@ -49,6 +49,9 @@ final class TensorSteps {
    */
   private static final int DOUBLE_BOX = 16;
 
+  /** Even and odd rows, which phased kernels read apart. */
+  private static final int PHASES = 2;
+
   /** Tiles of doubles are no smaller, along both sides. */
   private static final int LEAST_DOUBLE_TILE = 64;
 
@@ -161,6 +164,24 @@ final class TensorSteps {
                 one ? 0 : batch.strideB())
             .map(elements -> elements * Float.BYTES)
             .allMatch(bytes -> bytes % EVEN_BYTES == 0 && bytes < TensorMap.MOST_LEAD_BYTES);
+  }
+
+  /**
+   * True if doubles of an operand that is stored across would be copied, but for a phased kernel.
+   */
+  static boolean canPhase(MultiplyProblem problem) {
+    MultiplyProblem.Batch batch = problem.batch();
+    boolean one = batch.count() == 1;
+    return problem.k() >= PHASES
+        && ((problem.transposeA()
+                && isRagged(problem.leadA(), problem.m(), one ? 0 : batch.strideA()))
+            || (!problem.transposeB()
+                && isRagged(problem.leadB(), problem.n(), one ? 0 : batch.strideB())));
+  }
+
+  /** Matrices an odd number of doubles apart are copied in any case. */
+  private static boolean isRagged(long lead, long extent, long stride) {
+    return (lead % 2 != 0 || extent % DOUBLE_BOX != 0) && stride % 2 == 0;
   }
 
   /** True if K is long enough for a kernel that makes a tile of two halves of K. */
@@ -305,7 +326,7 @@ final class TensorSteps {
     return up(problem.n(), form == TensorForm.SPLIT ? SPLIT_TILE : PACKED_ROWS);
   }
 
-  /** Whichever way they are stored, with rows as {@link #doubles} pads them. */
+  /** Whichever way they are stored, with rows as {@link #readable} pads them. */
   private static long rowBytes(long extent, long k, long count) {
     return (double) (extent + DOUBLE_BOX) * (k + 1) > MOST_DOUBLES
         ? MOST_DOUBLES * Double.BYTES
@@ -631,41 +652,47 @@ final class TensorSteps {
     Place packedA = new Place(Side.WORKSPACE, 0);
     Place packedB = new Place(Side.WORKSPACE, bytesA(form, problem, k, countA()));
     boolean exchanged = form.isExchanged(problem);
-    long rows = exchanged ? problem.n() : problem.m();
-    long cols = exchanged ? problem.m() : problem.n();
-    long rowTiles = tiles(rows, shape.rows());
-    long colTiles = tiles(cols, shape.cols());
-    Operand a =
-        doubles(
+    Doubles a =
+        readable(
             new Doubles(
                 from(Side.A, p),
+                evenA,
                 problem.transposeA() ? k : problem.m(),
                 problem.transposeA() ? problem.m() : k,
                 problem.leadA(),
                 countA(),
                 countA() > 1 ? batch.strideA() : 0,
                 problem.transposeA(),
-                exchanged ? shape.cols() : shape.rows()),
-            packedA,
-            evenA);
-    Operand b =
-        doubles(
+                problem.transposeA() && strategy.isPhased()),
+            packedA);
+    Doubles b =
+        readable(
             new Doubles(
                 from(Side.B, p),
+                evenB,
                 problem.transposeB() ? problem.n() : k,
                 problem.transposeB() ? k : problem.n(),
                 problem.leadB(),
                 countB(),
                 countB() > 1 ? batch.strideB() : 0,
                 !problem.transposeB(),
-                exchanged ? shape.rows() : shape.cols()),
-            packedB,
-            evenB);
+                !problem.transposeB() && strategy.isPhased()),
+            packedB);
+    Doubles left = exchanged ? b : a;
+    Doubles right = exchanged ? a : b;
+    long rows = exchanged ? problem.n() : problem.m();
+    long cols = exchanged ? problem.m() : problem.n();
+    long rowTiles = tiles(rows, shape.rows());
+    long colTiles = tiles(cols, shape.cols());
     long panels = tiles(k, form.panel());
     // Fields of DoubleArguments.
     steps.add(
         product(
-            exchanged ? List.of(b.map(), a.map()) : List.of(a.map(), b.map()),
+            List.of(
+                map(left, 0, shape.rows()),
+                map(left, 1, shape.rows()),
+                map(right, 0, shape.cols()),
+                map(right, 1, shape.cols())),
             List.of(c.at()),
             parts * products * rowTiles * colTiles,
             rows,
@@ -682,40 +709,64 @@ final class TensorSteps {
             parts,
             strategy.isHalved() ? tiles(panels, HALVES) : partPanels,
             parts > 1 ? c.step() : 0,
-            exchanged ? b.step() : a.step(),
-            exchanged ? a.step() : b.step()));
+            left.count() > 1 ? 1 : 0,
+            right.count() > 1 ? 1 : 0,
+            left.shifts(),
+            right.shifts()));
   }
 
   /**
    * Matrices of doubles.
    *
+   * @param even true if what they are a part of begins at a multiple of 16 bytes
    * @param count matrices, {@code stride} elements apart
    * @param across true if K goes down their columns: 16 columns are one axis and their number
    *     another, so rows must go on to whole 16
-   * @param tile rows, or columns where across, that are copied at once
+   * @param phased true if even and odd rows are read apart instead
    */
   private record Doubles(
       Place at,
+      boolean even,
       long rows,
       long cols,
       long lead,
       long count,
       long stride,
       boolean across,
-      int tile) {}
+      boolean phased) {
+    /** Where even (0) or odd rows begin, in bytes. */
+    private long begin(int phase) {
+      return at.bytes() + (phased ? phase * lead * Double.BYTES : 0);
+    }
 
-  /**
-   * The map of matrices as stored, or of copies with rows that begin evenly; its step is 1 from one
-   * product to the next, or 0 if all have the same.
-   *
-   * @param even true if the first product's side begins evenly
-   */
-  private Operand doubles(Doubles of, Place packed, boolean even) {
-    long step = of.count() > 1 ? 1 : 0;
-    if (isEven(even, of.at(), of.lead())
-        && isEven(true, of.at(), of.stride())
-        && (!of.across() || of.cols() % DOUBLE_BOX == 0)) {
-      return new Operand(map(of), step);
+    /** 1 if that is one double beyond a multiple of 16 bytes, else 0. */
+    long shift(int phase) {
+      return Math.floorMod(begin(phase) / Double.BYTES + (even ? 0 : 1), 2L);
+    }
+
+    /** Bit f is set if columns of phase f are shifted by one. */
+    long shifts() {
+      return phased ? shift(0) | shift(1) << 1 : 0;
+    }
+
+    /** True if the copy engine can read them. */
+    boolean isReadable() {
+      return stride % 2 == 0
+          && stride * Double.BYTES < TensorMap.MOST_LEAD_BYTES
+          && PHASES * lead * Double.BYTES < TensorMap.MOST_LEAD_BYTES
+          && (phased || (shift(0) == 0 && lead % 2 == 0 && (!across || cols % DOUBLE_BOX == 0)));
+    }
+
+    /** The multiple of 16 bytes at or before the beginning of a phase. */
+    Place from(int phase) {
+      return new Place(at.side(), begin(phase) - shift(phase) * Double.BYTES);
+    }
+  }
+
+  /** The matrices as stored, or copies with rows that begin evenly. */
+  private Doubles readable(Doubles of, Place packed) {
+    if (of.isReadable()) {
+      return of;
     }
     long padded = up(of.cols(), of.across() ? DOUBLE_BOX : 2);
     KernelIndex.Kernel kernel = strategy.packer();
@@ -736,37 +787,49 @@ final class TensorSteps {
                 of.stride()),
             List.of(),
             List.of(of.at(), packed)));
-    return new Operand(
-        map(
-            new Doubles(
-                packed,
-                of.rows(),
-                of.cols(),
-                padded,
-                of.count(),
-                of.rows() * padded,
-                of.across(),
-                of.tile())),
-        step);
+    return new Doubles(
+        packed,
+        true,
+        of.rows(),
+        of.cols(),
+        padded,
+        of.count(),
+        of.count() > 1 ? of.rows() * padded : 0,
+        of.across(),
+        of.phased());
   }
 
-  /** As {@code DoubleArguments} says; of one matrix the stride is any that the driver takes. */
-  private TensorMap map(Doubles of) {
+  /**
+   * As {@code DoubleArguments} says; of one matrix the stride is any that the driver takes.
+   *
+   * @param phase 0 for the even rows, 1 for the odd ones, if they are read apart
+   * @param tile rows, or columns where across, of a tile
+   */
+  private TensorMap map(Doubles of, int phase, int tile) {
     long leadBytes = of.lead() * width;
     long strideBytes = of.count() > 1 ? of.stride() * width : leadBytes;
+    if (of.phased()) {
+      return new TensorMap(
+          of.from(phase),
+          form.element(),
+          List.of(of.cols() + of.shift(phase), tiles(of.rows() - phase, PHASES), of.count()),
+          List.of(PHASES * leadBytes, of.count() > 1 ? strideBytes : PHASES * leadBytes),
+          List.of(tile + PHASES, DOUBLE_BOX / PHASES, 1),
+          false);
+    }
     return of.across()
         ? new TensorMap(
             of.at(),
             form.element(),
             List.of((long) DOUBLE_BOX, of.rows(), tiles(of.cols(), DOUBLE_BOX), of.count()),
             List.of(leadBytes, (long) DOUBLE_BOX * width, strideBytes),
-            List.of(DOUBLE_BOX, DOUBLE_BOX, of.tile() / DOUBLE_BOX, 1))
+            List.of(DOUBLE_BOX, DOUBLE_BOX, tile / DOUBLE_BOX, 1))
         : new TensorMap(
             of.at(),
             form.element(),
             List.of(of.cols(), of.rows(), 1L, of.count()),
             List.of(leadBytes, leadBytes, strideBytes),
-            List.of(DOUBLE_BOX, of.tile(), 1, 1));
+            List.of(DOUBLE_BOX, tile, 1, 1));
   }
 
   /** Packs what there is to pack, in one launch. */

@@ -190,9 +190,17 @@ class DeviceMultiplierIT extends MultiplierContract {
 
   private List<OneWay> ways(ElementType type, Precision precision) {
     List<OneWay> ways = new ArrayList<>();
-    for (MultiplyPlan plan : multiplier.candidates(any(type, precision))) {
-      System.out.println(type + ", " + precision + ": " + plan.describe());
-      ways.add(new OneWay(plan));
+    Set<String> names = new HashSet<>();
+    // Some are for rows that begin unevenly alone.
+    MultiplyProblem uneven = MultiplyProblem.dense(63, 63, 63, type, false, false);
+    for (MultiplyProblem each : List.of(any(type, precision), uneven.withPrecision(precision))) {
+      for (MultiplyPlan plan : multiplier.candidates(each)) {
+        OneWay way = new OneWay(plan);
+        if (names.add(way.name)) {
+          System.out.println(type + ", " + precision + ": " + plan.describe());
+          ways.add(way);
+        }
+      }
     }
     if (precision == Precision.FULL) {
       ways.add(skinny(type, 3));
@@ -278,6 +286,32 @@ class DeviceMultiplierIT extends MultiplierContract {
             .multiply(problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
         expected = expected == null ? c : expected;
         assertArrayEquals(expected, c, problem + " from element " + shift);
+      }
+    }
+  }
+
+  /** Where doubles begin, an odd number to a row, does not change a bit. */
+  @Test
+  void doublesHaveTheSameBitsAnywhere() {
+    int m = 301;
+    int k = 259;
+    int n = 131;
+    SplittableRandom random = new SplittableRandom(28);
+    double[] a = random.doubles((long) m * k, -1, 1).toArray();
+    double[] b = random.doubles((long) k * n, -1, 1).toArray();
+    for (OneWay way : ways(ElementType.FLOAT64)) {
+      for (int which = 0; which < 4; which++) {
+        MultiplyProblem problem =
+            MultiplyProblem.dense(m, k, n, ElementType.FLOAT64, (which & 1) != 0, (which & 2) != 0);
+        double[] expected = null;
+        for (int shift = 0; shift < 4; shift++) {
+          double[] c = new double[m * n];
+          way.at(shift)
+              .multiply(
+                  problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+          expected = expected == null ? c : expected;
+          assertArrayEquals(expected, c, way + ", " + problem + " from element " + shift);
+        }
       }
     }
   }

@@ -46,6 +46,8 @@ class TensorBatchesTest {
           kernel multiply_double multiply_double_tn_w8_128x64x384 sm_90a
           kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a
           kernel multiply_double multiply_double_halves_tt_w8_128x64x384 sm_90a
+          kernel multiply_double multiply_double_phased_tt_w8_128x64x384 sm_90a
+          kernel multiply_double multiply_double_phased_tn_w8_128x64x384 sm_90a
           kernel multiply_fused multiply_fused_float16_nn_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_nt_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_tn_w4_128x256x384 sm_90a
@@ -280,6 +282,7 @@ class TensorBatchesTest {
   /** Memory, and what kernels do with it. */
   private static final class Machine {
     private final MultiplyProblem problem;
+    private final boolean even;
     private final boolean isDouble;
     private final int width;
     private final Map<Side, ByteBuffer> memory = new EnumMap<>(Side.class);
@@ -287,6 +290,7 @@ class TensorBatchesTest {
 
     Machine(MultiplyProblem problem, boolean even, long workspaceBytes, long seed) {
       this.problem = problem;
+      this.even = even;
       this.isDouble = problem.type() == ElementType.FLOAT64;
       this.width = problem.type().bytes();
       SplittableRandom random = new SplittableRandom(seed);
@@ -595,7 +599,10 @@ class TensorBatchesTest {
 
     /** DoubleArguments. */
     private void doubles(String kernel, List<TensorMap> maps, long[] w, Place c) {
-      assertEquals(16, w.length);
+      assertEquals(18, w.length);
+      assertEquals(4, maps.size());
+      boolean phased = kernel.contains("_phased_");
+      assertTrue(phased || (w[16] == 0 && w[17] == 0), "nothing is shifted");
       boolean leftAcross = kernel.contains("_tt_") || kernel.contains("_tn_");
       boolean rightAcross = kernel.contains("_tn_");
       // Of halves each thread block of a cluster sums one; both lie in the same C.
@@ -611,8 +618,8 @@ class TensorBatchesTest {
               double sum = 0;
               for (long p = part * w[12] * 16; p < end * 16; p++) {
                 sum +=
-                    fetch(maps.get(0), leftAcross, i, p, q * w[14])
-                        * fetch(maps.get(1), rightAcross, j, p, q * w[15]);
+                    fetch(maps.subList(0, 2), phased, w[16], leftAcross, i, p, q * w[14])
+                        * fetch(maps.subList(2, 4), phased, w[17], rightAcross, j, p, q * w[15]);
               }
               add(
                   on(c, (q * w[10] + part * w[13] + i * w[2] + j * w[3]) * 8),
@@ -624,7 +631,25 @@ class TensorBatchesTest {
       }
     }
 
-    private double fetch(TensorMap map, boolean across, long x, long p, long batch) {
+    private double fetch(
+        List<TensorMap> maps,
+        boolean phased,
+        long shifts,
+        boolean across,
+        long x,
+        long p,
+        long batch) {
+      if (phased && across) {
+        // Even and odd rows are apart, and their columns may be shifted by one.
+        int phase = (int) (p % 2);
+        TensorMap map = maps.get(phase);
+        // The copy engine reads from multiples of 16 bytes, where the side may not begin.
+        boolean isOdd = map.from().side() != Side.WORKSPACE && !even;
+        assertEquals(0, Math.floorMod(map.from().bytes() + (isOdd ? 8 : 0), 16));
+        assertTrue(!map.swizzled());
+        return fetch(map, x + (shifts >> phase & 1), p / 2, batch);
+      }
+      TensorMap map = maps.get(0);
       return across ? fetch(map, x % 16, p, x / 16, batch) : fetch(map, p, x, 0, batch);
     }
 
