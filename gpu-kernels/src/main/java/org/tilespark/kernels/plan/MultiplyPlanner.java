@@ -518,6 +518,10 @@ public final class MultiplyPlanner {
     long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k(), wanted);
     long parts = TensorSteps.partsOfChunk(form, Math.min(chunk, problem.k()), wanted);
     long atOnce = parts > 1 ? 1 : TensorSteps.atOnce(form, problem, chunk);
+    MultiplyStrategy.Tensor.Rest rest =
+        summing.isEmpty() || parts > 1 || form != TensorForm.FLOAT64 || TensorForm.isHalved(kernel)
+            ? MultiplyStrategy.Tensor.Rest.NONE
+            : TensorSteps.rest(problem, kernel.shape(), limits.multiprocessors());
     return new MultiplyStrategy.Tensor(
         form,
         kernel,
@@ -527,8 +531,10 @@ public final class MultiplyPlanner {
         limits.multiprocessors(),
         parts,
         summing,
+        rest,
         atOnce,
-        TensorSteps.workspaceBytes(form, problem, chunk, parts, atOnce));
+        TensorSteps.workspaceBytes(form, problem, chunk, parts, atOnce)
+            + TensorSteps.restBytes(problem, rest));
   }
 
   /** The kernels that multiply operands of a form. */
@@ -768,6 +774,11 @@ public final class MultiplyPlanner {
     double steps = problem.k() / (double) tensor.parts() + (isCut ? SUMMING_STEPS : 0);
     if (tensor.form() == TensorForm.FLOAT64) {
       double most = Math.ceil(all / limits.multiprocessors()); // of one multiprocessor
+      if (!tensor.rest().isNone()) {
+        return TensorSteps.restCost(
+                problem, kernel.shape(), tensor.rest(), limits.multiprocessors())
+            * phasing(problem, tensor);
+      }
       return tensor.isHalved()
           ? most * (steps + HALVING_STEPS)
           : (most + LONE_TILE * (most % 2)) * steps * phasing(problem, tensor);

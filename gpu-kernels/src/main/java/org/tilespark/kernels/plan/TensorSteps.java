@@ -61,6 +61,18 @@ final class TensorSteps {
   /** Rows and columns of a box of an operand that a fused kernel reads. */
   private static final int FUSED_BOX = 32;
 
+  /** Teams of a thread block: each makes tiles of doubles of its own. */
+  private static final int TEAMS = 2;
+
+  /**
+   * Steps of K that take as long as another product and the sums of its parts, estimated, and what
+   * is to be saved. At 1536 x 1536 x 1536 and 2560 x 2560 x 2560 a rest made apart took 0.78 to
+   * 0.92 times as long as halves on an H200; at 2304 and 3072, which save less, 0.98 to 1.01.
+   */
+  private static final double REST_STEPS = 128;
+
+  private static final double WORTH_A_REST = 0.95;
+
   /** Teams of a thread block that make a tile together, each of half of K. */
   private static final int HALVES = 2;
 
@@ -184,6 +196,73 @@ final class TensorSteps {
     return (lead % 2 != 0 || extent % DOUBLE_BOX != 0) && stride % 2 == 0;
   }
 
+  /**
+   * What of a product of doubles is made apart, in parts of K, where tiles are some rounds, two for
+   * each multiprocessor, and a few more: the last columns of tiles, if that is expected to be worth
+   * it.
+   *
+   * @param processors multiprocessors of the device
+   */
+  static MultiplyStrategy.Tensor.Rest rest(
+      MultiplyProblem problem, KernelIndex.TileShape shape, int processors) {
+    MultiplyStrategy.Tensor.Rest none = MultiplyStrategy.Tensor.Rest.NONE;
+    long rowTiles = tiles(rowsOfKernel(problem), shape.rows());
+    long colTiles = tiles(colsOfKernel(problem), shape.cols());
+    long atOnce = (long) TEAMS * processors;
+    if (problem.batch().count() > 1 || rowTiles > atOnce || rowTiles * colTiles % atOnce == 0) {
+      return none;
+    }
+    long firstTiles = rowTiles * colTiles / atOnce * atOnce / rowTiles;
+    long parts =
+        Math.min(
+            Math.min(processors, atOnce / (rowTiles * (colTiles - firstTiles))),
+            mostParts(TensorForm.FLOAT64, problem.k()));
+    if (firstTiles == 0 || parts < 2) {
+      return none;
+    }
+    long panels = tiles(problem.k(), TensorForm.FLOAT64.panel());
+    MultiplyStrategy.Tensor.Rest rest =
+        new MultiplyStrategy.Tensor.Rest(
+            firstTiles * shape.cols(), tiles(panels, partPanels(panels, parts)));
+    double whole = Math.ceil(rowTiles * colTiles / (double) processors) * problem.k();
+    return restCost(problem, shape, rest, processors) <= WORTH_A_REST * whole ? rest : none;
+  }
+
+  /**
+   * Steps of K that a multiprocessor takes for a product with a rest.
+   *
+   * @param shape of the kernel's tiles
+   */
+  static double restCost(
+      MultiplyProblem problem,
+      KernelIndex.TileShape shape,
+      MultiplyStrategy.Tensor.Rest rest,
+      int processors) {
+    long tiles = tiles(rowsOfKernel(problem), shape.rows()) * (rest.from() / shape.cols());
+    double rounds = Math.ceil(tiles / (TEAMS * (double) processors));
+    return TEAMS * (rounds + 1.0 / rest.parts()) * problem.k() + REST_STEPS;
+  }
+
+  /** Bytes of the workspace for the parts' sums of a rest. */
+  static long restBytes(MultiplyProblem problem, MultiplyStrategy.Tensor.Rest rest) {
+    return rest.isNone()
+        ? 0
+        : aligned(
+            rest.parts()
+                * rowsOfKernel(problem)
+                * (colsOfKernel(problem) - rest.from())
+                * Double.BYTES);
+  }
+
+  /** Rows of C as the kernel for doubles counts them. */
+  private static long rowsOfKernel(MultiplyProblem problem) {
+    return TensorForm.FLOAT64.isExchanged(problem) ? problem.n() : problem.m();
+  }
+
+  private static long colsOfKernel(MultiplyProblem problem) {
+    return TensorForm.FLOAT64.isExchanged(problem) ? problem.m() : problem.n();
+  }
+
   /** True if K is long enough for a kernel that makes a tile of two halves of K. */
   static boolean canHalve(TensorForm form, long k) {
     return mostParts(form, k) >= HALVES;
@@ -271,7 +350,9 @@ final class TensorSteps {
       }
     }
     long flags = form == TensorForm.SPLIT ? aligned((long) processors * Integer.BYTES) : 0;
-    return Math.max(most, flags + cut + aligned(scratch * one.type().bytes()));
+    // A rest of doubles is made beside the copies of all.
+    long beside = form == TensorForm.FLOAT64 ? Math.max(most, cut) : cut;
+    return Math.max(most, flags + beside + aligned(scratch * one.type().bytes()));
   }
 
   /** Operands of products, of which all may have the same. */
@@ -342,6 +423,10 @@ final class TensorSteps {
     long parts = partsOfChunk(form, k, strategy.parts());
     long partPanels = parts == 1 ? panels : tiles(panels, parts);
     Place c = new Place(Side.C, first * batch.strideC() * width);
+    if (!strategy.rest().isNone()) {
+      addWithRest(p, k, panels, c, adds);
+      return;
+    }
     if (parts == 1) {
       Target whole = new Target(c, problem.leadC(), products > 1 ? batch.strideC() : 0, adds);
       addProduct(p, k, 1, partPanels, whole);
@@ -351,12 +436,31 @@ final class TensorSteps {
         new Place(Side.WORKSPACE, strategy.workspaceBytes() - partBytes(problem, strategy.parts()));
     long plane = problem.m() * problem.n();
     addProduct(p, k, parts, partPanels, new Target(scratch, problem.n(), plane, false));
-    steps.add(sum(scratch, c, plane, parts, adds));
+    steps.add(sum(scratch, c, problem.m(), problem.n(), parts, adds));
+  }
+
+  /** Whole rounds of tiles, then what is left in parts of K. */
+  private void addWithRest(long p, long k, long panels, Place c, boolean adds) {
+    boolean exchanged = form.isExchanged(problem);
+    long from = strategy.rest().from();
+    long rest = colsOfKernel(problem) - from;
+    long parts = strategy.rest().parts();
+    DoublePair operands = operands(p, k);
+    addDouble(operands.first(from), k, 1, panels, new Target(c, problem.leadC(), 0, adds));
+    Place scratch =
+        new Place(Side.WORKSPACE, strategy.workspaceBytes() - restBytes(problem, strategy.rest()));
+    long m = exchanged ? rest : problem.m();
+    long n = exchanged ? problem.n() : rest;
+    addDouble(
+        operands.from(from), k, parts, tiles(panels, parts), new Target(scratch, n, m * n, false));
+    Place restOfC =
+        new Place(c.side(), c.bytes() + from * (exchanged ? problem.leadC() : 1) * width);
+    steps.add(sum(scratch, restOfC, m, n, parts, adds));
   }
 
   private void addProduct(long p, long k, long parts, long partPanels, Target c) {
     if (form == TensorForm.FLOAT64) {
-      addDouble(p, k, parts, partPanels, c);
+      addDouble(operands(p, k), k, parts, partPanels, c);
     } else if (fused) {
       addFused(p, k, parts, partPanels, c);
     } else {
@@ -648,10 +752,22 @@ final class TensorSteps {
         map(element, at, cols, planes * count * rows, cols, boxRows), count > 1 ? rows : 0);
   }
 
-  private void addDouble(long p, long k, long parts, long partPanels, Target c) {
+  /** What the kernel for doubles reads, in its order. */
+  private record DoublePair(Doubles left, Doubles right) {
+    /** For the first columns of C, so many. */
+    DoublePair first(long cols) {
+      return new DoublePair(left, right.cut(0, cols));
+    }
+
+    /** For those from there on. */
+    DoublePair from(long col) {
+      return new DoublePair(left, right.cut(col, right.extent() - col));
+    }
+  }
+
+  private DoublePair operands(long p, long k) {
     Place packedA = new Place(Side.WORKSPACE, 0);
     Place packedB = new Place(Side.WORKSPACE, bytesA(form, problem, k, countA()));
-    boolean exchanged = form.isExchanged(problem);
     Doubles a =
         readable(
             new Doubles(
@@ -678,10 +794,15 @@ final class TensorSteps {
                 !problem.transposeB(),
                 !problem.transposeB() && strategy.isPhased()),
             packedB);
-    Doubles left = exchanged ? b : a;
-    Doubles right = exchanged ? a : b;
-    long rows = exchanged ? problem.n() : problem.m();
-    long cols = exchanged ? problem.m() : problem.n();
+    return form.isExchanged(problem) ? new DoublePair(b, a) : new DoublePair(a, b);
+  }
+
+  private void addDouble(DoublePair operands, long k, long parts, long partPanels, Target c) {
+    boolean exchanged = form.isExchanged(problem);
+    Doubles left = operands.left();
+    Doubles right = operands.right();
+    long rows = left.extent();
+    long cols = right.extent();
     long rowTiles = tiles(rows, shape.rows());
     long colTiles = tiles(cols, shape.cols());
     long panels = tiles(k, form.panel());
@@ -734,6 +855,25 @@ final class TensorSteps {
       long stride,
       boolean across,
       boolean phased) {
+    /** Rows or columns of C that are made of them. */
+    long extent() {
+      return across ? cols : rows;
+    }
+
+    /** What is needed for so many of these, from one on that begins a tile. */
+    Doubles cut(long from, long count) {
+      return new Doubles(
+          new Place(at.side(), at.bytes() + from * (across ? 1 : lead) * Double.BYTES),
+          even,
+          across ? rows : count,
+          across ? count : cols,
+          lead,
+          this.count,
+          stride,
+          across,
+          phased);
+    }
+
     /** Where even (0) or odd rows begin, in bytes. */
     private long begin(int phase) {
       return at.bytes() + (phased ? phase * lead * Double.BYTES : 0);
@@ -887,15 +1027,15 @@ final class TensorSteps {
   }
 
   /** Adds the parts of one product, in the order of K. */
-  private Run sum(Place scratch, Place c, long plane, long parts, boolean adds) {
+  private Run sum(Place scratch, Place c, long m, long n, long parts, boolean adds) {
     KernelIndex.Kernel kernel = strategy.summing().orElseThrow();
     return new Run(
         // Fields of SumArguments.
         new KernelLaunch(
             kernel.name(),
-            blocks(tiles(plane, kernel.shape().threads()), most(SUM_BLOCKS_PER_PROCESSOR), kernel),
-            problem.m(),
-            problem.n(),
+            blocks(tiles(m * n, kernel.shape().threads()), most(SUM_BLOCKS_PER_PROCESSOR), kernel),
+            m,
+            n,
             problem.leadC(),
             1,
             parts,

@@ -1190,7 +1190,7 @@ class MultiplyPlannerTest {
       {batch(problem(256, 100_000, 256, f), 17), auto, present, "multiply_split", 1L, 17L},
       {problem(1024, 1024, 1024, f), auto, present, "multiply_split", 2L, 1L}, // 64 tiles
       {problem(1024, 1024, 1024, d), auto, present, "multiply_double_halves_nt", 1L, 1L},
-      {problem(1536, 1536, 1536, d), auto, present, "multiply_double_halves_nt", 1L, 1L}, // 288
+      {problem(1536, 1536, 1536, d), auto, present, "multiply_double_nt_w8_128x64", 1L, 1L}, // 288
       {problem(2048, 2048, 2048, d), auto, present, "multiply_double_nt_w8_128x64", 1L, 1L},
       {problem(1024, 1024, 1152, f), auto, present, "multiply_split", 1L, 1L}, // 72
       {problem(512, 2048, 512, f), auto, present, "multiply_split", 8L, 1L},
@@ -1233,6 +1233,57 @@ class MultiplyPlannerTest {
           MultiplyPlanner.candidates(flat, k, ABSENT, H200, CUTTING).stream()
               .anyMatch(plan -> plan.describe().endsWith(" in halves")));
     }
+  }
+
+  /** Where tiles of doubles are some rounds and a few more, those few are made in parts of K. */
+  @Test
+  void restsOfDoubles() {
+    ElementType d = ElementType.FLOAT64;
+    MultiplyProblem problem = problem(1536, 1536, 1536, d);
+    MultiplyStrategy.Tensor strategy =
+        (MultiplyStrategy.Tensor) cutting(problem, MultiplyEngine.OWN, ABSENT);
+    assertTrue(strategy.describe().endsWith(", the last columns in 11 parts"), strategy.describe());
+    long scratch = 11L * 1536 * 128 * 8;
+    assertEquals(2L * 1536 * 1536 * 8 + scratch, strategy.workspaceBytes());
+    List<MultiplyStep> steps = strategy.steps(problem, true, true);
+    assertEquals(3, steps.size());
+    MultiplyStep.Run whole = (MultiplyStep.Run) steps.get(0);
+    MultiplyStep.Run rest = (MultiplyStep.Run) steps.get(1);
+    MultiplyStep.Run sum = (MultiplyStep.Run) steps.get(2);
+    assertEquals(1408, whole.launch().words()[1]); // 22 columns of tiles, two rounds
+    assertEquals(128, rest.launch().words()[1]);
+    assertEquals(11, rest.launch().words()[11]);
+    assertEquals(at(MultiplyStep.Side.B, 1408 * 1536 * 8), rest.maps().get(2).from());
+    MultiplyStep.Place parts = at(MultiplyStep.Side.WORKSPACE, 2L * 1536 * 1536 * 8);
+    assertEquals(List.of(parts), rest.pointers());
+    assertEquals(List.of(parts, at(MultiplyStep.Side.C, 1408 * 8)), sum.pointers());
+    assertEquals(
+        new KernelLaunch(
+            "multiply_parts_w8_256",
+            new LaunchConfig(768, 256, 0),
+            1536,
+            128,
+            1536,
+            1,
+            11,
+            0,
+            1,
+            0),
+        sum.launch());
+    // Rounds that are full, or nearly; a rest of many tiles; a rest of so few that it saves little.
+    Object[][] none = {{1408, 1536}, {2048, 2048}, {3072, 3072}, {8192, 8192}, {1024, 1024}};
+    for (Object[] each : none) {
+      MultiplyProblem even =
+          MultiplyProblem.dense((int) each[0], 4096, (int) each[1], d, false, true);
+      assertFalse(
+          cutting(even, MultiplyEngine.OWN, ABSENT).describe().contains("the last columns"),
+          even.toString());
+    }
+    MultiplyProblem exchanged = doubles(2560, false, false);
+    assertTrue(
+        cutting(exchanged, MultiplyEngine.OWN, ABSENT)
+            .describe()
+            .endsWith(", the last columns in 13 parts"));
   }
 
   /** The launch of a batch; A is where it lies, B is one for all. */

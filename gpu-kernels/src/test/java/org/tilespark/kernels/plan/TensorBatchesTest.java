@@ -241,6 +241,32 @@ class TensorBatchesTest {
     assertTrue(cut >= 4 * 24, cut + " products were cut");
   }
 
+  /** A few tiles of doubles more than a round: the last columns in parts of K. */
+  @Test
+  void rests() {
+    DeviceLimits small =
+        new DeviceLimits(9, 0, 4, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+    for (int which = 0; which < 4; which++) {
+      for (long pad : new long[] {0, 3, 4}) {
+        long[] extents = which == 0 ? new long[] {566, 400, 20} : new long[] {20, 400, 566};
+        if (which == 1) {
+          extents[0] = 32; // as many as may lie as they are
+        }
+        MultiplyProblem problem =
+            problem(extents, Precision.FULL, ElementType.FLOAT64, which, pad, 1, Lie.BEHIND);
+        check(problem, which + pad, small);
+        List<String> ways =
+            MultiplyPlanner.candidates(
+                    problem, 1 << 20, CublasPresence.absent("not here"), small, INDEX)
+                .stream()
+                .map(MultiplyPlan::describe)
+                .filter(text -> text.endsWith(", the last columns in 4 parts"))
+                .toList();
+        assertTrue(!ways.isEmpty(), problem.toString());
+      }
+    }
+  }
+
   private static List<Object[]> kinds() {
     return List.of(
         new Object[] {Precision.FULL, ElementType.FLOAT32},
@@ -251,11 +277,15 @@ class TensorBatchesTest {
 
   /** All plans for a problem; how many of them cut K. */
   private static int check(MultiplyProblem problem, long seed) {
+    return check(problem, seed, H200);
+  }
+
+  private static int check(MultiplyProblem problem, long seed, DeviceLimits limits) {
     int cut = 0;
     int tensors = 0;
     for (MultiplyPlan plan :
         MultiplyPlanner.candidates(
-            problem, 1 << 20, CublasPresence.absent("not here"), H200, INDEX)) {
+            problem, 1 << 20, CublasPresence.absent("not here"), limits, INDEX)) {
       for (boolean even : new boolean[] {true, false}) {
         Machine machine = new Machine(problem, even, plan.workspaceBytes(), seed);
         if (plan.strategy() instanceof MultiplyStrategy.Tensor tensor) {
