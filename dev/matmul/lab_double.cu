@@ -51,23 +51,36 @@ using namespace tilespark;
   DO(128x64_chain, 128, 64, 64, 32, 4, false, false) \
   DO(128x64_halves, 128, 64, 64, 32, 2, true, true)
 DOUBLES(DOUBLE_ENTRIES)
+#define PHASED_ENTRIES(NAME, ...)                                   \
+  DOUBLE_ENTRY(multiply_double_tt_##NAME, true, false, __VA_ARGS__) \
+  DOUBLE_ENTRY(multiply_double_tn_##NAME, true, true, __VA_ARGS__)
+#define PHASED_DOUBLES(DO)                                  \
+  DO(128x64_phased, 128, 64, 64, 32, 2, true, false, true) \
+  DO(128x64_phased_chain, 128, 64, 64, 32, 4, false, false, true)
+PHASED_DOUBLES(PHASED_ENTRIES)
 
 struct DoubleKernel {
   const char* name;
   u32 rows, cols, threads, shared;
-  bool chains, halves;
-  void (*kernel[3])(DoubleArguments);  // tt, nt, tn
+  bool chains, halves, phased;
+  void (*kernel[3])(DoubleArguments);  // tt, nt, tn; none
 };
 #define DOUBLE_KERNEL(NAME, ...)                                   \
   {#NAME,                                                                        \
    DoubleShape<true, false, __VA_ARGS__>::ROWS,                                  \
    DoubleShape<true, false, __VA_ARGS__>::COLS,                                  \
    DoubleShape<true, false, __VA_ARGS__>::THREADS,                               \
-   DoubleShape<true, false, __VA_ARGS__>::SHARED_BYTES,                          \
+   DoubleShape<true, true, __VA_ARGS__>::SHARED_BYTES, /* the most */            \
    DoubleShape<true, false, __VA_ARGS__>::TOTALS,                                \
    DoubleShape<true, false, __VA_ARGS__>::HALVES,                                \
-   {multiply_double_tt_##NAME, multiply_double_nt_##NAME, multiply_double_tn_##NAME}},
-static const DoubleKernel DOUBLES_ALL[] = {DOUBLES(DOUBLE_KERNEL)};
+   DoubleShape<true, false, __VA_ARGS__>::PHASED,
+#define WHOLE_KERNEL(NAME, ...)    \
+  DOUBLE_KERNEL(NAME, __VA_ARGS__) \
+  {multiply_double_tt_##NAME, multiply_double_nt_##NAME, multiply_double_tn_##NAME}},
+#define PHASED_KERNEL(NAME, ...)   \
+  DOUBLE_KERNEL(NAME, __VA_ARGS__) \
+  {multiply_double_tt_##NAME, nullptr, multiply_double_tn_##NAME}},
+static const DoubleKernel DOUBLES_ALL[] = {DOUBLES(WHOLE_KERNEL) PHASED_DOUBLES(PHASED_KERNEL)};
 
 __global__ void __launch_bounds__(PAD_THREADS) pad_double_8(const __grid_constant__ PadArguments arguments) {
   pad_double(arguments);
@@ -196,20 +209,30 @@ __device__ __forceinline__ u64 mixed(u64 x) {
   return x ^ (x >> 31);
 }
 // kind 0: -1..1; 1: 0..1; 2: badly scaled, 2^-20..2^20; 3: all the same
+__device__ __forceinline__ double number(u64 i, u64 seed, int kind) {
+  const u64 bits = mixed((kind == 3 ? 0 : i) + seed * 0x123456789abcdefull);
+  double v = (double)(bits >> 11) * 0x1p-53;
+  if (kind == 0 || kind == 2) v = 2 * v - 1;
+  if (kind == 2) v *= exp2((double)(int)(mixed(bits) % 41) - 20);
+  return v;
+}
 template <typename T>
 __global__ void fill(T* to, u64 count, u64 seed, int kind) {
   for (u64 i = blockIdx.x * (u64)blockDim.x + threadIdx.x; i < count; i += (u64)gridDim.x * blockDim.x) {
-    const u64 bits = mixed((kind == 3 ? 0 : i) + seed * 0x123456789abcdefull);
-    double v = (double)(bits >> 11) * 0x1p-53;
-    if (kind == 0 || kind == 2) v = 2 * v - 1;
-    if (kind == 2) v *= exp2((double)(int)(mixed(bits) % 41) - 20);
-    to[i] = (T)v;
+    to[i] = (T)number(i, seed, kind);
   }
 }
 template <typename T>
 static void random(Device<T>& d, u64 seed, int kind) {
   fill<<<1024, 256>>>(d.p, d.count, seed, kind);
   CHECK(cudaGetLastError());
+}
+
+template <typename T>
+__global__ void fill_inside(T* to, u64 batches, u64 rows, u64 cols, u64 lead, u64 step, u64 seed, int kind) {
+  for (u64 e = blockIdx.x * (u64)blockDim.x + threadIdx.x; e < batches * rows * cols; e += (u64)gridDim.x * blockDim.x) {
+    to[e / (rows * cols) * step + e / cols % rows * lead + e % cols] = (T)number(e, seed, kind);
+  }
 }
 
 static int processors;
@@ -226,25 +249,54 @@ struct Stored {
   u64 rows, cols, lead, step;
   bool across;  // K goes down the columns
   u64 columns() const { return up(cols, across ? 16 : 2); }  // that must lie there
-  bool ready(u64 batches) const {
-    return (uintptr_t)p % 16 == 0 && lead % 2 == 0 && (batches == 1 || step % 2 == 0) && (!across || cols % 16 == 0);
+  bool ready(u64 batches, bool phased) const {
+    return (batches == 1 || step % 2 == 0) &&
+           (phased && across ? true : (uintptr_t)p % 16 == 0 && lead % 2 == 0 && (!across || cols % 16 == 0));
   }
 };
-static CUtensorMap map_of(const Stored& x, u64 batches, u32 tile) {
+// The map of an operand or, of a phased kernel, of the even (0) or odd rows of one stored across, as double.cuh says.
+static CUtensorMap map_of(const Stored& x, u64 batches, u32 tile, bool phased, u32 phase, u64* shifts) {
   CUtensorMap map;
-  cuuint64_t along_extents[] = {x.cols, x.rows, 1, batches}, across_extents[] = {16, x.rows, tiles(x.cols, 16), batches};
-  cuuint64_t along_strides[] = {x.lead * 8, x.lead * 8, up(x.step, 2) * 8}, across_strides[] = {x.lead * 8, 128, up(x.step, 2) * 8};
-  cuuint32_t along_box[] = {16, tile, 1, 1}, across_box[] = {16, 16, tile / 16, 1};
+  const double* first = x.p;
+  const bool phases = phased && x.across;
+  const u64 step = std::max<u64>(up(x.step, 2), 2);
+  u64 shift = 0;
+  if (phases) {
+    first += phase * x.lead;
+    shift = (uintptr_t)first % 16 / 8;
+    first -= shift;
+    *shifts |= shift << phase;
+  }
+  cuuint64_t along_extents[] = {x.cols, x.rows, 1, batches}, across_extents[] = {16, x.rows, tiles(x.cols, 16), batches},
+             phase_extents[] = {x.cols + shift, (x.rows + 1 - phase) / 2, batches};
+  cuuint64_t along_strides[] = {x.lead * 8, x.lead * 8, step * 8}, across_strides[] = {x.lead * 8, 128, step * 8},
+             phase_strides[] = {2 * x.lead * 8, step * 8};
+  cuuint32_t along_box[] = {16, tile, 1, 1}, across_box[] = {16, 16, tile / 16, 1}, phase_box[] = {tile + 2, 8, 1};
   cuuint32_t steps[] = {1, 1, 1, 1};
-  CUresult status =
-      encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT64, 4, const_cast<double*>(x.p), x.across ? across_extents : along_extents,
-             x.across ? across_strides : along_strides, x.across ? across_box : along_box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
-             CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  CUresult status = encode(
+      &map, CU_TENSOR_MAP_DATA_TYPE_FLOAT64, phases ? 3 : 4, const_cast<double*>(first),
+      phases ? phase_extents : x.across ? across_extents : along_extents,
+      phases ? phase_strides : x.across ? across_strides : along_strides,
+      phases ? phase_box : x.across ? across_box : along_box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+      phases ? CU_TENSOR_MAP_SWIZZLE_NONE : CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS) {
     printf("cuTensorMapEncodeTiled says %d for %llu x %llu, lead %llu\n", status, x.rows, x.cols, x.lead);
     exit(2);
   }
   return map;
+}
+
+// Launches while the launch before may still run, as the project does.
+template <typename Arguments>
+static void launch_early(void (*function)(Arguments), u32 blocks, u32 threads, u32 shared, Arguments& arguments) {
+  cudaLaunchAttribute early[1];
+  early[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early[0].val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = blocks, config.blockDim = threads, config.dynamicSmemBytes = shared;
+  config.attrs = early, config.numAttrs = 1;
+  CHECK(cudaLaunchKernelEx(&config, function, arguments));
 }
 
 struct Doubles {
@@ -264,14 +316,17 @@ struct Doubles {
            u64 parts = 1) {
     Stored left{pa, q.rows_a(), q.cols_a(), q.lead_a, q.a_step(), q.ta};
     Stored right{pb, q.rows_b(), q.cols_b(), q.lead_b, q.b_step(), !q.tb};
-    if (!left.ready(q.batches)) pad(left, q.batches, a.p);
-    if (!right.ready(q.batches)) pad(right, q.batches, b.p);
+    if (!left.ready(q.batches, kernel.phased)) pad(left, q.batches, a.p);
+    if (!right.ready(q.batches, kernel.phased)) pad(right, q.batches, b.p);
     DoubleArguments s;
     const bool exchanged = !left.across && right.across;
     if (exchanged) std::swap(left, right);
     auto function = kernel.kernel[left.across ? (right.across ? 2 : 0) : 1];
-    s.left = map_of(left, q.batches, kernel.rows);
-    s.right = map_of(right, q.batches, kernel.cols);
+    s.left_shifts = s.right_shifts = 0;
+    for (u32 i = 0; i < 2; i++) {
+      s.left[i] = map_of(left, q.batches, kernel.rows, kernel.phased, i, &s.left_shifts);
+      s.right[i] = map_of(right, q.batches, kernel.cols, kernel.phased, i, &s.right_shifts);
+    }
     s.rows = exchanged ? q.n : q.m, s.cols = exchanged ? q.m : q.n;
     s.panels = tiles(q.k, 16), s.chunk = std::max<u64>(chunk, 1);
     if (kernel.halves) parts = 1;
@@ -289,8 +344,7 @@ struct Doubles {
     }
     CHECK(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared));
     const u64 all = q.batches * s.parts * s.row_tiles * s.col_tiles;
-    function<<<(u32)std::min<u64>(all, processors), kernel.threads, kernel.shared>>>(s);
-    CHECK(cudaGetLastError());
+    launch_early(function, (u32)std::min<u64>(all, processors), kernel.threads, kernel.shared, s);
     if (s.parts > 1) {
       SumArguments<double> t{scratch.p, pc, q.m, q.n, q.lead_c, 1, s.parts, q.add, q.batches, q.c_step()};
       sum_parts_of<double><<<(u32)std::min<u64>(tiles(q.batches * plane, SUM_THREADS), processors * 16), SUM_THREADS>>>(t);
@@ -533,6 +587,19 @@ __global__ void fill_rows(T* to, u64 rows, u64 cols, u64 lead) {
   }
 }
 
+// Matrices of numbers among NaN, the first at `shift` doubles beyond a multiple of 16 bytes.
+struct Among {
+  static constexpr u64 BEFORE = 64;
+  Device<double> all;
+  double* p;
+  Among(u64 batches, u64 rows, u64 cols, u64 lead, u64 step, u64 shift, u64 seed, int kind)
+      : all(batches * step + 2 * BEFORE), p(all.p + BEFORE + shift) {
+    CHECK(cudaMemset(all.p, 0xff, all.count * 8));
+    fill_inside<<<256, 256>>>(p, batches, rows, cols, lead, step, seed, kind);
+    CHECK(cudaGetLastError());
+  }
+};
+
 static u64 seed = 1;
 // MultiplyStrategy.Tensor.chain, or another factor of sqrt(K): panels
 static u64 chain_of(u64 k, double factor = 5) {
@@ -541,31 +608,36 @@ static u64 chain_of(u64 k, double factor = 5) {
 static void check_double(Problem q, int kind) {
   if (too_long(q)) return;
   seed++;
-  Device<double> a(q.batches * q.a_step()), b(q.batches * q.b_step()), c(q.batches * q.c_step()), before(c.count);
-  random(a, seed, kind), random(b, seed + 1000, kind);
-  CHECK(cudaMemset(before.p, 0xff, before.count * 8));
-  fill_rows<<<256, 256>>>(before.p, q.batches * q.m, q.n, q.lead_c);
+  const u64 odd = seed * 0x9e3779b97f4a7c15ull >> 61;  // which of the three begin at 8 bytes beyond 16
+  const Among a(q.batches, q.rows_a(), q.cols_a(), q.lead_a, q.a_step(), odd % 2, seed, kind);
+  const Among b(q.batches, q.rows_b(), q.cols_b(), q.lead_b, q.b_step(), odd / 2 % 2, seed + 1000, kind);
+  Device<double> all_c(q.batches * q.c_step() + 1), all_before(all_c.count);
+  double* const c = all_c.p + odd / 4;
+  double* const before = all_before.p + odd / 4;
+  CHECK(cudaMemset(all_before.p, 0xff, all_before.count * 8));
+  fill_rows<<<256, 256>>>(before, q.batches * q.m, q.n, q.lead_c);
   Doubles way(q, 3);
   const u64 project_chunk = chain_of(q.k);
   for (const DoubleKernel& kernel : DOUBLES_ALL) {
     if (kernel.halves && q.k <= 16) continue;
+    if (kernel.phased && (q.k < 2 || (!q.ta && q.tb))) continue;
     for (int t = 0; t < 3; t++) {  // one chain; chunks, added to C; three parts
       q.add = t == 1;
       const u64 chunk = t == 1 && kernel.chains ? 3 : 1 << 20;
-      reset(c, q.add ? &before : nullptr);
-      way.run(q, a.p, b.p, c.p, kernel, chunk, t == 2 ? 3 : 1);
+      reset(all_c, q.add ? &all_before : nullptr);
+      way.run(q, a.p, b.p, c, kernel, chunk, t == 2 ? 3 : 1);
       CHECK(cudaDeviceSynchronize());
-      expect((std::string(kernel.name) + (t == 1 ? " chunks, added" : t == 2 ? " parts" : "")).c_str(), q, a.p, b.p, c.p,
-             q.add ? before.p : nullptr, chain_bar(q, chunk));
+      expect((std::string(kernel.name) + (t == 1 ? " chunks, added" : t == 2 ? " parts" : "")).c_str(), q, a.p, b.p, c,
+             q.add ? before : nullptr, chain_bar(q, chunk));
     }
     // In the project's chains the project's bar holds.
     for (int t = 0; t < 2 && kernel.chains; t++) {
       q.add = t == 1;
-      reset(c, q.add ? &before : nullptr);
-      way.run(q, a.p, b.p, c.p, kernel, project_chunk);
+      reset(all_c, q.add ? &all_before : nullptr);
+      way.run(q, a.p, b.p, c, kernel, project_chunk);
       CHECK(cudaDeviceSynchronize());
-      expect((std::string(kernel.name) + (t == 1 ? " project, added" : " project")).c_str(), q, a.p, b.p, c.p,
-             q.add ? before.p : nullptr);
+      expect((std::string(kernel.name) + (t == 1 ? " project, added" : " project")).c_str(), q, a.p, b.p, c,
+             q.add ? before : nullptr);
     }
   }
 }
@@ -658,6 +730,7 @@ static void check_larges() {
       cublas(q, a.p, b.p, c.p);
       Doubles way(q);
       for (const DoubleKernel& kernel : DOUBLES_ALL) {
+        if (kernel.phased && t == 1) continue;
         check_large(q, 4, [&](double* to) { way.run(q, a.p, b.p, to, kernel, t % 2 ? 12 : 20); }, kernel.name, c.p);
       }
     }
@@ -854,16 +927,6 @@ static void time_copies() {
   std::vector<Way> ways;
   ways.push_back({"device copy", [&] { cudaMemcpyAsync(to.p, from.p, count * 8, cudaMemcpyDeviceToDevice); }, {}, -1});
   race("copy 1 GiB", 1, ways, 2.0 * count * 8);
-  const u64 sides[][2] = {{4095, 4099}, {16383, 4097}, {200000, 33}};
-  for (const auto& s : sides) {
-    std::vector<Way> pads;
-    pads.push_back({"device copy", [&] { cudaMemcpyAsync(to.p, from.p, s[0] * s[1] * 8, cudaMemcpyDeviceToDevice); }, {}, -1});
-    pads.push_back({"pad", [&] {
-      Stored x{from.p, s[0], s[1], s[1], s[0] * s[1], false};
-      Doubles::pad(x, 1, to.p);
-    }, {}, -1});
-    race("pad " + std::to_string(s[0]) + " x " + std::to_string(s[1]), 1, pads, 16.0 * s[0] * s[1]);
-  }
 }
 // What chains of several lengths cost in accuracy: the worst of several inputs, in units of the bar.
 static void show_chains() {

@@ -26,6 +26,15 @@
 //
 // so that reads of swizzled panels meet no bank twice.
 //
+// PHASED: operands stored across may begin at any double and have any number of them to a row, though the copy engine
+// wants rows whole multiples of 16 bytes apart and reads from such multiples only. It is given the even and the odd rows
+// apart, with rows twice as far apart: an even number of doubles. Phase f begins at row f or, where that is at 8 bytes
+// beyond a multiple of 16, at the double before: its columns are shifted by one, and a panel has two columns more than
+// the tile. Reads are of single doubles, so at even rows this is slower by up to a twentieth. Rows and columns of
+// fragments are those of the tile, and
+//
+//   tt, tn  p = 4 t + s % 2 + 2 (s / 2)
+//
 // Teams: a thread block has two, each with tiles, panels and totals of its own, and one warp for each that copies. So
 // every scheduler has a warp of each team, and while one waits, ends its chains or stores C, the other one keeps the
 // tensor cores busy. A team and its copying warp meet once in each panel, at a named barrier, which takes no branch:
@@ -40,11 +49,13 @@
 // adds and stores half of the sums, where a launch has no more tiles than there are multiprocessors.
 //
 // Shared memory: for each team STAGES stages of both panels, (ROWS, 16) or (ROWS / 16, 16, 16) where stored across,
-// rows of 128 bytes swizzled by the copy engine; then its totals, in pairs, those of one thread 16 TEAM_THREADS bytes apart.
+// rows of 128 bytes swizzled by the copy engine. PHASED: of the right operand's panel, then of the left one's, which are
+// (2, 8, ROWS + 2) where stored across: (phases, steps, columns); the two columns more also let steps meet other banks.
+// Then its totals, in pairs, those of one thread 16 TEAM_THREADS bytes apart.
 // Then a DoubleTeam each.
 //
 // Launch: THREADS threads, SHARED_BYTES, a grid of at most as many thread blocks as there are multiprocessors, fewer
-// than 2^31 tiles, K > 0. HALVES: parts = 1, part_panels half of the panels, rounded up, and at least one panel for
+// than 2^31 tiles, K > 0; PHASED: K > 1. HALVES: parts = 1, part_panels half of the panels, rounded up, and at least one panel for
 // the second half.
 #pragma once
 
@@ -57,8 +68,9 @@ struct DoubleArguments {
   // As stored: (batches, 1, rows, k) in boxes of (1, 1, ROWS, 16); where across, (batches, rows / 16 rounded
   // up, k, 16) in boxes of (1, ROWS / 16, 16, 16): 16 of x are neighbours, 16 elements to the next 16. So
   // across wants a multiple of 16 of x, or rows of memory that go on so far.
-  CUtensorMap left;
-  CUtensorMap right;  // likewise with cols and COLS
+  // PHASED: where across, the phases: (batches, k / 2, rows) in boxes of (1, 8, ROWS + 2); else the first alone.
+  CUtensorMap left[2];
+  CUtensorMap right[2];  // likewise with cols and COLS
   double* c;
   u64 rows;
   u64 cols;
@@ -76,10 +88,12 @@ struct DoubleArguments {
   u64 part_step;    // elements from one part to the next
   u64 left_step;    // matrices from one product to the next: 0 if all have the same, else 1
   u64 right_step;
+  u64 left_shifts;  // PHASED: bit f: columns of phase f are shifted by one
+  u64 right_shifts;
 };
 
 template <bool ACROSS_LEFT_, bool ACROSS_RIGHT_, u32 ROWS_, u32 COLS_, u32 WARP_ROWS_, u32 WARP_COLS_, u32 STAGES_,
-          bool TOTALS_, bool HALVES_>
+          bool TOTALS_, bool HALVES_, bool PHASED_ = false>
 struct DoubleShape {
   static constexpr bool ACROSS_LEFT = ACROSS_LEFT_;
   static constexpr bool ACROSS_RIGHT = ACROSS_RIGHT_;
@@ -97,20 +111,35 @@ struct DoubleShape {
   // The two teams make a tile together: each sums one half of K, and then stores half of the sums.
   static constexpr bool HALVES = HALVES_;
   static_assert(!HALVES || TOTALS, "sums of the other half come where totals were");
+  static constexpr bool PHASED = PHASED_;
+  static_assert(!PHASED || (ACROSS_LEFT && !HALVES), "an operand is stored across");
+  static constexpr bool PHASED_LEFT = PHASED && ACROSS_LEFT;
+  static constexpr bool PHASED_RIGHT = PHASED && ACROSS_RIGHT;
   static constexpr u32 PANEL = 16;
   static constexpr u32 TEAMS = 2;
   static constexpr u32 WARPS = ROWS / WARP_ROWS * (COLS / WARP_COLS);  // of a team
   static_assert(WARPS == 4, "a team is a warpgroup");
   static constexpr u32 TEAM_THREADS = 32 * WARPS;
   static constexpr u32 THREADS = (TEAMS + 1) * TEAM_THREADS;  // the last warpgroup copies
-  static constexpr u32 STAGE_BYTES = (ROWS + COLS) * 128;
+  static constexpr u32 LEFT_PITCH = (ROWS + 2) * 8;  // bytes from one step of a phase to the next
+  static constexpr u32 RIGHT_PITCH = (COLS + 2) * 8;
+  static constexpr u32 LEFT_BYTES = PHASED_LEFT ? PANEL * LEFT_PITCH : ROWS * 128;
+  static constexpr u32 RIGHT_BYTES = PHASED_RIGHT ? PANEL * RIGHT_PITCH : COLS * 128;
+  static constexpr u32 STAGE_BYTES = LEFT_BYTES + RIGHT_BYTES;
+  // From one stage to the next, and where the first is.
+  static constexpr u32 LEFT_STEP = PHASED ? LEFT_BYTES : STAGE_BYTES;
+  static constexpr u32 RIGHT_STEP = PHASED ? RIGHT_BYTES : STAGE_BYTES;
+  static constexpr u32 LEFT_AT = PHASED ? STAGES * RIGHT_BYTES : 0;
+  static constexpr u32 RIGHT_AT = PHASED ? 0 : LEFT_BYTES;
   static constexpr u32 TOTAL_BYTES = TOTALS ? ROWS * COLS * 8 : 0;
-  static constexpr u32 TEAM_BYTES = STAGES * STAGE_BYTES + TOTAL_BYTES;
+  static constexpr u32 SWIZZLE_BYTES = 1024;
+  static constexpr u32 TEAM_BYTES =
+      (STAGES * STAGE_BYTES + TOTAL_BYTES + SWIZZLE_BYTES - 1) / SWIZZLE_BYTES * SWIZZLE_BYTES;
   static constexpr u32 STATE_BYTES = 1024;
   static constexpr u32 SHARED_BYTES = TEAMS * TEAM_BYTES + STATE_BYTES;
   // Registers to a thread; the launch gives each 168, in steps of 8.
-  static constexpr u32 SUMMING_REGISTERS = 240;
-  static constexpr u32 COPYING_REGISTERS = 24;
+  static constexpr u32 SUMMING_REGISTERS = PHASED ? 232 : 240;
+  static constexpr u32 COPYING_REGISTERS = PHASED ? 40 : 24;
   static_assert(2 * SUMMING_REGISTERS + COPYING_REGISTERS <= 3 * 168, "there are no more");
 };
 
@@ -123,14 +152,26 @@ __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x
       : "memory");
 }
 
-// Copies one operand's panel: a tile from `first` on, 16 steps of K from `p` on.
-template <bool ACROSS>
-__device__ __forceinline__ void copy_panel(char* to, const CUtensorMap* map, int first, int p, int batch,
+// Of three axes.
+__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, int z, u64* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(to)),
+      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+
+// Copies one operand's panel: a tile from `first` on, 16 steps of K from `p` on. PITCH: that of phases, or 0.
+template <bool ACROSS, u32 PITCH>
+__device__ __forceinline__ void copy_panel(char* to, const CUtensorMap (&maps)[2], int first, int p, int batch,
                                            u64* barrier) {
-  if (ACROSS) {
-    copy_box(to, map, 0, p, first / 16, batch, barrier);
+  if (PITCH > 0) {
+    copy_box(to, &maps[0], first, p / 2, batch, barrier);
+    copy_box(to + 8 * PITCH, &maps[1], first, p / 2, batch, barrier);
+  } else if (ACROSS) {
+    copy_box(to, &maps[0], 0, p, first / 16, batch, barrier);
   } else {
-    copy_box(to, map, p, first, 0, batch, barrier);
+    copy_box(to, &maps[0], p, first, 0, batch, barrier);
   }
 }
 
@@ -141,13 +182,13 @@ __device__ __forceinline__ u32 mirrored(u32 g) {
 // Where row g (or, half = 1, row g + 8) of 16 of the left operand lies.
 template <typename Shape>
 __device__ __forceinline__ u32 left_place(u32 g, u32 half) {
-  return Shape::ACROSS_LEFT ? 2 * g + half : half * 8 + mirrored(g);
+  return Shape::PHASED ? half * 8 + g : Shape::ACROSS_LEFT ? 2 * g + half : half * 8 + mirrored(g);
 }
 
 // Where column g of 8 of the right operand lies.
 template <typename Shape>
 __device__ __forceinline__ u32 right_place(u32 g) {
-  return Shape::ACROSS_RIGHT ? g : Shape::ACROSS_LEFT ? g / 2 + g % 2 * 4 : mirrored(g);
+  return Shape::ACROSS_RIGHT || Shape::PHASED ? g : Shape::ACROSS_LEFT ? g / 2 + g % 2 * 4 : mirrored(g);
 }
 
 __device__ __forceinline__ void read_pair(double& first, double& second, u32 at) {
@@ -211,6 +252,59 @@ struct DoublePlaces {
   }
 };
 
+// The same of a phased kernel's panels; of those across, the second is that of the odd phase.
+template <typename Shape>
+struct PhasedPlaces {
+  u32 left[2];
+  u32 right[2];
+
+  __device__ __forceinline__ PhasedPlaces(const DoubleArguments& arguments, u32 left_panel, u32 right_panel, u32 row,
+                                          u32 col, u32 lane) {
+    const u32 g = lane / 4;
+    const u32 t = lane % 4;
+#pragma unroll
+    for (u32 f = 0; f < 2; f++) {
+      const u32 step = f * 8 + 2 * t;
+      left[f] = left_panel + step * Shape::LEFT_PITCH + (row + g + (static_cast<u32>(arguments.left_shifts >> f) & 1)) * 8;
+      right[f] = right_panel + (Shape::ACROSS_RIGHT
+                                    ? step * Shape::RIGHT_PITCH +
+                                          (col + g + (static_cast<u32>(arguments.right_shifts >> f) & 1)) * 8
+                                    : (col + g) * 128 + (2 * t ^ g) * 16);
+    }
+  }
+
+  __device__ __forceinline__ void read_left(double (&values)[4], u32 at, u32 r, u32 half) const {
+#pragma unroll
+    for (u32 s = 0; s < 2; s++) {
+      const u32 place = left[s] + at + half * Shape::LEFT_PITCH + r * 128;
+      read_one(values[2 * s], place);
+      read_one(values[2 * s + 1], place + 64);
+    }
+  }
+
+  __device__ __forceinline__ void read_right(double (&values)[2], u32 at, u32 c, u32 half) const {
+    if (Shape::ACROSS_RIGHT) {
+#pragma unroll
+      for (u32 s = 0; s < 2; s++) {
+        read_one(values[s], right[s] + at + half * Shape::RIGHT_PITCH + c * 64);
+      }
+    } else {
+      read_pair(values[0], values[1], ((right[0] + at) ^ half * 16) + c * 1024);
+    }
+  }
+};
+
+// Either, of the panels of stage 0 and the warp's first row and column.
+template <typename Shape>
+__device__ __forceinline__ auto double_places(const DoubleArguments& arguments, u32 left, u32 right, u32 row, u32 col,
+                                              u32 lane) {
+  if constexpr (Shape::PHASED) {
+    return PhasedPlaces<Shape>(arguments, left, right, row, col, lane);
+  } else {
+    return DoublePlaces<Shape>(left + row * 128, right + col * 128, lane);
+  }
+}
+
 __device__ __forceinline__ void product_16x8x8(double (&c)[4], const double (&a)[4], const double (&b)[2]) {
   asm("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
       : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
@@ -231,7 +325,7 @@ template <typename Shape>
 __device__ __forceinline__ void team_sync(u32 barrier, const double (&values)[4], u32 zero) {
   u32 last = 0;
 #pragma unroll
-  for (u32 i = 0; i < 4; i += Shape::ACROSS_LEFT ? 2 : 1) {  // one of each read
+  for (u32 i = 0; i < 4; i += Shape::ACROSS_LEFT && !Shape::PHASED ? 2 : 1) {  // one of each read
     last |= static_cast<u32>(__double2loint(values[i]));
   }
   team_sync<Shape>(barrier + (last & zero));
@@ -304,7 +398,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[HIGH][Shape::W
   const u32 t = lane % 4;
   const bool inside = row + HIGH * 16 <= arguments.rows && col + Shape::WARP_COLS <= arguments.cols;
   const bool even_c = reinterpret_cast<u64>(c) % 16 == 0;
-  if (Shape::ACROSS_LEFT && inside && arguments.row_step == 1 && arguments.col_step % 2 == 0 && even_c) {
+  if (Shape::ACROSS_LEFT && !Shape::PHASED && inside && arguments.row_step == 1 && arguments.col_step % 2 == 0 && even_c) {
     // Rows 2 g and the next are neighbours in C.
     double* const first = c + row + 2 * g;
 #pragma unroll
@@ -337,7 +431,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[HIGH][Shape::W
     }
     return;
   }
-  if (Shape::ACROSS_RIGHT && inside && arguments.col_step == 1 && arguments.row_step % 2 == 0 && even_c) {
+  if ((Shape::ACROSS_RIGHT || Shape::PHASED) && inside && arguments.col_step == 1 && arguments.row_step % 2 == 0 && even_c) {
     // Columns 2 t and the next are neighbours in C.
 #pragma unroll
     for (u32 r = 0; r < HIGH; r++) {
@@ -370,7 +464,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[HIGH][Shape::W
     }
     return;
   }
-  if (!Shape::ACROSS_RIGHT && inside && arguments.col_step == 1 && arguments.row_step % 2 == 0 && even_c) {
+  if (!Shape::ACROSS_RIGHT && !Shape::PHASED && inside && arguments.col_step == 1 && arguments.row_step % 2 == 0 && even_c) {
     // Two threads hold columns j and j + 4, j + 1 and j + 5 of a row: they exchange two, for neighbours in C.
     constexpr u32 OTHER = Shape::ACROSS_LEFT ? 1 : 2;
     const bool upper = (t & OTHER) != 0;
@@ -505,13 +599,14 @@ __device__ __forceinline__ void copy_double(const DoubleArguments& arguments, ch
           const DoubleTile& tile = state->tiles[entry];
           const int left_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.left_step));
           const int right_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.right_step));
-          char* const to = shared + stage * Shape::STAGE_BYTES;
           u64* const full = &state->full[stage];
           barrier_expect(full, Shape::STAGE_BYTES);
           const int row = static_cast<int>(tile.row);
           const int col = static_cast<int>(tile.col);
-          copy_panel<Shape::ACROSS_LEFT>(to, &arguments.left, row, p, left_batch, full);
-          copy_panel<Shape::ACROSS_RIGHT>(to + Shape::ROWS * 128, &arguments.right, col, p, right_batch, full);
+          copy_panel<Shape::ACROSS_LEFT, Shape::PHASED_LEFT ? Shape::LEFT_PITCH : 0>(
+              shared + Shape::LEFT_AT + stage * Shape::LEFT_STEP, arguments.left, row, p, left_batch, full);
+          copy_panel<Shape::ACROSS_RIGHT, Shape::PHASED_RIGHT ? Shape::RIGHT_PITCH : 0>(
+              shared + Shape::RIGHT_AT + stage * Shape::RIGHT_STEP, arguments.right, col, p, right_batch, full);
         }
         __syncwarp();
         panel++;
@@ -541,8 +636,8 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
   const u32 lane = thread % 32;
   const u32 in_row = warp / (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;
   const u32 in_col = warp % (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_COLS;
-  const DoublePlaces<Shape> places(shared_address(shared) + in_row * 128,
-                                   shared_address(shared) + (Shape::ROWS + in_col) * 128, lane);
+  const auto places = double_places<Shape>(arguments, shared_address(shared) + Shape::LEFT_AT,
+                                           shared_address(shared) + Shape::RIGHT_AT, in_row, in_col, lane);
   const u32 totals_base = shared_address(shared) + STAGES * Shape::STAGE_BYTES + thread * 16;
   const u32 zero = static_cast<u32>(reinterpret_cast<u64>(arguments.c)) & 7;
   // Of the panel's two halves of K: left[half][r], right[half][x]. What is live at once is less.
@@ -557,7 +652,8 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
   for (u32 x = 0; x < WIDE; x++) {
     places.read_right(right[0][x], 0, x, 0);
   }
-  u32 at = 0;  // the stage, bytes
+  u32 left_at = 0;  // the stage, bytes
+  u32 right_at = 0;
   u32 entry = 0;
   for (;;) {
     u32 left_panels = state->tiles[entry].panels;
@@ -585,7 +681,9 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
       // One basic block: with branches the compiler has products wait for others.
 #pragma unroll 1
       for (u32 panels = chain; panels > 0; panels--) {
-        const u32 next = at == (STAGES - 1) * Shape::STAGE_BYTES ? 0 : at + Shape::STAGE_BYTES;
+        const bool last = left_at == (STAGES - 1) * Shape::LEFT_STEP;
+        const u32 left_next = last ? 0 : left_at + Shape::LEFT_STEP;
+        const u32 right_next = !Shape::PHASED ? left_next : last ? 0 : right_at + Shape::RIGHT_STEP;
 #pragma unroll
         for (u32 half = 0; half < 2; half++) {
 #pragma unroll
@@ -603,20 +701,21 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
               }
               // Registers that these write were last used two products ago.
               if (x == 1) {
-                places.read_left(left[ahead / HIGH % 2][ahead % HIGH], beyond ? next : at, ahead % HIGH,
+                places.read_left(left[ahead / HIGH % 2][ahead % HIGH], beyond ? left_next : left_at, ahead % HIGH,
                                  ahead / HIGH % 2);
               }
               if (x == 2 && r + 2 >= HIGH) {
 #pragma unroll
                 for (u32 y = 0; y < WIDE / 2; y++) {
                   const u32 z = y + (r + 2 - HIGH) * (WIDE / 2);
-                  places.read_right(right[1 - half][z], half == 1 ? next : at, z, 1 - half);
+                  places.read_right(right[1 - half][z], half == 1 ? right_next : Shape::PHASED ? right_at : left_at, z, 1 - half);
                 }
               }
             }
           }
         }
-        at = next;
+        left_at = left_next;
+        right_at = right_next;
       }
       if (left_panels == 0) {
         break;
@@ -701,8 +800,10 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
   Team* const state = reinterpret_cast<Team*>(shared + Shape::TEAMS * Shape::TEAM_BYTES);  // (TEAMS)
   static_assert(Shape::TEAMS * sizeof(Team) <= Shape::STATE_BYTES, "the state has room");
   if (threadIdx.x == 0) {
-    prefetch_map(&arguments.left);
-    prefetch_map(&arguments.right);
+    for (u32 phase = 0; phase < (Shape::PHASED ? 2 : 1); phase++) {
+      prefetch_map(&arguments.left[phase]);
+      prefetch_map(&arguments.right[phase]);
+    }
     for (u32 team = 0; team < Shape::TEAMS; team++) {
       for (u32 stage = 0; stage < Shape::STAGES; stage++) {
         barrier_init(&state[team].full[stage], 1);

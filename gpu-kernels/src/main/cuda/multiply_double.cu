@@ -4,9 +4,9 @@
 
 #include "double.cuh"
 
-// multiply_double[_chain|_halves]_<ways>_w8_<rows>x<cols>x<threads>, ways: t or n for the left operand, then for the
+// multiply_double[_chain|_halves|_phased|_phased_chain]_<ways>_w8_<rows>x<cols>x<threads>, ways: t or n for the left operand, then for the
 // right one, as double.cuh says; chain: all of K is one chain, and stages take the place of totals; halves: the two
-// teams of a thread block make a tile together, each of half of K. It needs the shared memory of the variable that is
+// teams of a thread block make a tile together, each of half of K; phased: for rows that begin unevenly. It needs the shared memory of the variable that is
 // named after it, which build.sh writes to the index.
 #define ENTRY(NAME, HIGH, WIDE, COUNT, ...)                                                                    \
   extern "C" {                                                                                                 \
@@ -19,6 +19,9 @@
     tilespark::multiply_double<Shape>(arguments);                                                              \
   }                                                                                                            \
   }
+#define PHASED_ENTRIES(NAME, HIGH, WIDE, COUNT, ...)                              \
+  ENTRY(NAME##_tt, HIGH, WIDE, COUNT, true, false, HIGH, WIDE, __VA_ARGS__, true) \
+  ENTRY(NAME##_tn, HIGH, WIDE, COUNT, true, true, HIGH, WIDE, __VA_ARGS__, true)
 #define ENTRIES(NAME, HIGH, WIDE, COUNT, ...)                                \
   ENTRY(NAME##_tt, HIGH, WIDE, COUNT, true, false, HIGH, WIDE, __VA_ARGS__)  \
   ENTRY(NAME##_nt, HIGH, WIDE, COUNT, false, false, HIGH, WIDE, __VA_ARGS__) \
@@ -28,3 +31,5 @@
 ENTRIES(multiply_double, 128, 64, 384, 64, 32, 2, true, false)
 ENTRIES(multiply_double_chain, 128, 64, 384, 64, 32, 4, false, false)
 ENTRIES(multiply_double_halves, 128, 64, 384, 64, 32, 2, true, true)
+PHASED_ENTRIES(multiply_double_phased, 128, 64, 384, 64, 32, 2, true, false)
+PHASED_ENTRIES(multiply_double_phased_chain, 128, 64, 384, 64, 32, 4, false, false)

@@ -22,7 +22,7 @@ import sun.misc.Unsafe;
  * <p>The oracle sums exact products with the rounding errors carried along, which is as good as
  * twice the precision, and is plain index arithmetic, independent of either twin. The bar is that
  * of the project: {@code max |C - C*| / (|A||B|) <= 2 u sqrt(K)}, and a wider one where doubles
- * that are all the same make long chains ({@link #chainOfDoubles}). Memory alternates between heap
+ * whose errors add up make long chains ({@link #chainOfDoubles}). Memory alternates between heap
  * arrays and direct buffers; what lies between the rows of A and B is NaN, which spoils any sum it
  * gets into, and what lies between the rows of C and around it must stay as it is.
  */
@@ -236,14 +236,21 @@ public abstract class MultiplierChecks {
   }
 
   /**
-   * {@code 2 u sqrt(K)}; of doubles that are all the same at least a quarter of a unit for each
-   * addition of a chain.
+   * {@code 2 u sqrt(K)}; where a chain of doubles is longer, more for terms that err to one side, a
+   * quarter of a unit each, and for those of which a few outweigh all others: then every addition
+   * errs by up to a unit, in a random walk of which the largest of many is seen.
    */
   private double allowed(MultiplyProblem problem, Inputs inputs) {
     double bar = allowed(problem);
-    return inputs == Inputs.CONSTANT && problem.type() == ElementType.FLOAT64
-        ? Math.max(bar, 0x1p-53 * Math.min(terms(problem), chainOfDoubles()) / 4)
-        : bar;
+    if (problem.type() != ElementType.FLOAT64) {
+      return bar;
+    }
+    double chain = Math.min(terms(problem), chainOfDoubles());
+    return switch (inputs) {
+      case CONSTANT -> Math.max(bar, 0x1p-53 * chain / 4);
+      case BADLY_SCALED -> Math.max(bar, 0x1p-53 * 4 * Math.sqrt(chain));
+      case SIGNED, POSITIVE -> bar;
+    };
   }
 
   /** {@code 2 u sqrt(K)}. */

@@ -134,9 +134,7 @@ public final class KernelModule {
               box,
               steps,
               LibCudaTensor.CU_TENSOR_MAP_INTERLEAVE_NONE,
-              map.boxRowBytes() == 64
-                  ? LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_64B
-                  : LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_128B,
+              swizzle(map),
               LibCudaTensor.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
               LibCudaTensor.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
       if (code != CUresult.CUDA_SUCCESS) {
@@ -148,6 +146,15 @@ public final class KernelModule {
     } finally {
       UNSAFE.freeMemory(memory);
     }
+  }
+
+  private static int swizzle(MultiplyStep.TensorMap map) {
+    if (!map.swizzled()) {
+      return LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_NONE;
+    }
+    return map.boxRowBytes() == 64
+        ? LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_64B
+        : LibCudaTensor.CU_TENSOR_MAP_SWIZZLE_128B;
   }
 
   /** A kernel, loaded if it is not. */

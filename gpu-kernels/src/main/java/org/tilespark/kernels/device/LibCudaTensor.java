@@ -15,6 +15,7 @@ final class LibCudaTensor {
   static final int ALIGNMENT = 128;
 
   static final int CU_TENSOR_MAP_INTERLEAVE_NONE = 0;
+  static final int CU_TENSOR_MAP_SWIZZLE_NONE = 0;
   static final int CU_TENSOR_MAP_SWIZZLE_64B = 2;
   static final int CU_TENSOR_MAP_SWIZZLE_128B = 3;
   static final int CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3;

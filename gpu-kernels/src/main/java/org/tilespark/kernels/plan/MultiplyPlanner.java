@@ -63,6 +63,15 @@ public final class MultiplyPlanner {
    */
   private static final double LONE_TILE = 0.15;
 
+  /**
+   * Steps of K from which even and odd rows of two operands are read apart rather than copied, and
+   * what that takes: measured at 4095 x K x 4097. Of B alone they always are, of A alone in
+   * batches.
+   */
+  private static final long PHASED_STEPS = 512;
+
+  private static final double PHASED_COST = 0.97;
+
   /** What a multiprocessor reads where operands are converted on the way, measured on an H200. */
   private static final double FUSED_BYTES_PER_NANO = 38;
 
@@ -467,6 +476,7 @@ public final class MultiplyPlanner {
         packed.stream()
             .filter(
                 kernel -> !TensorForm.isHalved(kernel) || TensorSteps.canHalve(form, problem.k()))
+            .filter(kernel -> !TensorForm.isPhased(kernel) || TensorSteps.canPhase(problem))
             .filter(
                 kernel ->
                     !TensorForm.isOneChain(kernel)
@@ -508,6 +518,10 @@ public final class MultiplyPlanner {
     long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k(), wanted);
     long parts = TensorSteps.partsOfChunk(form, Math.min(chunk, problem.k()), wanted);
     long atOnce = parts > 1 ? 1 : TensorSteps.atOnce(form, problem, chunk);
+    MultiplyStrategy.Tensor.Rest rest =
+        summing.isEmpty() || parts > 1 || form != TensorForm.FLOAT64 || TensorForm.isHalved(kernel)
+            ? MultiplyStrategy.Tensor.Rest.NONE
+            : TensorSteps.rest(problem, kernel.shape(), limits.multiprocessors());
     return new MultiplyStrategy.Tensor(
         form,
         kernel,
@@ -517,8 +531,10 @@ public final class MultiplyPlanner {
         limits.multiprocessors(),
         parts,
         summing,
+        rest,
         atOnce,
-        TensorSteps.workspaceBytes(form, problem, chunk, parts, atOnce));
+        TensorSteps.workspaceBytes(form, problem, chunk, parts, atOnce)
+            + TensorSteps.restBytes(problem, rest));
   }
 
   /** The kernels that multiply operands of a form. */
@@ -758,13 +774,30 @@ public final class MultiplyPlanner {
     double steps = problem.k() / (double) tensor.parts() + (isCut ? SUMMING_STEPS : 0);
     if (tensor.form() == TensorForm.FLOAT64) {
       double most = Math.ceil(all / limits.multiprocessors()); // of one multiprocessor
+      if (!tensor.rest().isNone()) {
+        return TensorSteps.restCost(
+                problem, kernel.shape(), tensor.rest(), limits.multiprocessors())
+            * phasing(problem, tensor);
+      }
       return tensor.isHalved()
           ? most * (steps + HALVING_STEPS)
-          : (most + LONE_TILE * (most % 2)) * steps;
+          : (most + LONE_TILE * (most % 2)) * steps * phasing(problem, tensor);
     }
     return (tensor.isNarrow() ? NARROW_COST : 1)
         * cost(all, kernel, limits.multiprocessors() * kernel.blocksPerProcessor())
         * steps;
+  }
+
+  /** What a phased kernel takes, as a part of the other and of the copies that it needs. */
+  private static double phasing(MultiplyProblem problem, MultiplyStrategy.Tensor tensor) {
+    if (!tensor.isPhased()) {
+      return 1;
+    }
+    boolean isFaster =
+        !problem.transposeA()
+            || problem.batch().count() > 1
+            || (!problem.transposeB() && problem.k() >= PHASED_STEPS);
+    return isFaster ? PHASED_COST : 1 / PHASED_COST;
   }
 
   private static double cost(double tiles, KernelIndex.Kernel kernel, int atOnce) {

@@ -71,9 +71,9 @@ public sealed interface MultiplyStep {
   }
 
   /**
-   * A tensor and the boxes in which the copy engine takes it to shared memory: rows of a box, of 64
-   * or 128 bytes, are swizzled by their length, and what lies outside the tensor arrives as zero.
-   * Axes are in the driver's order, the one whose elements are neighbours first.
+   * A tensor and the boxes in which the copy engine takes it to shared memory: what lies outside
+   * the tensor arrives as zero. Axes are in the driver's order, the one whose elements are
+   * neighbours first.
    *
    * @param from its first element, at a multiple of 16 bytes
    * @param element what it holds
@@ -81,9 +81,15 @@ public sealed interface MultiplyStep {
    * @param strideBytes bytes from one to the next along each axis but the first, multiples of 16;
    *     neighbours along several axes may overlap
    * @param box extents of a box
+   * @param swizzled true if rows of a box, of 64 or 128 bytes, are swizzled by their length
    */
   record TensorMap(
-      Place from, Element element, List<Long> extents, List<Long> strideBytes, List<Integer> box) {
+      Place from,
+      Element element,
+      List<Long> extents,
+      List<Long> strideBytes,
+      List<Integer> box,
+      boolean swizzled) {
     /** The strides that the copy engine takes are shorter than this. */
     static final long MOST_LEAD_BYTES = 1L << 40;
 
@@ -106,7 +112,10 @@ public sealed interface MultiplyStep {
           || strideBytes.stream()
               .anyMatch(stride -> stride % 16 != 0 || stride < 16 || stride >= MOST_LEAD_BYTES)
           || box.stream().anyMatch(extent -> extent < 1 || extent > MOST_BOX_EXTENT)
-          || (box.get(0) * element.bytes() != 64 && box.get(0) * element.bytes() != 128)) {
+          || box.get(0) * element.bytes() % 16 != 0
+          || (swizzled
+              && box.get(0) * element.bytes() != 64
+              && box.get(0) * element.bytes() != 128)) {
         throw new IllegalArgumentException(
             "Boxes of "
                 + box
@@ -120,8 +129,18 @@ public sealed interface MultiplyStep {
       }
     }
 
+    /** With swizzled boxes. */
+    public TensorMap(
+        Place from,
+        Element element,
+        List<Long> extents,
+        List<Long> strideBytes,
+        List<Integer> box) {
+      this(from, element, extents, strideBytes, box, true);
+    }
+
     /**
-     * A row-major matrix.
+     * A row-major matrix, with swizzled boxes.
      *
      * @param cols elements of a row
      * @param rows count of rows

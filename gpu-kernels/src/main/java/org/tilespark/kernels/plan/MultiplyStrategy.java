@@ -159,6 +159,7 @@ public sealed interface MultiplyStrategy
    * @param processors multiprocessors of the device
    * @param parts into which K of a chunk is cut, at most; 1 if it is not
    * @param summing what sums parts; may be empty if K is not cut
+   * @param rest of doubles, what is made apart from whole rounds of tiles
    * @param atOnce most products of a batch that one launch makes
    * @param workspaceBytes device memory for packed operands and for the parts' sums, at least one
    */
@@ -171,9 +172,26 @@ public sealed interface MultiplyStrategy
       int processors,
       long parts,
       Optional<KernelIndex.Kernel> summing,
+      Rest rest,
       long atOnce,
       long workspaceBytes)
       implements MultiplyStrategy {
+    /**
+     * What is left of C where its tiles are some rounds, of two tiles for each multiprocessor, and
+     * a few more.
+     *
+     * @param from the first of these columns, as the kernel counts them
+     * @param parts into which K is cut for them, so that they occupy all multiprocessors; 1 if
+     *     nothing is made apart
+     */
+    record Rest(long from, long parts) {
+      static final Rest NONE = new Rest(0, 1);
+
+      boolean isNone() {
+        return parts == 1;
+      }
+    }
+
     /** A multiple of every form's panel. */
     static final long LONGEST_CHUNK = 8192;
 
@@ -224,6 +242,11 @@ public sealed interface MultiplyStrategy
       return TensorForm.isHalved(kernel);
     }
 
+    /** True if the kernel reads even and odd rows of an operand that is stored across apart. */
+    boolean isPhased() {
+      return TensorForm.isPhased(kernel);
+    }
+
     /** True if the kernel brings operands into the form as it reads them. */
     boolean isFused() {
       return TensorForm.isFused(kernel);
@@ -267,7 +290,7 @@ public sealed interface MultiplyStrategy
       if (isMma()) {
         return form.name() + "_mma";
       }
-      return isHalved() ? form.name() + ", halves" : form.name();
+      return form.name() + (isHalved() ? ", halves" : isPhased() ? ", phased" : "");
     }
 
     @Override
@@ -275,7 +298,8 @@ public sealed interface MultiplyStrategy
       return kernel.name()
           + ", sums of "
           + (form == TensorForm.FLOAT64 ? chain * form.panel() : chunk)
-          + (isHalved() ? " in halves" : parts == 1 ? "" : " in " + parts + " parts");
+          + (isHalved() ? " in halves" : parts == 1 ? "" : " in " + parts + " parts")
+          + (rest.isNone() ? "" : ", the last columns in " + rest.parts() + " parts");
     }
   }
 

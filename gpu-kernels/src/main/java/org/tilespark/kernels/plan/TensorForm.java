@@ -32,6 +32,9 @@ public enum TensorForm {
   /** The same where all of K is one chain: there is room for more stages. */
   private static final String CHAIN = "_chain";
 
+  /** What is behind the family's name where even and odd rows of an operand are read apart. */
+  private static final String PHASED = "_phased";
+
   /** What the family of a kernel begins with that needs no more than sm_80. */
   static final String MMA = "multiply_mma";
 
@@ -73,7 +76,12 @@ public enum TensorForm {
       case SPLIT -> List.of(problem.transposeA() ? family + "_across" : family);
       case FLOAT64 -> {
         String ways = isExchanged(problem) ? "_tt" : ways(problem);
-        yield List.of(family + CHAIN + ways, family + ways, family + HALVES + ways);
+        yield List.of(
+            family + CHAIN + ways,
+            family + ways,
+            family + HALVES + ways,
+            family + PHASED + CHAIN + ways,
+            family + PHASED + ways);
       }
       case FLOAT16, BFLOAT16, TF32 -> List.of(family, family.replace("multiply", MMA));
     };
@@ -107,6 +115,11 @@ public enum TensorForm {
   /** True if both teams of a thread block make a tile together, each of half of K. */
   static boolean isHalved(KernelIndex.Kernel kernel) {
     return kernel.family().contains(HALVES);
+  }
+
+  /** True if this kernel reads even and odd rows of an operand that is stored across apart. */
+  static boolean isPhased(KernelIndex.Kernel kernel) {
+    return kernel.family().contains(PHASED);
   }
 
   /** True if this kernel sums doubles in one chain, however long K is. */

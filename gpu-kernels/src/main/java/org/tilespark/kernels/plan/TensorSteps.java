@@ -49,6 +49,9 @@ final class TensorSteps {
    */
   private static final int DOUBLE_BOX = 16;
 
+  /** Even and odd rows, which phased kernels read apart. */
+  private static final int PHASES = 2;
+
   /** Tiles of doubles are no smaller, along both sides. */
   private static final int LEAST_DOUBLE_TILE = 64;
 
@@ -57,6 +60,18 @@ final class TensorSteps {
 
   /** Rows and columns of a box of an operand that a fused kernel reads. */
   private static final int FUSED_BOX = 32;
+
+  /** Teams of a thread block: each makes tiles of doubles of its own. */
+  private static final int TEAMS = 2;
+
+  /**
+   * Steps of K that take as long as another product and the sums of its parts, estimated, and what
+   * is to be saved. At 1536 x 1536 x 1536 and 2560 x 2560 x 2560 a rest made apart took 0.78 to
+   * 0.92 times as long as halves on an H200; at 2304 and 3072, which save less, 0.98 to 1.01.
+   */
+  private static final double REST_STEPS = 128;
+
+  private static final double WORTH_A_REST = 0.95;
 
   /** Teams of a thread block that make a tile together, each of half of K. */
   private static final int HALVES = 2;
@@ -163,6 +178,91 @@ final class TensorSteps {
             .allMatch(bytes -> bytes % EVEN_BYTES == 0 && bytes < TensorMap.MOST_LEAD_BYTES);
   }
 
+  /**
+   * True if doubles of an operand that is stored across would be copied, but for a phased kernel.
+   */
+  static boolean canPhase(MultiplyProblem problem) {
+    MultiplyProblem.Batch batch = problem.batch();
+    boolean one = batch.count() == 1;
+    return problem.k() >= PHASES
+        && ((problem.transposeA()
+                && isRagged(problem.leadA(), problem.m(), one ? 0 : batch.strideA()))
+            || (!problem.transposeB()
+                && isRagged(problem.leadB(), problem.n(), one ? 0 : batch.strideB())));
+  }
+
+  /** Matrices an odd number of doubles apart are copied in any case. */
+  private static boolean isRagged(long lead, long extent, long stride) {
+    return (lead % 2 != 0 || extent % DOUBLE_BOX != 0) && stride % 2 == 0;
+  }
+
+  /**
+   * What of a product of doubles is made apart, in parts of K, where tiles are some rounds, two for
+   * each multiprocessor, and a few more: the last columns of tiles, if that is expected to be worth
+   * it.
+   *
+   * @param processors multiprocessors of the device
+   */
+  static MultiplyStrategy.Tensor.Rest rest(
+      MultiplyProblem problem, KernelIndex.TileShape shape, int processors) {
+    MultiplyStrategy.Tensor.Rest none = MultiplyStrategy.Tensor.Rest.NONE;
+    long rowTiles = tiles(rowsOfKernel(problem), shape.rows());
+    long colTiles = tiles(colsOfKernel(problem), shape.cols());
+    long atOnce = (long) TEAMS * processors;
+    if (problem.batch().count() > 1 || rowTiles > atOnce || rowTiles * colTiles % atOnce == 0) {
+      return none;
+    }
+    long firstTiles = rowTiles * colTiles / atOnce * atOnce / rowTiles;
+    long parts =
+        Math.min(
+            Math.min(processors, atOnce / (rowTiles * (colTiles - firstTiles))),
+            mostParts(TensorForm.FLOAT64, problem.k()));
+    if (firstTiles == 0 || parts < 2) {
+      return none;
+    }
+    long panels = tiles(problem.k(), TensorForm.FLOAT64.panel());
+    MultiplyStrategy.Tensor.Rest rest =
+        new MultiplyStrategy.Tensor.Rest(
+            firstTiles * shape.cols(), tiles(panels, partPanels(panels, parts)));
+    double whole = Math.ceil(rowTiles * colTiles / (double) processors) * problem.k();
+    return restCost(problem, shape, rest, processors) <= WORTH_A_REST * whole ? rest : none;
+  }
+
+  /**
+   * Steps of K that a multiprocessor takes for a product with a rest.
+   *
+   * @param shape of the kernel's tiles
+   */
+  static double restCost(
+      MultiplyProblem problem,
+      KernelIndex.TileShape shape,
+      MultiplyStrategy.Tensor.Rest rest,
+      int processors) {
+    long tiles = tiles(rowsOfKernel(problem), shape.rows()) * (rest.from() / shape.cols());
+    double rounds = Math.ceil(tiles / (TEAMS * (double) processors));
+    return TEAMS * (rounds + 1.0 / rest.parts()) * problem.k() + REST_STEPS;
+  }
+
+  /** Bytes of the workspace for the parts' sums of a rest. */
+  static long restBytes(MultiplyProblem problem, MultiplyStrategy.Tensor.Rest rest) {
+    return rest.isNone()
+        ? 0
+        : aligned(
+            rest.parts()
+                * rowsOfKernel(problem)
+                * (colsOfKernel(problem) - rest.from())
+                * Double.BYTES);
+  }
+
+  /** Rows of C as the kernel for doubles counts them. */
+  private static long rowsOfKernel(MultiplyProblem problem) {
+    return TensorForm.FLOAT64.isExchanged(problem) ? problem.n() : problem.m();
+  }
+
+  private static long colsOfKernel(MultiplyProblem problem) {
+    return TensorForm.FLOAT64.isExchanged(problem) ? problem.m() : problem.n();
+  }
+
   /** True if K is long enough for a kernel that makes a tile of two halves of K. */
   static boolean canHalve(TensorForm form, long k) {
     return mostParts(form, k) >= HALVES;
@@ -250,7 +350,9 @@ final class TensorSteps {
       }
     }
     long flags = form == TensorForm.SPLIT ? aligned((long) processors * Integer.BYTES) : 0;
-    return Math.max(most, flags + cut + aligned(scratch * one.type().bytes()));
+    // A rest of doubles is made beside the copies of all.
+    long beside = form == TensorForm.FLOAT64 ? Math.max(most, cut) : cut;
+    return Math.max(most, flags + beside + aligned(scratch * one.type().bytes()));
   }
 
   /** Operands of products, of which all may have the same. */
@@ -305,7 +407,7 @@ final class TensorSteps {
     return up(problem.n(), form == TensorForm.SPLIT ? SPLIT_TILE : PACKED_ROWS);
   }
 
-  /** Whichever way they are stored, with rows as {@link #doubles} pads them. */
+  /** Whichever way they are stored, with rows as {@link #readable} pads them. */
   private static long rowBytes(long extent, long k, long count) {
     return (double) (extent + DOUBLE_BOX) * (k + 1) > MOST_DOUBLES
         ? MOST_DOUBLES * Double.BYTES
@@ -321,6 +423,10 @@ final class TensorSteps {
     long parts = partsOfChunk(form, k, strategy.parts());
     long partPanels = parts == 1 ? panels : tiles(panels, parts);
     Place c = new Place(Side.C, first * batch.strideC() * width);
+    if (!strategy.rest().isNone()) {
+      addWithRest(p, k, panels, c, adds);
+      return;
+    }
     if (parts == 1) {
       Target whole = new Target(c, problem.leadC(), products > 1 ? batch.strideC() : 0, adds);
       addProduct(p, k, 1, partPanels, whole);
@@ -330,12 +436,31 @@ final class TensorSteps {
         new Place(Side.WORKSPACE, strategy.workspaceBytes() - partBytes(problem, strategy.parts()));
     long plane = problem.m() * problem.n();
     addProduct(p, k, parts, partPanels, new Target(scratch, problem.n(), plane, false));
-    steps.add(sum(scratch, c, plane, parts, adds));
+    steps.add(sum(scratch, c, problem.m(), problem.n(), parts, adds));
+  }
+
+  /** Whole rounds of tiles, then what is left in parts of K. */
+  private void addWithRest(long p, long k, long panels, Place c, boolean adds) {
+    boolean exchanged = form.isExchanged(problem);
+    long from = strategy.rest().from();
+    long rest = colsOfKernel(problem) - from;
+    long parts = strategy.rest().parts();
+    DoublePair operands = operands(p, k);
+    addDouble(operands.first(from), k, 1, panels, new Target(c, problem.leadC(), 0, adds));
+    Place scratch =
+        new Place(Side.WORKSPACE, strategy.workspaceBytes() - restBytes(problem, strategy.rest()));
+    long m = exchanged ? rest : problem.m();
+    long n = exchanged ? problem.n() : rest;
+    addDouble(
+        operands.from(from), k, parts, tiles(panels, parts), new Target(scratch, n, m * n, false));
+    Place restOfC =
+        new Place(c.side(), c.bytes() + from * (exchanged ? problem.leadC() : 1) * width);
+    steps.add(sum(scratch, restOfC, m, n, parts, adds));
   }
 
   private void addProduct(long p, long k, long parts, long partPanels, Target c) {
     if (form == TensorForm.FLOAT64) {
-      addDouble(p, k, parts, partPanels, c);
+      addDouble(operands(p, k), k, parts, partPanels, c);
     } else if (fused) {
       addFused(p, k, parts, partPanels, c);
     } else {
@@ -627,45 +752,68 @@ final class TensorSteps {
         map(element, at, cols, planes * count * rows, cols, boxRows), count > 1 ? rows : 0);
   }
 
-  private void addDouble(long p, long k, long parts, long partPanels, Target c) {
+  /** What the kernel for doubles reads, in its order. */
+  private record DoublePair(Doubles left, Doubles right) {
+    /** For the first columns of C, so many. */
+    DoublePair first(long cols) {
+      return new DoublePair(left, right.cut(0, cols));
+    }
+
+    /** For those from there on. */
+    DoublePair from(long col) {
+      return new DoublePair(left, right.cut(col, right.extent() - col));
+    }
+  }
+
+  private DoublePair operands(long p, long k) {
     Place packedA = new Place(Side.WORKSPACE, 0);
     Place packedB = new Place(Side.WORKSPACE, bytesA(form, problem, k, countA()));
-    boolean exchanged = form.isExchanged(problem);
-    long rows = exchanged ? problem.n() : problem.m();
-    long cols = exchanged ? problem.m() : problem.n();
-    long rowTiles = tiles(rows, shape.rows());
-    long colTiles = tiles(cols, shape.cols());
-    Operand a =
-        doubles(
+    Doubles a =
+        readable(
             new Doubles(
                 from(Side.A, p),
+                evenA,
                 problem.transposeA() ? k : problem.m(),
                 problem.transposeA() ? problem.m() : k,
                 problem.leadA(),
                 countA(),
                 countA() > 1 ? batch.strideA() : 0,
                 problem.transposeA(),
-                exchanged ? shape.cols() : shape.rows()),
-            packedA,
-            evenA);
-    Operand b =
-        doubles(
+                problem.transposeA() && strategy.isPhased()),
+            packedA);
+    Doubles b =
+        readable(
             new Doubles(
                 from(Side.B, p),
+                evenB,
                 problem.transposeB() ? problem.n() : k,
                 problem.transposeB() ? k : problem.n(),
                 problem.leadB(),
                 countB(),
                 countB() > 1 ? batch.strideB() : 0,
                 !problem.transposeB(),
-                exchanged ? shape.rows() : shape.cols()),
-            packedB,
-            evenB);
+                !problem.transposeB() && strategy.isPhased()),
+            packedB);
+    return form.isExchanged(problem) ? new DoublePair(b, a) : new DoublePair(a, b);
+  }
+
+  private void addDouble(DoublePair operands, long k, long parts, long partPanels, Target c) {
+    boolean exchanged = form.isExchanged(problem);
+    Doubles left = operands.left();
+    Doubles right = operands.right();
+    long rows = left.extent();
+    long cols = right.extent();
+    long rowTiles = tiles(rows, shape.rows());
+    long colTiles = tiles(cols, shape.cols());
     long panels = tiles(k, form.panel());
     // Fields of DoubleArguments.
     steps.add(
         product(
-            exchanged ? List.of(b.map(), a.map()) : List.of(a.map(), b.map()),
+            List.of(
+                map(left, 0, shape.rows()),
+                map(left, 1, shape.rows()),
+                map(right, 0, shape.cols()),
+                map(right, 1, shape.cols())),
             List.of(c.at()),
             parts * products * rowTiles * colTiles,
             rows,
@@ -682,40 +830,83 @@ final class TensorSteps {
             parts,
             strategy.isHalved() ? tiles(panels, HALVES) : partPanels,
             parts > 1 ? c.step() : 0,
-            exchanged ? b.step() : a.step(),
-            exchanged ? a.step() : b.step()));
+            left.count() > 1 ? 1 : 0,
+            right.count() > 1 ? 1 : 0,
+            left.shifts(),
+            right.shifts()));
   }
 
   /**
    * Matrices of doubles.
    *
+   * @param even true if what they are a part of begins at a multiple of 16 bytes
    * @param count matrices, {@code stride} elements apart
    * @param across true if K goes down their columns: 16 columns are one axis and their number
    *     another, so rows must go on to whole 16
-   * @param tile rows, or columns where across, that are copied at once
+   * @param phased true if even and odd rows are read apart instead
    */
   private record Doubles(
       Place at,
+      boolean even,
       long rows,
       long cols,
       long lead,
       long count,
       long stride,
       boolean across,
-      int tile) {}
+      boolean phased) {
+    /** Rows or columns of C that are made of them. */
+    long extent() {
+      return across ? cols : rows;
+    }
 
-  /**
-   * The map of matrices as stored, or of copies with rows that begin evenly; its step is 1 from one
-   * product to the next, or 0 if all have the same.
-   *
-   * @param even true if the first product's side begins evenly
-   */
-  private Operand doubles(Doubles of, Place packed, boolean even) {
-    long step = of.count() > 1 ? 1 : 0;
-    if (isEven(even, of.at(), of.lead())
-        && isEven(true, of.at(), of.stride())
-        && (!of.across() || of.cols() % DOUBLE_BOX == 0)) {
-      return new Operand(map(of), step);
+    /** What is needed for so many of these, from one on that begins a tile. */
+    Doubles cut(long from, long count) {
+      return new Doubles(
+          new Place(at.side(), at.bytes() + from * (across ? 1 : lead) * Double.BYTES),
+          even,
+          across ? rows : count,
+          across ? count : cols,
+          lead,
+          this.count,
+          stride,
+          across,
+          phased);
+    }
+
+    /** Where even (0) or odd rows begin, in bytes. */
+    private long begin(int phase) {
+      return at.bytes() + (phased ? phase * lead * Double.BYTES : 0);
+    }
+
+    /** 1 if that is one double beyond a multiple of 16 bytes, else 0. */
+    long shift(int phase) {
+      return Math.floorMod(begin(phase) / Double.BYTES + (even ? 0 : 1), 2L);
+    }
+
+    /** Bit f is set if columns of phase f are shifted by one. */
+    long shifts() {
+      return phased ? shift(0) | shift(1) << 1 : 0;
+    }
+
+    /** True if the copy engine can read them. */
+    boolean isReadable() {
+      return stride % 2 == 0
+          && stride * Double.BYTES < TensorMap.MOST_LEAD_BYTES
+          && PHASES * lead * Double.BYTES < TensorMap.MOST_LEAD_BYTES
+          && (phased || (shift(0) == 0 && lead % 2 == 0 && (!across || cols % DOUBLE_BOX == 0)));
+    }
+
+    /** The multiple of 16 bytes at or before the beginning of a phase. */
+    Place from(int phase) {
+      return new Place(at.side(), begin(phase) - shift(phase) * Double.BYTES);
+    }
+  }
+
+  /** The matrices as stored, or copies with rows that begin evenly. */
+  private Doubles readable(Doubles of, Place packed) {
+    if (of.isReadable()) {
+      return of;
     }
     long padded = up(of.cols(), of.across() ? DOUBLE_BOX : 2);
     KernelIndex.Kernel kernel = strategy.packer();
@@ -736,37 +927,49 @@ final class TensorSteps {
                 of.stride()),
             List.of(),
             List.of(of.at(), packed)));
-    return new Operand(
-        map(
-            new Doubles(
-                packed,
-                of.rows(),
-                of.cols(),
-                padded,
-                of.count(),
-                of.rows() * padded,
-                of.across(),
-                of.tile())),
-        step);
+    return new Doubles(
+        packed,
+        true,
+        of.rows(),
+        of.cols(),
+        padded,
+        of.count(),
+        of.count() > 1 ? of.rows() * padded : 0,
+        of.across(),
+        of.phased());
   }
 
-  /** As {@code DoubleArguments} says; of one matrix the stride is any that the driver takes. */
-  private TensorMap map(Doubles of) {
+  /**
+   * As {@code DoubleArguments} says; of one matrix the stride is any that the driver takes.
+   *
+   * @param phase 0 for the even rows, 1 for the odd ones, if they are read apart
+   * @param tile rows, or columns where across, of a tile
+   */
+  private TensorMap map(Doubles of, int phase, int tile) {
     long leadBytes = of.lead() * width;
     long strideBytes = of.count() > 1 ? of.stride() * width : leadBytes;
+    if (of.phased()) {
+      return new TensorMap(
+          of.from(phase),
+          form.element(),
+          List.of(of.cols() + of.shift(phase), tiles(of.rows() - phase, PHASES), of.count()),
+          List.of(PHASES * leadBytes, of.count() > 1 ? strideBytes : PHASES * leadBytes),
+          List.of(tile + PHASES, DOUBLE_BOX / PHASES, 1),
+          false);
+    }
     return of.across()
         ? new TensorMap(
             of.at(),
             form.element(),
             List.of((long) DOUBLE_BOX, of.rows(), tiles(of.cols(), DOUBLE_BOX), of.count()),
             List.of(leadBytes, (long) DOUBLE_BOX * width, strideBytes),
-            List.of(DOUBLE_BOX, DOUBLE_BOX, of.tile() / DOUBLE_BOX, 1))
+            List.of(DOUBLE_BOX, DOUBLE_BOX, tile / DOUBLE_BOX, 1))
         : new TensorMap(
             of.at(),
             form.element(),
             List.of(of.cols(), of.rows(), 1L, of.count()),
             List.of(leadBytes, leadBytes, strideBytes),
-            List.of(DOUBLE_BOX, of.tile(), 1, 1));
+            List.of(DOUBLE_BOX, tile, 1, 1));
   }
 
   /** Packs what there is to pack, in one launch. */
@@ -824,15 +1027,15 @@ final class TensorSteps {
   }
 
   /** Adds the parts of one product, in the order of K. */
-  private Run sum(Place scratch, Place c, long plane, long parts, boolean adds) {
+  private Run sum(Place scratch, Place c, long m, long n, long parts, boolean adds) {
     KernelIndex.Kernel kernel = strategy.summing().orElseThrow();
     return new Run(
         // Fields of SumArguments.
         new KernelLaunch(
             kernel.name(),
-            blocks(tiles(plane, kernel.shape().threads()), most(SUM_BLOCKS_PER_PROCESSOR), kernel),
-            problem.m(),
-            problem.n(),
+            blocks(tiles(m * n, kernel.shape().threads()), most(SUM_BLOCKS_PER_PROCESSOR), kernel),
+            m,
+            n,
             problem.leadC(),
             1,
             parts,

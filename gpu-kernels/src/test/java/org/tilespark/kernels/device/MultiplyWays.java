@@ -1,7 +1,9 @@
 package org.tilespark.kernels.device;
 
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.tilespark.kernels.HostMemory;
@@ -133,9 +135,17 @@ abstract class MultiplyWays extends MultiplierChecks {
 
   final List<OneWay> ways(ElementType type, Precision precision) {
     List<OneWay> ways = new ArrayList<>();
-    for (MultiplyPlan plan : multiplier.candidates(any(type, precision))) {
-      System.out.println(type + ", " + precision + ": " + plan.describe());
-      ways.add(new OneWay(plan));
+    Set<String> names = new HashSet<>();
+    // Some are for rows that begin unevenly alone.
+    MultiplyProblem uneven = MultiplyProblem.dense(63, 63, 63, type, false, false);
+    for (MultiplyProblem each : List.of(any(type, precision), uneven.withPrecision(precision))) {
+      for (MultiplyPlan plan : multiplier.candidates(each)) {
+        OneWay way = new OneWay(plan);
+        if (names.add(way.name)) {
+          System.out.println(type + ", " + precision + ": " + plan.describe());
+          ways.add(way);
+        }
+      }
     }
     if (precision == Precision.FULL) {
       ways.add(skinny(type, 3));

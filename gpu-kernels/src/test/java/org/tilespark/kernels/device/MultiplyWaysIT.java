@@ -18,6 +18,35 @@ import org.tilespark.layout.ElementType;
 /** All ways to multiply, whatever the planner would choose. */
 @RequiresGpu
 class MultiplyWaysIT extends MultiplyWays {
+  /** Where doubles begin, an odd number to a row, does not change a bit. */
+  @Test
+  void doublesHaveTheSameBitsAnywhere() {
+    int m = 301;
+    int k = 259;
+    int n = 131;
+    SplittableRandom random = new SplittableRandom(28);
+    double[] a = random.doubles((long) m * k, -1, 1).toArray();
+    double[] b = random.doubles((long) k * n, -1, 1).toArray();
+    for (OneWay way : ways(ElementType.FLOAT64)) {
+      for (int which = 0; which < 4; which++) {
+        MultiplyProblem problem =
+            MultiplyProblem.dense(m, k, n, ElementType.FLOAT64, (which & 1) != 0, (which & 2) != 0);
+        if (!way.isOwn(problem)) {
+          continue; // cuBLAS promises no such thing
+        }
+        double[] expected = null;
+        for (int shift = 0; shift < 4; shift++) {
+          double[] c = new double[m * n];
+          way.at(shift)
+              .multiply(
+                  problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+          expected = expected == null ? c : expected;
+          assertArrayEquals(expected, c, way + ", " + problem + " from element " + shift);
+        }
+      }
+    }
+  }
+
   /**
    * Extents up to two of the largest tiles and 3 more, any storage; whole numbers, so that nothing
    * may differ, and others.

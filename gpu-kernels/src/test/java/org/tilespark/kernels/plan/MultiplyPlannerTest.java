@@ -59,6 +59,8 @@ class MultiplyPlannerTest {
           kernel multiply_double multiply_double_halves_tt_w8_128x64x384 sm_90a dynamicBytes=230400
           kernel multiply_double multiply_double_halves_nt_w8_128x64x384 sm_90a dynamicBytes=230400
           kernel multiply_double multiply_double_halves_tn_w8_128x64x384 sm_90a dynamicBytes=230400
+          kernel multiply_double multiply_double_phased_tt_w8_128x64x384 sm_90a dynamicBytes=232448
+          kernel multiply_double multiply_double_phased_tn_w8_128x64x384 sm_90a dynamicBytes=232448
           kernel pack pack_split_w2_256 sm_90a
           kernel pack pack_split_mixed_w2_256 sm_90a
           kernel pack pack_float16_w2_256 sm_90a
@@ -834,6 +836,164 @@ class MultiplyPlannerTest {
         across ? List.of(16, 16, tile / 16, 1) : List.of(16, tile, 1, 1));
   }
 
+  /** Kernels that are not phased read the first map of an operand alone. */
+  private static List<MultiplyStep.TensorMap> twice(
+      MultiplyStep.TensorMap left, MultiplyStep.TensorMap right) {
+    return List.of(left, left, right, right);
+  }
+
+  /** The map of every other row, as DoubleArguments says. */
+  private static MultiplyStep.TensorMap phase(
+      MultiplyStep.Place from, long cols, long rows, long lead, int tile) {
+    return new MultiplyStep.TensorMap(
+        from,
+        MultiplyStep.Element.FLOAT64,
+        List.of(cols, rows, 1L),
+        List.of(2 * lead * 8, 2 * lead * 8),
+        List.of(tile + 2, 8, 1),
+        false);
+  }
+
+  /**
+   * Where stored across, doubles lie as they are for a phased kernel: even and odd rows apart,
+   * those that begin at an odd double read from the one before on.
+   */
+  @Test
+  void stepsOfPhasedDoubles() {
+    MultiplyProblem problem =
+        new MultiplyProblem(
+            304, 1001, 65, ElementType.FLOAT64, Precision.FULL, true, false, 306, 67, 67, true);
+    MultiplyStrategy.Tensor strategy = tensor("multiply_double_phased_tn_w8_128x64x384", problem);
+    assertEquals("FLOAT64, phased", strategy.order());
+    MultiplyStep.Side a = MultiplyStep.Side.A;
+    MultiplyStep.Side b = MultiplyStep.Side.B;
+    for (int which = 0; which < 4; which++) {
+      int oddA = which & 1;
+      int oddB = which >> 1;
+      assertEquals(
+          List.of(
+              new MultiplyStep.Run(
+                  new KernelLaunch(
+                      "multiply_double_phased_tn_w8_128x64x384",
+                      new LaunchConfig(6, 384, 232_448),
+                      304, // rows, cols and their steps in C
+                      65,
+                      67,
+                      1,
+                      63, // panels, and 16 to a chain
+                      16,
+                      3, // tiles
+                      2,
+                      1, // adds
+                      1,
+                      0,
+                      1, // all of K is one part
+                      63,
+                      0,
+                      0,
+                      0,
+                      oddA == 0 ? 0b00 : 0b11,
+                      oddB == 0 ? 0b10 : 0b01),
+                  List.of(
+                      phase(at(a, -8L * oddA), 304 + oddA, 501, 306, 128),
+                      phase(at(a, 306 * 8 - 8L * oddA), 304 + oddA, 500, 306, 128),
+                      phase(at(b, -8L * oddB), 65 + oddB, 501, 67, 64),
+                      phase(at(b, 66 * 8 + 8L * oddB), 66 - oddB, 500, 67, 64)),
+                  List.of(at(MultiplyStep.Side.C, 0)))),
+          strategy.steps(problem, oddA == 0, oddB == 0));
+    }
+    // What lies along K is copied as before.
+    MultiplyProblem plain =
+        new MultiplyProblem(
+            300,
+            1001,
+            192,
+            ElementType.FLOAT64,
+            Precision.FULL,
+            false,
+            false,
+            1001,
+            193,
+            195,
+            false);
+    List<MultiplyStep> steps =
+        tensor("multiply_double_phased_tt_w8_128x64x384", plain).steps(plain, true, true);
+    MultiplyStep.TensorMap copied =
+        doubles(at(MultiplyStep.Side.WORKSPACE, 0), 1001, 300, 1002, false, 64);
+    assertEquals(2, steps.size());
+    assertEquals(
+        List.of(
+            phase(at(b, 0), 192, 501, 193, 128),
+            phase(at(b, 192 * 8), 193, 500, 193, 128),
+            copied,
+            copied),
+        ((MultiplyStep.Run) steps.get(1)).maps());
+  }
+
+  /** Phased kernels are for ragged rows across, and by rule for long K. */
+  @Test
+  void phasedByRule() {
+    Object[][] cases = { // transposed; extents; K; what the kernel's family ends with
+      {true, false, 4095, 4099, "_phased_tn"},
+      {true, false, 4095, 511, "_tn"},
+      {true, false, 4095, 512, "_phased_tn"},
+      {true, false, 4096, 4099, "_double_tn"},
+      {false, false, 4095, 4099, "_phased_tt"},
+      {false, false, 4095, 100, "_phased_tt"},
+      {true, true, 4095, 4099, "_double_tt"},
+      {false, true, 4095, 4099, "_double_nt"},
+    };
+    for (Object[] each : cases) {
+      int extent = (int) each[2];
+      MultiplyProblem problem =
+          MultiplyProblem.dense(
+              extent,
+              (int) each[3],
+              extent,
+              ElementType.FLOAT64,
+              (boolean) each[0],
+              (boolean) each[1]);
+      String name =
+          MultiplyPlanner.plan(problem, 4099, MultiplyEngine.OWN, ABSENT, H200, HOPPER)
+              .orElseThrow()
+              .strategy()
+              .way()
+              .orElseThrow()
+              .name();
+      assertTrue(name.contains(each[4] + "_w8_"), problem + ": " + name);
+      assertTrue(((String) each[4]).contains("phased") == name.contains("phased"), name);
+    }
+    for (long lead : new long[] {255, 256}) {
+      MultiplyProblem one =
+          new MultiplyProblem(
+              255,
+              255,
+              255,
+              ElementType.FLOAT64,
+              Precision.FULL,
+              true,
+              true,
+              lead,
+              lead,
+              lead,
+              false);
+      assertEquals(
+          lead == 256,
+          MultiplyPlanner.plan(batch(one, 1024), 255, MultiplyEngine.OWN, ABSENT, H200, HOPPER)
+              .orElseThrow()
+              .describe()
+              .contains("phased"));
+    }
+    // Of one step of K there are no odd rows.
+    for (long k : new long[] {1, 2}) {
+      MultiplyProblem flat = MultiplyProblem.dense(65, k, 65, ElementType.FLOAT64, true, false);
+      assertEquals(
+          k == 2,
+          MultiplyPlanner.candidates(flat, k, ABSENT, H200, HOPPER).stream()
+              .anyMatch(plan -> plan.describe().contains("phased")));
+    }
+  }
+
   /**
    * Doubles lie as they are where rows begin at multiples of 16 bytes and, across, end at whole 16
    * columns.
@@ -873,8 +1033,10 @@ class MultiplyPlannerTest {
                     63,
                     0,
                     0,
+                    0,
+                    0,
                     0),
-                List.of(
+                twice(
                     doubles(at(MultiplyStep.Side.A, 0), 304, 1000, 306, true, 128),
                     doubles(at(workspace, packedB), 65, 1000, 80, true, 64)),
                 List.of(at(MultiplyStep.Side.C, 0)))),
@@ -926,8 +1088,10 @@ class MultiplyPlannerTest {
                       halves ? 32 : 63,
                       0,
                       0,
+                      0,
+                      0,
                       0),
-                  List.of(
+                  twice(
                       doubles(at(MultiplyStep.Side.B, 0), 192, 1001, 192, true, 128),
                       doubles(at(workspace, 0), 1001, 300, 1002, false, 64)),
                   List.of(at(MultiplyStep.Side.C, 0)))),
@@ -941,7 +1105,7 @@ class MultiplyPlannerTest {
             tensor("multiply_double_nt_w8_128x64x384", large).steps(large, true, true).get(0);
     assertEquals(new LaunchConfig(132, 384, 230_400), run.launch().config());
     assertEquals(
-        doubles(at(MultiplyStep.Side.B, 0), 4096, 4096, 4096, false, 64), run.maps().get(1));
+        doubles(at(MultiplyStep.Side.B, 0), 4096, 4096, 4096, false, 64), run.maps().get(2));
   }
 
   /**
@@ -1026,7 +1190,7 @@ class MultiplyPlannerTest {
       {batch(problem(256, 100_000, 256, f), 17), auto, present, "multiply_split", 1L, 17L},
       {problem(1024, 1024, 1024, f), auto, present, "multiply_split", 2L, 1L}, // 64 tiles
       {problem(1024, 1024, 1024, d), auto, present, "multiply_double_halves_nt", 1L, 1L},
-      {problem(1536, 1536, 1536, d), auto, present, "multiply_double_halves_nt", 1L, 1L}, // 288
+      {problem(1536, 1536, 1536, d), auto, present, "multiply_double_nt_w8_128x64", 1L, 1L}, // 288
       {problem(2048, 2048, 2048, d), auto, present, "multiply_double_nt_w8_128x64", 1L, 1L},
       {problem(1024, 1024, 1152, f), auto, present, "multiply_split", 1L, 1L}, // 72
       {problem(512, 2048, 512, f), auto, present, "multiply_split", 8L, 1L},
@@ -1069,6 +1233,57 @@ class MultiplyPlannerTest {
           MultiplyPlanner.candidates(flat, k, ABSENT, H200, CUTTING).stream()
               .anyMatch(plan -> plan.describe().endsWith(" in halves")));
     }
+  }
+
+  /** Where tiles of doubles are some rounds and a few more, those few are made in parts of K. */
+  @Test
+  void restsOfDoubles() {
+    ElementType d = ElementType.FLOAT64;
+    MultiplyProblem problem = problem(1536, 1536, 1536, d);
+    MultiplyStrategy.Tensor strategy =
+        (MultiplyStrategy.Tensor) cutting(problem, MultiplyEngine.OWN, ABSENT);
+    assertTrue(strategy.describe().endsWith(", the last columns in 11 parts"), strategy.describe());
+    long scratch = 11L * 1536 * 128 * 8;
+    assertEquals(2L * 1536 * 1536 * 8 + scratch, strategy.workspaceBytes());
+    List<MultiplyStep> steps = strategy.steps(problem, true, true);
+    assertEquals(3, steps.size());
+    MultiplyStep.Run whole = (MultiplyStep.Run) steps.get(0);
+    MultiplyStep.Run rest = (MultiplyStep.Run) steps.get(1);
+    MultiplyStep.Run sum = (MultiplyStep.Run) steps.get(2);
+    assertEquals(1408, whole.launch().words()[1]); // 22 columns of tiles, two rounds
+    assertEquals(128, rest.launch().words()[1]);
+    assertEquals(11, rest.launch().words()[11]);
+    assertEquals(at(MultiplyStep.Side.B, 1408 * 1536 * 8), rest.maps().get(2).from());
+    MultiplyStep.Place parts = at(MultiplyStep.Side.WORKSPACE, 2L * 1536 * 1536 * 8);
+    assertEquals(List.of(parts), rest.pointers());
+    assertEquals(List.of(parts, at(MultiplyStep.Side.C, 1408 * 8)), sum.pointers());
+    assertEquals(
+        new KernelLaunch(
+            "multiply_parts_w8_256",
+            new LaunchConfig(768, 256, 0),
+            1536,
+            128,
+            1536,
+            1,
+            11,
+            0,
+            1,
+            0),
+        sum.launch());
+    // Rounds that are full, or nearly; a rest of many tiles; a rest of so few that it saves little.
+    Object[][] none = {{1408, 1536}, {2048, 2048}, {3072, 3072}, {8192, 8192}, {1024, 1024}};
+    for (Object[] each : none) {
+      MultiplyProblem even =
+          MultiplyProblem.dense((int) each[0], 4096, (int) each[1], d, false, true);
+      assertFalse(
+          cutting(even, MultiplyEngine.OWN, ABSENT).describe().contains("the last columns"),
+          even.toString());
+    }
+    MultiplyProblem exchanged = doubles(2560, false, false);
+    assertTrue(
+        cutting(exchanged, MultiplyEngine.OWN, ABSENT)
+            .describe()
+            .endsWith(", the last columns in 13 parts"));
   }
 
   /** The launch of a batch; A is where it lies, B is one for all. */
@@ -1262,7 +1477,9 @@ class MultiplyPlannerTest {
                 case WORKSPACE -> strategy.workspaceBytes();
               };
           assertTrue(end <= bytes, problem + ": " + map);
-          assertEquals(0, map.from().bytes() % 16);
+          // A begins at 8 bytes beyond a multiple of 16.
+          long begins = map.from().bytes() + (map.from().side() == MultiplyStep.Side.A ? 8 : 0);
+          assertEquals(0, begins % 16);
         }
       }
     }
@@ -1364,6 +1581,13 @@ class MultiplyPlannerTest {
     assertThrows(
         IllegalArgumentException.class,
         () -> new MultiplyStep.TensorMap(from, element, 8, 5, 1L << 40, 32, 128));
+    // Without swizzle rows of a box may have any number of whole 16 bytes.
+    List<Long> sides = List.of(8L, 5L);
+    new MultiplyStep.TensorMap(from, element, sides, List.of(32L), List.of(36, 1), false);
+    assertThrows(
+        IllegalArgumentException.class,
+        () ->
+            new MultiplyStep.TensorMap(from, element, sides, List.of(32L), List.of(38, 1), false));
     // As many strides as axes but one, a box of as many extents, and no more axes than there is
     // room for.
     List<Integer> box = List.of(32, 1, 1, 1, 1);

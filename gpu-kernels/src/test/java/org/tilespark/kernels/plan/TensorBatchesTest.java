@@ -46,6 +46,8 @@ class TensorBatchesTest {
           kernel multiply_double multiply_double_tn_w8_128x64x384 sm_90a
           kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a
           kernel multiply_double multiply_double_halves_tt_w8_128x64x384 sm_90a
+          kernel multiply_double multiply_double_phased_tt_w8_128x64x384 sm_90a
+          kernel multiply_double multiply_double_phased_tn_w8_128x64x384 sm_90a
           kernel multiply_fused multiply_fused_float16_nn_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_nt_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_tn_w4_128x256x384 sm_90a
@@ -239,6 +241,32 @@ class TensorBatchesTest {
     assertTrue(cut >= 4 * 24, cut + " products were cut");
   }
 
+  /** A few tiles of doubles more than a round: the last columns in parts of K. */
+  @Test
+  void rests() {
+    DeviceLimits small =
+        new DeviceLimits(9, 0, 4, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+    for (int which = 0; which < 4; which++) {
+      for (long pad : new long[] {0, 3, 4}) {
+        long[] extents = which == 0 ? new long[] {566, 400, 20} : new long[] {20, 400, 566};
+        if (which == 1) {
+          extents[0] = 32; // as many as may lie as they are
+        }
+        MultiplyProblem problem =
+            problem(extents, Precision.FULL, ElementType.FLOAT64, which, pad, 1, Lie.BEHIND);
+        check(problem, which + pad, small);
+        List<String> ways =
+            MultiplyPlanner.candidates(
+                    problem, 1 << 20, CublasPresence.absent("not here"), small, INDEX)
+                .stream()
+                .map(MultiplyPlan::describe)
+                .filter(text -> text.endsWith(", the last columns in 4 parts"))
+                .toList();
+        assertTrue(!ways.isEmpty(), problem.toString());
+      }
+    }
+  }
+
   private static List<Object[]> kinds() {
     return List.of(
         new Object[] {Precision.FULL, ElementType.FLOAT32},
@@ -249,11 +277,15 @@ class TensorBatchesTest {
 
   /** All plans for a problem; how many of them cut K. */
   private static int check(MultiplyProblem problem, long seed) {
+    return check(problem, seed, H200);
+  }
+
+  private static int check(MultiplyProblem problem, long seed, DeviceLimits limits) {
     int cut = 0;
     int tensors = 0;
     for (MultiplyPlan plan :
         MultiplyPlanner.candidates(
-            problem, 1 << 20, CublasPresence.absent("not here"), H200, INDEX)) {
+            problem, 1 << 20, CublasPresence.absent("not here"), limits, INDEX)) {
       for (boolean even : new boolean[] {true, false}) {
         Machine machine = new Machine(problem, even, plan.workspaceBytes(), seed);
         if (plan.strategy() instanceof MultiplyStrategy.Tensor tensor) {
@@ -280,6 +312,7 @@ class TensorBatchesTest {
   /** Memory, and what kernels do with it. */
   private static final class Machine {
     private final MultiplyProblem problem;
+    private final boolean even;
     private final boolean isDouble;
     private final int width;
     private final Map<Side, ByteBuffer> memory = new EnumMap<>(Side.class);
@@ -287,6 +320,7 @@ class TensorBatchesTest {
 
     Machine(MultiplyProblem problem, boolean even, long workspaceBytes, long seed) {
       this.problem = problem;
+      this.even = even;
       this.isDouble = problem.type() == ElementType.FLOAT64;
       this.width = problem.type().bytes();
       SplittableRandom random = new SplittableRandom(seed);
@@ -595,7 +629,10 @@ class TensorBatchesTest {
 
     /** DoubleArguments. */
     private void doubles(String kernel, List<TensorMap> maps, long[] w, Place c) {
-      assertEquals(16, w.length);
+      assertEquals(18, w.length);
+      assertEquals(4, maps.size());
+      boolean phased = kernel.contains("_phased_");
+      assertTrue(phased || (w[16] == 0 && w[17] == 0), "nothing is shifted");
       boolean leftAcross = kernel.contains("_tt_") || kernel.contains("_tn_");
       boolean rightAcross = kernel.contains("_tn_");
       // Of halves each thread block of a cluster sums one; both lie in the same C.
@@ -611,8 +648,8 @@ class TensorBatchesTest {
               double sum = 0;
               for (long p = part * w[12] * 16; p < end * 16; p++) {
                 sum +=
-                    fetch(maps.get(0), leftAcross, i, p, q * w[14])
-                        * fetch(maps.get(1), rightAcross, j, p, q * w[15]);
+                    fetch(maps.subList(0, 2), phased, w[16], leftAcross, i, p, q * w[14])
+                        * fetch(maps.subList(2, 4), phased, w[17], rightAcross, j, p, q * w[15]);
               }
               add(
                   on(c, (q * w[10] + part * w[13] + i * w[2] + j * w[3]) * 8),
@@ -624,7 +661,25 @@ class TensorBatchesTest {
       }
     }
 
-    private double fetch(TensorMap map, boolean across, long x, long p, long batch) {
+    private double fetch(
+        List<TensorMap> maps,
+        boolean phased,
+        long shifts,
+        boolean across,
+        long x,
+        long p,
+        long batch) {
+      if (phased && across) {
+        // Even and odd rows are apart, and their columns may be shifted by one.
+        int phase = (int) (p % 2);
+        TensorMap map = maps.get(phase);
+        // The copy engine reads from multiples of 16 bytes, where the side may not begin.
+        boolean isOdd = map.from().side() != Side.WORKSPACE && !even;
+        assertEquals(0, Math.floorMod(map.from().bytes() + (isOdd ? 8 : 0), 16));
+        assertTrue(!map.swizzled());
+        return fetch(map, x + (shifts >> phase & 1), p / 2, batch);
+      }
+      TensorMap map = maps.get(0);
       return across ? fetch(map, x % 16, p, x / 16, batch) : fetch(map, p, x, 0, batch);
     }
 
