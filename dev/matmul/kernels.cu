@@ -40,6 +40,8 @@ TENSOR_ENTRIES(multiply_tf32_nt, Tf32, false, false)
 TENSOR_ENTRY(multiply_half_nt, Half, 64, 8, false, false)
 TENSOR_ENTRY(multiply_bfloat16_nt, Bfloat16, 64, 8, false, false)
 TENSOR_ENTRY(multiply_tf32_nt, Tf32, 64, 8, false, false)
+extern "C" __global__ void __launch_bounds__(384, 1)
+multiply_tf32_high(const __grid_constant__ TensorArguments arguments) { multiply_tensor<TensorShape<Tf32, 128, 4, false, false, 256>>(arguments); }
 
 
 // Of float operands, converted on the way. STAGES, SLOTS.

@@ -27,6 +27,9 @@ class LowerPrecisionPlanTest {
   private static String index() {
     StringBuilder text = new StringBuilder();
     for (String kind : List.of("float16_w2", "bfloat16_w2", "tf32_w4")) {
+      if (kind.startsWith("tf32")) {
+        text.append("kernel multiply_tensor multiply_tf32_w4_256x128x384 sm_90a\n");
+      }
       for (String tile : List.of("128x256x384", "128x128x384", "128x64x384")) {
         text.append("kernel multiply_tensor multiply_%s_%s sm_90a\n".formatted(kind, tile));
       }
@@ -125,6 +128,7 @@ class LowerPrecisionPlanTest {
       {
         device(9, 0, 132),
         List.of(
+            "tf32_w4_256x128x384",
             "tf32_w4_128x256x384",
             "tf32_w4_128x128x384",
             "tf32_w4_128x64x384",
@@ -140,6 +144,20 @@ class LowerPrecisionPlanTest {
               .map(name -> name.replace("multiply_", ""))
               .toList();
       assertEquals(each[1], ways);
+    }
+  }
+
+  /** 528 high tiles are four for each multiprocessor; of wide ones some have five. */
+  @Test
+  void tilesOfTf32FillTheDevice() {
+    Object[][] cases = {
+      {4095L, 4097L, "multiply_tf32_w4_256x128x384"},
+      {4097L, 4095L, "multiply_tf32_w4_128x256x384"},
+      {4096L, 4096L, "multiply_tf32_w4_128x256x384"},
+    };
+    for (Object[] each : cases) {
+      MultiplyProblem problem = problem((long) each[0], 4099, (long) each[1], Precision.TF32);
+      assertEquals(each[2], way(plan(problem, MultiplyEngine.AUTO, ABSENT, device(9, 0, 132))));
     }
   }
 
