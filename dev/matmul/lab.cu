@@ -971,8 +971,10 @@ struct FusedKernel {
   u32 cols, shared;
   bool a_across, b_across;
   void (*kernel)(FusedArguments);
+  u32 warpgroups;
 };
-#define FUSED_KERNELS(NAME, KIND, A, B, STAGES, SLOTS) {#NAME, 256, FusedShape<KIND, 256, STAGES, SLOTS, A, B>::SHARED_BYTES, A, B, NAME},
+#define FUSED_KERNELS(NAME, KIND, A, B, COLS, STAGES, SLOTS, WARPGROUPS) \
+  {#NAME, COLS, FusedShape<KIND, COLS, STAGES, SLOTS, A, B, WARPGROUPS>::SHARED_BYTES, A, B, NAME, WARPGROUPS},
 static const std::vector<FusedKernel> FUSED_WAYS = {FUSED(FUSED_KERNELS)};
 static std::vector<FusedKernel> fused_of(const char* type, const Problem& q) {
   std::vector<FusedKernel> some;
@@ -1008,7 +1010,7 @@ static void run_fused(const Problem& q, const float* a, const float* b, float* c
   s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
   s.batches = q.batches, s.a_step = 1, s.b_step = 1, s.c_step = q.m * q.lead_c, s.k_step = 0;
   const u64 all = s.batches * s.row_tiles * s.col_tiles;
-  kernel.kernel<<<grid_of(all, 1), 384, kernel.shared>>>(s);
+  kernel.kernel<<<grid_of(all, 1, 3 - kernel.warpgroups), 128 * (1 + kernel.warpgroups), kernel.shared>>>(s);
   CHECK(cudaGetLastError());
 }
 
@@ -1056,8 +1058,8 @@ static void check_fused(const char* type, const Problem& q, Packer packer, CUten
   if (!special && !q.add) expect(packed_kernel.name, q, a.p, b.p, want.p, round, 0x1p-23 * (q.k / 8 + 8));
   // Packed for tiles of 128 x 64 too.
   std::vector<FusedKernel> all = fused_of(type, q);
-  all.push_back({"packed 64", 64, 0, false, false, nullptr});
-  if (sizeof(typename Kind::Type) == 4) all.push_back({"packed 256x128", 128, 1, false, false, nullptr});
+  all.push_back({"packed 64", 64, 0, false, false, nullptr, 0});
+  if (sizeof(typename Kind::Type) == 4) all.push_back({"packed 256x128", 128, 1, false, false, nullptr, 0});
   for (const FusedKernel& kernel : all) {
     clear(c);
     if (kernel.kernel) {
@@ -1143,7 +1145,7 @@ static void time_fused(const char* type, const Problem& q, Packer packer, CUtens
 static void fused() {
   for (const FusedKernel& kernel : FUSED_WAYS) allow(kernel.kernel, kernel.shared);
   check_fused_all();
-  const u64 shapes[][2] = {{256, 1024}, {1024, 1}, {2048, 1}, {4096, 1}, {8192, 1}, {512, 1}, {512, 128}, {1024, 32}};
+  const u64 shapes[][2] = {{256, 1024}, {1024, 1}, {2048, 1}, {4096, 1}, {8192, 1}, {512, 1}, {512, 128}, {1024, 32}, {128, 4096}};
   for (const auto& s : shapes) {
     for (int t = 0; t < 4; t++) {
       const Problem q = problem(s[0], s[0], s[0], t & 2, t & 1, 0, s[1]);

@@ -51,6 +51,7 @@ class TensorBatchesTest {
           kernel multiply_fused multiply_fused_float16_nt_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_tn_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_tt_w4_128x256x384 sm_90a
+          kernel multiply_fused multiply_fused_float16_nt_w4_128x128x256 sm_90a blocksPerProcessor=2
           kernel multiply_fused multiply_fused_tf32_nn_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_tf32_tn_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_tf32_tt_w4_128x256x384 sm_90a
@@ -505,7 +506,8 @@ class TensorBatchesTest {
       boolean acrossA = kernel.matches(".*_t[nt]_w4_.*");
       boolean acrossB = kernel.matches(".*_[nt]n_w4_.*");
       assertEquals((w[0] + 127) / 128, w[4]);
-      assertEquals((w[1] + 255) / 256, w[5]);
+      long cols = kernel.contains("_128x128x") ? 128 : 256;
+      assertEquals((w[1] + cols - 1) / cols, w[5]);
       long panel = kernel.contains("tf32") ? 32 : 64;
       for (TensorMap map : maps) {
         assertEquals(List.of(32, 32, 1), map.box());
