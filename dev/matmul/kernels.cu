@@ -40,20 +40,26 @@ TENSOR_ENTRIES(multiply_tf32_nt, Tf32, false, false)
 TENSOR_ENTRY(multiply_half_nt, Half, 64, 8, false, false)
 TENSOR_ENTRY(multiply_bfloat16_nt, Bfloat16, 64, 8, false, false)
 TENSOR_ENTRY(multiply_tf32_nt, Tf32, 64, 8, false, false)
+extern "C" __global__ void __launch_bounds__(384, 1)
+multiply_tf32_high(const __grid_constant__ TensorArguments arguments) { multiply_tensor<TensorShape<Tf32, 128, 4, false, false, 256>>(arguments); }
 
 
-// Of float operands, converted on the way. STAGES, SLOTS.
-#define FUSED_ENTRY(NAME, ...) \
-  extern "C" __global__ void __launch_bounds__(384, 1) \
-  NAME(const __grid_constant__ FusedArguments arguments) { multiply_fused<FusedShape<__VA_ARGS__>>(arguments); }
-#define FUSED_ENTRIES(NAME, KIND, A, B, STAGES, SLOTS) FUSED_ENTRY(NAME, KIND, 256, STAGES, SLOTS, A, B)
+// Of float operands, converted on the way. COLS, STAGES, SLOTS, WARPGROUPS.
+#define FUSED_ENTRY(NAME, KIND, A, B, COLS, STAGES, SLOTS, WARPGROUPS) \
+  extern "C" __global__ void __launch_bounds__(128 * (1 + WARPGROUPS), 3 - WARPGROUPS) \
+  NAME(const __grid_constant__ FusedArguments arguments) { multiply_fused<FusedShape<KIND, COLS, STAGES, SLOTS, A, B, WARPGROUPS>>(arguments); }
 #define FUSED(DO) \
-  DO(fused_half_nn, Half, false, true, 2, 3) \
-  DO(fused_half_nt, Half, false, false, 2, 3) \
-  DO(fused_half_tn, Half, true, true, 2, 3) \
-  DO(fused_half_tt, Half, true, false, 2, 3) \
-  DO(fused_bfloat16_nn, Bfloat16, false, true, 2, 3) \
-  DO(fused_tf32_nn, Tf32, false, true, 3, 3) \
-  DO(fused_tf32_tn, Tf32, true, true, 2, 6) \
-  DO(fused_tf32_tt, Tf32, true, false, 3, 3)
-FUSED(FUSED_ENTRIES)
+  DO(fused_half_nn, Half, false, true, 256, 2, 3, 2) \
+  DO(fused_half_nt, Half, false, false, 256, 2, 3, 2) \
+  DO(fused_half_tn, Half, true, true, 256, 2, 3, 2) \
+  DO(fused_half_tt, Half, true, false, 256, 2, 3, 2) \
+  DO(fused_half_nn_128, Half, false, true, 128, 2, 3, 1) \
+  DO(fused_half_nt_128, Half, false, false, 128, 2, 3, 1) \
+  DO(fused_half_tn_128, Half, true, true, 128, 2, 3, 1) \
+  DO(fused_half_tt_128, Half, true, false, 128, 2, 3, 1) \
+  DO(fused_bfloat16_nn, Bfloat16, false, true, 256, 2, 3, 2) \
+  DO(fused_bfloat16_nn_128, Bfloat16, false, true, 128, 2, 3, 1) \
+  DO(fused_tf32_nn, Tf32, false, true, 256, 3, 3, 2) \
+  DO(fused_tf32_tn, Tf32, true, true, 256, 2, 6, 2) \
+  DO(fused_tf32_tt, Tf32, true, false, 256, 3, 3, 2)
+FUSED(FUSED_ENTRY)

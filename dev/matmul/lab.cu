@@ -306,6 +306,7 @@ struct TensorKernel {
   u32 cols, shared;
   bool a_across, b_across;
   void (*kernel)(TensorArguments);
+  u32 rows = 128;
 };
 template <typename Kind>
 struct Tensor {
@@ -327,13 +328,13 @@ struct Tensor {
     s.a_step = da ? q.rows_a() : up(q.m, 64), s.b_step = db ? q.rows_b() : up(q.n, 64), s.c_step = q.m * q.lead_c, s.batches = q.batches;
     s.k_step = 0;
     s.a = map_of(type, sizeof(Type), da ? da : a.p, !da ? padded_k : q.ta ? q.m : q.k, q.batches * s.a_step,
-                 da ? q.lead_a : padded_k, STEP, kernel.a_across ? 64 : 128);
+                 da ? q.lead_a : padded_k, STEP, kernel.a_across ? 64 : kernel.rows);
     s.b = map_of(type, sizeof(Type), db ? db : b.p, !db ? padded_k : q.tb ? q.k : q.n, q.batches * s.b_step,
                  db ? q.lead_b : padded_k, STEP, kernel.b_across ? 64 : kernel.cols);
     s.c = pc;
     s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
     s.panels = padded_k / STEP;
-    s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
+    s.row_tiles = tiles(q.m, kernel.rows), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
     allow(kernel.kernel, kernel.shared);
     kernel.kernel<<<grid_of(q.batches * s.row_tiles * s.col_tiles, 1), 384, kernel.shared>>>(s);
     CHECK(cudaGetLastError());
@@ -353,6 +354,7 @@ static const std::vector<TensorKernel> TF32S = {TENSOR_KERNELS(tf32, nt, Tf32, f
 // Half, bfloat16, tf32.
 #define SMALL_KERNEL(NAME, KIND) {#NAME " nt 64", 64, TensorShape<KIND, 64, 8>::SHARED_BYTES, false, false, multiply_##NAME##_nt_64}
 static const std::vector<TensorKernel> SMALL = {SMALL_KERNEL(half, Half), SMALL_KERNEL(bfloat16, Bfloat16), SMALL_KERNEL(tf32, Tf32)};
+static const TensorKernel HIGH = {"tf32 nt 256x128", 128, TensorShape<Tf32, 128, 4, false, false, 256>::SHARED_BYTES, false, false, multiply_tf32_high, 256};
 
 // ---- judging
 static int failures = 0;
@@ -972,8 +974,10 @@ struct FusedKernel {
   u32 cols, shared;
   bool a_across, b_across;
   void (*kernel)(FusedArguments);
+  u32 warpgroups;
 };
-#define FUSED_KERNELS(NAME, KIND, A, B, STAGES, SLOTS) {#NAME, 256, FusedShape<KIND, 256, STAGES, SLOTS, A, B>::SHARED_BYTES, A, B, NAME},
+#define FUSED_KERNELS(NAME, KIND, A, B, COLS, STAGES, SLOTS, WARPGROUPS) \
+  {#NAME, COLS, FusedShape<KIND, COLS, STAGES, SLOTS, A, B, WARPGROUPS>::SHARED_BYTES, A, B, NAME, WARPGROUPS},
 static const std::vector<FusedKernel> FUSED_WAYS = {FUSED(FUSED_KERNELS)};
 static std::vector<FusedKernel> fused_of(const char* type, const Problem& q) {
   std::vector<FusedKernel> some;
@@ -1009,7 +1013,7 @@ static void run_fused(const Problem& q, const float* a, const float* b, float* c
   s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
   s.batches = q.batches, s.a_step = 1, s.b_step = 1, s.c_step = q.m * q.lead_c, s.k_step = 0;
   const u64 all = s.batches * s.row_tiles * s.col_tiles;
-  kernel.kernel<<<grid_of(all, 1), 384, kernel.shared>>>(s);
+  kernel.kernel<<<grid_of(all, 1, 3 - kernel.warpgroups), 128 * (1 + kernel.warpgroups), kernel.shared>>>(s);
   CHECK(cudaGetLastError());
 }
 
@@ -1057,14 +1061,15 @@ static void check_fused(const char* type, const Problem& q, Packer packer, CUten
   if (!special && !q.add) expect(packed_kernel.name, q, a.p, b.p, want.p, round, 0x1p-23 * (q.k / 8 + 8));
   // Packed for tiles of 128 x 64 too.
   std::vector<FusedKernel> all = fused_of(type, q);
-  all.push_back({"packed 64", 64, 0, false, false, nullptr});
+  all.push_back({"packed 64", 64, 0, false, false, nullptr, 0});
+  if (sizeof(typename Kind::Type) == 4) all.push_back({"packed 256x128", 128, 1, false, false, nullptr, 0});
   for (const FusedKernel& kernel : all) {
     clear(c);
     if (kernel.kernel) {
       run_fused(q, a.p, b.p, c.p, kernel);
     } else {
       way.pack_both(q, a.p, b.p, packer);
-      way.run(q, c.p, small_kernel);
+      way.run(q, c.p, kernel.shared ? HIGH : small_kernel);
     }
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaMemset(verdict->p, 0, 16));
@@ -1125,8 +1130,9 @@ static void time_fused(const char* type, const Problem& q, Packer packer, CUtens
   const bool even = q.lead_a % 4 == 0 && q.lead_b % 4 == 0;
   const bool da = even && !narrow && !q.ta, db = even && !narrow && q.tb;
   const int first = narrow ? 2 : 0;  // of those that take both along
-  const TensorKernel* const three[] = {&kernels[first], &kernels[first + 1], &small};
-  for (const TensorKernel* kernel : three) {
+  std::vector<const TensorKernel*> packing = {&kernels[first], &kernels[first + 1], &small};
+  if (!narrow) packing.push_back(&HIGH);
+  for (const TensorKernel* kernel : packing) {
     ways.push_back({"packed " + std::string(kernel->name), [&, da, db, kernel] {
                       if (!da || !db) way.pack_both(q, da ? nullptr : a.p, db ? nullptr : b.p, packer);
                       way.run(q, c.p, *kernel, da ? (const typename Kind::Type*)a.p : nullptr, db ? (const typename Kind::Type*)b.p : nullptr);
@@ -1143,7 +1149,7 @@ static void fused() {
   for (const FusedKernel& kernel : FUSED_WAYS) allow(kernel.kernel, kernel.shared);
   check_fused_all();
   if (getenv("LAB_MOST") != nullptr) return;
-  const u64 shapes[][2] = {{256, 1024}, {1024, 1}, {2048, 1}, {4096, 1}, {512, 1}, {768, 1}, {512, 128}, {1024, 32}, {128, 4096}};
+  const u64 shapes[][2] = {{256, 1024}, {1024, 1}, {2048, 1}, {4096, 1}, {8192, 1}, {512, 1}, {512, 128}, {1024, 32}, {128, 4096}};
   for (const auto& s : shapes) {
     for (int t = 0; t < 4; t++) {
       const Problem q = problem(s[0], s[0], s[0], t & 2, t & 1, 0, s[1]);
@@ -1151,7 +1157,7 @@ static void fused() {
       time_fused<Tf32>("tf32", q, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, R32F, C32F_TF32, TF32S, SMALL[2]);
     }
   }
-  for (int t = 0; t < 2; t++) {
+  for (int t = 0; t < 4; t++) {
     time_fused<Tf32>("tf32", problem(4095, 4099, 4097, false, t & 1), pack_tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, R32F, C32F_TF32, TF32S, SMALL[2]);
   }
 }

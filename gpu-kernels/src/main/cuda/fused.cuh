@@ -5,11 +5,12 @@
 //
 // An operand lies with K along its rows or across: K along its columns. Rows begin at multiples of 16 bytes.
 //
-// Threads to elements: a thread block is a warpgroup that converts and two that multiply; it makes tiles of
-// 128 x COLS of C, one after the other, each of the two 64 x COLS. Sums are those of tensor.cuh of the same
+// Threads to elements: a thread block is a warpgroup that converts and WARPGROUPS that multiply; it makes tiles of
+// 128 x COLS of C, one after the other, each warpgroup 128 / WARPGROUPS x COLS. With one that multiplies, two thread
+// blocks share a multiprocessor: while one writes C, the other reads. Sums are those of tensor.cuh of the same
 // values, bit for bit.
 //
-// Conversion: each of the four warps has SLOTS slots of its own, which the copy engine fills with boxes of
+// Conversion: each of the four warps has SLOTS slots of its own, which the copy engine fills with BOXES boxes of
 // 32 x 32 floats, rows of 128 bytes, swizzled by 128 bytes. It writes a unit, 32 rows of 128 bytes, of a stage,
 // as wgmma reads it, and fills the slot again. Of the 16-bit kinds a unit is two boxes side by side, rounded to
 // nearest even; across, K goes down the rows of the unit too. Of tf32 the copy engine rounds; a unit is the
@@ -17,7 +18,7 @@
 //
 // Bytes: reads each operand once for each row or column of tiles, mostly from L2; writes C.
 //
-// Shared memory: STAGES stages as in tensor.cuh; the slots, 8 (tf32: 4) KiB each.
+// Shared memory: STAGES stages as in tensor.cuh; the slots, 4 KiB a box; barriers.
 #pragma once
 
 #include "tensor.cuh"
@@ -43,15 +44,19 @@ struct FusedArguments {
   u64 k_step;  // from one part to the next, whole panels; 0 for products of their own
 };
 
-template <typename Kind_, u32 COLS_, u32 STAGES_, u32 SLOTS_, bool A_ACROSS_, bool B_ACROSS_>
+template <typename Kind_, u32 COLS_, u32 STAGES_, u32 SLOTS_, bool A_ACROSS_, bool B_ACROSS_, u32 WARPGROUPS_ = 2>
 struct FusedShape {
   using Kind = Kind_;
   static constexpr u32 STAGES = STAGES_;
   static constexpr u32 SLOTS = SLOTS_;
+  static_assert(STAGES > 1, "a stage is free once the next one is read");
   static constexpr u32 ROWS = 128;
   static constexpr u32 COLS = COLS_;
-  static constexpr u32 WARPGROUPS = 2;
+  static constexpr u32 WARPGROUPS = WARPGROUPS_;
   static constexpr u32 THREADS = 128 * (1 + WARPGROUPS);
+  static constexpr u32 REGISTERS = WARPGROUPS == 1 ? 168 : 208;  // of a thread that multiplies
+  // Of 64 rows each, of a warpgroup.
+  static constexpr u32 PRODUCTS = ROWS / WARPGROUPS / 64;
   static constexpr bool NARROW = sizeof(typename Kind::Type) == 2;
   static constexpr bool A_ACROSS = A_ACROSS_;
   static constexpr bool B_ACROSS = B_ACROSS_;
@@ -64,10 +69,16 @@ struct FusedShape {
   static_assert(CONVERTED > 0, "what lies along is tensor.cuh's");
   static constexpr u32 COPIED = A_UNITS + B_UNITS - CONVERTED;
   static constexpr u32 UNIT_BYTES = 32 * 128;
-  static constexpr u32 SLOT_BYTES = (NARROW ? 2 : 1) * UNIT_BYTES;
+  static constexpr u32 UNIT_BOXES = NARROW ? 2 : 1;
+  static constexpr u32 BOXES = WARPGROUPS == 1 ? 1 : UNIT_BOXES;  // of a slot
+  static constexpr u32 SLOT_BYTES = BOXES * UNIT_BYTES;
   static constexpr u32 A_BYTES = ROWS * 128;
   static constexpr u32 STAGE_BYTES = A_BYTES + COLS * 128;
-  static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 4 * SLOTS * SLOT_BYTES + 1024;
+  static constexpr u32 BARRIER_BYTES = 1024;
+  static_assert((2 * STAGES + 4 * SLOTS) * sizeof(u64) <= BARRIER_BYTES, "there is room for all");
+  static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 4 * SLOTS * SLOT_BYTES + BARRIER_BYTES;
+  // Two thread blocks leave no room to write C's uneven rows through.
+  static constexpr bool STAGED = WARPGROUPS > 1;
   // Steps of K of a stage.
   static constexpr u32 PANEL = NARROW ? 64 : 32;
 };
@@ -104,32 +115,29 @@ __device__ __forceinline__ u32 rounded_pair(Bfloat16, float x, float y) {
   return pair;
 }
 
-// Rounds two boxes to a unit of a 16-bit kind: chunk j of 16 bytes of row r is at j ^ r % 8, and of the boxes'
+// Rounds a box to its half of a unit of a 16-bit kind: chunk j of 16 bytes of row r is at j ^ r % 8, and of the box's
 // chunks so. Eight neighbouring threads have eight rows, so that they meet all banks.
 template <typename Kind>
-__device__ __forceinline__ void convert_unit(Kind kind, u32 from, u32 to, u32 lane) {
+__device__ __forceinline__ void convert_box(Kind kind, u32 from, u32 to, u32 box, u32 lane) {
   const u32 row = lane % 8;
   const u32 quarter = lane / 8;
   from += row * 128 + ((quarter * 2) ^ row) * 16;
   to += row * 128 + (quarter ^ row) * 16;
+  float4 values[8];
 #pragma unroll
-  for (u32 box = 0; box < 2; box++) {
-    float4 values[8];
+  for (u32 i = 0; i < 8; i++) {
+    values[i] = load_quad((from ^ (i % 2 * 16)) + i / 2 * 1024);
+  }
 #pragma unroll
-    for (u32 i = 0; i < 8; i++) {
-      values[i] = load_quad((from ^ (i % 2 * 16)) + box * 4096 + i / 2 * 1024);
-    }
-#pragma unroll
-    for (u32 i = 0; i < 4; i++) {
-      const float4 x = values[2 * i];
-      const float4 y = values[2 * i + 1];
-      store_quad((to ^ (box * 64)) + i * 1024, rounded_pair(kind, x.x, x.y), rounded_pair(kind, x.z, x.w),
-                 rounded_pair(kind, y.x, y.y), rounded_pair(kind, y.z, y.w));
-    }
+  for (u32 i = 0; i < 4; i++) {
+    const float4 x = values[2 * i];
+    const float4 y = values[2 * i + 1];
+    store_quad((to ^ (box * 64)) + i * 1024, rounded_pair(kind, x.x, x.y), rounded_pair(kind, x.z, x.w),
+               rounded_pair(kind, y.x, y.y), rounded_pair(kind, y.z, y.w));
   }
 }
 // Transposes a box. A warp reads rows of 32 values, and writes 16 bytes of 32 rows.
-__device__ __forceinline__ void convert_unit(Tf32, u32 from, u32 to, u32 lane) {
+__device__ __forceinline__ void convert_box(Tf32, u32 from, u32 to, u32, u32 lane) {
   from += lane * 4;
   to += lane * 128 + lane % 8 * 16;
 #pragma unroll
@@ -159,13 +167,11 @@ template <typename Shape>
 __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) {
   constexpr u32 STAGES = Shape::STAGES;
   constexpr u32 SLOTS = Shape::SLOTS;
-  extern __shared__ char dynamic[];
-  char* const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024;
+  extern __shared__ __align__(1024) char shared[];
   char* const slots = shared + STAGES * Shape::STAGE_BYTES;
-  __shared__ u64 full[STAGES];
-  __shared__ u64 empty[STAGES];
-  __shared__ u64 filled[4][SLOTS];
-  __shared__ __align__(16) float staged[Shape::WARPGROUPS * 4][STORE_FLOATS];  // of the warps that multiply
+  u64* const full = reinterpret_cast<u64*>(slots + 4 * SLOTS * Shape::SLOT_BYTES);
+  u64* const empty = full + STAGES;
+  u64* const filled = empty + STAGES;  // (4, SLOTS)
 
   if (threadIdx.x == 0) {
     for (u32 stage = 0; stage < STAGES; stage++) {
@@ -173,7 +179,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
       barrier_init(&empty[stage], Shape::WARPGROUPS * 4);
     }
     for (u32 slot = 0; slot < 4 * SLOTS; slot++) {
-      barrier_init(&filled[0][0] + slot, 1);
+      barrier_init(&filled[slot], 1);
     }
     barrier_init_fence();
   }
@@ -191,8 +197,8 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
     registers_down<88>();
     char* const mine = slots + warp * SLOTS * Shape::SLOT_BYTES;
 
-    // Starts the copy of a box, or two, of unit i of this warp.
-    const auto copy = [&](const FusedPlace& at, u32 i, char* to, u64* done) {
+    // Starts the copy of so many boxes of unit i of this warp, from `box` on.
+    const auto copy = [&](const FusedPlace& at, u32 i, u32 box, char* to, u64* done) {
       const bool of_a = i < Shape::A_UNITS;
       const u32 unit = warp + (of_a ? i : i - Shape::A_UNITS) * 4;
       const CUtensorMap* const map = of_a ? &arguments.a : &arguments.b;
@@ -202,15 +208,17 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
       const int batch = static_cast<int>(at.tile.batch * static_cast<u32>(of_a ? arguments.a_step : arguments.b_step));
       const bool across = of_a ? Shape::A_ACROSS : Shape::B_ACROSS;
       const int down = static_cast<int>(unit * 32);
-      if (!across) {
-        copy_box(to, map, p, first + down, batch, done);
-        if (Shape::NARROW) copy_box(to + 4096, map, p + 32, first + down, batch, done);
-      } else if (Shape::NARROW) {
-        const int x = first + down / 64 * 64;
-        copy_box(to, map, x, p + down % 64, batch, done);
-        copy_box(to + 4096, map, x + 32, p + down % 64, batch, done);
-      } else {
-        copy_box(to, map, first + down, p, batch, done);
+#pragma unroll
+      for (u32 b = 0; b < Shape::BOXES; b++) {
+        const int right = static_cast<int>((box + b) * 32);
+        char* const there = to + b * Shape::UNIT_BYTES;
+        if (!across) {
+          copy_box(there, map, p + right, first + down, batch, done);
+        } else if (Shape::NARROW) {
+          copy_box(there, map, first + down / 64 * 64 + right, p + down % 64, batch, done);
+        } else {
+          copy_box(there, map, first + down, p, batch, done);
+        }
       }
     };
     const auto advance = [&](FusedPlace& at) {
@@ -229,16 +237,21 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
     }
     FusedPlace ahead = {blockIdx.x, 0, tile_place(blockIdx.x, row_tiles, col_tiles)};
     u32 ahead_unit = 0;
+    u32 ahead_box = 0;
     const auto fill = [&](u32 slot) {
       if (ahead.number < tiles) {
         if (lane == 0) {
-          u64* const done = &filled[warp][slot];
+          u64* const done = &filled[warp * SLOTS + slot];
           barrier_expect(done, Shape::SLOT_BYTES);
-          copy(ahead, FIRST + ahead_unit, mine + slot * Shape::SLOT_BYTES, done);
+          copy(ahead, FIRST + ahead_unit, ahead_box, mine + slot * Shape::SLOT_BYTES, done);
         }
-        if (++ahead_unit == Shape::CONVERTED) {
-          ahead_unit = 0;
-          advance(ahead);
+        ahead_box += Shape::BOXES;
+        if (ahead_box == Shape::UNIT_BOXES) {
+          ahead_box = 0;
+          if (++ahead_unit == Shape::CONVERTED) {
+            ahead_unit = 0;
+            advance(ahead);
+          }
         }
       }
     };
@@ -258,7 +271,8 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
         for (u32 i = 0; i < Shape::A_UNITS + Shape::B_UNITS; i++) {
           if (!(i < Shape::A_UNITS ? Shape::A_CONVERTED : Shape::B_CONVERTED)) {
             const u32 unit = warp + (i < Shape::A_UNITS ? i : i - Shape::A_UNITS) * 4;
-            copy(at, i, stage + (i < Shape::A_UNITS ? 0 : Shape::A_BYTES) + unit * Shape::UNIT_BYTES, &full[ring.stage]);
+            copy(at, i, 0, stage + (i < Shape::A_UNITS ? 0 : Shape::A_BYTES) + unit * Shape::UNIT_BYTES,
+                 &full[ring.stage]);
           }
         }
       }
@@ -266,16 +280,25 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
 #pragma unroll
       for (u32 i = FIRST; i < FIRST + Shape::CONVERTED; i++) {
         const u32 unit = warp + (i < Shape::A_UNITS ? i : i - Shape::A_UNITS) * 4;
-        barrier_wait(&filled[warp][next.stage], next.parity);
-        convert_unit(typename Shape::Kind(), shared_address(mine + next.stage * Shape::SLOT_BYTES),
-                     shared_address(stage + (i < Shape::A_UNITS ? 0 : Shape::A_BYTES) + unit * Shape::UNIT_BYTES), lane);
-        shared_fence();
-        __syncwarp();
-        if (i + 1 == FIRST + Shape::CONVERTED && lane == 0) {
-          barrier_arrive(&full[ring.stage]);
+        const u32 to =
+            shared_address(stage + (i < Shape::A_UNITS ? 0 : Shape::A_BYTES) + unit * Shape::UNIT_BYTES);
+#pragma unroll
+        for (u32 box = 0; box < Shape::UNIT_BOXES; box += Shape::BOXES) {
+          barrier_wait(&filled[warp * SLOTS + next.stage], next.parity);
+          const u32 from = shared_address(mine + next.stage * Shape::SLOT_BYTES);
+#pragma unroll
+          for (u32 b = 0; b < Shape::BOXES; b++) {
+            convert_box(typename Shape::Kind(), from + b * Shape::UNIT_BYTES, to, box + b, lane);
+          }
+          shared_fence();
+          __syncwarp();
+          const bool last = i + 1 == FIRST + Shape::CONVERTED && box + Shape::BOXES == Shape::UNIT_BOXES;
+          if (last && lane == 0) {
+            barrier_arrive(&full[ring.stage]);
+          }
+          fill(next.stage);
+          next.next();
         }
-        fill(next.stage);
-        next.next();
       }
       ring.next();
       advance(at);
@@ -283,33 +306,36 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
     __syncwarp();
   } else {
     // multiply
-    registers_up<208>();
+    registers_up<Shape::REGISTERS>();
     // Of 32 bytes along K, or 16 rows.
     constexpr bool A_DOWN = Shape::NARROW && Shape::A_ACROSS;
     constexpr bool B_DOWN = Shape::NARROW && Shape::B_ACROSS;
     constexpr u64 A_STEP = A_DOWN ? 2048 / 16 : 32 / 16;
     constexpr u64 B_STEP = B_DOWN ? 2048 / 16 : 32 / 16;
     const u32 group = threadIdx.x / 128 - 1;
-    const u32 in_row = (warp - 4) * 16 + lane / 4;  // and 8 below
+    const u32 in_row = group * (Shape::ROWS / Shape::WARPGROUPS) + warp % 4 * 16 + lane / 4;  // and 8 below
     Ring<STAGES> ring;
     for (u32 number = blockIdx.x; number < tiles; number += gridDim.x) {
       const TilePlace place = tile_place(number, row_tiles, col_tiles);
-      float sums[Shape::COLS / 2];
+      float sums[Shape::PRODUCTS][Shape::COLS / 2];
       u32 before = 0;
       u32 panel = 0;
       do {
         // Unknown to the compiler, which would split the loop, and then the tensor cores wait for each product.
         asm volatile("" : "+r"(panel));
         barrier_wait(&full[ring.stage], ring.parity);
-        const char* const a = shared + ring.stage * Shape::STAGE_BYTES + group * 64 * 128;
+        const char* const a = shared + ring.stage * Shape::STAGE_BYTES + group * (Shape::ROWS / Shape::WARPGROUPS) * 128;
         const char* const b = shared + ring.stage * Shape::STAGE_BYTES + Shape::A_BYTES;
         const u64 a_panel = A_DOWN ? across_descriptor(a) : panel_descriptor(a);
         const u64 b_panel = B_DOWN ? across_descriptor(b) : panel_descriptor(b);
         products_fence();
 #pragma unroll
         for (u32 s = 0; s < 4; s++) {
-          product<A_DOWN, B_DOWN>(typename Shape::Kind(), sums, a_panel + s * A_STEP, b_panel + s * B_STEP,
-                                  panel > 0 || s > 0);
+#pragma unroll
+          for (u32 i = 0; i < Shape::PRODUCTS; i++) {
+            product<A_DOWN, B_DOWN>(typename Shape::Kind(), sums[i], a_panel + i * (64 * 128 / 16) + s * A_STEP,
+                                    b_panel + s * B_STEP, panel > 0 || s > 0);
+          }
         }
         products_commit();
         // The stage before is read no more once all but the newest products are done.
@@ -323,10 +349,18 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
       products_wait<0>();
       release(&empty[before], lane);
 
-      store_sums<Shape::COLS / 8, true>(sums, arguments.c + place.batch * arguments.c_step,
-                                        u64{place.row} * Shape::ROWS + in_row, u64{place.col} * Shape::COLS,
-                                        arguments.m, arguments.n, arguments.lead_c, arguments.accumulate != 0,
-                                        staged[warp - 4]);
+      float* staged = nullptr;
+      if constexpr (Shape::STAGED) {
+        __shared__ __align__(16) float all_staged[Shape::WARPGROUPS * 4][STORE_FLOATS];
+        staged = all_staged[warp - 4];
+      }
+#pragma unroll
+      for (u32 i = 0; i < Shape::PRODUCTS; i++) {
+        store_sums<Shape::COLS / 8, true>(sums[i], arguments.c + place.batch * arguments.c_step,
+                                          u64{place.row} * Shape::ROWS + i * 64 + in_row, u64{place.col} * Shape::COLS,
+                                          arguments.m, arguments.n, arguments.lead_c, arguments.accumulate != 0,
+                                          staged);
+      }
     }
   }
 }

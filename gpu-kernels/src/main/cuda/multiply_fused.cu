@@ -7,26 +7,28 @@
 // multiply_fused_<kind>_<ways>_w4_<rows>x<cols>x<threads>, ways: t or n for A, then for B, as they are stored
 // (tf32 nt needs no conversion). Each needs the shared memory of the variable that is named after it, which
 // build.sh writes to the index.
-#define ENTRY(NAME, ...)                                                                       \
+#define ENTRY(NAME, THREAD_BLOCKS, ...)                                                        \
   extern "C" {                                                                                 \
-  __device__ __attribute__((used)) unsigned int NAME##_w4_128x256x384_dynamic_bytes =          \
+  __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =                         \
       tilespark::FusedShape<__VA_ARGS__>::SHARED_BYTES;                                        \
-  __global__ void __launch_bounds__(384, 1)                                                    \
-      NAME##_w4_128x256x384(const __grid_constant__ tilespark::FusedArguments arguments) {     \
-    using Shape = tilespark::FusedShape<__VA_ARGS__>;                                          \
-    static_assert(Shape::THREADS == 384 && Shape::ROWS == 128 && Shape::COLS == 256, "shape of the name"); \
-    tilespark::multiply_fused<Shape>(arguments);                                               \
+  __global__ void __launch_bounds__(tilespark::FusedShape<__VA_ARGS__>::THREADS, THREAD_BLOCKS) \
+      NAME(const __grid_constant__ tilespark::FusedArguments arguments) {                      \
+    tilespark::multiply_fused<tilespark::FusedShape<__VA_ARGS__>>(arguments);                  \
   }                                                                                            \
   }
-// Kind, columns, STAGES, SLOTS, A across, B across.
-#define ENTRIES(NAME, KIND)                                         \
-  ENTRY(multiply_fused_##NAME##_nn, KIND, 256, 2, 3, false, true)   \
-  ENTRY(multiply_fused_##NAME##_nt, KIND, 256, 2, 3, false, false)  \
-  ENTRY(multiply_fused_##NAME##_tn, KIND, 256, 2, 3, true, true)    \
-  ENTRY(multiply_fused_##NAME##_tt, KIND, 256, 2, 3, true, false)
+// Kind, columns, STAGES, SLOTS, A across, B across, WARPGROUPS.
+#define ENTRIES(NAME, KIND)                                                                    \
+  ENTRY(multiply_fused_##NAME##_nn_w4_128x256x384, 1, KIND, 256, 2, 3, false, true)            \
+  ENTRY(multiply_fused_##NAME##_nt_w4_128x256x384, 1, KIND, 256, 2, 3, false, false)           \
+  ENTRY(multiply_fused_##NAME##_tn_w4_128x256x384, 1, KIND, 256, 2, 3, true, true)             \
+  ENTRY(multiply_fused_##NAME##_tt_w4_128x256x384, 1, KIND, 256, 2, 3, true, false)            \
+  ENTRY(multiply_fused_##NAME##_nn_w4_128x128x256, 2, KIND, 128, 2, 3, false, true, 1)         \
+  ENTRY(multiply_fused_##NAME##_nt_w4_128x128x256, 2, KIND, 128, 2, 3, false, false, 1)        \
+  ENTRY(multiply_fused_##NAME##_tn_w4_128x128x256, 2, KIND, 128, 2, 3, true, true, 1)          \
+  ENTRY(multiply_fused_##NAME##_tt_w4_128x128x256, 2, KIND, 128, 2, 3, true, false, 1)
 
 ENTRIES(float16, tilespark::Half)
 ENTRIES(bfloat16, tilespark::Bfloat16)
-ENTRY(multiply_fused_tf32_nn, tilespark::Tf32, 256, 3, 3, false, true)
-ENTRY(multiply_fused_tf32_tn, tilespark::Tf32, 256, 2, 6, true, true)
-ENTRY(multiply_fused_tf32_tt, tilespark::Tf32, 256, 3, 3, true, false)
+ENTRY(multiply_fused_tf32_nn_w4_128x256x384, 1, tilespark::Tf32, 256, 3, 3, false, true)
+ENTRY(multiply_fused_tf32_tn_w4_128x256x384, 1, tilespark::Tf32, 256, 2, 6, true, true)
+ENTRY(multiply_fused_tf32_tt_w4_128x256x384, 1, tilespark::Tf32, 256, 3, 3, true, false)

@@ -6,24 +6,25 @@
 
 // multiply_<kind>_w<bytes of a value as packed>_<rows>x<cols>x<threads>. Each needs the shared memory of
 // the variable that is named after it, which build.sh writes to the index.
-#define ENTRY(KIND, NAME, COLS, STAGES)                                               \
-  extern "C" {                                                                         \
-  __device__ __attribute__((used)) unsigned int NAME##_dynamic_bytes =                                       \
-      tilespark::TensorShape<tilespark::KIND, COLS, STAGES>::SHARED_BYTES;          \
-  __global__ void __launch_bounds__(384, 1)                                            \
-      NAME(const __grid_constant__ tilespark::TensorArguments arguments) {             \
-    using Shape = tilespark::TensorShape<tilespark::KIND, COLS, STAGES>;            \
-    static_assert(Shape::THREADS == 384 && Shape::ROWS == 128, "shape of the name");   \
-    tilespark::multiply_tensor<Shape>(arguments);                                      \
-  }                                                                                    \
+#define ENTRY(KIND, NAME, HIGH, WIDE, STAGES)                                                           \
+  extern "C" {                                                                                          \
+  __device__ __attribute__((used)) unsigned int NAME##_##HIGH##x##WIDE##x384_dynamic_bytes =            \
+      tilespark::TensorShape<tilespark::KIND, WIDE, STAGES, false, false, HIGH>::SHARED_BYTES;          \
+  __global__ void __launch_bounds__(384, 1)                                                             \
+      NAME##_##HIGH##x##WIDE##x384(const __grid_constant__ tilespark::TensorArguments arguments) {      \
+    using Shape = tilespark::TensorShape<tilespark::KIND, WIDE, STAGES, false, false, HIGH>;            \
+    static_assert(Shape::THREADS == 384, "threads of the name");                                        \
+    tilespark::multiply_tensor<Shape>(arguments);                                                       \
+  }                                                                                                     \
   }
 
-ENTRY(Half, multiply_float16_w2_128x256x384, 256, 4)
-ENTRY(Half, multiply_float16_w2_128x128x384, 128, 6)
-ENTRY(Half, multiply_float16_w2_128x64x384, 64, 8)
-ENTRY(Bfloat16, multiply_bfloat16_w2_128x256x384, 256, 4)
-ENTRY(Bfloat16, multiply_bfloat16_w2_128x128x384, 128, 6)
-ENTRY(Bfloat16, multiply_bfloat16_w2_128x64x384, 64, 8)
-ENTRY(Tf32, multiply_tf32_w4_128x256x384, 256, 4)
-ENTRY(Tf32, multiply_tf32_w4_128x128x384, 128, 6)
-ENTRY(Tf32, multiply_tf32_w4_128x64x384, 64, 8)
+ENTRY(Half, multiply_float16_w2, 128, 256, 4)
+ENTRY(Half, multiply_float16_w2, 128, 128, 6)
+ENTRY(Half, multiply_float16_w2, 128, 64, 8)
+ENTRY(Bfloat16, multiply_bfloat16_w2, 128, 256, 4)
+ENTRY(Bfloat16, multiply_bfloat16_w2, 128, 128, 6)
+ENTRY(Bfloat16, multiply_bfloat16_w2, 128, 64, 8)
+ENTRY(Tf32, multiply_tf32_w4, 128, 256, 4)
+ENTRY(Tf32, multiply_tf32_w4, 128, 128, 6)
+ENTRY(Tf32, multiply_tf32_w4, 128, 64, 8)
+ENTRY(Tf32, multiply_tf32_w4, 256, 128, 4)

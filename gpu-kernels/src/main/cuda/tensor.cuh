@@ -5,11 +5,11 @@
 // An operand lies with K along its rows (pack.cuh makes it so where it does not) or, of the 16-bit kinds,
 // across: K along its columns.
 //
-// Threads to elements: as in split.cuh, with tiles of 128 x COLS; each of two warpgroups sums 64 x COLS
-// in the tensor cores' own order, which is the same each time.
+// Threads to elements: as in split.cuh, with tiles of ROWS x COLS; each of two warpgroups sums half the rows,
+// 64 x COLS at a time, in the tensor cores' own order, which is the same each time.
 //
-// Shared memory: STAGES stages of 128 and of COLS rows of 128 bytes along K, swizzled by 128 bytes; of an
-// operand that lies across, a panel of 64 rows of 128 bytes for each 64 of the 128 or COLS.
+// Shared memory: STAGES stages of ROWS and of COLS rows of 128 bytes along K, swizzled by 128 bytes; of an
+// operand that lies across, a panel of 64 rows of 128 bytes for each 64 of the ROWS or COLS.
 #pragma once
 
 #include "split.cuh"
@@ -18,7 +18,7 @@ namespace tilespark {
 
 // Fields in the order of the host's launch.
 struct TensorArguments {
-  CUtensorMap a;  // op(A): (m, k), boxes of 128 rows and 128 bytes; across: (k, m), of 64 x 64
+  CUtensorMap a;  // op(A): (m, k), boxes of ROWS rows and 128 bytes; across: (k, m), of 64 x 64
   CUtensorMap b;  // op(B): (n, k), boxes of COLS rows and 128 bytes; across: (k, n), of 64 x 64
   float* c;
   u64 m;
@@ -35,16 +35,18 @@ struct TensorArguments {
   u64 k_step;  // from one part to the next, whole panels; 0 for products of their own
 };
 
-template <typename Kind_, u32 COLS_, u32 STAGES_, bool A_ACROSS_ = false, bool B_ACROSS_ = false>
+template <typename Kind_, u32 COLS_, u32 STAGES_, bool A_ACROSS_ = false, bool B_ACROSS_ = false, u32 ROWS_ = 128>
 struct TensorShape {
   using Kind = Kind_;
   static constexpr u32 STAGES = STAGES_;
   static constexpr bool A_ACROSS = A_ACROSS_;
   static constexpr bool B_ACROSS = B_ACROSS_;
-  static constexpr u32 ROWS = 128;
+  static constexpr u32 ROWS = ROWS_;
   static constexpr u32 COLS = COLS_;
   static constexpr u32 WARPGROUPS = 2;
   static constexpr u32 THREADS = 128 * (1 + WARPGROUPS);
+  // Of 64 rows each, of a warpgroup.
+  static constexpr u32 PRODUCTS = ROWS / WARPGROUPS / 64;
   static constexpr u32 A_BYTES = ROWS * 128;
   static constexpr u32 B_BYTES = COLS * 128;
   static constexpr u32 STAGE_BYTES = A_BYTES + B_BYTES;
@@ -127,23 +129,27 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
     constexpr u64 B_STEP = Shape::B_ACROSS ? 2048 / 16 : 32 / 16;
     const u32 group = threadIdx.x / 128 - 1;
     const u32 lane = threadIdx.x % 32;
-    const u32 in_row = (threadIdx.x / 32 - 4) * 16 + lane / 4;  // and 8 below
+    const u32 in_row = group * (Shape::ROWS / 2) + threadIdx.x / 32 % 4 * 16 + lane / 4;  // and 8 below
     Ring<STAGES> ring;
     for (u64 number = blockIdx.x; number < tiles; number += gridDim.x) {
       const TilePlace place = tile_place(number, arguments.row_tiles, arguments.col_tiles);
-      float sums[Shape::COLS / 2];
+      float sums[Shape::PRODUCTS][Shape::COLS / 2];
       u32 before = 0;
       for (u32 panel = 0; panel < static_cast<u32>(arguments.panels); panel++) {
         barrier_wait(&full[ring.stage], ring.parity);
-        const char* const a = shared + ring.stage * Shape::STAGE_BYTES + group * 64 * 128;
+        const char* const a = shared + ring.stage * Shape::STAGE_BYTES + group * (Shape::ROWS / 2) * 128;
         const char* const b = shared + ring.stage * Shape::STAGE_BYTES + Shape::A_BYTES;
         const u64 a_panel = Shape::A_ACROSS ? across_descriptor(a) : panel_descriptor(a);
         const u64 b_panel = Shape::B_ACROSS ? across_descriptor(b) : panel_descriptor(b);
         products_fence();
 #pragma unroll
         for (u32 s = 0; s < 4; s++) {
-          product<Shape::A_ACROSS, Shape::B_ACROSS>(typename Shape::Kind(), sums, a_panel + s * A_STEP,
-                                                    b_panel + s * B_STEP, panel > 0 || s > 0);
+#pragma unroll
+          for (u32 i = 0; i < Shape::PRODUCTS; i++) {
+            product<Shape::A_ACROSS, Shape::B_ACROSS>(typename Shape::Kind(), sums[i],
+                                                      a_panel + i * (64 * 128 / 16) + s * A_STEP, b_panel + s * B_STEP,
+                                                      panel > 0 || s > 0);
+          }
         }
         products_commit();
         // The stage before is read no more once all but the newest products are done.
@@ -156,10 +162,13 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
       }
       products_wait<0>();
       release(&empty[before], lane);
-      store_sums<Shape::COLS / 8, true>(sums, arguments.c + place.batch * arguments.c_step,
-                                        u64{place.row} * Shape::ROWS + in_row, u64{place.col} * Shape::COLS,
-                                        arguments.m, arguments.n, arguments.lead_c, arguments.accumulate != 0,
-                                        staged[threadIdx.x / 32 - 4]);
+#pragma unroll
+      for (u32 i = 0; i < Shape::PRODUCTS; i++) {
+        store_sums<Shape::COLS / 8, true>(sums[i], arguments.c + place.batch * arguments.c_step,
+                                          u64{place.row} * Shape::ROWS + i * 64 + in_row, u64{place.col} * Shape::COLS,
+                                          arguments.m, arguments.n, arguments.lead_c, arguments.accumulate != 0,
+                                          staged[threadIdx.x / 32 - 4]);
+      }
     }
   }
 }

@@ -75,7 +75,13 @@ public final class MultiplyPlanner {
   /** What a multiprocessor reads where operands are converted on the way, measured on an H200. */
   private static final double FUSED_BYTES_PER_NANO = 38;
 
-  /** The same of tf32 where B is transposed too. */
+  /** The same of two thread blocks that share it. */
+  private static final double SHARED_BYTES_PER_NANO = 45;
+
+  /** Tiles of such a thread block, at most, where products have several. */
+  private static final long MOST_SHARED_TURNS = 20;
+
+  /** What a multiprocessor reads of tf32 where B is transposed too. */
   private static final double TRANSPOSED_BYTES_PER_NANO = 30;
 
   /** A multiprocessor's share of what goes to and from memory, the same. */
@@ -488,6 +494,10 @@ public final class MultiplyPlanner {
         packed.isEmpty() || !TensorSteps.isFusible(problem, true, true)
             ? Stream.empty()
             : index.findAll(form.fusedFamily(problem), problem.type().bytes(), limits).stream()
+                .filter(
+                    kernel ->
+                        kernel.blocksPerProcessor() == 1
+                            || TensorSteps.isEvenC(problem, kernel.shape()))
                 .map(
                     kernel ->
                         tensor(
@@ -663,32 +673,52 @@ public final class MultiplyPlanner {
                         && strategy(plan).parts() == 1
                         && fusedNanos(plan.problem(), strategy(plan), limits)
                             < packedNanos(plan.problem(), strategy(plan), limits))
-            .findFirst();
+            .min(
+                Comparator.comparingDouble(
+                        (MultiplyPlan plan) -> fusedNanos(plan.problem(), strategy(plan), limits))
+                    // Where memory is what takes the time, two thread blocks use it better.
+                    .thenComparing(plan -> !isShared(plan, limits))
+                    .thenComparingInt(plan -> strategy(plan).kernel().blocksPerProcessor()));
     return fused.isPresent()
         ? fused
         : tensors.stream()
             .filter(plan -> !strategy(plan).isFused())
             .min(
                 Comparator.comparing((MultiplyPlan plan) -> strategy(plan).isMma())
-                    .thenComparingDouble(plan -> cost(plan.problem(), strategy(plan), limits)));
+                    .thenComparingDouble(plan -> cost(plan.problem(), strategy(plan), limits))
+                    // 256 x 128 took 1.02 times as long as 128 x 256 where both fill the device.
+                    .thenComparingInt(plan -> strategy(plan).kernel().shape().rows()));
   }
 
   private static MultiplyStrategy.Tensor strategy(MultiplyPlan tensor) {
     return (MultiplyStrategy.Tensor) tensor.strategy();
   }
 
+  /**
+   * True if thread blocks share multiprocessors and have not too many turns for it: of products of
+   * several tiles, 16 turns were faster and 32 slower.
+   */
+  private static boolean isShared(MultiplyPlan plan, DeviceLimits limits) {
+    KernelIndex.Kernel kernel = strategy(plan).kernel();
+    long tiles = MultiplyStrategy.Tiled.tiles(plan.problem(), kernel.shape());
+    int atOnce = limits.multiprocessors() * kernel.blocksPerProcessor();
+    return kernel.blocksPerProcessor() > 1
+        && (tiles == plan.problem().batch().count() || tiles <= MOST_SHARED_TURNS * atOnce);
+  }
+
   /** What a fused kernel takes: each tile reads its rows and columns as they are stored. */
   private static double fusedNanos(
       MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
     KernelIndex.TileShape shape = tensor.kernel().shape();
+    int blocks = tensor.kernel().blocksPerProcessor();
     double tiles = (double) MultiplyStrategy.Tiled.tiles(problem, shape);
     double tileBytes = (double) (shape.rows() + shape.cols()) * problem.k() * Float.BYTES;
     double rate =
         tensor.form() == TensorForm.TF32 && !problem.transposeB()
             ? TRANSPOSED_BYTES_PER_NANO
-            : FUSED_BYTES_PER_NANO;
+            : blocks == 1 ? FUSED_BYTES_PER_NANO : SHARED_BYTES_PER_NANO;
     return Math.max(
-        Math.ceil(tiles / limits.multiprocessors()) * tileBytes / rate,
+        Math.ceil(tiles / limits.multiprocessors() / blocks) * blocks * tileBytes / rate,
         (valuesA(problem) + valuesB(problem) + valuesC(problem))
             * Float.BYTES
             / (MEMORY_BYTES_PER_NANO * limits.multiprocessors()));

@@ -263,6 +263,17 @@ final class TensorSteps {
     return TensorForm.FLOAT64.isExchanged(problem) ? problem.m() : problem.n();
   }
 
+  /**
+   * True if C is made of whole columns of such tiles, whose rows begin evenly if C does: fused
+   * kernels of which two thread blocks share a multiprocessor write others slowly.
+   */
+  static boolean isEvenC(MultiplyProblem problem, KernelIndex.TileShape shape) {
+    MultiplyProblem.Batch batch = problem.batch();
+    return problem.n() % shape.cols() == 0
+        && LongStream.of(problem.leadC(), batch.count() == 1 ? 0 : batch.strideC())
+            .allMatch(elements -> elements * Float.BYTES % EVEN_BYTES == 0);
+  }
+
   /** True if K is long enough for a kernel that makes a tile of two halves of K. */
   static boolean canHalve(TensorForm form, long k) {
     return mostParts(form, k) >= HALVES;

@@ -27,6 +27,9 @@ class LowerPrecisionPlanTest {
   private static String index() {
     StringBuilder text = new StringBuilder();
     for (String kind : List.of("float16_w2", "bfloat16_w2", "tf32_w4")) {
+      if (kind.startsWith("tf32")) {
+        text.append("kernel multiply_tensor multiply_tf32_w4_256x128x384 sm_90a\n");
+      }
       for (String tile : List.of("128x256x384", "128x128x384", "128x64x384")) {
         text.append("kernel multiply_tensor multiply_%s_%s sm_90a\n".formatted(kind, tile));
       }
@@ -34,6 +37,14 @@ class LowerPrecisionPlanTest {
         if (!kind.startsWith("tf32") || !ways.equals("nt")) {
           text.append(
               "kernel multiply_fused multiply_fused_%s_%s_w4_128x256x384 sm_90a dynamicBytes=197632\n"
+                  .formatted(kind.split("_")[0], ways));
+        }
+        if (!kind.startsWith("tf32")) {
+          text.append(
+              """
+              kernel multiply_fused multiply_fused_%s_%s_w4_128x128x256 sm_90a \
+              dynamicBytes=115712 blocksPerProcessor=2
+              """
                   .formatted(kind.split("_")[0], ways));
         }
       }
@@ -125,6 +136,7 @@ class LowerPrecisionPlanTest {
       {
         device(9, 0, 132),
         List.of(
+            "tf32_w4_256x128x384",
             "tf32_w4_128x256x384",
             "tf32_w4_128x128x384",
             "tf32_w4_128x64x384",
@@ -140,6 +152,20 @@ class LowerPrecisionPlanTest {
               .map(name -> name.replace("multiply_", ""))
               .toList();
       assertEquals(each[1], ways);
+    }
+  }
+
+  /** 528 high tiles are four for each multiprocessor; of wide ones some have five. */
+  @Test
+  void tilesOfTf32FillTheDevice() {
+    Object[][] cases = {
+      {4095L, 4097L, "multiply_tf32_w4_256x128x384"},
+      {4097L, 4095L, "multiply_tf32_w4_128x256x384"},
+      {4096L, 4096L, "multiply_tf32_w4_128x256x384"},
+    };
+    for (Object[] each : cases) {
+      MultiplyProblem problem = problem((long) each[0], 4099, (long) each[1], Precision.TF32);
+      assertEquals(each[2], way(plan(problem, MultiplyEngine.AUTO, ABSENT, device(9, 0, 132))));
     }
   }
 
@@ -174,9 +200,15 @@ class LowerPrecisionPlanTest {
             precision == Precision.TF32 && ways.equals("nt")
                 ? packed + "128x256x384"
                 : "multiply_fused_" + kind + "_" + ways + "_w4_128x256x384";
+        // Two thread blocks to a multiprocessor where memory is what takes the time.
+        String shared = fused.replace("128x256x384", "128x128x256");
+        String small = precision == Precision.TF32 ? fused : shared;
         Object[][] rules = {
-          {256L, 1024L, 0L, fused},
-          {256L, 1024L, 4L, fused},
+          {256L, 1024L, 0L, small},
+          {256L, 1024L, 4L, small},
+          {256L, 2048L, 0L, fused}, // too many turns
+          {128L, 4096L, 0L, precision == Precision.TF32 ? "multiply_" : shared},
+          {128L, 8192L, 0L, precision == Precision.TF32 ? "multiply_" : shared}, // of one tile each
           // Of tf32 it is about as long where B is transposed.
           {512L, 128L, 0L, precision == Precision.TF32 && ways.equals("nn") ? "multiply_" : fused},
           {256L, 1024L, 1L, packed + "128x256x384"}, // rows begin unevenly
@@ -207,14 +239,14 @@ class LowerPrecisionPlanTest {
             new MultiplyStep.Run(
                 // Fields of FusedArguments.
                 new KernelLaunch(
-                    "multiply_fused_float16_nt_w4_128x256x384",
-                    new LaunchConfig(132, 384, 197_632),
+                    "multiply_fused_float16_nt_w4_128x128x256",
+                    new LaunchConfig(264, 256, 115_712),
                     256,
                     256,
                     260,
                     4,
                     2,
-                    1,
+                    2,
                     0,
                     1024,
                     1,
@@ -233,6 +265,38 @@ class LowerPrecisionPlanTest {
     }
     // The same sums in the same order.
     assertEquals("FLOAT16", plan.strategy().order());
+  }
+
+  /** Two thread blocks leave no room to write C's uneven rows through. */
+  @Test
+  void unevenRowsOfCAreForLoneThreadBlocks() {
+    for (long leadC : new long[] {256, 257, 260}) {
+      for (long strideC : new long[] {256 * 260, 256 * 260 + 1}) {
+        MultiplyProblem problem =
+            new MultiplyProblem(
+                    256,
+                    256,
+                    256,
+                    ElementType.FLOAT32,
+                    Precision.FLOAT16,
+                    false,
+                    false,
+                    256,
+                    256,
+                    leadC,
+                    false)
+                .withBatch(new MultiplyProblem.Batch(1024, 65536, 65536, strideC));
+        boolean even = leadC % 4 == 0 && strideC % 4 == 0;
+        for (String tile : List.of("128x128x256", "128x256x384")) {
+          String name = "multiply_fused_float16_nn_w4_" + tile;
+          assertEquals(
+              even || tile.startsWith("128x256"),
+              MultiplyPlanner.candidates(problem, 256, ABSENT, device(9, 0, 132), INDEX).stream()
+                  .anyMatch(plan -> plan.strategy().way().orElseThrow().name().equals(name)),
+              problem + ": " + name);
+        }
+      }
+    }
   }
 
   private static MultiplyStep.TensorMap map(MultiplyStep.Side side) {

@@ -39,6 +39,7 @@ class TensorBatchesTest {
           kernel repair_split repair_split_w4_64x64x128 sm_90a
           kernel multiply_tensor multiply_float16_w2_128x256x384 sm_90a
           kernel multiply_tensor multiply_tf32_w4_128x128x384 sm_90a
+          kernel multiply_tensor multiply_tf32_w4_256x128x384 sm_90a
           kernel multiply_mma multiply_mma_float16_w2_64x64x128 compute_80
           kernel multiply_mma multiply_mma_tf32_w4_128x128x256 compute_80
           kernel multiply_double multiply_double_tt_w8_128x64x384 sm_90a
@@ -52,6 +53,7 @@ class TensorBatchesTest {
           kernel multiply_fused multiply_fused_float16_nt_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_tn_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_tt_w4_128x256x384 sm_90a
+          kernel multiply_fused multiply_fused_float16_nt_w4_128x128x256 sm_90a blocksPerProcessor=2
           kernel multiply_fused multiply_fused_tf32_nn_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_tf32_tn_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_tf32_tt_w4_128x256x384 sm_90a
@@ -488,15 +490,16 @@ class TensorBatchesTest {
       TensorMap b = maps.get(1);
       int panel = b.box().get(0);
       long tileCols = b.box().get(1);
-      assertEquals((w[0] + 127) / 128, w[4]);
+      long tileRows = flags == null ? a.box().get(1) : 128;
+      assertEquals((w[0] + tileRows - 1) / tileRows, w[4]);
       assertEquals((w[1] + tileCols - 1) / tileCols, w[5]);
       for (long q = 0; q < w[7]; q++) {
         for (long row = 0; row < w[4]; row++) {
           for (long col = 0; col < w[5]; col++) {
             for (long half = 0; half < 2; half++) {
-              long i0 = row * 128 + half * 64;
+              long i0 = row * tileRows + half * tileRows / 2;
               long j0 = col * tileCols;
-              long rows = Math.min(64, w[0] - i0);
+              long rows = Math.min(tileRows / 2, w[0] - i0);
               long cols = Math.min(tileCols, w[1] - j0);
               // Some are left alone, as are those with what is no number.
               boolean bad = flags != null && (q + row + col + half) % 3 == 1;
@@ -537,7 +540,8 @@ class TensorBatchesTest {
       boolean acrossA = kernel.matches(".*_t[nt]_w4_.*");
       boolean acrossB = kernel.matches(".*_[nt]n_w4_.*");
       assertEquals((w[0] + 127) / 128, w[4]);
-      assertEquals((w[1] + 255) / 256, w[5]);
+      long cols = kernel.contains("_128x128x") ? 128 : 256;
+      assertEquals((w[1] + cols - 1) / cols, w[5]);
       long panel = kernel.contains("tf32") ? 32 : 64;
       for (TensorMap map : maps) {
         assertEquals(List.of(32, 32, 1), map.box());
