@@ -24,7 +24,7 @@ final class ArgumentStruct {
    *
    * @throws IllegalArgumentException if it is longer than any may be
    */
-  ArgumentStruct(MultiplyStep.Run run, EncodedMaps.Encoder encoder) {
+  ArgumentStruct(MultiplyStep run, EncodedMaps.Encoder encoder) {
     maps =
         run.maps().stream().map(map -> new EncodedMaps(map, encoder)).toArray(EncodedMaps[]::new);
     pointers = run.pointers().toArray(Place[]::new);

@@ -17,13 +17,11 @@ final class BoundSteps {
   BoundSteps(CudaDevice device, List<MultiplyStep> steps) {
     this.device = device;
     this.launches =
-        steps.stream()
-            .map(step -> Launch.of((MultiplyStep.Run) step, device.kernels()))
-            .toArray(Launch[]::new);
+        steps.stream().map(step -> Launch.of(step, device.kernels())).toArray(Launch[]::new);
   }
 
   private record Launch(KernelLaunch launch, FunctionHandle function, ArgumentStruct struct) {
-    static Launch of(MultiplyStep.Run run, KernelModule kernels) {
+    static Launch of(MultiplyStep run, KernelModule kernels) {
       return new Launch(
           run.launch(),
           kernels.function(run.launch().kernel()),

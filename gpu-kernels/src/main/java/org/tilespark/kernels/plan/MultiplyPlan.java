@@ -43,7 +43,7 @@ public record MultiplyPlan(
    */
   public List<MultiplyStep> steps(boolean evenA, boolean evenB) {
     return launch.isPresent()
-        ? List.of(new MultiplyStep.Run(launch.get(), List.of(), OPERANDS))
+        ? List.of(new MultiplyStep(launch.get(), List.of(), OPERANDS))
         : strategy.steps(problem, evenA, evenB);
   }
 

@@ -4,12 +4,23 @@ import java.util.List;
 import java.util.Objects;
 
 /**
- * One thing that a stream does for a multiply, after the one before: ready to run but for the
- * addresses where operands begin.
+ * One launch for a multiply, after the one before: ready to run but for the addresses where
+ * operands begin.
+ *
+ * @param launch the kernel, its shape, and the last fields of its struct
+ * @param maps the first fields of its struct
+ * @param pointers the fields behind the maps
  */
-public sealed interface MultiplyStep {
+public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place> pointers) {
+  /** Copies the lists. */
+  public MultiplyStep {
+    Objects.requireNonNull(launch, "launch");
+    maps = List.copyOf(maps);
+    pointers = List.copyOf(pointers);
+  }
+
   /** What an address is counted from. */
-  enum Side {
+  public enum Side {
     /** The first byte of A. */
     A,
     /** The first byte of B. */
@@ -23,7 +34,7 @@ public sealed interface MultiplyStep {
   }
 
   /** What the copy engine copies; the codes are those of {@code CUtensorMapDataType}. */
-  enum Element {
+  public enum Element {
     /** float16. */
     FLOAT16(2, 6),
     /** float32. */
@@ -60,7 +71,7 @@ public sealed interface MultiplyStep {
    * @param side what it is a part of
    * @param bytes from the side's first byte
    */
-  record Place(Side side, long bytes) {
+  public record Place(Side side, long bytes) {
     /** The null pointer. */
     static final Place NOWHERE = new Place(Side.NOWHERE, 0);
 
@@ -83,7 +94,7 @@ public sealed interface MultiplyStep {
    * @param box extents of a box
    * @param swizzled true if rows of a box, of 64 or 128 bytes, are swizzled by their length
    */
-  record TensorMap(
+  public record TensorMap(
       Place from,
       Element element,
       List<Long> extents,
@@ -162,23 +173,6 @@ public sealed interface MultiplyStep {
     /** Bytes of a row of a box. */
     public int boxRowBytes() {
       return box.get(0) * element.bytes();
-    }
-  }
-
-  /**
-   * One launch.
-   *
-   * @param launch the kernel, its shape, and the last fields of its struct
-   * @param maps the first fields of its struct
-   * @param pointers the fields behind the maps
-   */
-  record Run(KernelLaunch launch, List<TensorMap> maps, List<Place> pointers)
-      implements MultiplyStep {
-    /** Copies the lists. */
-    public Run {
-      Objects.requireNonNull(launch, "launch");
-      maps = List.copyOf(maps);
-      pointers = List.copyOf(pointers);
     }
   }
 }

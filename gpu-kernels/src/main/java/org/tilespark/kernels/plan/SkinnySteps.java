@@ -5,7 +5,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import org.tilespark.kernels.plan.MultiplyStep.Place;
-import org.tilespark.kernels.plan.MultiplyStep.Run;
 import org.tilespark.kernels.plan.MultiplyStep.Side;
 
 /**
@@ -183,7 +182,7 @@ final class SkinnySteps {
     Place c = new Place(Side.C, 0);
     Place scratch = new Place(Side.WORKSPACE, 0);
     steps.add(
-        new Run(
+        new MultiplyStep(
             // Fields of SkinnyArguments.
             new KernelLaunch(
                 kernel.name(),
@@ -227,7 +226,7 @@ final class SkinnySteps {
             ceilDiv(extent * count, threads),
             (long) SUM_BLOCKS_PER_PROCESSOR * limits.multiprocessors());
     steps.add(
-        new Run(
+        new MultiplyStep(
             // Fields of SkinnySumArguments.
             new KernelLaunch(
                 summing.name(),
@@ -242,10 +241,10 @@ final class SkinnySteps {
             List.of(scratch, c)));
   }
 
-  private Run depth() {
+  private MultiplyStep depth() {
     long rowTiles = ceilDiv(problem.m(), kernel.shape().rows());
     long colTiles = ceilDiv(problem.n(), kernel.shape().cols());
-    return new Run(
+    return new MultiplyStep(
         // Fields of DepthArguments.
         new KernelLaunch(
             kernel.name(),

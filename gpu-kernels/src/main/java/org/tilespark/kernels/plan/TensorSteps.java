@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.LongStream;
 import org.tilespark.kernels.plan.MultiplyStep.Place;
-import org.tilespark.kernels.plan.MultiplyStep.Run;
 import org.tilespark.kernels.plan.MultiplyStep.Side;
 import org.tilespark.kernels.plan.MultiplyStep.TensorMap;
 
@@ -922,7 +921,7 @@ final class TensorSteps {
     long padded = up(of.cols(), of.across() ? DOUBLE_BOX : 2);
     KernelIndex.Kernel kernel = strategy.packer();
     steps.add(
-        new Run(
+        new MultiplyStep(
             // Fields of PackRowsArguments.
             new KernelLaunch(
                 kernel.name(),
@@ -989,7 +988,7 @@ final class TensorSteps {
     if (pieces > 0) {
       KernelIndex.Kernel kernel = strategy.packer();
       steps.add(
-          new Run(
+          new MultiplyStep(
               // Fields of PackArguments.
               new KernelLaunch(
                   kernel.name(),
@@ -1003,7 +1002,7 @@ final class TensorSteps {
   }
 
   /** Makes what is flagged, of products or of parts of one. */
-  private Run repair(long p, long k, long batches, long stepK, Target c, Place tileFlags) {
+  private MultiplyStep repair(long p, long k, long batches, long stepK, Target c, Place tileFlags) {
     KernelIndex.Kernel kernel = strategy.repairer();
     long rowTiles = tiles(problem.m(), kernel.shape().rows());
     long colTiles = tiles(problem.n(), kernel.shape().cols());
@@ -1011,7 +1010,7 @@ final class TensorSteps {
     long each = parts ? stepK : k;
     long strideA = products > 1 ? batch.strideA() : 0;
     long strideB = products > 1 ? batch.strideB() : 0;
-    return new Run(
+    return new MultiplyStep(
         // Fields of RepairArguments.
         new KernelLaunch(
             kernel.name(),
@@ -1038,9 +1037,9 @@ final class TensorSteps {
   }
 
   /** Adds the parts of one product, in the order of K. */
-  private Run sum(Place scratch, Place c, long m, long n, long parts, boolean adds) {
+  private MultiplyStep sum(Place scratch, Place c, long m, long n, long parts, boolean adds) {
     KernelIndex.Kernel kernel = strategy.summing().orElseThrow();
-    return new Run(
+    return new MultiplyStep(
         // Fields of SumArguments.
         new KernelLaunch(
             kernel.name(),
@@ -1057,9 +1056,10 @@ final class TensorSteps {
         List.of(scratch, c));
   }
 
-  private Run product(List<TensorMap> maps, List<Place> pointers, long tiles, long... words) {
+  private MultiplyStep product(
+      List<TensorMap> maps, List<Place> pointers, long tiles, long... words) {
     LaunchConfig blocks = blocks(tiles, most(kernel.blocksPerProcessor()), kernel);
-    return new Run(new KernelLaunch(kernel.name(), blocks, words), maps, pointers);
+    return new MultiplyStep(new KernelLaunch(kernel.name(), blocks, words), maps, pointers);
   }
 
   /** The map of an operand with K along its rows. */

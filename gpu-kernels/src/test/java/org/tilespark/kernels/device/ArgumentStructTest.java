@@ -68,7 +68,7 @@ class ArgumentStructTest {
 
   private ArgumentStruct struct(List<TensorMap> maps, List<Place> pointers, long... words) {
     return new ArgumentStruct(
-        new MultiplyStep.Run(
+        new MultiplyStep(
             new KernelLaunch("any", new LaunchConfig(1, 32, 0), words), maps, pointers),
         this::encode);
   }

@@ -236,7 +236,7 @@ class LowerPrecisionPlanTest {
     List<MultiplyStep> fused = plan.strategy().steps(problem, true, true);
     assertEquals(
         List.of(
-            new MultiplyStep.Run(
+            new MultiplyStep(
                 // Fields of FusedArguments.
                 new KernelLaunch(
                     "multiply_fused_float16_nt_w4_128x128x256",
@@ -259,7 +259,7 @@ class LowerPrecisionPlanTest {
     for (boolean even : new boolean[] {true, false}) {
       List<String> kernels =
           plan.strategy().steps(problem, even, !even).stream()
-              .map(step -> ((MultiplyStep.Run) step).launch().kernel())
+              .map(step -> step.launch().kernel())
               .toList();
       assertEquals(List.of("pack_float16_w2_256", "multiply_float16_w2_128x256x384"), kernels);
     }
@@ -343,9 +343,9 @@ class LowerPrecisionPlanTest {
     List<MultiplyStep> steps = strategy.steps(problem, true, true);
     assertEquals(2, steps.size());
     for (MultiplyStep step : steps) {
-      assertTrue(assertInstanceOf(MultiplyStep.Run.class, step).maps().isEmpty());
+      assertTrue(step.maps().isEmpty());
     }
-    MultiplyStep.Run product = (MultiplyStep.Run) steps.get(1);
+    MultiplyStep product = steps.get(1);
     long panel = precision == Precision.TF32 ? 32 : 64;
     long panels = (1000 + panel - 1) / panel;
     long rowBytes = panels * 128;

@@ -20,7 +20,7 @@ class MultiplyPlanTest {
     KernelLaunch launch = new KernelLaunch("multiply_any", new LaunchConfig(4, 64, 0), 1, 2);
     assertEquals(
         List.of(
-            new MultiplyStep.Run(
+            new MultiplyStep(
                 launch,
                 List.of(),
                 List.of(new Place(Side.A, 0), new Place(Side.B, 0), new Place(Side.C, 0)))),

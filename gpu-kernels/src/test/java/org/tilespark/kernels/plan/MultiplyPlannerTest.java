@@ -527,7 +527,7 @@ class MultiplyPlannerTest {
     List<MultiplyStep> steps = strategy.steps(problem, true, true);
     assertEquals(6, steps.size());
     assertEquals(
-        new MultiplyStep.Run(
+        new MultiplyStep(
             new KernelLaunch(
                 "pack_split_mixed_w2_256",
                 new LaunchConfig(4 * 128, 256, 0),
@@ -555,7 +555,7 @@ class MultiplyPlannerTest {
                 at(workspace, packedB))),
         steps.get(0));
     assertEquals(
-        new MultiplyStep.Run(
+        new MultiplyStep(
             new KernelLaunch(
                 name,
                 new LaunchConfig(6, 384, 205_824),
@@ -592,7 +592,7 @@ class MultiplyPlannerTest {
             List.of(at(MultiplyStep.Side.C, 0), at(workspace, 0))),
         steps.get(1));
     assertEquals(
-        new MultiplyStep.Run(
+        new MultiplyStep(
             new KernelLaunch(
                 "repair_split_w4_64x64x128",
                 new LaunchConfig(15, 128, 0),
@@ -621,19 +621,19 @@ class MultiplyPlannerTest {
                 at(MultiplyStep.Side.C, 0))),
         steps.get(2));
     // The second chunk adds, from where the first one ends.
-    MultiplyStep.Run second = (MultiplyStep.Run) steps.get(4);
+    MultiplyStep second = steps.get(4);
     assertEquals(at(MultiplyStep.Side.A, 8192 * 4), second.maps().get(0).from());
     assertEquals(8, second.maps().get(0).extents().get(0));
     assertEquals(1, second.launch().words()[3], "panels");
     assertEquals(1, second.launch().words()[7], "adds");
-    MultiplyStep.Run packed = (MultiplyStep.Run) steps.get(3);
+    MultiplyStep packed = steps.get(3);
     assertEquals(at(MultiplyStep.Side.B, 8192L * 131 * 4), packed.pointers().get(2));
     assertEquals(8, packed.launch().words()[9]);
     // An A that begins unevenly is copied, beside B.
     List<MultiplyStep> uneven = strategy.steps(problem, false, true);
     assertEquals(6, uneven.size());
     assertEquals(
-        new MultiplyStep.Run(
+        new MultiplyStep(
             new KernelLaunch(
                 "pack_split_mixed_w2_256",
                 new LaunchConfig(5 * 128 + 4 * 128, 256, 0),
@@ -660,7 +660,7 @@ class MultiplyPlannerTest {
                 at(MultiplyStep.Side.B, 0),
                 at(workspace, packedB))),
         uneven.get(0));
-    MultiplyStep.Run product = (MultiplyStep.Run) uneven.get(1);
+    MultiplyStep product = uneven.get(1);
     assertEquals(at(workspace, packedA), product.maps().get(0).from());
     assertEquals(320, product.maps().get(0).extents().get(1));
   }
@@ -676,9 +676,9 @@ class MultiplyPlannerTest {
               300, 70, 129, ElementType.FLOAT32, Precision.FULL, true, true, lead, 70, 129, true);
       MultiplyStrategy.Tensor strategy = tensor(name, problem);
       List<MultiplyStep> steps = strategy.steps(problem, true, false);
-      MultiplyStep.Run pack = (MultiplyStep.Run) steps.get(steps.size() - 3);
+      MultiplyStep pack = steps.get(steps.size() - 3);
       assertEquals("pack_split_w2_256", pack.launch().kernel());
-      MultiplyStep.Run product = (MultiplyStep.Run) steps.get(steps.size() - 2);
+      MultiplyStep product = steps.get(steps.size() - 2);
       assertEquals(name, product.launch().kernel());
       boolean even = lead == 300;
       assertEquals(3, steps.size());
@@ -708,7 +708,7 @@ class MultiplyPlannerTest {
     assertEquals(packedB + 512 * 128 * 2, strategy.workspaceBytes());
     assertEquals(
         List.of(
-            new MultiplyStep.Run(
+            new MultiplyStep(
                 new KernelLaunch(
                     "pack_float16_w2_256",
                     new LaunchConfig(5 * 2 + 512 * 128 / 4096, 256, 0),
@@ -734,7 +734,7 @@ class MultiplyPlannerTest {
                     at(workspace, 0),
                     at(MultiplyStep.Side.B, 0),
                     at(workspace, packedB))),
-            new MultiplyStep.Run(
+            new MultiplyStep(
                 new KernelLaunch(
                     "multiply_float16_w2_128x256x384",
                     new LaunchConfig(6, 384, 197_632),
@@ -797,7 +797,7 @@ class MultiplyPlannerTest {
       boolean mappedA = !transposeA && pad == 4;
       boolean mappedB = transposeB && evenB;
       assertEquals(mappedA && mappedB ? 1 : 2, steps.size());
-      MultiplyStep.Run product = (MultiplyStep.Run) steps.get(steps.size() - 1);
+      MultiplyStep product = steps.get(steps.size() - 1);
       MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
       assertEquals(
           mappedA
@@ -818,7 +818,7 @@ class MultiplyPlannerTest {
                   256),
           product.maps().get(1));
       if (steps.size() == 2) {
-        long[] words = ((MultiplyStep.Run) steps.get(0)).launch().words();
+        long[] words = steps.get(0).launch().words();
         assertEquals(mappedA ? 0 : 1, words[6], "copies of A");
         assertEquals(mappedB ? 0 : 1, words[14], "copies of B");
       }
@@ -872,7 +872,7 @@ class MultiplyPlannerTest {
       int oddB = which >> 1;
       assertEquals(
           List.of(
-              new MultiplyStep.Run(
+              new MultiplyStep(
                   new KernelLaunch(
                       "multiply_double_phased_tn_w8_128x64x384",
                       new LaunchConfig(6, 384, 232_448),
@@ -927,7 +927,7 @@ class MultiplyPlannerTest {
             phase(at(b, 192 * 8), 193, 500, 193, 128),
             copied,
             copied),
-        ((MultiplyStep.Run) steps.get(1)).maps());
+        steps.get(1).maps());
   }
 
   /** Phased kernels are for ragged rows across, and by rule for long K. */
@@ -1009,12 +1009,12 @@ class MultiplyPlannerTest {
     assertEquals(packedB + 1000 * 80 * 8, strategy.workspaceBytes()); // whole 256 bytes
     assertEquals(
         List.of(
-            new MultiplyStep.Run(
+            new MultiplyStep(
                 new KernelLaunch(
                     "pack_rows_w8_256", new LaunchConfig(1000, 256, 0), 1000, 65, 66, 80, 1, 0),
                 List.of(),
                 List.of(at(MultiplyStep.Side.B, 0), at(workspace, packedB))),
-            new MultiplyStep.Run(
+            new MultiplyStep(
                 new KernelLaunch(
                     "multiply_double_tn_w8_128x64x384",
                     new LaunchConfig(6, 384, 230_400),
@@ -1058,8 +1058,8 @@ class MultiplyPlannerTest {
             192,
             195,
             false);
-    MultiplyStep.Run pad =
-        new MultiplyStep.Run(
+    MultiplyStep pad =
+        new MultiplyStep(
             new KernelLaunch(
                 "pack_rows_w8_256", new LaunchConfig(300, 256, 0), 300, 1001, 1001, 1002, 1, 0),
             List.of(),
@@ -1069,7 +1069,7 @@ class MultiplyPlannerTest {
       assertEquals(
           List.of(
               pad,
-              new MultiplyStep.Run(
+              new MultiplyStep(
                   new KernelLaunch(
                       name,
                       new LaunchConfig(10, 384, 230_400),
@@ -1100,9 +1100,8 @@ class MultiplyPlannerTest {
 
     // A thread block to a multiprocessor, which makes two tiles at a time.
     MultiplyProblem large = problem(4096, 4096, 4096, ElementType.FLOAT64);
-    MultiplyStep.Run run =
-        (MultiplyStep.Run)
-            tensor("multiply_double_nt_w8_128x64x384", large).steps(large, true, true).get(0);
+    MultiplyStep run =
+        tensor("multiply_double_nt_w8_128x64x384", large).steps(large, true, true).get(0);
     assertEquals(new LaunchConfig(132, 384, 230_400), run.launch().config());
     assertEquals(
         doubles(at(MultiplyStep.Side.B, 0), 4096, 4096, 4096, false, 64), run.maps().get(2));
@@ -1247,9 +1246,9 @@ class MultiplyPlannerTest {
     assertEquals(2L * 1536 * 1536 * 8 + scratch, strategy.workspaceBytes());
     List<MultiplyStep> steps = strategy.steps(problem, true, true);
     assertEquals(3, steps.size());
-    MultiplyStep.Run whole = (MultiplyStep.Run) steps.get(0);
-    MultiplyStep.Run rest = (MultiplyStep.Run) steps.get(1);
-    MultiplyStep.Run sum = (MultiplyStep.Run) steps.get(2);
+    MultiplyStep whole = steps.get(0);
+    MultiplyStep rest = steps.get(1);
+    MultiplyStep sum = steps.get(2);
     assertEquals(1408, whole.launch().words()[1]); // 22 columns of tiles, two rounds
     assertEquals(128, rest.launch().words()[1]);
     assertEquals(11, rest.launch().words()[11]);
@@ -1336,10 +1335,10 @@ class MultiplyPlannerTest {
       assertEquals(packedB + 10L * 3 * 256 * 64 * 2, strategy.workspaceBytes());
       List<MultiplyStep> steps = strategy.steps(problem, true, true);
       assertEquals(3, steps.size());
-      MultiplyStep.Run pack = (MultiplyStep.Run) steps.get(0);
+      MultiplyStep pack = steps.get(0);
       assertEquals(direct ? 0 : 10, pack.launch().words()[6], "copies of A");
       assertEquals(10, pack.launch().words()[14], "copies of B");
-      MultiplyStep.Run product = (MultiplyStep.Run) steps.get(1);
+      MultiplyStep product = steps.get(1);
       assertEquals(
           new KernelLaunch(
               name,
@@ -1386,9 +1385,9 @@ class MultiplyPlannerTest {
     List<MultiplyStep> steps = strategy.steps(problem, true, true);
     assertEquals(4, steps.size());
     long scratch = strategy.workspaceBytes() - 988_160; // 19 of 130 x 100, whole 256 bytes
-    MultiplyStep.Run product = (MultiplyStep.Run) steps.get(1);
+    MultiplyStep product = steps.get(1);
     assertEquals(at(MultiplyStep.Side.WORKSPACE, scratch), product.pointers().get(0));
-    MultiplyStep.Run sum = (MultiplyStep.Run) steps.get(3);
+    MultiplyStep sum = steps.get(3);
     assertEquals(
         new KernelLaunch(
             "multiply_parts_w4_256", new LaunchConfig(51, 256, 0), 130, 100, 100, 1, 19, 0, 1, 0),
@@ -1463,24 +1462,22 @@ class MultiplyPlannerTest {
   /** What maps reach lies in the workspace or in the operand. */
   private static void requireInside(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
     for (MultiplyStep step : strategy.steps(problem, false, true)) {
-      if (step instanceof MultiplyStep.Run run) {
-        for (MultiplyStep.TensorMap map : run.maps()) {
-          long end = map.from().bytes() + map.extents().get(0) * map.element().bytes();
-          for (int axis = 1; axis < map.extents().size(); axis++) {
-            end += (map.extents().get(axis) - 1) * map.strideBytes().get(axis - 1);
-          }
-          long bytes =
-              switch (map.from().side()) {
-                case A -> problem.bytesA();
-                case B -> problem.bytesB();
-                case C, NOWHERE -> 0;
-                case WORKSPACE -> strategy.workspaceBytes();
-              };
-          assertTrue(end <= bytes, problem + ": " + map);
-          // A begins at 8 bytes beyond a multiple of 16.
-          long begins = map.from().bytes() + (map.from().side() == MultiplyStep.Side.A ? 8 : 0);
-          assertEquals(0, begins % 16);
+      for (MultiplyStep.TensorMap map : step.maps()) {
+        long end = map.from().bytes() + map.extents().get(0) * map.element().bytes();
+        for (int axis = 1; axis < map.extents().size(); axis++) {
+          end += (map.extents().get(axis) - 1) * map.strideBytes().get(axis - 1);
         }
+        long bytes =
+            switch (map.from().side()) {
+              case A -> problem.bytesA();
+              case B -> problem.bytesB();
+              case C, NOWHERE -> 0;
+              case WORKSPACE -> strategy.workspaceBytes();
+            };
+        assertTrue(end <= bytes, problem + ": " + map);
+        // A begins at 8 bytes beyond a multiple of 16.
+        long begins = map.from().bytes() + (map.from().side() == MultiplyStep.Side.A ? 8 : 0);
+        assertEquals(0, begins % 16);
       }
     }
   }

@@ -113,7 +113,7 @@ class SkinnyStepsTest {
     assertEquals(4 * 700 * 3 * 8, strategy.workspaceBytes());
     assertEquals(
         List.of(
-            new MultiplyStep.Run(
+            new MultiplyStep(
                 new KernelLaunch(
                     "multiply_skinny_across_w8_512x4x256",
                     new LaunchConfig(8, 256, 0),
@@ -136,7 +136,7 @@ class SkinnyStepsTest {
                     at(MultiplyStep.Side.B, 0),
                     at(MultiplyStep.Side.A, 0),
                     at(MultiplyStep.Side.WORKSPACE, 0))),
-            new MultiplyStep.Run(
+            new MultiplyStep(
                 new KernelLaunch(
                     "multiply_skinny_sum_w8_256",
                     new LaunchConfig(9, 256, 0),
@@ -165,8 +165,8 @@ class SkinnyStepsTest {
             false);
     strategy = skinny(tall).orElseThrow();
     assertEquals(0, strategy.workspaceBytes());
-    MultiplyStep.Run first = (MultiplyStep.Run) strategy.steps().get(0);
-    MultiplyStep.Run second = (MultiplyStep.Run) strategy.steps().get(1);
+    MultiplyStep first = strategy.steps().get(0);
+    MultiplyStep second = strategy.steps().get(1);
     assertEquals(2, strategy.steps().size());
     assertEquals(
         new KernelLaunch(
@@ -199,7 +199,7 @@ class SkinnyStepsTest {
             65, 16, 1025, ElementType.FLOAT32, Precision.FULL, true, true, 70, 20, 1030, true);
     assertEquals(
         List.of(
-            new MultiplyStep.Run(
+            new MultiplyStep(
                 new KernelLaunch(
                     "multiply_skinny_depth16_w4_64x512x256",
                     new LaunchConfig(6, 256, 0),
@@ -275,7 +275,7 @@ class SkinnyStepsTest {
     MultiplyStrategy.Skinny strategy = skinny(problem).orElseThrow();
     Device device =
         new Device(a, b, c, new double[(int) (strategy.workspaceBytes() / width)], width);
-    strategy.steps().forEach(step -> device.run((MultiplyStep.Run) step));
+    strategy.steps().forEach(step -> device.run(step));
     for (long i = 0; i < m; i++) {
       for (long j = 0; j < n; j++) {
         double sum = problem.accumulate() ? 3 : 0;
@@ -303,7 +303,7 @@ class SkinnyStepsTest {
       };
     }
 
-    void run(MultiplyStep.Run run) {
+    void run(MultiplyStep run) {
       long[] words = run.launch().words();
       String kernel = run.launch().kernel();
       if (kernel.contains("_depth")) {
@@ -395,7 +395,7 @@ class SkinnyStepsTest {
               continue;
             }
             MultiplyStrategy.Skinny strategy = skinny(problem).orElseThrow();
-            long[] words = ((MultiplyStep.Run) strategy.steps().get(0)).launch().words();
+            long[] words = strategy.steps().get(0).launch().words();
             double steps = Math.min(k, words[8]);
             double inPart = across ? words[10] + steps / words[10] : steps / 32 + 5;
             double chains = inPart + Math.ceil(k / (double) words[8]);

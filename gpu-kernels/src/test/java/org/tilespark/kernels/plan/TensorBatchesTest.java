@@ -188,8 +188,8 @@ class TensorBatchesTest {
                   plan ->
                       ((MultiplyStrategy.Tensor) plan.strategy())
                           .steps(problem, true, true).stream())
-              .filter(step -> step instanceof MultiplyStep.Run run && !run.maps().isEmpty())
-              .map(step -> ((MultiplyStep.Run) step).maps().get(0).from().side())
+              .filter(step -> !step.maps().isEmpty())
+              .map(step -> step.maps().get(0).from().side())
               .toList();
       assertEquals(List.of(each[3]), seen, problem.toString());
     }
@@ -388,13 +388,11 @@ class TensorBatchesTest {
 
     void run(List<MultiplyStep> steps) {
       for (MultiplyStep step : steps) {
-        if (step instanceof MultiplyStep.Run run) {
-          run(run);
-        }
+        run(step);
       }
     }
 
-    private void run(MultiplyStep.Run run) {
+    private void run(MultiplyStep run) {
       String kernel = run.launch().kernel();
       long[] w = run.launch().words();
       List<Place> p = run.pointers();
