@@ -16,14 +16,12 @@ import org.tilespark.kernels.device.CudaStream;
  * compute, two down, and one on which device memory comes and goes. Opened when first needed.
  */
 final class FourierLanes {
-  /** Streams, and staging buffers, in each direction. */
-  static final int COUNT = FourierMemory.LANES;
-
   private final CudaDevice device;
   private final BufferAllocator allocator;
   private final PipelineListener listener;
-  private final UpLane[] up = new UpLane[COUNT]; // null, as the streams, until first used
-  private final CudaStream[] down = new CudaStream[COUNT];
+  private final UpLane[] up =
+      new UpLane[FourierMemory.LANES]; // null, as the streams, until first used
+  private final CudaStream[] down = new CudaStream[FourierMemory.LANES];
   private CudaStream compute;
   private CudaStream allocations; // never waits for work
   private int nextUp;
@@ -77,7 +75,7 @@ final class FourierLanes {
     if (compute == null) {
       compute = device.newStream();
     }
-    for (int lane = 0; lane < COUNT; lane++) {
+    for (int lane = 0; lane < FourierMemory.LANES; lane++) {
       if (up[lane] == null) {
         up[lane] = new UpLane(device.newStream());
       }
@@ -99,7 +97,7 @@ final class FourierLanes {
 
   /** The next copy goes up in the other lane. */
   void turnUp() {
-    nextUp = (nextUp + 1) % COUNT;
+    nextUp = (nextUp + 1) % FourierMemory.LANES;
   }
 
   List<UpLane> allUp() {
@@ -118,7 +116,7 @@ final class FourierLanes {
 
   /** The next copy comes down in the other lane. */
   void turnDown() {
-    nextDown = (nextDown + 1) % COUNT;
+    nextDown = (nextDown + 1) % FourierMemory.LANES;
   }
 
   List<CudaStream> allDown() {

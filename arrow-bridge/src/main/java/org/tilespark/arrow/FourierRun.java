@@ -36,8 +36,6 @@ import org.tilespark.layout.Shape;
  * copy goes up, and the memory is given back when the last part has come down.
  */
 final class FourierRun implements AutoCloseable {
-  private static final int LANES = FourierLanes.COUNT;
-
   /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
   private static final long LEAST_COPY_BYTES = 32 << 10;
 
@@ -66,8 +64,8 @@ final class FourierRun implements AutoCloseable {
   private final long stagingBytes;
   private final List<ArrowBuf> held = new ArrayList<>(); // pinned memory that copies read
   private final List<DeviceClock> clocks = new ArrayList<>();
-  private final DeviceClock[] upClocks = new DeviceClock[LANES];
-  private final DeviceClock[] downClocks = new DeviceClock[LANES];
+  private final DeviceClock[] upClocks = new DeviceClock[FourierMemory.LANES];
+  private final DeviceClock[] downClocks = new DeviceClock[FourierMemory.LANES];
   private final Deque<Part> parts = new ArrayDeque<>(); // not taken
   private final Deque<Part> unfetched = new ArrayDeque<>();
   private final Deque<Fetched> fetched = new ArrayDeque<>();
@@ -532,7 +530,8 @@ final class FourierRun implements AutoCloseable {
   private static final class Fetched implements AutoCloseable {
     private final Deque<List<ArrowBuf>> parts = new ArrayDeque<>();
     private final long bytes;
-    private final CudaEvent[] arrived = new CudaEvent[LANES]; // last copies, of an array's clocks
+    private final CudaEvent[] arrived =
+        new CudaEvent[FourierMemory.LANES]; // last copies, of an array's clocks
 
     private Fetched(long bytes) {
       this.bytes = bytes;
@@ -560,7 +559,7 @@ final class FourierRun implements AutoCloseable {
   private final class OnDevice implements AutoCloseable {
     private final List<DeviceBuffer> owned = new ArrayList<>();
     private final DeviceBuffer[] buffers = new DeviceBuffer[3];
-    private final DeviceBuffer[] staging = new DeviceBuffer[LANES];
+    private final DeviceBuffer[] staging = new DeviceBuffer[FourierMemory.LANES];
     private final DeviceBuffer vectors;
 
     private OnDevice(FourierDevicePlan plan, long stagingBytes) {
@@ -568,7 +567,7 @@ final class FourierRun implements AutoCloseable {
         for (int i = 0; i < buffers.length; i++) {
           buffers[i] = allocate(plan.buffers().get(i));
         }
-        for (int lane = 0; lane < LANES; lane++) {
+        for (int lane = 0; lane < FourierMemory.LANES; lane++) {
           staging[lane] = allocate(stagingBytes);
         }
         vectors = allocate(plan.vectorBytes());

@@ -414,6 +414,27 @@ class MultiplyPlanTest extends SparkTest {
         });
   }
 
+  /** The same where adaptive execution plans anew once the sums have been shuffled. */
+  @Test
+  void aProductStaysForTheNextWhenThatIsPlannedAnew() {
+    TestProduct a = random(120, 40, 70);
+    TestProduct identity = TestProduct.identity(ElementType.FLOAT32, 40);
+    TestProduct b = random(40, 6, 71);
+    Dataset<Row> product =
+        MatrixBlocks.multiply(
+            a.frame(spark, 10, 20), identity.frame(spark, 20, 40), cuboid(2, 1, 2));
+    Dataset<Row> reblocked = MatrixBlocks.reblock(b.frame(spark, 5, 3), 8, 8);
+    with(
+        Map.of(TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(), "0"),
+        () -> {
+          Dataset<Row> next =
+              inPlace(p -> MatrixBlocks.multiply(product, reblocked, cuboid(p, 1, 1))).select("*");
+          TestProduct.assertProduct(a, b, next);
+          SparkPlan plan = plan(next).executedPlan();
+          assertTrue(plan.toString().contains("with A in place"), plan::toString);
+        });
+  }
+
   /** The product for as many parts as the hash happens to fill. */
   private static Dataset<Row> inPlace(IntFunction<Dataset<Row>> product) {
     return IntStream.rangeClosed(1, 4)

@@ -197,6 +197,25 @@ class VolumeReblockTest extends SparkTest {
     both.unpersist(true);
   }
 
+  /** None has the extents of all together, of which their blocks would be a small part. */
+  @Test
+  void volumesMayReachFarAlongOneAxisEach() {
+    TestArray a = TestArray.volume(ElementType.FLOAT32, 4, 4, 1024, 4, 4, 64);
+    TestArray b = TestArray.volume(ElementType.FLOAT32, 1024, 4, 4, 64, 4, 4);
+    TestArray c = TestArray.volume(ElementType.FLOAT32, 4, 1024, 4, 4, 64, 4);
+    Dataset<Row> all =
+        plain(a)
+            .withColumn("sample", lit("a"))
+            .unionByName(plain(b).withColumn("sample", lit("b")))
+            .unionByName(plain(c).withColumn("sample", lit("c")))
+            .cache();
+    Dataset<Row> slabs = VolumeBlocks.slabs(all, "x", 512);
+    assertTiled(a, slabs.where("sample = 'a'").drop("sample"), 512, 4, 1024);
+    assertTiled(b, slabs.where("sample = 'b'").drop("sample"), 512, 4, 4);
+    assertTiled(c, slabs.where("sample = 'c'").drop("sample"), 512, 1024, 4);
+    all.unpersist(true);
+  }
+
   @Test
   void oneShuffleWithWhatWasPredicted() {
     int[][] cases = {

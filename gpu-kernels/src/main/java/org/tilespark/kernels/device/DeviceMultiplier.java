@@ -262,7 +262,7 @@ public final class DeviceMultiplier implements Multiplier {
     ProductTuner tuner = opened().tuner();
     ProductClass products = ProductClass.of(problem);
     if (!tuner.isOpen(byRule)) {
-      return tuner.find(products);
+      return tuner.find(products).filter(way -> keepsBits(byRule, terms, way));
     }
     List<MultiplyPlan> ways =
         MultiplyPlanner.choices(
@@ -273,7 +273,7 @@ public final class DeviceMultiplier implements Multiplier {
             cublas(),
             device.limits(),
             device.kernels().index());
-    return Optional.of(
+    MultiplyWay chosen =
         tuner.choose(
             products,
             ways,
@@ -285,7 +285,13 @@ public final class DeviceMultiplier implements Multiplier {
                   return after.millisSince(before);
                 }
               }
-            }));
+            });
+    return Optional.of(chosen).filter(way -> keepsBits(byRule, terms, way));
+  }
+
+  private boolean keepsBits(MultiplyPlan byRule, long terms, MultiplyWay way) {
+    return MultiplyPlanner.keepsBits(
+        byRule, terms, way, engine, cublas(), device.limits(), device.kernels().index());
   }
 
   /**

@@ -273,6 +273,25 @@ public final class MultiplyPlanner {
   }
 
   /**
+   * False if the engine is named, so that bits are the same everywhere, and a way that was chosen
+   * for another problem of the class sums this one in another order than the rule's.
+   *
+   * @param way one of {@link #candidates} of such a problem
+   */
+  public static boolean keepsBits(
+      MultiplyPlan byRule,
+      long terms,
+      MultiplyWay way,
+      MultiplyEngine engine,
+      CublasPresence cublas,
+      DeviceLimits limits,
+      KernelIndex index) {
+    return engine == MultiplyEngine.AUTO
+        || (plan(byRule.problem(), terms, way, cublas, limits, index) instanceof MultiplyPlan plan
+            && plan.strategy().order().equals(byRule.strategy().order()));
+  }
+
+  /**
    * The plan for a problem by a way that was chosen for the likes of it. What that way cannot do is
    * planned by rule, with its engine: a kernel that this jar has no more, or nothing to multiply.
    *
@@ -504,13 +523,24 @@ public final class MultiplyPlanner {
                             problem,
                             terms,
                             kernel,
-                            List.of(packers.get().get(0), packed.get(0)),
+                            List.of(packers.get().get(0), unfused(packed, problem, limits)),
                             summing,
                             limits));
     return Stream.concat(packing, fused)
         .filter(tensor -> tensor.workspaceBytes() <= limits.globalBytes() / TENSOR_MEMORY_SHARE)
         .map(tensor -> new MultiplyPlan(problem, tensor, Optional.empty()))
         .toList();
+  }
+
+  /** What multiplies where operands begin unevenly, so that none can be fused. */
+  private static KernelIndex.Kernel unfused(
+      List<KernelIndex.Kernel> packed, MultiplyProblem problem, DeviceLimits limits) {
+    return packed.stream()
+        .min(
+            Comparator.comparing(
+                    (KernelIndex.Kernel kernel) -> kernel.family().startsWith(TensorForm.MMA))
+                .thenComparingDouble(kernel -> cost(problem, kernel, limits)))
+        .orElseThrow();
   }
 
   private static MultiplyStrategy.Tensor tensor(
@@ -595,8 +625,9 @@ public final class MultiplyPlanner {
 
   /**
    * True if our kernels are expected to be faster than cuBLAS, which is to be as exact as they are.
-   * Those for float are, or hardly slower; large products of doubles took 0.96 to 1.05 times as
-   * long, on an H200, and 0.73 to 0.86 times where rows begin unevenly.
+   * Those for float are, or hardly slower; large products of doubles took 0.96 to 1.07 times as
+   * long, on an H200, and 0.72 to 0.82 times where rows begin unevenly and K is long; at K = 127 up
+   * to 1.28 times.
    */
   private static boolean isOursFaster(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {

@@ -138,7 +138,13 @@ abstract class MultiplyWays extends MultiplierChecks {
     Set<String> names = new HashSet<>();
     // Some are for rows that begin unevenly alone.
     MultiplyProblem uneven = MultiplyProblem.dense(63, 63, 63, type, false, false);
-    for (MultiplyProblem each : List.of(any(type, precision), uneven.withPrecision(precision))) {
+    // Others for a C of whole columns of tiles.
+    MultiplyProblem whole = MultiplyProblem.dense(64, 64, 128, type, false, false);
+    for (MultiplyProblem each :
+        List.of(
+            any(type, precision),
+            uneven.withPrecision(precision),
+            whole.withPrecision(precision))) {
       for (MultiplyPlan plan : multiplier.candidates(each)) {
         OneWay way = new OneWay(plan);
         if (names.add(way.name)) {

@@ -930,6 +930,40 @@ class MultiplyPlannerTest {
         steps.get(1).maps());
   }
 
+  /**
+   * Extents of one class may differ in whether rows would be copied, and so in the rule's order.
+   */
+  @Test
+  void aNamedEngineTakesNoOtherOrder() {
+    MultiplyProblem even = doubles(4096, false, false);
+    MultiplyProblem ragged =
+        MultiplyProblem.dense(4096, 4096, 4094, ElementType.FLOAT64, false, false);
+    MultiplyPlan ofEven = byRule(even);
+    MultiplyPlan ofRagged = byRule(ragged);
+    assertEquals("FLOAT64", ofEven.strategy().order());
+    assertEquals("FLOAT64, phased", ofRagged.strategy().order(), ofRagged.describe());
+    assertTrue(keepsBits(ofEven, ofEven, MultiplyEngine.OWN));
+    assertFalse(keepsBits(ofRagged, ofEven, MultiplyEngine.OWN));
+    assertTrue(keepsBits(ofEven, ofRagged, MultiplyEngine.OWN)); // cannot be phased: by rule
+    assertTrue(keepsBits(ofRagged, ofEven, MultiplyEngine.AUTO));
+  }
+
+  private static MultiplyPlan byRule(MultiplyProblem problem) {
+    return (MultiplyPlan)
+        MultiplyPlanner.plan(problem, problem.k(), MultiplyEngine.OWN, ABSENT, H200, HOPPER);
+  }
+
+  private static boolean keepsBits(MultiplyPlan plan, MultiplyPlan other, MultiplyEngine engine) {
+    return MultiplyPlanner.keepsBits(
+        plan,
+        plan.problem().k(),
+        other.strategy().way().orElseThrow(),
+        engine,
+        ABSENT,
+        H200,
+        HOPPER);
+  }
+
   /** Phased kernels are for ragged rows across, and by rule for long K. */
   @Test
   void phasedByRule() {

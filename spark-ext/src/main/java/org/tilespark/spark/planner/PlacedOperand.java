@@ -19,6 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
@@ -52,6 +53,10 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
     if (spec.groups() > 0 || !side.stated() || spec.k() == 0) {
       return Optional.empty();
     }
+    long outerExtent = right ? spec.n() : spec.m();
+    if (side.outer() >= outerExtent && side.inner() >= spec.k()) {
+      return Optional.empty(); // one block, which lies anywhere
+    }
     int operand = right ? 1 : 0;
     Optional<HashPartitioning> found = partitioning(context, product.operands().get(operand));
     if (found.isEmpty() || found.get().numPartitions() < 2) {
@@ -68,7 +73,6 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
         return Optional.empty();
       }
     }
-    long outerExtent = right ? spec.n() : spec.m();
     boolean alongOuter = PermutedColumns.indexOf(used, outer) >= 0 && side.outer() < outerExtent;
     boolean alongInner = PermutedColumns.indexOf(used, inner) >= 0 && side.inner() < spec.k();
     if (alongOuter == alongInner) {
@@ -116,6 +120,11 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
     }
     if (plan instanceof Project project) {
       return partitioning(context, project.child()).flatMap(below -> above(project, below));
+    }
+    if (plan instanceof LogicalQueryStage begun) { // adaptive execution plans what follows anew
+      return begun.physicalPlan().outputPartitioning() instanceof HashPartitioning hash
+          ? Optional.of(hash)
+          : Optional.empty();
     }
     if (plan instanceof MultiplyBlocks product) {
       return new ProductPlanner(context, product).partitioningOfSums();

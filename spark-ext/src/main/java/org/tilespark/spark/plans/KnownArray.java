@@ -122,41 +122,57 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
             });
       }
     }
-    aggregates.add("sum(blocks)");
+    // Of the array of which most is missing.
+    String elements = product("1L", "end", rank);
+    String held = product("blocks", "largest", rank);
+    String sparsity = "try_divide(CAST(" + elements + " AS DOUBLE), " + held + ")";
+    aggregates.add("max_by(" + elements + ", " + sparsity + ")");
+    aggregates.add("max_by(" + held + ", " + sparsity + ")");
     return arrays.selectExpr(aggregates.toArray(String[]::new)).first();
   }
 
+  /** SQL for {@code first} times one number for each axis; null if that is beyond 2^63. */
+  private static String product(String first, String name, int rank) {
+    String product = first;
+    for (int axis = 0; axis < rank; axis++) {
+      product = "try_multiply(" + product + ", CAST(" + name + axis + " AS BIGINT))";
+    }
+    return product;
+  }
+
   /**
-   * What is wrong with the array's count of elements. A place far out, or a size that is none, may
+   * What is wrong with the arrays' counts of elements. A place far out, or a size that is none, may
    * make it more than can be counted, or mostly a hole, for which many tasks would be made before
    * anybody looks at blocks.
    */
   private static Optional<String> defect(Row found, int rank, Missing missing) {
-    BigInteger elements = product(found, 0, rank);
+    BigInteger elements = elements(found, rank);
     if (elements.signum() == 0) {
       return Optional.empty();
     }
     if (elements.compareTo(BigInteger.valueOf(TOO_MANY_ELEMENTS)) >= 0) {
       return Optional.of(elements + " elements, expected fewer than 2^58");
     }
-    BigInteger held =
-        product(found, 2 * rank, rank).multiply(BigInteger.valueOf(found.getLong(4 * rank)));
-    boolean isSparse = elements.compareTo(held.multiply(BigInteger.valueOf(SPARSE))) > 0;
-    return isSparse && missing == Missing.ERROR
+    if (missing != Missing.ERROR || found.isNullAt(4 * rank)) {
+      return Optional.empty();
+    }
+    long ofOne = found.getLong(4 * rank);
+    long held = found.getLong(4 * rank + 1);
+    return ofOne > (double) held * SPARSE
         ? Optional.of(
-            elements
+            ofOne
                 + " elements, of which the blocks hold "
                 + held
                 + " at most; expected no hole, unless missing is 'zero'")
         : Optional.empty();
   }
 
-  /** The product of one number for each axis; 0 if there are no blocks. */
-  private static BigInteger product(Row found, int first, int rank) {
+  /** The largest extents' product; 0 if there are no blocks. */
+  private static BigInteger elements(Row found, int rank) {
     BigInteger product = BigInteger.ONE;
     for (int axis = 0; axis < rank; axis++) {
-      Number number = found.isNullAt(first + axis) ? 0 : (Number) found.get(first + axis);
-      product = product.multiply(BigInteger.valueOf(number.longValue()));
+      product =
+          product.multiply(BigInteger.valueOf(found.isNullAt(axis) ? 0 : found.getLong(axis)));
     }
     return product;
   }
@@ -172,6 +188,7 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
     List<Row> last =
         blocks
             .where(String.join(" IS NOT NULL AND ", kind.offsetColumns()) + " IS NOT NULL")
+            .where(end + " <= " + Long.MAX_VALUE) // those beyond are told by whoever reads them
             .orderBy(functions.expr(end).desc())
             .selectExpr(kind.offsetColumns().toArray(String[]::new))
             .takeAsList(1);
@@ -201,7 +218,10 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
     return new KnownArray(Shape.of(extents), alike, Shape.of(largest), List.copyOf(whole));
   }
 
-  /** One row per array: where it ends, and its largest and smallest block, along each axis. */
+  /**
+   * One row per array: where it ends, its largest and its smallest block along each axis, and how
+   * many blocks there are.
+   */
   private static LogicalPlan perArray(
       LogicalPlan input, BlockSchema blocks, List<Attribute> columns) {
     List<Expression> groups =
