@@ -414,9 +414,9 @@ class MultiplyPlanTest extends SparkTest {
         });
   }
 
-  /** The same where adaptive execution plans anew once the sums have been shuffled. */
+  /** The same beside an operand that is shuffled too, on its own account. */
   @Test
-  void aProductStaysForTheNextWhenThatIsPlannedAnew() {
+  void aProductStaysForTheNextBesideAReblockedOne() {
     TestProduct a = random(120, 40, 70);
     TestProduct identity = TestProduct.identity(ElementType.FLOAT32, 40);
     TestProduct b = random(40, 6, 71);

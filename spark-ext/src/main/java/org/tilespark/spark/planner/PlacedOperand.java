@@ -19,7 +19,6 @@ import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
-import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
@@ -120,11 +119,6 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
     }
     if (plan instanceof Project project) {
       return partitioning(context, project.child()).flatMap(below -> above(project, below));
-    }
-    if (plan instanceof LogicalQueryStage begun) { // adaptive execution plans what follows anew
-      return begun.physicalPlan().outputPartitioning() instanceof HashPartitioning hash
-          ? Optional.of(hash)
-          : Optional.empty();
     }
     if (plan instanceof MultiplyBlocks product) {
       return new ProductPlanner(context, product).partitioningOfSums();
