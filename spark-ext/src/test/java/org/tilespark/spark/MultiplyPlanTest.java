@@ -393,12 +393,8 @@ class MultiplyPlanTest extends SparkTest {
   @Test
   void aProductOfSeveralPartsStaysForTheNext() {
     TestProduct a = random(120, 40, 68);
-    TestProduct identity = TestProduct.identity(ElementType.FLOAT32, 40);
     TestProduct b = random(40, 6, 69);
-    Dataset<Row> product =
-        MatrixBlocks.multiply(
-            a.frame(spark, 10, 20), identity.frame(spark, 20, 40), cuboid(2, 1, 2));
-    Dataset<Row> renamed = product.select("values", "cols", "rows", "col", "row");
+    Dataset<Row> renamed = sumOfParts(a).select("values", "cols", "rows", "col", "row");
     with(
         Map.of(TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(), "0"),
         () -> {
@@ -418,11 +414,8 @@ class MultiplyPlanTest extends SparkTest {
   @Test
   void aProductStaysForTheNextBesideAReblockedOne() {
     TestProduct a = random(120, 40, 70);
-    TestProduct identity = TestProduct.identity(ElementType.FLOAT32, 40);
     TestProduct b = random(40, 6, 71);
-    Dataset<Row> product =
-        MatrixBlocks.multiply(
-            a.frame(spark, 10, 20), identity.frame(spark, 20, 40), cuboid(2, 1, 2));
+    Dataset<Row> product = sumOfParts(a);
     Dataset<Row> reblocked = MatrixBlocks.reblock(b.frame(spark, 5, 3), 8, 8);
     with(
         Map.of(TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(), "0"),
@@ -433,6 +426,13 @@ class MultiplyPlanTest extends SparkTest {
           SparkPlan plan = plan(next).executedPlan();
           assertTrue(plan.toString().contains("with A in place"), plan::toString);
         });
+  }
+
+  /** A matrix of 40 columns as a product that adds up parts. */
+  private static Dataset<Row> sumOfParts(TestProduct a) {
+    TestProduct identity = TestProduct.identity(ElementType.FLOAT32, 40);
+    return MatrixBlocks.multiply(
+        a.frame(spark, 10, 20), identity.frame(spark, 20, 40), cuboid(2, 1, 2));
   }
 
   /** The product for as many parts as the hash happens to fill. */
