@@ -378,10 +378,10 @@ public final class MultiplyPlanner {
         Math.max(frugal, SkinnySteps.mostWorkspaceBytes(problem, limits, index)),
         !packs
             ? 0
-            : TensorSteps.canCount(problem, form)
+            : TensorWorkspace.canCount(problem, form)
                 ? Math.min(
                     most,
-                    TensorSteps.mostWorkspaceBytes(
+                    TensorWorkspace.mostBytes(
                         form,
                         problem,
                         summing(problem, limits, index).isPresent() ? limits.multiprocessors() : 0))
@@ -487,7 +487,7 @@ public final class MultiplyPlanner {
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
     TensorForm form = TensorForm.of(problem);
     if (problem.k() == 0
-        || !TensorSteps.canCount(problem, form)
+        || !TensorWorkspace.canCount(problem, form)
         || (form == TensorForm.SPLIT && Math.max(terms, problem.k()) < SPLIT_LEAST_TERMS)) {
       return List.of();
     }
@@ -499,9 +499,8 @@ public final class MultiplyPlanner {
     List<KernelIndex.Kernel> packed = kernels(form, problem, limits, index);
     Stream<MultiplyStrategy.Tensor> packing =
         packed.stream()
-            .filter(
-                kernel -> !TensorForm.isHalved(kernel) || TensorSteps.canHalve(form, problem.k()))
-            .filter(kernel -> !TensorForm.isPhased(kernel) || TensorSteps.canPhase(problem))
+            .filter(kernel -> !TensorForm.isHalved(kernel) || PartsOfK.canHalve(form, problem.k()))
+            .filter(kernel -> !TensorForm.isPhased(kernel) || DoubleSteps.canPhase(problem))
             .filter(
                 kernel ->
                     !TensorForm.isOneChain(kernel)
@@ -510,13 +509,13 @@ public final class MultiplyPlanner {
                                 * MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())))
             .map(kernel -> tensor(problem, terms, kernel, packers.get(), summing, limits));
     Stream<MultiplyStrategy.Tensor> fused =
-        packed.isEmpty() || !TensorSteps.isFusible(problem, true, true)
+        packed.isEmpty() || !FusedSteps.isFusible(problem, true, true)
             ? Stream.empty()
             : index.findAll(form.fusedFamily(problem), problem.type().bytes(), limits).stream()
                 .filter(
                     kernel ->
                         kernel.blocksPerProcessor() == 1
-                            || TensorSteps.isEvenC(problem, kernel.shape()))
+                            || FusedSteps.isEvenC(problem, kernel.shape()))
                 .map(
                     kernel ->
                         tensor(
@@ -554,14 +553,14 @@ public final class MultiplyPlanner {
     long wanted =
         summing.isEmpty() || TensorForm.isHalved(kernel)
             ? 1
-            : TensorSteps.parts(form, problem, limits.multiprocessors());
+            : PartsOfK.parts(form, problem, limits.multiprocessors());
     long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k(), wanted);
-    long parts = TensorSteps.partsOfChunk(form, Math.min(chunk, problem.k()), wanted);
-    long atOnce = parts > 1 ? 1 : TensorSteps.atOnce(form, problem, chunk);
+    long parts = PartsOfK.partsOfChunk(form, Math.min(chunk, problem.k()), wanted);
+    long atOnce = parts > 1 ? 1 : TensorWorkspace.atOnce(form, problem, chunk);
     MultiplyStrategy.Tensor.Rest rest =
         summing.isEmpty() || parts > 1 || form != TensorForm.FLOAT64 || TensorForm.isHalved(kernel)
             ? MultiplyStrategy.Tensor.Rest.NONE
-            : TensorSteps.rest(problem, kernel.shape(), limits.multiprocessors());
+            : PartsOfK.rest(problem, kernel.shape(), limits.multiprocessors());
     return new MultiplyStrategy.Tensor(
         form,
         kernel,
@@ -573,8 +572,8 @@ public final class MultiplyPlanner {
         summing,
         rest,
         atOnce,
-        TensorSteps.workspaceBytes(form, problem, chunk, parts, atOnce)
-            + TensorSteps.restBytes(problem, rest));
+        TensorWorkspace.bytes(form, problem, chunk, parts, atOnce)
+            + TensorWorkspace.restBytes(problem, rest));
   }
 
   /** The kernels that multiply operands of a form. */
@@ -616,7 +615,7 @@ public final class MultiplyPlanner {
             ? 1
             : Math.min(
                 problem.k() / TENSOR_PART,
-                TensorSteps.parts(TensorForm.of(problem), problem, limits.multiprocessors()));
+                PartsOfK.parts(TensorForm.of(problem), problem, limits.multiprocessors()));
     double tiles = each * Math.max(problem.batch().count(), parts);
     return products(problem) >= TENSOR_PRODUCTS
         && Math.min(problem.m(), Math.min(problem.k(), problem.n())) >= TENSOR_EXTENT
@@ -836,8 +835,7 @@ public final class MultiplyPlanner {
     if (tensor.form() == TensorForm.FLOAT64) {
       double most = Math.ceil(all / limits.multiprocessors()); // of one multiprocessor
       if (!tensor.rest().isNone()) {
-        return TensorSteps.restCost(
-                problem, kernel.shape(), tensor.rest(), limits.multiprocessors())
+        return PartsOfK.restCost(problem, kernel.shape(), tensor.rest(), limits.multiprocessors())
             * phasing(problem, tensor);
       }
       return tensor.isHalved()

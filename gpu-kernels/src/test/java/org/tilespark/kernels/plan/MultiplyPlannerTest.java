@@ -1169,7 +1169,7 @@ class MultiplyPlannerTest {
     for (long extent : new long[] {1L << 21, 1L << 22}) {
       assertEquals(
           extent == 1L << 21,
-          TensorSteps.canCount(
+          TensorWorkspace.canCount(
               problem(extent, 16, extent, ElementType.FLOAT64), TensorForm.FLOAT64));
     }
   }
