@@ -216,6 +216,14 @@ public sealed interface MultiplyStrategy
                 + atOnce
                 + " products at once; expected one of both, and a kernel that sums parts");
       }
+      if (!rest.isNone()
+          && (form != TensorForm.FLOAT64 || parts > 1 || atOnce > 1 || summing.isEmpty())) {
+        throw new IllegalArgumentException(
+            "The last columns in "
+                + rest.parts()
+                + " parts; expected doubles, K whole for the others, one product at once, and a"
+                + " kernel that sums parts");
+      }
     }
 
     /**

@@ -13,6 +13,7 @@ import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.tilespark.kernels.plan.MultiplyPlanner.CublasPresence;
 import org.tilespark.layout.ElementType;
 
@@ -1317,6 +1318,47 @@ class MultiplyPlannerTest {
         cutting(exchanged, MultiplyEngine.OWN, ABSENT)
             .describe()
             .endsWith(", the last columns in 13 parts"));
+  }
+
+  /** The last columns are made in parts where nothing else is cut, and are summed. */
+  @Test
+  void restsThatCannotBe() {
+    MultiplyStrategy.Tensor good =
+        (MultiplyStrategy.Tensor)
+            cutting(problem(1536, 1536, 1536, ElementType.FLOAT64), MultiplyEngine.OWN, ABSENT);
+    Optional<KernelIndex.Kernel> summing = good.summing();
+    assertEquals(good, withRest(good, TensorForm.FLOAT64, 1, summing, 1));
+    String message =
+        "The last columns in 11 parts; expected doubles, K whole for the others, one product at"
+            + " once, and a kernel that sums parts";
+    for (Executable each :
+        List.<Executable>of(
+            () -> withRest(good, TensorForm.FLOAT64, 1, Optional.empty(), 1),
+            () -> withRest(good, TensorForm.FLOAT64, 2, summing, 1),
+            () -> withRest(good, TensorForm.FLOAT64, 1, summing, 2),
+            () -> withRest(good, TensorForm.SPLIT, 1, summing, 1))) {
+      assertEquals(message, assertThrows(IllegalArgumentException.class, each).getMessage());
+    }
+  }
+
+  private static MultiplyStrategy.Tensor withRest(
+      MultiplyStrategy.Tensor of,
+      TensorForm form,
+      long parts,
+      Optional<KernelIndex.Kernel> summing,
+      long atOnce) {
+    return new MultiplyStrategy.Tensor(
+        form,
+        of.kernel(),
+        of.packers(),
+        of.chunk(),
+        of.chain(),
+        of.processors(),
+        parts,
+        summing,
+        of.rest(),
+        atOnce,
+        of.workspaceBytes());
   }
 
   /** The launch of a batch; A is where it lies, B is one for all. */
