@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 import org.tilespark.layout.ElementType;
 
 /** Chooses how a multiply runs on a device: pure functions of the problem and the device. */
@@ -24,9 +23,6 @@ public final class MultiplyPlanner {
    * so short that C is read and written all the time.
    */
   static final long CUBLAS_LEAST_TERMS = 1024;
-
-  /** What makes the tiles that a kernel of {@link TensorForm#SPLIT} leaves alone. */
-  private static final String REPAIR = "repair_split";
 
   /**
    * Products from which operands are packed for the tensor cores by rule: below, packing takes as
@@ -48,59 +44,8 @@ public final class MultiplyPlanner {
   /** Steps of K from which a part of a product that is cut along K counts by rule as a tile. */
   private static final long TENSOR_PART = 256;
 
-  /** How much longer a tile takes whose operands shared memory reads more slowly, measured. */
-  private static final double NARROW_COST = 1.35;
-
-  /** Steps of K that take as long as summing parts of K by a launch of its own, estimated. */
-  private static final double SUMMING_STEPS = 64;
-
-  /** The same where the two teams of a thread block add their halves: measured at K = 256. */
-  private static final double HALVING_STEPS = 32;
-
-  /**
-   * What a tile of doubles takes longer that has a multiprocessor to itself, beside one of two at a
-   * time: measured at 1024 x 1024 x 1024.
-   */
-  private static final double LONE_TILE = 0.15;
-
-  /**
-   * Steps of K from which even and odd rows of two operands are read apart rather than copied, and
-   * what that takes: measured at 4095 x K x 4097. Of B alone they always are, of A alone in
-   * batches.
-   */
-  private static final long PHASED_STEPS = 512;
-
-  private static final double PHASED_COST = 0.97;
-
-  /** What a multiprocessor reads where operands are converted on the way, measured on an H200. */
-  private static final double FUSED_BYTES_PER_NANO = 38;
-
-  /** The same of two thread blocks that share it. */
-  private static final double SHARED_BYTES_PER_NANO = 45;
-
   /** Tiles of such a thread block, at most, where products have several. */
   private static final long MOST_SHARED_TURNS = 20;
-
-  /** What a multiprocessor reads of tf32 where B is transposed too. */
-  private static final double TRANSPOSED_BYTES_PER_NANO = 30;
-
-  /** A multiprocessor's share of what goes to and from memory, the same. */
-  private static final double MEMORY_BYTES_PER_NANO = 29;
-
-  /** Products of packed 16-bit values of a multiprocessor, the same; of tf32 half as many. */
-  private static final double PRODUCTS_PER_NANO = 2500;
-
-  /** What another launch takes, about. */
-  private static final double LAUNCH_NANOS = 2000;
-
-  /** Kernels of {@code multiply_parts.cu}. */
-  private static final String SUMMING = "multiply_parts";
-
-  /**
-   * Sums of fewer terms are not split: what the split leaves out, up to 14 u |A||B| in the checks
-   * of dev/matmul, would be more than 2 u sqrt(K).
-   */
-  static final long SPLIT_LEAST_TERMS = 64;
 
   /**
    * Elements of the largest matrix from which a product with a small extent is the skinny kernels':
@@ -119,9 +64,6 @@ public final class MultiplyPlanner {
    * faster (docs/benchmarks-kernels.md); of floats they are up to all 16.
    */
   private static final long SKINNY_DOUBLES = 8;
-
-  /** Packed operands take no larger part of a device's memory. */
-  private static final int TENSOR_MEMORY_SHARE = 4;
 
   /** What the trials of one way compute: about a millisecond of an H200. */
   private static final double TRIAL_OPERATIONS = 0x1p35;
@@ -203,7 +145,8 @@ public final class MultiplyPlanner {
           cublas.isPresent()
                   && !isOursFaster(problem, terms, limits, index)
                   && !isSkinnyFaster(problem, limits, index)
-                  && ((products(problem) >= CUBLAS_PRODUCTS && terms >= CUBLAS_LEAST_TERMS)
+                  && ((MultiplyCost.products(problem) >= CUBLAS_PRODUCTS
+                          && terms >= CUBLAS_LEAST_TERMS)
                       || kernels(problem, limits, index).isEmpty())
               ? cublas(problem, terms, limits)
               : own(problem, terms, limits, index);
@@ -221,7 +164,7 @@ public final class MultiplyPlanner {
     // cuBLAS cuts inputs of tf32 off where they are to be rounded, and on an H200 takes tf32 for
     // FLOAT16 and BFLOAT16 too.
     if (engine != MultiplyEngine.CUBLAS) {
-      Optional<MultiplyPlan> ours = best(tensors(problem, terms, limits, index), limits);
+      Optional<MultiplyPlan> ours = best(TensorPlans.of(problem, terms, limits, index), limits);
       if (ours.isPresent()) {
         return ours.get();
       }
@@ -232,7 +175,7 @@ public final class MultiplyPlanner {
     return new MultiplyDecision.Unsupported(
         "Precision "
             + problem.precision()
-            + (kernels(TensorForm.of(problem), problem, limits, index).isEmpty()
+            + (TensorPlans.kernels(TensorForm.of(problem), problem, limits, index).isEmpty()
                 ? " on " + limits.architecture()
                 : " of operands as large as these")
             + " needs cuBLAS, "
@@ -352,7 +295,7 @@ public final class MultiplyPlanner {
       }
     }
     SkinnySteps.of(problem, limits, index).ifPresent(skinny -> all.add(skinny(problem, skinny)));
-    all.addAll(tensors(problem, terms, limits, index));
+    all.addAll(TensorPlans.of(problem, terms, limits, index));
     if (cublas.isPresent() && problem.k() > 0) {
       all.add(cublas(problem, terms, limits));
     }
@@ -370,22 +313,11 @@ public final class MultiplyPlanner {
    */
   public static long mostWorkspaceBytes(
       MultiplyProblem problem, CublasPresence cublas, DeviceLimits limits, KernelIndex index) {
-    TensorForm form = TensorForm.of(problem);
-    boolean packs = !kernels(form, problem, limits, index).isEmpty();
-    long most = limits.globalBytes() / TENSOR_MEMORY_SHARE;
-    long frugal = mostWorkspaceBytes(cublas, limits);
     return Math.max(
-        Math.max(frugal, SkinnySteps.mostWorkspaceBytes(problem, limits, index)),
-        !packs
-            ? 0
-            : TensorWorkspace.canCount(problem, form)
-                ? Math.min(
-                    most,
-                    TensorWorkspace.mostBytes(
-                        form,
-                        problem,
-                        summing(problem, limits, index).isPresent() ? limits.multiprocessors() : 0))
-                : most);
+        mostWorkspaceBytes(cublas, limits),
+        Math.max(
+            SkinnySteps.mostWorkspaceBytes(problem, limits, index),
+            TensorPlans.mostWorkspaceBytes(problem, limits, index)));
   }
 
   /**
@@ -415,7 +347,7 @@ public final class MultiplyPlanner {
             && (terms >= CUBLAS_LEAST_TERMS || problem.precision() != Precision.FULL)
         ? Optional.of(MultiplyWay.CUBLAS)
         : kernels(problem, limits, index).stream()
-            .min(Comparator.comparingDouble(kernel -> cost(problem, kernel, limits)))
+            .min(Comparator.comparingDouble(kernel -> MultiplyCost.cost(problem, kernel, limits)))
             .filter(kernel -> problem.precision() == Precision.FULL)
             .map(kernel -> new MultiplyWay(kernel.name()));
   }
@@ -479,131 +411,6 @@ public final class MultiplyPlanner {
     return index.findAll(FAMILY, problem.type().bytes(), limits);
   }
 
-  /**
-   * The ways that pack operands for the tensor cores; none where the jar lacks a kernel that it
-   * takes, for this device, or where operands are too large.
-   */
-  private static List<MultiplyPlan> tensors(
-      MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    TensorForm form = TensorForm.of(problem);
-    if (problem.k() == 0
-        || !TensorWorkspace.canCount(problem, form)
-        || (form == TensorForm.SPLIT && Math.max(terms, problem.k()) < SPLIT_LEAST_TERMS)) {
-      return List.of();
-    }
-    Optional<List<KernelIndex.Kernel>> packers = packers(form, problem, limits, index);
-    if (packers.isEmpty()) {
-      return List.of();
-    }
-    Optional<KernelIndex.Kernel> summing = summing(problem, limits, index);
-    List<KernelIndex.Kernel> packed = kernels(form, problem, limits, index);
-    Stream<MultiplyStrategy.Tensor> packing =
-        packed.stream()
-            .filter(kernel -> !TensorForm.isHalved(kernel) || PartsOfK.canHalve(form, problem.k()))
-            .filter(kernel -> !TensorForm.isPhased(kernel) || DoubleSteps.canPhase(problem))
-            .filter(
-                kernel ->
-                    !TensorForm.isOneChain(kernel)
-                        || problem.k()
-                            <= form.panel()
-                                * MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())))
-            .map(kernel -> tensor(problem, terms, kernel, packers.get(), summing, limits));
-    Stream<MultiplyStrategy.Tensor> fused =
-        packed.isEmpty() || !FusedSteps.isFusible(problem, true, true)
-            ? Stream.empty()
-            : index.findAll(form.fusedFamily(problem), problem.type().bytes(), limits).stream()
-                .filter(
-                    kernel ->
-                        kernel.blocksPerProcessor() == 1
-                            || FusedSteps.isEvenC(problem, kernel.shape()))
-                .map(
-                    kernel ->
-                        tensor(
-                            problem,
-                            terms,
-                            kernel,
-                            List.of(packers.get().get(0), unfused(packed, problem, limits)),
-                            summing,
-                            limits));
-    return Stream.concat(packing, fused)
-        .filter(tensor -> tensor.workspaceBytes() <= limits.globalBytes() / TENSOR_MEMORY_SHARE)
-        .map(tensor -> new MultiplyPlan(problem, tensor, Optional.empty()))
-        .toList();
-  }
-
-  /** What multiplies where operands begin unevenly, so that none can be fused. */
-  private static KernelIndex.Kernel unfused(
-      List<KernelIndex.Kernel> packed, MultiplyProblem problem, DeviceLimits limits) {
-    return packed.stream()
-        .min(
-            Comparator.comparing(
-                    (KernelIndex.Kernel kernel) -> kernel.family().startsWith(TensorForm.MMA))
-                .thenComparingDouble(kernel -> cost(problem, kernel, limits)))
-        .orElseThrow();
-  }
-
-  private static MultiplyStrategy.Tensor tensor(
-      MultiplyProblem problem,
-      long terms,
-      KernelIndex.Kernel kernel,
-      List<KernelIndex.Kernel> packers,
-      Optional<KernelIndex.Kernel> summing,
-      DeviceLimits limits) {
-    TensorForm form = TensorForm.of(problem);
-    long wanted =
-        summing.isEmpty() || TensorForm.isHalved(kernel)
-            ? 1
-            : PartsOfK.parts(form, problem, limits.multiprocessors());
-    long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k(), wanted);
-    long parts = PartsOfK.partsOfChunk(form, Math.min(chunk, problem.k()), wanted);
-    long atOnce = parts > 1 ? 1 : TensorWorkspace.atOnce(form, problem, chunk);
-    MultiplyStrategy.Tensor.Rest rest =
-        summing.isEmpty() || parts > 1 || form != TensorForm.FLOAT64 || TensorForm.isHalved(kernel)
-            ? MultiplyStrategy.Tensor.Rest.NONE
-            : PartsOfK.rest(problem, kernel.shape(), limits.multiprocessors());
-    return new MultiplyStrategy.Tensor(
-        form,
-        kernel,
-        packers,
-        chunk,
-        MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())),
-        limits.multiprocessors(),
-        parts,
-        summing,
-        rest,
-        atOnce,
-        TensorWorkspace.bytes(form, problem, chunk, parts, atOnce)
-            + TensorWorkspace.restBytes(problem, rest));
-  }
-
-  /** The kernels that multiply operands of a form. */
-  private static List<KernelIndex.Kernel> kernels(
-      TensorForm form, MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
-    return form.families(problem).stream()
-        .flatMap(family -> index.findAll(family, form.elementOfA().bytes(), limits).stream())
-        .toList();
-  }
-
-  /** What a form takes beside the kernel that multiplies, if all of it is there. */
-  private static Optional<List<KernelIndex.Kernel>> packers(
-      TensorForm form, MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
-    Optional<KernelIndex.Kernel> packer =
-        index.find(form.packer(problem), form.element().bytes(), limits);
-    if (form != TensorForm.SPLIT) {
-      return packer.map(List::of);
-    }
-    Optional<KernelIndex.Kernel> repair = index.find(REPAIR, Float.BYTES, limits);
-    return packer.isPresent() && repair.isPresent()
-        ? Optional.of(List.of(packer.get(), repair.get()))
-        : Optional.empty();
-  }
-
-  /** What sums products that were cut along K. */
-  private static Optional<KernelIndex.Kernel> summing(
-      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
-    return index.find(SUMMING, problem.type().bytes(), limits);
-  }
-
   /** True if the problem keeps the tensor cores busy enough for operands to be packed. */
   private static boolean isTensorSize(
       MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
@@ -611,13 +418,13 @@ public final class MultiplyPlanner {
         Math.ceil((double) problem.m() / TENSOR_TILE)
             * Math.ceil((double) problem.n() / TENSOR_TILE);
     long parts =
-        summing(problem, limits, index).isEmpty()
+        TensorPlans.summing(problem, limits, index).isEmpty()
             ? 1
             : Math.min(
                 problem.k() / TENSOR_PART,
                 PartsOfK.parts(TensorForm.of(problem), problem, limits.multiprocessors()));
     double tiles = each * Math.max(problem.batch().count(), parts);
-    return products(problem) >= TENSOR_PRODUCTS
+    return MultiplyCost.products(problem) >= TENSOR_PRODUCTS
         && Math.min(problem.m(), Math.min(problem.k(), problem.n())) >= TENSOR_EXTENT
         && tiles * TENSOR_IDLE_PROCESSORS >= limits.multiprocessors();
   }
@@ -630,10 +437,11 @@ public final class MultiplyPlanner {
    */
   private static boolean isOursFaster(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    boolean isFaster = problem.type() == ElementType.FLOAT32 || products(problem) >= LARGE_PRODUCTS;
+    boolean isFaster =
+        problem.type() == ElementType.FLOAT32 || MultiplyCost.products(problem) >= LARGE_PRODUCTS;
     return isFaster
         && isTensorSize(problem, limits, index)
-        && !tensors(problem, terms, limits, index).isEmpty();
+        && !TensorPlans.of(problem, terms, limits, index).isEmpty();
   }
 
   /** The skinny kernel for a problem that is large enough for it. */
@@ -669,7 +477,7 @@ public final class MultiplyPlanner {
   private static MultiplyDecision own(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
     if (isTensorSize(problem, limits, index)) {
-      Optional<MultiplyPlan> tensor = best(tensors(problem, terms, limits, index), limits);
+      Optional<MultiplyPlan> tensor = best(TensorPlans.of(problem, terms, limits, index), limits);
       if (tensor.isPresent()) {
         return tensor.get();
       }
@@ -679,7 +487,7 @@ public final class MultiplyPlanner {
       return skinny(problem, skinny.get());
     }
     return kernels(problem, limits, index).stream()
-        .min(Comparator.comparingDouble(kernel -> cost(problem, kernel, limits)))
+        .min(Comparator.comparingDouble(kernel -> MultiplyCost.cost(problem, kernel, limits)))
         .<MultiplyDecision>map(kernel -> tiled(problem, kernel, limits))
         .orElseGet(
             () ->
@@ -691,8 +499,8 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The plan among {@link #tensors} whose tiles suit the problem best; where there are kernels for
-   * sm_90a, one of them. One that is fused, if packing is expected to take longer.
+   * The plan among {@link TensorPlans} whose tiles suit the problem best; where there are kernels
+   * for sm_90a, one of them. One that is fused, if packing is expected to take longer.
    */
   private static Optional<MultiplyPlan> best(List<MultiplyPlan> tensors, DeviceLimits limits) {
     Optional<MultiplyPlan> fused =
@@ -701,11 +509,12 @@ public final class MultiplyPlanner {
                 plan ->
                     strategy(plan).isFused()
                         && strategy(plan).parts() == 1
-                        && fusedNanos(plan.problem(), strategy(plan), limits)
-                            < packedNanos(plan.problem(), strategy(plan), limits))
+                        && MultiplyCost.fusedNanos(plan.problem(), strategy(plan), limits)
+                            < MultiplyCost.packedNanos(plan.problem(), strategy(plan), limits))
             .min(
                 Comparator.comparingDouble(
-                        (MultiplyPlan plan) -> fusedNanos(plan.problem(), strategy(plan), limits))
+                        (MultiplyPlan plan) ->
+                            MultiplyCost.fusedNanos(plan.problem(), strategy(plan), limits))
                     // Where memory is what takes the time, two thread blocks use it better.
                     .thenComparing(plan -> !isShared(plan, limits))
                     .thenComparingInt(plan -> strategy(plan).kernel().blocksPerProcessor()));
@@ -715,7 +524,8 @@ public final class MultiplyPlanner {
             .filter(plan -> !strategy(plan).isFused())
             .min(
                 Comparator.comparing((MultiplyPlan plan) -> strategy(plan).isMma())
-                    .thenComparingDouble(plan -> cost(plan.problem(), strategy(plan), limits))
+                    .thenComparingDouble(
+                        plan -> MultiplyCost.cost(plan.problem(), strategy(plan), limits))
                     // 256 x 128 took 1.02 times as long as 128 x 256 where both fill the device.
                     .thenComparingInt(plan -> strategy(plan).kernel().shape().rows()));
   }
@@ -734,58 +544,6 @@ public final class MultiplyPlanner {
     int atOnce = limits.multiprocessors() * kernel.blocksPerProcessor();
     return kernel.blocksPerProcessor() > 1
         && (tiles == plan.problem().batch().count() || tiles <= MOST_SHARED_TURNS * atOnce);
-  }
-
-  /** What a fused kernel takes: each tile reads its rows and columns as they are stored. */
-  private static double fusedNanos(
-      MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
-    KernelIndex.TileShape shape = tensor.kernel().shape();
-    int blocks = tensor.kernel().blocksPerProcessor();
-    double tiles = (double) MultiplyStrategy.Tiled.tiles(problem, shape);
-    double tileBytes = (double) (shape.rows() + shape.cols()) * problem.k() * Float.BYTES;
-    double rate =
-        tensor.form() == TensorForm.TF32 && !problem.transposeB()
-            ? TRANSPOSED_BYTES_PER_NANO
-            : blocks == 1 ? FUSED_BYTES_PER_NANO : SHARED_BYTES_PER_NANO;
-    return Math.max(
-        Math.ceil(tiles / limits.multiprocessors() / blocks) * blocks * tileBytes / rate,
-        (valuesA(problem) + valuesB(problem) + valuesC(problem))
-            * Float.BYTES
-            / (MEMORY_BYTES_PER_NANO * limits.multiprocessors()));
-  }
-
-  /** What packing takes and multiplying what is packed. */
-  private static double packedNanos(
-      MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
-    TensorForm form = tensor.form();
-    int width = form.element().bytes();
-    boolean isRead = form == TensorForm.TF32; // as stored, with K along the rows
-    double packed =
-        (isRead && !problem.transposeA() ? 0 : valuesA(problem))
-            + (isRead && problem.transposeB() ? 0 : valuesB(problem));
-    double read = (valuesA(problem) + valuesB(problem)) * width;
-    double memory = MEMORY_BYTES_PER_NANO * limits.multiprocessors();
-    double rate = PRODUCTS_PER_NANO * Short.BYTES / width * limits.multiprocessors();
-    return packed * (Float.BYTES + width) / memory
-        + Math.max(products(problem) / rate, (read + valuesC(problem) * Float.BYTES) / memory)
-        + LAUNCH_NANOS;
-  }
-
-  private static double valuesA(MultiplyProblem problem) {
-    return problem.m() * (double) problem.k() * alike(problem, problem.batch().strideA());
-  }
-
-  private static double valuesB(MultiplyProblem problem) {
-    return problem.k() * (double) problem.n() * alike(problem, problem.batch().strideB());
-  }
-
-  /** Operands of the products, of which all may have the same. */
-  private static long alike(MultiplyProblem problem, long stride) {
-    return stride == 0 ? 1 : problem.batch().count();
-  }
-
-  private static double valuesC(MultiplyProblem problem) {
-    return (double) problem.m() * problem.n() * problem.batch().count();
   }
 
   private static MultiplyPlan tiled(
@@ -807,67 +565,5 @@ public final class MultiplyPlanner {
 
   private static long cublasWorkspaceBytes(DeviceLimits limits) {
     return limits.computeMajor() >= 9 ? CUBLAS_WORKSPACE_BYTES : CUBLAS_OLD_WORKSPACE_BYTES;
-  }
-
-  /**
-   * Time in arbitrary units, of each step of K: the multiprocessor with the most tiles decides, and
-   * a smaller tile reads each operand more often for the same products, here taken as 16 columns of
-   * work more. Thread blocks that share a multiprocessor each take so much longer.
-   */
-  private static double cost(
-      MultiplyProblem problem, KernelIndex.Kernel kernel, DeviceLimits limits) {
-    return cost(
-        (double) MultiplyStrategy.Tiled.tiles(problem, kernel.shape()),
-        kernel,
-        limits.multiprocessors() * kernel.blocksPerProcessor());
-  }
-
-  /** The same of all steps, where K may be cut. */
-  private static double cost(
-      MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
-    KernelIndex.Kernel kernel = tensor.kernel();
-    boolean isCut = tensor.parts() > 1;
-    // Products that are cut go one after the other.
-    double tiles =
-        (double) MultiplyStrategy.Tiled.tiles(isCut ? problem.first() : problem, kernel.shape());
-    double all = tiles * tensor.parts();
-    double steps = problem.k() / (double) tensor.parts() + (isCut ? SUMMING_STEPS : 0);
-    if (tensor.form() == TensorForm.FLOAT64) {
-      double most = Math.ceil(all / limits.multiprocessors()); // of one multiprocessor
-      if (!tensor.rest().isNone()) {
-        return PartsOfK.restCost(problem, kernel.shape(), tensor.rest(), limits.multiprocessors())
-            * phasing(problem, tensor);
-      }
-      return tensor.isHalved()
-          ? most * (steps + HALVING_STEPS)
-          : (most + LONE_TILE * (most % 2)) * steps * phasing(problem, tensor);
-    }
-    return (tensor.isNarrow() ? NARROW_COST : 1)
-        * cost(all, kernel, limits.multiprocessors() * kernel.blocksPerProcessor())
-        * steps;
-  }
-
-  /** What a phased kernel takes, as a part of the other and of the copies that it needs. */
-  private static double phasing(MultiplyProblem problem, MultiplyStrategy.Tensor tensor) {
-    if (!tensor.isPhased()) {
-      return 1;
-    }
-    boolean isFaster =
-        !problem.transposeA()
-            || problem.batch().count() > 1
-            || (!problem.transposeB() && problem.k() >= PHASED_STEPS);
-    return isFaster ? PHASED_COST : 1 / PHASED_COST;
-  }
-
-  private static double cost(double tiles, KernelIndex.Kernel kernel, int atOnce) {
-    KernelIndex.TileShape shape = kernel.shape();
-    return Math.ceil(tiles / atOnce)
-        * kernel.blocksPerProcessor()
-        * (shape.rows() + 16.0)
-        * (shape.cols() + 16.0);
-  }
-
-  private static double products(MultiplyProblem problem) {
-    return (double) problem.m() * problem.k() * problem.n() * problem.batch().count();
   }
 }
