@@ -1,0 +1,354 @@
+package org.tilespark.kernels.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.tilespark.kernels.plan.PlannerFixture.ABSENT;
+import static org.tilespark.kernels.plan.PlannerFixture.H200;
+import static org.tilespark.kernels.plan.PlannerFixture.HOPPER;
+import static org.tilespark.kernels.plan.PlannerFixture.at;
+import static org.tilespark.kernels.plan.PlannerFixture.cutting;
+import static org.tilespark.kernels.plan.PlannerFixture.doubles;
+import static org.tilespark.kernels.plan.PlannerFixture.problem;
+import static org.tilespark.kernels.plan.PlannerFixture.tensor;
+
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
+import org.tilespark.layout.ElementType;
+
+/** Steps of doubles; the words are fields of structs in the kernels. */
+class DoubleStepsTest {
+  /**
+   * Doubles lie as they are where rows begin at multiples of 16 bytes and, across, end at whole 16
+   * columns.
+   */
+  @Test
+  void stepsOfDoubles() {
+    MultiplyProblem problem =
+        new MultiplyProblem(
+            304, 1000, 65, ElementType.FLOAT64, Precision.FULL, true, false, 306, 66, 67, true);
+    MultiplyStrategy.Tensor strategy = tensor("multiply_double_tn_w8_128x64x384", problem);
+    MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
+    long packedB = 304 * 1000 * 8;
+    assertEquals(packedB + 1000 * 80 * 8, strategy.workspaceBytes()); // whole 256 bytes
+    assertEquals(
+        List.of(
+            new MultiplyStep(
+                new KernelLaunch(
+                    "pack_rows_w8_256", new LaunchConfig(1000, 256, 0), 1000, 65, 66, 80, 1, 0),
+                List.of(),
+                List.of(at(MultiplyStep.Side.B, 0), at(workspace, packedB))),
+            new MultiplyStep(
+                new KernelLaunch(
+                    "multiply_double_tn_w8_128x64x384",
+                    new LaunchConfig(6, 384, 230_400),
+                    304, // rows, cols and their steps in C
+                    65,
+                    67,
+                    1,
+                    63, // panels, and 16 to a chain
+                    16,
+                    3, // tiles
+                    2,
+                    1, // adds
+                    1,
+                    0,
+                    1, // all of K is one part
+                    63,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0),
+                twice(
+                    map(at(MultiplyStep.Side.A, 0), 304, 1000, 306, true, 128),
+                    map(at(workspace, packedB), 65, 1000, 80, true, 64)),
+                List.of(at(MultiplyStep.Side.C, 0)))),
+        strategy.steps(problem, true, true));
+    assertEquals(3, strategy.steps(problem, false, true).size());
+    assertTrue(strategy.describe().endsWith(", sums of 256"), strategy.describe());
+
+    // Without transposes B is the left operand, and C is written across.
+    MultiplyProblem plain =
+        new MultiplyProblem(
+            300,
+            1001,
+            192,
+            ElementType.FLOAT64,
+            Precision.FULL,
+            false,
+            false,
+            1001,
+            192,
+            195,
+            false);
+    MultiplyStep pad =
+        new MultiplyStep(
+            new KernelLaunch(
+                "pack_rows_w8_256", new LaunchConfig(300, 256, 0), 300, 1001, 1001, 1002, 1, 0),
+            List.of(),
+            List.of(at(MultiplyStep.Side.A, 0), at(workspace, 0)));
+    for (boolean halves : new boolean[] {false, true}) {
+      String name = "multiply_double" + (halves ? "_halves" : "") + "_tt_w8_128x64x384";
+      assertEquals(
+          List.of(
+              pad,
+              new MultiplyStep(
+                  new KernelLaunch(
+                      name,
+                      new LaunchConfig(10, 384, 230_400),
+                      192,
+                      300,
+                      1,
+                      195,
+                      63,
+                      16,
+                      2,
+                      5,
+                      0,
+                      1,
+                      0,
+                      1,
+                      halves ? 32 : 63,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0),
+                  twice(
+                      map(at(MultiplyStep.Side.B, 0), 192, 1001, 192, true, 128),
+                      map(at(workspace, 0), 1001, 300, 1002, false, 64)),
+                  List.of(at(MultiplyStep.Side.C, 0)))),
+          tensor(name, plain).steps(plain, true, true));
+    }
+
+    // A thread block to a multiprocessor, which makes two tiles at a time.
+    MultiplyProblem large = problem(4096, 4096, 4096, ElementType.FLOAT64);
+    MultiplyStep run =
+        tensor("multiply_double_nt_w8_128x64x384", large).steps(large, true, true).get(0);
+    assertEquals(new LaunchConfig(132, 384, 230_400), run.launch().config());
+    assertEquals(map(at(MultiplyStep.Side.B, 0), 4096, 4096, 4096, false, 64), run.maps().get(2));
+  }
+
+  /**
+   * Where stored across, doubles lie as they are for a phased kernel: even and odd rows apart,
+   * those that begin at an odd double read from the one before on.
+   */
+  @Test
+  void stepsOfPhasedDoubles() {
+    MultiplyProblem problem =
+        new MultiplyProblem(
+            304, 1001, 65, ElementType.FLOAT64, Precision.FULL, true, false, 306, 67, 67, true);
+    MultiplyStrategy.Tensor strategy = tensor("multiply_double_phased_tn_w8_128x64x384", problem);
+    assertEquals("FLOAT64, phased", strategy.order());
+    MultiplyStep.Side a = MultiplyStep.Side.A;
+    MultiplyStep.Side b = MultiplyStep.Side.B;
+    for (int which = 0; which < 4; which++) {
+      int oddA = which & 1;
+      int oddB = which >> 1;
+      assertEquals(
+          List.of(
+              new MultiplyStep(
+                  new KernelLaunch(
+                      "multiply_double_phased_tn_w8_128x64x384",
+                      new LaunchConfig(6, 384, 232_448),
+                      304, // rows, cols and their steps in C
+                      65,
+                      67,
+                      1,
+                      63, // panels, and 16 to a chain
+                      16,
+                      3, // tiles
+                      2,
+                      1, // adds
+                      1,
+                      0,
+                      1, // all of K is one part
+                      63,
+                      0,
+                      0,
+                      0,
+                      oddA == 0 ? 0b00 : 0b11,
+                      oddB == 0 ? 0b10 : 0b01),
+                  List.of(
+                      phase(at(a, -8L * oddA), 304 + oddA, 501, 306, 128),
+                      phase(at(a, 306 * 8 - 8L * oddA), 304 + oddA, 500, 306, 128),
+                      phase(at(b, -8L * oddB), 65 + oddB, 501, 67, 64),
+                      phase(at(b, 66 * 8 + 8L * oddB), 66 - oddB, 500, 67, 64)),
+                  List.of(at(MultiplyStep.Side.C, 0)))),
+          strategy.steps(problem, oddA == 0, oddB == 0));
+    }
+    // What lies along K is copied as before.
+    MultiplyProblem plain =
+        new MultiplyProblem(
+            300,
+            1001,
+            192,
+            ElementType.FLOAT64,
+            Precision.FULL,
+            false,
+            false,
+            1001,
+            193,
+            195,
+            false);
+    List<MultiplyStep> steps =
+        tensor("multiply_double_phased_tt_w8_128x64x384", plain).steps(plain, true, true);
+    MultiplyStep.TensorMap copied =
+        map(at(MultiplyStep.Side.WORKSPACE, 0), 1001, 300, 1002, false, 64);
+    assertEquals(2, steps.size());
+    assertEquals(
+        List.of(
+            phase(at(b, 0), 192, 501, 193, 128),
+            phase(at(b, 192 * 8), 193, 500, 193, 128),
+            copied,
+            copied),
+        steps.get(1).maps());
+  }
+
+  /**
+   * A quarter of a unit for each step of a chain and for each of its sums is within 2 sqrt(K), and
+   * up to chains of 256 steps little more than 64.
+   */
+  @Test
+  void chainsOfDoubles() {
+    for (long k = 1; k < 1L << 40; k += 1 + k / 7) {
+      long chain = 16 * MultiplyStrategy.Tensor.chain(k);
+      // The first chain of a tile may be shorter than the others.
+      double units = Math.min(k, chain) / 4.0 + (Math.ceil((double) k / chain) + 1) / 4;
+      double most = k > 1100 ? 2 * Math.sqrt((double) k) : 256 / 4.0 + 1.5;
+      assertTrue(units <= most, k + ": " + units);
+    }
+    // By the terms of the whole sum: a panel of a long one is one chain.
+    MultiplyProblem panel = problem(4096, 512, 4096, ElementType.FLOAT64);
+    assertTrue(
+        MultiplyPlanner.candidates(panel, 1 << 20, ABSENT, H200, HOPPER).stream()
+            .map(MultiplyPlan::describe)
+            .anyMatch(
+                text -> text.contains("multiply_double_chain_nt_w8_128x64x384, sums of 5120")));
+  }
+
+  /** Where tiles of doubles are some rounds and a few more, those few are made in parts of K. */
+  @Test
+  void restsOfDoubles() {
+    ElementType d = ElementType.FLOAT64;
+    MultiplyProblem problem = problem(1536, 1536, 1536, d);
+    MultiplyStrategy.Tensor strategy =
+        (MultiplyStrategy.Tensor) cutting(problem, MultiplyEngine.OWN, ABSENT);
+    assertTrue(strategy.describe().endsWith(", the last columns in 11 parts"), strategy.describe());
+    long scratch = 11L * 1536 * 128 * 8;
+    assertEquals(2L * 1536 * 1536 * 8 + scratch, strategy.workspaceBytes());
+    List<MultiplyStep> steps = strategy.steps(problem, true, true);
+    assertEquals(3, steps.size());
+    MultiplyStep whole = steps.get(0);
+    MultiplyStep rest = steps.get(1);
+    MultiplyStep sum = steps.get(2);
+    assertEquals(1408, whole.launch().words()[1]); // 22 columns of tiles, two rounds
+    assertEquals(128, rest.launch().words()[1]);
+    assertEquals(11, rest.launch().words()[11]);
+    assertEquals(at(MultiplyStep.Side.B, 1408 * 1536 * 8), rest.maps().get(2).from());
+    MultiplyStep.Place parts = at(MultiplyStep.Side.WORKSPACE, 2L * 1536 * 1536 * 8);
+    assertEquals(List.of(parts), rest.pointers());
+    assertEquals(List.of(parts, at(MultiplyStep.Side.C, 1408 * 8)), sum.pointers());
+    assertEquals(
+        new KernelLaunch(
+            "multiply_parts_w8_256",
+            new LaunchConfig(768, 256, 0),
+            1536,
+            128,
+            1536,
+            1,
+            11,
+            0,
+            1,
+            0),
+        sum.launch());
+    // Rounds that are full, or nearly; a rest of many tiles; a rest of so few that it saves little.
+    Object[][] none = {{1408, 1536}, {2048, 2048}, {3072, 3072}, {8192, 8192}, {1024, 1024}};
+    for (Object[] each : none) {
+      MultiplyProblem even =
+          MultiplyProblem.dense((int) each[0], 4096, (int) each[1], d, false, true);
+      assertFalse(
+          cutting(even, MultiplyEngine.OWN, ABSENT).describe().contains("the last columns"),
+          even.toString());
+    }
+    MultiplyProblem exchanged = doubles(2560, false, false);
+    assertTrue(
+        cutting(exchanged, MultiplyEngine.OWN, ABSENT)
+            .describe()
+            .endsWith(", the last columns in 13 parts"));
+  }
+
+  /** The last columns are made in parts where nothing else is cut, and are summed. */
+  @Test
+  void restsThatCannotBe() {
+    MultiplyStrategy.Tensor good =
+        (MultiplyStrategy.Tensor)
+            cutting(problem(1536, 1536, 1536, ElementType.FLOAT64), MultiplyEngine.OWN, ABSENT);
+    Optional<KernelIndex.Kernel> summing = good.summing();
+    assertEquals(good, withRest(good, TensorForm.FLOAT64, 1, summing, 1));
+    String message =
+        "The last columns in 11 parts; expected doubles, K whole for the others, one product at"
+            + " once, and a kernel that sums parts";
+    for (Executable each :
+        List.<Executable>of(
+            () -> withRest(good, TensorForm.FLOAT64, 1, Optional.empty(), 1),
+            () -> withRest(good, TensorForm.FLOAT64, 2, summing, 1),
+            () -> withRest(good, TensorForm.FLOAT64, 1, summing, 2),
+            () -> withRest(good, TensorForm.SPLIT, 1, summing, 1))) {
+      assertEquals(message, assertThrows(IllegalArgumentException.class, each).getMessage());
+    }
+  }
+
+  private static MultiplyStrategy.Tensor withRest(
+      MultiplyStrategy.Tensor of,
+      TensorForm form,
+      long parts,
+      Optional<KernelIndex.Kernel> summing,
+      long atOnce) {
+    return new MultiplyStrategy.Tensor(
+        form,
+        of.kernel(),
+        of.packers(),
+        of.chunk(),
+        of.chain(),
+        of.processors(),
+        parts,
+        summing,
+        of.rest(),
+        atOnce,
+        of.workspaceBytes());
+  }
+
+  /** The map of doubles as DoubleArguments says, along K or across. */
+  private static MultiplyStep.TensorMap map(
+      MultiplyStep.Place from, long cols, long rows, long lead, boolean across, int tile) {
+    return new MultiplyStep.TensorMap(
+        from,
+        MultiplyStep.Element.FLOAT64,
+        across ? List.of(16L, rows, (cols + 15) / 16, 1L) : List.of(cols, rows, 1L, 1L),
+        List.of(lead * 8, across ? 128L : lead * 8, lead * 8),
+        across ? List.of(16, 16, tile / 16, 1) : List.of(16, tile, 1, 1));
+  }
+
+  /** Kernels that are not phased read the first map of an operand alone. */
+  private static List<MultiplyStep.TensorMap> twice(
+      MultiplyStep.TensorMap left, MultiplyStep.TensorMap right) {
+    return List.of(left, left, right, right);
+  }
+
+  /** The map of every other row, as DoubleArguments says. */
+  private static MultiplyStep.TensorMap phase(
+      MultiplyStep.Place from, long cols, long rows, long lead, int tile) {
+    return new MultiplyStep.TensorMap(
+        from,
+        MultiplyStep.Element.FLOAT64,
+        List.of(cols, rows, 1L),
+        List.of(2 * lead * 8, 2 * lead * 8),
+        List.of(tile + 2, 8, 1),
+        false);
+  }
+}
