@@ -110,6 +110,55 @@ class MultiplyWaysIT extends MultiplyWays {
     }
   }
 
+  /** The last columns of doubles in parts of K: ragged edges, sums added to C and not. */
+  @Test
+  void restsOfDoublesInEveryWay() {
+    SplittableRandom random = new SplittableRandom(29);
+    int rests = 0;
+    for (OneWay way : ways(ElementType.FLOAT64)) {
+      for (int which = 0; which < 16; which++) {
+        boolean dense = (which & 4) != 0;
+        MultiplyProblem problem =
+            adding(
+                (which & 8) != 0,
+                problem(
+                    1530,
+                    520,
+                    1540,
+                    ElementType.FLOAT64,
+                    (which & 1) != 0,
+                    (which & 2) != 0,
+                    dense,
+                    random));
+        OneWay placed = dense ? way.at(0) : way;
+        if (placed.plan(problem).describe().contains("the last columns")) {
+          rests++;
+          checkExact(placed, problem, random.nextLong());
+          checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
+          checkOne(placed, problem, Inputs.POSITIVE, random.nextLong());
+        }
+      }
+    }
+    // 132 multiprocessors have two rounds of tiles, and a few are left; of others that depends.
+    assertTrue(rests > 0 || device.limits().multiprocessors() != 132, "no plan with a rest");
+  }
+
+  /** The same, added to what C holds or not. */
+  private static MultiplyProblem adding(boolean accumulate, MultiplyProblem of) {
+    return new MultiplyProblem(
+        of.m(),
+        of.k(),
+        of.n(),
+        of.type(),
+        of.precision(),
+        of.transposeA(),
+        of.transposeB(),
+        of.leadA(),
+        of.leadB(),
+        of.leadC(),
+        accumulate);
+  }
+
   /**
    * Large products of doubles, where stages, tiles and thread blocks meet in many orders: of whole
    * numbers, so every way and every run makes the same bits.

@@ -1,10 +1,12 @@
 package org.tilespark.kernels.plan;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.tilespark.kernels.plan.PlannerFixture.ABSENT;
+import static org.tilespark.kernels.plan.PlannerFixture.CUTTING;
 import static org.tilespark.kernels.plan.PlannerFixture.H200;
 import static org.tilespark.kernels.plan.PlannerFixture.HOPPER;
 import static org.tilespark.kernels.plan.PlannerFixture.at;
@@ -12,7 +14,9 @@ import static org.tilespark.kernels.plan.PlannerFixture.cutting;
 import static org.tilespark.kernels.plan.PlannerFixture.doubles;
 import static org.tilespark.kernels.plan.PlannerFixture.problem;
 import static org.tilespark.kernels.plan.PlannerFixture.tensor;
+import static org.tilespark.kernels.plan.TensorWorkspaceTest.requireInside;
 
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
@@ -280,6 +284,140 @@ class DoubleStepsTest {
         cutting(exchanged, MultiplyEngine.OWN, ABSENT)
             .describe()
             .endsWith(", the last columns in 13 parts"));
+  }
+
+  /**
+   * Extents that are no multiples of tiles, rows that begin unevenly, sums added to C or not: whole
+   * rounds go to C, the rest to scratch behind all copies, and its sums to the rest of C.
+   */
+  @Test
+  void restsWithRaggedEdges() {
+    for (int which = 0; which < 8; which++) {
+      boolean transposeA = (which & 1) != 0;
+      boolean transposeB = (which & 2) != 0;
+      boolean accumulate = (which & 4) != 0;
+      MultiplyProblem problem =
+          new MultiplyProblem(
+              1530,
+              520,
+              1540,
+              ElementType.FLOAT64,
+              Precision.FULL,
+              transposeA,
+              transposeB,
+              transposeA ? 1533 : 521,
+              transposeB ? 523 : 1541,
+              1543,
+              accumulate);
+      List<MultiplyStrategy.Tensor> withRest =
+          MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, CUTTING).stream()
+              .filter(plan -> plan.describe().contains("the last columns"))
+              .map(plan -> (MultiplyStrategy.Tensor) plan.strategy())
+              .toList();
+      boolean canPhase = transposeA || !transposeB;
+      assertEquals(canPhase ? 2 : 1, withRest.size(), problem.toString());
+      for (MultiplyStrategy.Tensor strategy : withRest) {
+        requireInside(strategy, problem);
+        for (boolean even : new boolean[] {false, true}) {
+          requireRest(strategy, problem, strategy.steps(problem, even, even));
+        }
+      }
+    }
+  }
+
+  /** The last steps make 22 columns of tiles of 128 x 64, or 20 where B is the left operand. */
+  private static void requireRest(
+      MultiplyStrategy.Tensor strategy, MultiplyProblem problem, List<MultiplyStep> steps) {
+    boolean exchanged = !problem.transposeA() && !problem.transposeB();
+    long rows = exchanged ? 1540 : 1530;
+    long cols = exchanged ? 1530 : 1540;
+    long from = exchanged ? 20 * 64 : 22 * 64;
+    long rest = cols - from;
+    long parts = exchanged ? 5 : 7;
+    long partPanels = exchanged ? 7 : 5; // of 33
+    String text = problem + ": " + strategy;
+    assertEquals(new MultiplyStrategy.Tensor.Rest(from, parts), strategy.rest(), text);
+    long scratchBytes = (parts * rows * rest * 8 + 255) / 256 * 256;
+    MultiplyStep.Place scratch =
+        at(MultiplyStep.Side.WORKSPACE, strategy.workspaceBytes() - scratchBytes);
+    int copies = steps.size() - 3;
+    for (MultiplyStep copy : steps.subList(0, copies)) {
+      long[] words = copy.launch().words(); // rows, and columns as they are padded
+      long end = copy.pointers().get(1).bytes() + words[0] * words[3] * 8;
+      assertTrue(end <= scratch.bytes(), text);
+    }
+
+    MultiplyStep whole = steps.get(copies);
+    assertEquals(List.of(at(MultiplyStep.Side.C, 0)), whole.pointers(), text);
+    long adds = problem.accumulate() ? 1 : 0;
+    long[] wholeWords = whole.launch().words();
+    assertArrayEquals(
+        new long[] {
+          rows,
+          from,
+          exchanged ? 1 : 1543,
+          exchanged ? 1543 : 1,
+          33,
+          16,
+          exchanged ? 13 : 12,
+          from / 64,
+          adds,
+          1,
+          0,
+          1,
+          33,
+          0,
+          0,
+          0
+        },
+        Arrays.copyOf(wholeWords, 16),
+        text);
+
+    MultiplyStep last = steps.get(copies + 1);
+    assertEquals(whole.launch().kernel(), last.launch().kernel());
+    assertEquals(List.of(scratch), last.pointers(), text);
+    long[] lastWords = last.launch().words();
+    assertArrayEquals(
+        new long[] {
+          rows,
+          rest,
+          exchanged ? 1 : rest,
+          exchanged ? rows : 1,
+          33,
+          16,
+          exchanged ? 13 : 12,
+          (rest + 63) / 64,
+          0,
+          1,
+          0,
+          parts,
+          partPanels,
+          rows * rest,
+          0,
+          0
+        },
+        Arrays.copyOf(lastWords, 16),
+        text);
+    // The left operand is the same; the right one goes on where the first columns end.
+    assertEquals(whole.maps().subList(0, 2), last.maps().subList(0, 2), text);
+    assertEquals(wholeWords[16], lastWords[16], text);
+    MultiplyStep.TensorMap first = whole.maps().get(2);
+    MultiplyStep.TensorMap second = last.maps().get(2);
+    assertEquals(first.strideBytes(), second.strideBytes(), text);
+    boolean across = !exchanged && !problem.transposeB();
+    long leadBytes = first.strideBytes().get(0) / (strategy.isPhased() && across ? 2 : 1);
+    assertEquals(
+        first.from().bytes() + from * (across ? 8 : leadBytes), second.from().bytes(), text);
+
+    MultiplyStep sum = steps.get(copies + 2);
+    assertEquals(
+        List.of(scratch, at(MultiplyStep.Side.C, from * (exchanged ? 1543 : 1) * 8)),
+        sum.pointers(),
+        text);
+    assertArrayEquals(
+        new long[] {exchanged ? rest : 1530, exchanged ? 1540 : rest, 1543, 1, parts, adds, 1, 0},
+        sum.launch().words(),
+        text);
   }
 
   /** The last columns are made in parts where nothing else is cut, and are summed. */

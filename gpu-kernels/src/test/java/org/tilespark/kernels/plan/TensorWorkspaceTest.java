@@ -76,7 +76,7 @@ class TensorWorkspaceTest {
   }
 
   /** What maps reach lies in the workspace or in the operand. */
-  private static void requireInside(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
+  static void requireInside(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
     for (MultiplyStep step : strategy.steps(problem, false, true)) {
       for (MultiplyStep.TensorMap map : step.maps()) {
         long end = map.from().bytes() + map.extents().get(0) * map.element().bytes();
