@@ -31,8 +31,8 @@ final class BoundPlan {
    * get others that do the same.
    */
   BoundSteps steps(long a, long b) {
-    boolean evenA = a % MAP_ALIGNMENT == 0;
-    boolean evenB = b % MAP_ALIGNMENT == 0;
+    boolean evenA = isEven(a);
+    boolean evenB = isEven(b);
     int which = (evenA ? 1 : 0) + (evenB ? 2 : 0);
     BoundSteps known = kept.get(which);
     if (known == null) {
@@ -43,5 +43,14 @@ final class BoundPlan {
       }
     }
     return known;
+  }
+
+  /** Device memory that a plan uses beside operands at these addresses. */
+  static long workspaceBytes(MultiplyPlan plan, long a, long b) {
+    return plan.workspaceBytes(isEven(a), isEven(b));
+  }
+
+  private static boolean isEven(long address) {
+    return address % MAP_ALIGNMENT == 0;
   }
 }

@@ -322,7 +322,7 @@ public final class DeviceMultiplier implements Multiplier {
 
   /**
    * Queues the multiply of matrices on the device, by rule; returns before it is done. Beside them
-   * it takes {@link MultiplyPlan#workspaceBytes} of device memory until then.
+   * it takes device memory until then, {@link MultiplyPlan#workspaceBytes()} at most.
    *
    * @param problem what is asked
    * @param a borrowed until the work is done
@@ -364,8 +364,14 @@ public final class DeviceMultiplier implements Multiplier {
       DeviceBuffer c,
       long cOffset,
       CudaStream stream) {
+    MultiplyProblem problem = plan.problem();
+    long bytes =
+        BoundPlan.workspaceBytes(
+            plan,
+            a.address(device, aOffset, problem.bytesA()),
+            b.address(device, bOffset, problem.bytesB()));
     // Freed in the order of the stream, so after the work.
-    try (DeviceBuffer workspace = device.allocate(plan.workspaceBytes(), stream)) {
+    try (DeviceBuffer workspace = device.allocate(bytes, stream)) {
       enqueue(plan, a, aOffset, b, bOffset, c, cOffset, workspace, stream);
     }
   }
@@ -373,8 +379,8 @@ public final class DeviceMultiplier implements Multiplier {
   /**
    * The same in a workspace of the caller's, which may serve one plan after the other.
    *
-   * @param workspace at least {@link MultiplyPlan#workspaceBytes}; borrowed until the work is done,
-   *     which must be on this stream
+   * @param workspace at least {@link MultiplyPlan#workspaceBytes()}; borrowed until the work is
+   *     done, which must be on this stream
    */
   public void enqueue(
       MultiplyPlan plan,
@@ -413,7 +419,7 @@ public final class DeviceMultiplier implements Multiplier {
           .enqueue(problem, strategy, fromA, fromB, to, workspace, stream);
       return;
     }
-    long scratch = workspace.address(device, 0, plan.workspaceBytes());
+    long scratch = workspace.address(device, 0, BoundPlan.workspaceBytes(plan, fromA, fromB));
     if (scratch % WORKSPACE_ALIGNMENT != 0) {
       throw new IllegalStateException("Workspace at " + scratch + "; expected whole 256 bytes");
     }

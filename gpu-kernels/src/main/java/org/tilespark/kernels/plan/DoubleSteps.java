@@ -30,7 +30,7 @@ final class DoubleSteps extends TensorSteps {
 
   DoubleSteps(
       MultiplyStrategy.Tensor strategy, MultiplyProblem problem, boolean evenA, boolean evenB) {
-    super(strategy, problem, strategy.kernel());
+    super(strategy, problem, strategy.kernel(), strategy.workspaceBytes());
     this.evenA = evenA;
     this.evenB = evenB;
   }

@@ -14,7 +14,7 @@ final class FusedSteps extends TensorSteps {
   private static final int BOX = 32;
 
   FusedSteps(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
-    super(strategy, problem, strategy.kernel());
+    super(strategy, problem, strategy.kernel(), strategy.workspaceBytes(problem, true, true));
   }
 
   /**

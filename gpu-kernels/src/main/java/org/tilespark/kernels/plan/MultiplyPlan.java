@@ -28,9 +28,19 @@ public record MultiplyPlan(
     Objects.requireNonNull(launch, "launch");
   }
 
-  /** Device memory that is used beside the operands while it runs. */
+  /** Device memory that is used beside the operands while it runs, wherever these begin. */
   public long workspaceBytes() {
     return strategy.workspaceBytes();
+  }
+
+  /**
+   * The same of operands that begin so; {@link #workspaceBytes()} at most.
+   *
+   * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
+   * @param evenB true if B does
+   */
+  public long workspaceBytes(boolean evenA, boolean evenB) {
+    return strategy.workspaceBytes(problem, evenA, evenB);
   }
 
   /**

@@ -21,9 +21,20 @@ public sealed interface MultiplyStrategy
   /** In what order it makes sums: ways of the same order give the same bits. */
   String order();
 
-  /** Device memory that is used beside the operands. */
+  /** Device memory that is used beside the operands, wherever these begin. */
   default long workspaceBytes() {
     return 0;
+  }
+
+  /**
+   * The same of operands that begin so; {@link #workspaceBytes()} at most.
+   *
+   * @param problem what this was chosen for
+   * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
+   * @param evenB true if B does
+   */
+  default long workspaceBytes(MultiplyProblem problem, boolean evenA, boolean evenB) {
+    return workspaceBytes();
   }
 
   /**
@@ -281,6 +292,13 @@ public sealed interface MultiplyStrategy
     /** What multiplies packed operands. */
     KernelIndex.Kernel packedKernel() {
       return isFused() ? packers.get(1) : kernel;
+    }
+
+    @Override
+    public long workspaceBytes(MultiplyProblem problem, boolean evenA, boolean evenB) {
+      return isFused() && FusedSteps.isFusible(problem, evenA, evenB)
+          ? TensorWorkspace.partBytes(problem, parts)
+          : workspaceBytes;
     }
 
     @Override

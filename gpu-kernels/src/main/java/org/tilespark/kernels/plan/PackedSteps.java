@@ -29,7 +29,7 @@ final class PackedSteps extends TensorSteps {
 
   PackedSteps(
       MultiplyStrategy.Tensor strategy, MultiplyProblem problem, boolean evenA, boolean evenB) {
-    super(strategy, problem, strategy.packedKernel());
+    super(strategy, problem, strategy.packedKernel(), strategy.workspaceBytes());
     this.evenA = evenA;
     this.evenB = evenB;
   }

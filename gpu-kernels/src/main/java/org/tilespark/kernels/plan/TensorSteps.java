@@ -28,12 +28,16 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   final KernelIndex.TileShape shape;
   final int width;
   final MultiplyProblem.Batch batch;
+  private final long workspaceBytes;
   private final List<MultiplyStep> steps = new ArrayList<>();
   private long first; // of the products that go at once
   private long products;
 
   TensorSteps(
-      MultiplyStrategy.Tensor strategy, MultiplyProblem problem, KernelIndex.Kernel kernel) {
+      MultiplyStrategy.Tensor strategy,
+      MultiplyProblem problem,
+      KernelIndex.Kernel kernel,
+      long workspaceBytes) {
     this.strategy = strategy;
     this.problem = problem;
     this.form = strategy.form();
@@ -41,6 +45,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     this.shape = kernel.shape();
     this.width = problem.type().bytes();
     this.batch = problem.batch();
+    this.workspaceBytes = workspaceBytes;
   }
 
   /**
@@ -119,7 +124,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
 
   /** So many bytes before the workspace's end. */
   final Place endOfWorkspace(long bytes) {
-    return new Place(Side.WORKSPACE, strategy.workspaceBytes() - bytes);
+    return new Place(Side.WORKSPACE, workspaceBytes - bytes);
   }
 
   /** Where the chunk begins in A or B of the first product. */

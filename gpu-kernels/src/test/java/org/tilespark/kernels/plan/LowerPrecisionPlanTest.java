@@ -265,6 +265,14 @@ class LowerPrecisionPlanTest {
     }
     // The same sums in the same order.
     assertEquals("FLOAT16", plan.strategy().order());
+    // Only what is packed takes memory.
+    long packed = 2L * 1024 * 256 * 256 * 2;
+    assertEquals(packed, plan.workspaceBytes());
+    for (boolean evenA : new boolean[] {true, false}) {
+      for (boolean evenB : new boolean[] {true, false}) {
+        assertEquals(evenA && evenB ? 0 : packed, plan.workspaceBytes(evenA, evenB));
+      }
+    }
   }
 
   /** Two thread blocks leave no room to write C's uneven rows through. */

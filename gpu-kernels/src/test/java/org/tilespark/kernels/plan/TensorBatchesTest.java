@@ -289,7 +289,7 @@ class TensorBatchesTest {
         MultiplyPlanner.candidates(
             problem, 1 << 20, CublasPresence.absent("not here"), limits, INDEX)) {
       for (boolean even : new boolean[] {true, false}) {
-        Machine machine = new Machine(problem, even, plan.workspaceBytes(), seed);
+        Machine machine = new Machine(problem, even, plan.workspaceBytes(even, even), seed);
         if (plan.strategy() instanceof MultiplyStrategy.Tensor tensor) {
           tensors++;
           machine.run(tensor.steps(problem, even, even));
