@@ -45,34 +45,33 @@ using namespace tilespark;
   DOUBLE_ENTRY(multiply_double_tt_##NAME, true, false, __VA_ARGS__)  \
   DOUBLE_ENTRY(multiply_double_nt_##NAME, false, false, __VA_ARGS__) \
   DOUBLE_ENTRY(multiply_double_tn_##NAME, true, true, __VA_ARGS__)
-// name, ROWS, COLS, WARP_ROWS, WARP_COLS, STAGES, TOTALS, HALVES
-#define DOUBLES(DO)                               \
-  DO(128x64, 128, 64, 64, 32, 2, true, false)     \
-  DO(128x64_chain, 128, 64, 64, 32, 4, false, false) \
-  DO(128x64_halves, 128, 64, 64, 32, 2, true, true)
+// name, ROWS, COLS, WARP_ROWS, WARP_COLS, STAGES, TOTALS
+#define DOUBLES(DO)                       \
+  DO(64x128, 64, 128, 32, 32, 8, true)    \
+  DO(128x128_chain, 128, 128, 64, 32, 7, false)
 DOUBLES(DOUBLE_ENTRIES)
 #define PHASED_ENTRIES(NAME, ...)                                   \
   DOUBLE_ENTRY(multiply_double_tt_##NAME, true, false, __VA_ARGS__) \
   DOUBLE_ENTRY(multiply_double_tn_##NAME, true, true, __VA_ARGS__)
-#define PHASED_DOUBLES(DO)                                  \
-  DO(128x64_phased, 128, 64, 64, 32, 2, true, false, true) \
-  DO(128x64_phased_chain, 128, 64, 64, 32, 4, false, false, true)
+#define PHASED_DOUBLES(DO)                           \
+  DO(64x128_phased, 64, 128, 32, 32, 8, true, true)  \
+  DO(128x128_phased_chain, 128, 128, 64, 32, 6, false, true)
 PHASED_DOUBLES(PHASED_ENTRIES)
 
 struct DoubleKernel {
   const char* name;
-  u32 rows, cols, threads, shared;
-  bool chains, halves, phased;
+  u32 rows, cols, team_cols, threads, shared;
+  bool chains, phased;
   void (*kernel[3])(DoubleArguments);  // tt, nt, tn; none
 };
 #define DOUBLE_KERNEL(NAME, ...)                                   \
   {#NAME,                                                                        \
    DoubleShape<true, false, __VA_ARGS__>::ROWS,                                  \
    DoubleShape<true, false, __VA_ARGS__>::COLS,                                  \
+   DoubleShape<true, false, __VA_ARGS__>::TEAM_COLS,                             \
    DoubleShape<true, false, __VA_ARGS__>::THREADS,                               \
    DoubleShape<true, true, __VA_ARGS__>::SHARED_BYTES, /* the most */            \
    DoubleShape<true, false, __VA_ARGS__>::TOTALS,                                \
-   DoubleShape<true, false, __VA_ARGS__>::HALVES,                                \
    DoubleShape<true, false, __VA_ARGS__>::PHASED,
 #define WHOLE_KERNEL(NAME, ...)    \
   DOUBLE_KERNEL(NAME, __VA_ARGS__) \
@@ -325,12 +324,11 @@ struct Doubles {
     s.left_shifts = s.right_shifts = 0;
     for (u32 i = 0; i < 2; i++) {
       s.left[i] = map_of(left, q.batches, kernel.rows, kernel.phased, i, &s.left_shifts);
-      s.right[i] = map_of(right, q.batches, kernel.cols, kernel.phased, i, &s.right_shifts);
+      s.right[i] = map_of(right, q.batches, kernel.team_cols, kernel.phased, i, &s.right_shifts);
     }
     s.rows = exchanged ? q.n : q.m, s.cols = exchanged ? q.m : q.n;
     s.panels = tiles(q.k, 16), s.chunk = std::max<u64>(chunk, 1);
-    if (kernel.halves) parts = 1;
-    s.part_panels = tiles(s.panels, kernel.halves ? 2 : parts), s.parts = kernel.halves ? 1 : tiles(s.panels, s.part_panels);
+    s.part_panels = tiles(s.panels, parts), s.parts = tiles(s.panels, s.part_panels);
     s.row_tiles = tiles(s.rows, kernel.rows), s.col_tiles = tiles(s.cols, kernel.cols);
     s.batches = q.batches;
     s.left_step = s.right_step = 1;
@@ -602,7 +600,7 @@ struct Among {
 
 static u64 seed = 1;
 // MultiplyStrategy.Tensor.chain, or another factor of sqrt(K): panels
-static u64 chain_of(u64 k, double factor = 5) {
+static u64 chain_of(u64 k, double factor = 6) {
   return std::max<u64>(256, (u64)(factor * std::sqrt((double)k))) / 16;
 }
 static void check_double(Problem q, int kind) {
@@ -619,7 +617,6 @@ static void check_double(Problem q, int kind) {
   Doubles way(q, 3);
   const u64 project_chunk = chain_of(q.k);
   for (const DoubleKernel& kernel : DOUBLES_ALL) {
-    if (kernel.halves && q.k <= 16) continue;
     if (kernel.phased && (q.k < 2 || (!q.ta && q.tb))) continue;
     for (int t = 0; t < 3; t++) {  // one chain; chunks, added to C; three parts
       q.add = t == 1;
@@ -939,9 +936,9 @@ static void show_chains() {
       double worst[2] = {};
       for (u64 i = 0; i < (kind == 3 ? 40 : 3); i++) {
         random(a, 50 + i, kind), random(b, 60 + 7 * i, kind);
-        way.run(q, a.p, b.p, c.p, named("128x64"), chain_of(k));
+        way.run(q, a.p, b.p, c.p, named("64x128"), chain_of(k));
         worst[0] = std::max(worst[0], error_of(q, a.p, b.p, c.p));
-        way.run(q, a.p, b.p, c.p, named("128x64_chain"), 1);
+        way.run(q, a.p, b.p, c.p, named("128x128_chain"), 1);
         worst[1] = std::max(worst[1], error_of(q, a.p, b.p, c.p));
       }
       const double root = 0x1p-52 * std::sqrt((double)k);
@@ -981,25 +978,25 @@ int main(int count, char** words) {
   for (u64 x : cubes) {
     for (int t = 0; t < 4; t++) {
       time_double(problem(x, x, x, t & 2, t & 1),
-                  {{"128x64_chain", 0, 1}, {"128x64", 5, 1}});
+                  {{"128x128_chain", 0, 1}, {"64x128", 6, 1}});
     }
   }
   for (int t = 0; t < 4; t++) {
-    time_double(problem(4095, 4099, 4097, t & 2, t & 1), {{"128x64_chain", 0, 1}, {"128x64", 5, 1}});
+    time_double(problem(4095, 4099, 4097, t & 2, t & 1), {{"128x128_chain", 0, 1}, {"64x128", 6, 1}});
   }
   for (int t = 0; t < 4; t++) {
-    time_double(problem(16384, 128, 16384, t & 2, t & 1), {{"128x64", 5, 1}});
+    time_double(problem(16384, 128, 16384, t & 2, t & 1), {{"64x128", 6, 1}, {"128x128_chain", 0, 1}});
   }
   for (u64 x : {1024, 1536}) {
     for (int t = 0; t < 4; t++) {
-      time_double(problem(x, x, x, t & 2, t & 1), {{"128x64_halves", 5, 1}, {"128x64", 5, 1}});
+      time_double(problem(x, x, x, t & 2, t & 1), {{"64x128", 6, 1}});
     }
   }
   for (u64 x : {256, 64, 255}) {
     for (int t = 0; t < (x == 255 ? 1 : 4); t++) {
       const u64 batches = x == 256 || x == 255 ? 1024 : 16384;
       time_double(problem(x, x, x, t & 2, t & 1, 0, batches),
-                  {{"128x64", 5, 1}, {"128x64_chain", 0, 1}});
+                  {{"64x128", 6, 1}, {"128x128_chain", 0, 1}});
     }
   }
   time_copies();

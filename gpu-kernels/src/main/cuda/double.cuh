@@ -13,10 +13,11 @@
 // row_step = 1 and col_step = lead_c. So it is for speed: its fragments come by 16-byte reads into the
 // registers where the product wants them; with A on the left each would cost 16 moves.
 //
-// Threads to elements: the four warps of a team make a tile of ROWS x COLS, each WARP_ROWS x WARP_COLS, with products
-// of 16 x 8 x 8. A panel is 16 steps of K, two halves. Thread t + 4 g of a warp holds of the left operand's fragment
-// rows g and g + 8, of the right one's column g, at the steps t + 4 s of K, s = 0..3. Which place of the panel that is,
-// is ours to say as long as both operands agree:
+// Threads to elements: a thread block makes tiles of ROWS x COLS. It has two teams of four warps; each team makes half
+// of a tile's columns, each warp WARP_ROWS x WARP_COLS of them, with products of 16 x 8 x 8. A panel is 16 steps of K,
+// two halves. Thread t + 4 g of a warp holds of the left operand's fragment rows g and g + 8, of the right one's
+// column g, at the steps t + 4 s of K, s = 0..3. Which place of the panel that is, is ours to say as long as both
+// operands agree:
 //
 //   left across (tt, tn)  p = 2 t + s % 2 + 8 (s / 2); rows g and g + 8 lie at 2 g and 2 g + 1: one read
 //                         of 16 bytes is a step of both
@@ -27,36 +28,33 @@
 // so that reads of swizzled panels meet no bank twice.
 //
 // PHASED: operands stored across may begin at any double and have any number of them to a row, though the copy engine
-// wants rows whole multiples of 16 bytes apart and reads from such multiples only. It is given the even and the odd rows
-// apart, with rows twice as far apart: an even number of doubles. Phase f begins at row f or, where that is at 8 bytes
-// beyond a multiple of 16, at the double before: its columns are shifted by one, and a panel has two columns more than
-// the tile. Reads are of single doubles, so at even rows this is slower by up to a twentieth. Rows and columns of
+// wants rows whole multiples of 16 bytes apart and reads from such multiples only. It is given the even and the odd
+// rows apart, with rows twice as far apart: an even number of doubles. Phase f begins at row f or, where that is at 8
+// bytes beyond a multiple of 16, at the double before: its columns are shifted by one, and a panel has two columns more
+// than the tile. Reads are of single doubles, so at even rows this is slower by up to a twentieth. Rows and columns of
 // fragments are those of the tile, and
 //
 //   tt, tn  p = 4 t + s % 2 + 2 (s / 2)
 //
-// Teams: a thread block has two, each with tiles, panels and totals of its own, and one warp for each that copies. So
-// every scheduler has a warp of each team, and while one waits, ends its chains or stores C, the other one keeps the
-// tensor cores busy. A team and its copying warp meet once in each panel, at a named barrier, which takes no branch:
-// the loop over panels is one basic block.
+// Teams: every scheduler has a warp of each team, and while one waits, ends its chains or stores C, the other one keeps
+// the tensor cores busy. They share the panels, of which one thread copies the next as soon as both have read one. A
+// warp for each team waits for its next panel; the two meet once in each panel, at a named barrier, which takes no
+// branch: the loop over panels is one basic block.
 //
 // Accuracy: products and sums are those of IEEE 754. A sum of at most `chunk` panels is one chain; sums of chains
-// are added to totals in shared memory, a second chain. Of the inputs tried, terms that are all equal are the worst
+// are added to totals in registers, a second chain. Of the inputs tried, terms that are all equal are the worst
 // for a chain: n of them, on an H200, were off by up to 0.24 u n of |A||B|.
 //
 // Parts of K: product number x of a launch is part x % parts of product x / parts; parts > 1 write to
-// scratch, which parts.cuh sums. HALVES: the two teams sum one half of K of a tile each, and then each
-// adds and stores half of the sums, where a launch has no more tiles than there are multiprocessors.
+// scratch, which parts.cuh sums.
 //
-// Shared memory: for each team STAGES stages of both panels, (ROWS, 16) or (ROWS / 16, 16, 16) where stored across,
-// rows of 128 bytes swizzled by the copy engine. PHASED: of the right operand's panel, then of the left one's, which are
-// (2, 8, ROWS + 2) where stored across: (phases, steps, columns); the two columns more also let steps meet other banks.
-// Then its totals, in pairs, those of one thread 16 TEAM_THREADS bytes apart.
-// Then a DoubleTeam each.
+// Shared memory: STAGES stages of the left operand's panel and, for each team, the right one's: (rows, 16) or
+// (rows / 16, 16, 16) where stored across, rows of 128 bytes swizzled by the copy engine. PHASED: all right panels,
+// then the left ones; those stored across are (2, 8, rows + 2): (phases, steps, columns). The two columns more also let
+// steps meet other banks. Then a DoubleState.
 //
 // Launch: THREADS threads, SHARED_BYTES, a grid of at most as many thread blocks as there are multiprocessors, fewer
-// than 2^31 tiles, K > 0; PHASED: K > 1. HALVES: parts = 1, part_panels half of the panels, rounded up, and at least one panel for
-// the second half.
+// than 2^31 tiles, K > 0; PHASED: K > 1.
 #pragma once
 
 #include "split.cuh"
@@ -68,9 +66,10 @@ struct DoubleArguments {
   // As stored: (batches, 1, rows, k) in boxes of (1, 1, ROWS, 16); where across, (batches, rows / 16 rounded
   // up, k, 16) in boxes of (1, ROWS / 16, 16, 16): 16 of x are neighbours, 16 elements to the next 16. So
   // across wants a multiple of 16 of x, or rows of memory that go on so far.
-  // PHASED: where across, the phases: (batches, k / 2, rows) in boxes of (1, 8, ROWS + 2); else the first alone.
+  // PHASED: where across, the phases: (batches, k / 2, rows) in boxes of (1, 8, ROWS + 2), k / 2 rounded up for the
+  // even rows; else the first alone.
   CUtensorMap left[2];
-  CUtensorMap right[2];  // likewise with cols and COLS
+  CUtensorMap right[2];  // likewise with cols and TEAM_COLS
   double* c;
   u64 rows;
   u64 cols;
@@ -84,7 +83,7 @@ struct DoubleArguments {
   u64 batches;
   u64 c_step;       // elements from one product to the next
   u64 parts;        // of K, none of them empty
-  u64 part_panels;  // panels to a part or half
+  u64 part_panels;  // panels to a part
   u64 part_step;    // elements from one part to the next
   u64 left_step;    // matrices from one product to the next: 0 if all have the same, else 1
   u64 right_step;
@@ -93,53 +92,47 @@ struct DoubleArguments {
 };
 
 template <bool ACROSS_LEFT_, bool ACROSS_RIGHT_, u32 ROWS_, u32 COLS_, u32 WARP_ROWS_, u32 WARP_COLS_, u32 STAGES_,
-          bool TOTALS_, bool HALVES_, bool PHASED_ = false>
+          bool TOTALS_, bool PHASED_ = false>
 struct DoubleShape {
   static constexpr bool ACROSS_LEFT = ACROSS_LEFT_;
   static constexpr bool ACROSS_RIGHT = ACROSS_RIGHT_;
   static_assert(ACROSS_LEFT || !ACROSS_RIGHT, "exchange the operands");
   static_assert(WARP_ROWS_ % 32 == 0, "each half of a panel begins in the same place of a left operand");
   static_assert(WARP_COLS_ % 16 == 0 && WARP_COLS_ >= 32, "reads stand behind the third of its fragments");
+  static constexpr u32 TEAMS = 2;
   static constexpr u32 ROWS = ROWS_;
   static constexpr u32 COLS = COLS_;
+  static constexpr u32 TEAM_COLS = COLS / TEAMS;
   static constexpr u32 WARP_ROWS = WARP_ROWS_;
   static constexpr u32 WARP_COLS = WARP_COLS_;
   static constexpr u32 STAGES = STAGES_;
   static_assert(STAGES > 1, "a stage is filled while another one is read");
   // Without totals all of K is one chain, whatever `chunk` is.
   static constexpr bool TOTALS = TOTALS_;
-  // The two teams make a tile together: each sums one half of K, and then stores half of the sums.
-  static constexpr bool HALVES = HALVES_;
-  static_assert(!HALVES || TOTALS, "sums of the other half come where totals were");
   static constexpr bool PHASED = PHASED_;
-  static_assert(!PHASED || (ACROSS_LEFT && !HALVES), "an operand is stored across");
+  static_assert(!PHASED || ACROSS_LEFT, "an operand is stored across");
   static constexpr bool PHASED_LEFT = PHASED && ACROSS_LEFT;
   static constexpr bool PHASED_RIGHT = PHASED && ACROSS_RIGHT;
   static constexpr u32 PANEL = 16;
-  static constexpr u32 TEAMS = 2;
-  static constexpr u32 WARPS = ROWS / WARP_ROWS * (COLS / WARP_COLS);  // of a team
+  static constexpr u32 WARPS = ROWS / WARP_ROWS * (TEAM_COLS / WARP_COLS);  // of a team
   static_assert(WARPS == 4, "a team is a warpgroup");
   static constexpr u32 TEAM_THREADS = 32 * WARPS;
   static constexpr u32 THREADS = (TEAMS + 1) * TEAM_THREADS;  // the last warpgroup copies
   static constexpr u32 LEFT_PITCH = (ROWS + 2) * 8;  // bytes from one step of a phase to the next
-  static constexpr u32 RIGHT_PITCH = (COLS + 2) * 8;
+  static constexpr u32 RIGHT_PITCH = (TEAM_COLS + 2) * 8;
   static constexpr u32 LEFT_BYTES = PHASED_LEFT ? PANEL * LEFT_PITCH : ROWS * 128;
-  static constexpr u32 RIGHT_BYTES = PHASED_RIGHT ? PANEL * RIGHT_PITCH : COLS * 128;
-  static constexpr u32 STAGE_BYTES = LEFT_BYTES + RIGHT_BYTES;
+  static constexpr u32 RIGHT_BYTES = PHASED_RIGHT ? PANEL * RIGHT_PITCH : TEAM_COLS * 128;  // of a team
+  static constexpr u32 STAGE_BYTES = LEFT_BYTES + TEAMS * RIGHT_BYTES;
   // From one stage to the next, and where the first is.
   static constexpr u32 LEFT_STEP = PHASED ? LEFT_BYTES : STAGE_BYTES;
-  static constexpr u32 RIGHT_STEP = PHASED ? RIGHT_BYTES : STAGE_BYTES;
-  static constexpr u32 LEFT_AT = PHASED ? STAGES * RIGHT_BYTES : 0;
+  static constexpr u32 RIGHT_STEP = PHASED ? TEAMS * RIGHT_BYTES : STAGE_BYTES;
+  static constexpr u32 LEFT_AT = PHASED ? STAGES * RIGHT_STEP : 0;
   static constexpr u32 RIGHT_AT = PHASED ? 0 : LEFT_BYTES;
-  static constexpr u32 TOTAL_BYTES = TOTALS ? ROWS * COLS * 8 : 0;
-  static constexpr u32 SWIZZLE_BYTES = 1024;
-  static constexpr u32 TEAM_BYTES =
-      (STAGES * STAGE_BYTES + TOTAL_BYTES + SWIZZLE_BYTES - 1) / SWIZZLE_BYTES * SWIZZLE_BYTES;
-  static constexpr u32 STATE_BYTES = 1024;
-  static constexpr u32 SHARED_BYTES = TEAMS * TEAM_BYTES + STATE_BYTES;
+  static constexpr u32 STATE_BYTES = 512;
+  static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + STATE_BYTES;
   // Registers to a thread; the launch gives each 168, in steps of 8.
-  static constexpr u32 SUMMING_REGISTERS = PHASED ? 232 : 240;
-  static constexpr u32 COPYING_REGISTERS = PHASED ? 40 : 24;
+  static constexpr u32 SUMMING_REGISTERS = 232;
+  static constexpr u32 COPYING_REGISTERS = 40;
   static_assert(2 * SUMMING_REGISTERS + COPYING_REGISTERS <= 3 * 168, "there are no more");
 };
 
@@ -265,10 +258,11 @@ struct PhasedPlaces {
 #pragma unroll
     for (u32 f = 0; f < 2; f++) {
       const u32 step = f * 8 + 2 * t;
-      left[f] = left_panel + step * Shape::LEFT_PITCH + (row + g + (static_cast<u32>(arguments.left_shifts >> f) & 1)) * 8;
+      const u32 left_shift = static_cast<u32>(arguments.left_shifts >> f) & 1;
+      const u32 right_shift = static_cast<u32>(arguments.right_shifts >> f) & 1;
+      left[f] = left_panel + step * Shape::LEFT_PITCH + (row + g + left_shift) * 8;
       right[f] = right_panel + (Shape::ACROSS_RIGHT
-                                    ? step * Shape::RIGHT_PITCH +
-                                          (col + g + (static_cast<u32>(arguments.right_shifts >> f) & 1)) * 8
+                                    ? step * Shape::RIGHT_PITCH + (col + g + right_shift) * 8
                                     : (col + g) * 128 + (2 * t ^ g) * 16);
     }
   }
@@ -331,30 +325,6 @@ __device__ __forceinline__ void team_sync(u32 barrier, const double (&values)[4]
   team_sync<Shape>(barrier + (last & zero));
 }
 
-// Waits for the warp that has the same place in the other team.
-__device__ __forceinline__ void pair_sync(u32 barrier) {
-  asm volatile("barrier.cta.sync.aligned %0, 64;" ::"r"(barrier) : "memory");
-}
-
-// Adds a row of fragments to its totals, or writes them there, and clears it.
-template <u32 WIDE, u32 APART>
-__device__ __forceinline__ void add_to_totals(double (&sums)[WIDE][4], u32 place, bool write) {
-#pragma unroll
-  for (u32 x = 0; x < WIDE; x++) {
-    double total[4] = {0, 0, 0, 0};
-    if (!write) {
-      read_pair(total[0], total[1], place + x * 2 * APART);
-      read_pair(total[2], total[3], place + (x * 2 + 1) * APART);
-    }
-    write_pair(total[0] + sums[x][0], total[1] + sums[x][1], place + x * 2 * APART);
-    write_pair(total[2] + sums[x][2], total[3] + sums[x][3], place + (x * 2 + 1) * APART);
-#pragma unroll
-    for (u32 e = 0; e < 4; e++) {
-      sums[x][e] = 0;
-    }
-  }
-}
-
 // The tile of that number: products and parts apart, and within one an order in which neighbours share
 // rows of the left and columns of the right operand: GROUP rows of tiles at a time, column by column.
 struct DoublePlace {
@@ -374,31 +344,20 @@ __device__ __forceinline__ DoublePlace double_place(u32 number, u32 parts, u32 r
   return {product / parts, product % parts, group * GROUP + in_group - col * high, col};
 }
 
-template <typename Shape>
-__device__ __forceinline__ DoublePlace double_place(const DoubleArguments& arguments, u32 number, u32 team) {
-  const u32 rows = static_cast<u32>(arguments.row_tiles);
-  const u32 cols = static_cast<u32>(arguments.col_tiles);
-  if (Shape::HALVES) {
-    DoublePlace place = double_place(number, 1, rows, cols);
-    place.part = team;
-    return place;
-  }
-  return double_place(number, static_cast<u32>(arguments.parts), rows, cols);
-}
-
 // Writes a warp's sums to C or adds them. `row` and `col` are of the warp's first element. What is added to is
 // read LINES lines at a time: behind a store the compiler waits for each read.
-template <typename Shape, u32 HIGH>
-__device__ __forceinline__ void store_double(const double (&sums)[HIGH][Shape::WARP_COLS / 8][4],
+template <typename Shape>
+__device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_ROWS / 16][Shape::WARP_COLS / 8][4],
                                              const DoubleArguments& arguments, double* c, u64 row, u64 col,
                                              u32 lane, bool add) {
+  constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
   constexpr u32 LINES = 1;  // as many as registers are left for
   const u32 g = lane / 4;
   const u32 t = lane % 4;
   const bool inside = row + HIGH * 16 <= arguments.rows && col + Shape::WARP_COLS <= arguments.cols;
-  const bool even_c = reinterpret_cast<u64>(c) % 16 == 0;
-  if (Shape::ACROSS_LEFT && !Shape::PHASED && inside && arguments.row_step == 1 && arguments.col_step % 2 == 0 && even_c) {
+  const bool even_c = inside && reinterpret_cast<u64>(c) % 16 == 0;
+  if (Shape::ACROSS_LEFT && !Shape::PHASED && even_c && arguments.row_step == 1 && arguments.col_step % 2 == 0) {
     // Rows 2 g and the next are neighbours in C.
     double* const first = c + row + 2 * g;
 #pragma unroll
@@ -431,7 +390,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[HIGH][Shape::W
     }
     return;
   }
-  if ((Shape::ACROSS_RIGHT || Shape::PHASED) && inside && arguments.col_step == 1 && arguments.row_step % 2 == 0 && even_c) {
+  if ((Shape::ACROSS_RIGHT || Shape::PHASED) && even_c && arguments.col_step == 1 && arguments.row_step % 2 == 0) {
     // Columns 2 t and the next are neighbours in C.
 #pragma unroll
     for (u32 r = 0; r < HIGH; r++) {
@@ -464,7 +423,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[HIGH][Shape::W
     }
     return;
   }
-  if (!Shape::ACROSS_RIGHT && !Shape::PHASED && inside && arguments.col_step == 1 && arguments.row_step % 2 == 0 && even_c) {
+  if (!Shape::ACROSS_RIGHT && !Shape::PHASED && even_c && arguments.col_step == 1 && arguments.row_step % 2 == 0) {
     // Two threads hold columns j and j + 4, j + 1 and j + 5 of a row: they exchange two, for neighbours in C.
     constexpr u32 OTHER = Shape::ACROSS_LEFT ? 1 : 2;
     const bool upper = (t & OTHER) != 0;
@@ -534,7 +493,22 @@ __device__ __forceinline__ void store_double(const double (&sums)[HIGH][Shape::W
   }
 }
 
-// A tile that a team is to sum.
+// Calls it for each sum of a thread: row and column of fragments, and which of the fragment's four.
+template <u32 HIGH, u32 WIDE, typename Function>
+__device__ __forceinline__ void for_each(const Function& function) {
+#pragma unroll
+  for (u32 r = 0; r < HIGH; r++) {
+#pragma unroll
+    for (u32 x = 0; x < WIDE; x++) {
+#pragma unroll
+      for (u32 e = 0; e < 4; e++) {
+        function(r, x, e);
+      }
+    }
+  }
+}
+
+// A tile of C, or of a part.
 struct DoubleTile {
   u32 panels;  // 0: there is none
   u32 row;     // its first element in C
@@ -543,102 +517,128 @@ struct DoubleTile {
   u64 c;  // where the product or part begins: elements
 };
 
-// What a team and the warp that copies for it share.
+// What the teams and the warps that copy for them share.
 template <u32 STAGES>
-struct DoubleTeam {
-  static constexpr u32 TILES = STAGES < 4 ? 4 : 8;  // more than stages: each may be of another tile
-  u64 full[STAGES];                                 // barriers: the panel is there
+struct DoubleState {
+  // Those that a team may still store or is told of: each panel in a stage may be of another tile.
+  static constexpr u32 TILES = STAGES < 7 ? 8 : 16;
+  static_assert(STAGES + 2 <= TILES, "they are told ahead");
+  u64 full[STAGES];  // barriers: the panels are there
+  u64 free[STAGES];  // barriers: both teams have read them
   DoubleTile tiles[TILES];
 };
 
-// One warp copies a team's panels, in the order in which they are summed, and tells it the tiles. The team waits once
-// before the first panel, and then once in each panel: when it is read and the next one is there.
+// Tells the tile of that number, and its first panel.
 template <typename Shape>
-__device__ __forceinline__ void copy_double(const DoubleArguments& arguments, char* shared,
-                                            DoubleTeam<Shape::STAGES>* state, u32 team, u32 lane) {
-  constexpr u32 STAGES = Shape::STAGES;
-  constexpr u32 TILES = DoubleTeam<STAGES>::TILES;
+__device__ __forceinline__ u32 tell_tile(const DoubleArguments& arguments, u32 number, u32 count, DoubleTile& to) {
   const u32 panels = static_cast<u32>(arguments.panels);
   const u32 part_panels = static_cast<u32>(arguments.part_panels);
-  const u32 count = static_cast<u32>(arguments.batches) * (Shape::HALVES ? 1 : static_cast<u32>(arguments.parts)) *
-                    static_cast<u32>(arguments.row_tiles) * static_cast<u32>(arguments.col_tiles);
-  u32 number = Shape::HALVES ? blockIdx.x : team * gridDim.x + blockIdx.x;
-  u32 entry = ~0u;
+  DoubleTile tile = {};
   u32 panel = 0;
-  u32 end = 0;
-  bool more = true;
-  Ring<STAGES> waited;
+  if (number < count) {
+    const DoublePlace place =
+        double_place(number, static_cast<u32>(arguments.parts), static_cast<u32>(arguments.row_tiles),
+                     static_cast<u32>(arguments.col_tiles));
+    panel = place.part * part_panels;
+    tile.panels = panels - panel < part_panels ? panels - panel : part_panels;
+    tile.row = place.row * Shape::ROWS;
+    tile.col = place.col * Shape::COLS;
+    tile.batch = place.batch;
+    tile.c = place.batch * arguments.c_step + place.part * arguments.part_step;
+  }
+  to = tile;
+  return panel;
+}
+
+// One thread copies the panels, in the order in which they are summed. It tells each tile before the panels of the one
+// before: who waits for a panel knows what comes after its tile.
+template <typename Shape>
+__device__ __forceinline__ void copy_double(const DoubleArguments& arguments, char* shared,
+                                            DoubleState<Shape::STAGES>* state) {
+  constexpr u32 STAGES = Shape::STAGES;
+  constexpr u32 TILES = DoubleState<STAGES>::TILES;
+  const u32 count = static_cast<u32>(arguments.batches) * static_cast<u32>(arguments.parts) *
+                    static_cast<u32>(arguments.row_tiles) * static_cast<u32>(arguments.col_tiles);
+  u32 entry = 0;
   u32 copied = 0;
-  for (u32 turn = 0;; turn++) {
-    // Before the first turn all stages are free, then one more at each from the second on.
-    for (u32 free = turn == 0 ? STAGES : turn == 1 ? 0 : 1; free > 0 && more; free--) {
-      if (panel == end) {
-        more = number < count;
-        DoubleTile tile = {};
-        if (more) {
-          const DoublePlace place = double_place<Shape>(arguments, number, team);
-          panel = place.part * part_panels;
-          end = panels - panel < part_panels ? panels : panel + part_panels;
-          tile.panels = end - panel;
-          tile.row = place.row * Shape::ROWS;
-          tile.col = place.col * Shape::COLS;
-          tile.batch = place.batch;
-          tile.c = place.batch * arguments.c_step + (Shape::HALVES ? 0 : place.part * arguments.part_step);
-        }
-        entry = entry + 1 == TILES ? 0 : entry + 1;
-        if (lane == 0) {
-          state->tiles[entry] = tile;
-        }
-        __syncwarp();
-        number += (Shape::HALVES ? 1 : Shape::TEAMS) * gridDim.x;
-      }
-      if (more) {
-        if (lane == 0) {
-          const u32 stage = copied % STAGES;
-          const int p = static_cast<int>(panel * Shape::PANEL);
-          const DoubleTile& tile = state->tiles[entry];
-          const int left_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.left_step));
-          const int right_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.right_step));
-          u64* const full = &state->full[stage];
-          barrier_expect(full, Shape::STAGE_BYTES);
-          const int row = static_cast<int>(tile.row);
-          const int col = static_cast<int>(tile.col);
-          copy_panel<Shape::ACROSS_LEFT, Shape::PHASED_LEFT ? Shape::LEFT_PITCH : 0>(
-              shared + Shape::LEFT_AT + stage * Shape::LEFT_STEP, arguments.left, row, p, left_batch, full);
-          copy_panel<Shape::ACROSS_RIGHT, Shape::PHASED_RIGHT ? Shape::RIGHT_PITCH : 0>(
-              shared + Shape::RIGHT_AT + stage * Shape::RIGHT_STEP, arguments.right, col, p, right_batch, full);
-        }
-        __syncwarp();
-        panel++;
+  Ring<STAGES> ring;
+  u32 panel = tell_tile<Shape>(arguments, blockIdx.x, count, state->tiles[0]);
+  for (u32 number = blockIdx.x; number < count; number += gridDim.x) {
+    const DoubleTile tile = state->tiles[entry];
+    entry = entry + 1 == TILES ? 0 : entry + 1;
+    const u32 next_panel = tell_tile<Shape>(arguments, number + gridDim.x, count, state->tiles[entry]);
+    const int left_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.left_step));
+    const int right_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.right_step));
+    const int row = static_cast<int>(tile.row);
+    const int col = static_cast<int>(tile.col);
+    for (const u32 end = panel + tile.panels; panel < end; panel++) {
+      if (copied < STAGES) {
         copied++;
+      } else {
+        barrier_wait(&state->free[ring.stage], ring.parity ^ 1);
       }
+      u64* const full = &state->full[ring.stage];
+      const int p = static_cast<int>(panel * Shape::PANEL);
+      barrier_expect(full, Shape::STAGE_BYTES);
+      copy_panel<Shape::ACROSS_LEFT, Shape::PHASED_LEFT ? Shape::LEFT_PITCH : 0>(
+          shared + Shape::LEFT_AT + ring.stage * Shape::LEFT_STEP, arguments.left, row, p, left_batch, full);
+      char* const right = shared + Shape::RIGHT_AT + ring.stage * Shape::RIGHT_STEP;
+#pragma unroll
+      for (u32 team = 0; team < Shape::TEAMS; team++) {
+        copy_panel<Shape::ACROSS_RIGHT, Shape::PHASED_RIGHT ? Shape::RIGHT_PITCH : 0>(
+            right + team * Shape::RIGHT_BYTES, arguments.right, col + static_cast<int>(team * Shape::TEAM_COLS), p,
+            right_batch, full);
+      }
+      ring.next();
     }
-    if (turn < copied) {
-      barrier_wait(&state->full[waited.stage], waited.parity);
-      waited.next();
+    panel = next_panel;
+  }
+}
+
+// A warp meets its team once before the first panel, and then once in each panel: when it is read and the next one is
+// there.
+template <typename Shape>
+__device__ __forceinline__ void wait_for_panels(DoubleState<Shape::STAGES>* state, u32 team, u32 lane) {
+  constexpr u32 STAGES = Shape::STAGES;
+  constexpr u32 TILES = DoubleState<STAGES>::TILES;
+  Ring<STAGES> next;
+  barrier_wait(&state->full[0], 0);
+  next.next();
+  team_sync<Shape>(1 + team);
+  u32 entry = 0;
+  u32 stage = 0;
+  u32 left = state->tiles[0].panels;
+  while (left > 0) {
+    if (--left == 0) {
+      entry = entry + 1 == TILES ? 0 : entry + 1;
+      left = state->tiles[entry].panels;
+    }
+    if (left > 0) {
+      barrier_wait(&state->full[next.stage], next.parity);
+      next.next();
     }
     team_sync<Shape>(1 + team);
-    if (turn == copied) {
-      break;
+    if (lane == 0) {
+      barrier_arrive(&state->free[stage]);
     }
+    stage = stage + 1 == STAGES ? 0 : stage + 1;
   }
 }
 
 template <typename Shape>
 __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, char* shared,
-                                           DoubleTeam<Shape::STAGES>* state, u32 team, u32 thread) {
+                                           const DoubleState<Shape::STAGES>* state, u32 team, u32 thread) {
   constexpr u32 STAGES = Shape::STAGES;
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
-  constexpr u32 APART = 16 * Shape::TEAM_THREADS;  // bytes between pairs of a thread's totals
-  constexpr u32 AHEAD = 2;                         // rows of fragments that the left operand is read ahead
+  constexpr u32 AHEAD = 2;  // rows of fragments that the left operand is read ahead
   const u32 warp = thread / 32;
   const u32 lane = thread % 32;
-  const u32 in_row = warp / (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;
-  const u32 in_col = warp % (Shape::COLS / Shape::WARP_COLS) * Shape::WARP_COLS;
-  const auto places = double_places<Shape>(arguments, shared_address(shared) + Shape::LEFT_AT,
-                                           shared_address(shared) + Shape::RIGHT_AT, in_row, in_col, lane);
-  const u32 totals_base = shared_address(shared) + STAGES * Shape::STAGE_BYTES + thread * 16;
+  const u32 in_row = warp / (Shape::TEAM_COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;
+  const u32 in_col = warp % (Shape::TEAM_COLS / Shape::WARP_COLS) * Shape::WARP_COLS;
+  const auto places =
+      double_places<Shape>(arguments, shared_address(shared) + Shape::LEFT_AT,
+                           shared_address(shared) + Shape::RIGHT_AT + team * Shape::RIGHT_BYTES, in_row, in_col, lane);
   const u32 zero = static_cast<u32>(reinterpret_cast<u64>(arguments.c)) & 7;
   // Of the panel's two halves of K: left[half][r], right[half][x]. What is live at once is less.
   double left[2][HIGH][4];
@@ -661,21 +661,15 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
       break;
     }
     double sums[HIGH][WIDE][4];
-#pragma unroll
-    for (u32 r = 0; r < HIGH; r++) {
-#pragma unroll
-      for (u32 x = 0; x < WIDE; x++) {
-#pragma unroll
-        for (u32 e = 0; e < 4; e++) {
-          sums[r][x][e] = 0;
-        }
-      }
-    }
+    double totals[HIGH][WIDE][4];
+    for_each<HIGH, WIDE>([&](u32 r, u32 x, u32 e) {
+      sums[r][x][e] = 0;
+      totals[r][x][e] = 0;
+    });
     // The first chains of the second team are shorter, so that the teams end theirs at different times.
     u32 chain = static_cast<u32>(arguments.chunk);
     const bool chained = Shape::TOTALS && chain < left_panels;
     chain = chained ? (team == 1 ? (chain + 1) / 2 : chain) : left_panels;
-    bool first = true;
     for (;;) {
       left_panels -= chain;
       // One basic block: with branches the compiler has products wait for others.
@@ -705,10 +699,11 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
                                  ahead / HIGH % 2);
               }
               if (x == 2 && r + 2 >= HIGH) {
+                const u32 at = half == 1 ? right_next : Shape::PHASED ? right_at : left_at;
 #pragma unroll
                 for (u32 y = 0; y < WIDE / 2; y++) {
                   const u32 z = y + (r + 2 - HIGH) * (WIDE / 2);
-                  places.read_right(right[1 - half][z], half == 1 ? right_next : Shape::PHASED ? right_at : left_at, z, 1 - half);
+                  places.read_right(right[1 - half][z], at, z, 1 - half);
                 }
               }
             }
@@ -720,94 +715,39 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
       if (left_panels == 0) {
         break;
       }
-#pragma unroll
-      for (u32 r = 0; r < HIGH; r++) {
-        add_to_totals<WIDE, APART>(sums[r], totals_base + r * WIDE * 2 * APART, first);
+      if constexpr (Shape::TOTALS) {
+        for_each<HIGH, WIDE>([&](u32 r, u32 x, u32 e) {
+          totals[r][x][e] += sums[r][x][e];
+          sums[r][x][e] = 0;
+        });
       }
-      first = false;
       chain = static_cast<u32>(arguments.chunk);
       chain = chain < left_panels ? chain : left_panels;
     }
     if (chained) {
-#pragma unroll
-      for (u32 r = 0; r < HIGH; r++) {
-        __syncwarp();  // fewer reads at once: registers
-#pragma unroll
-        for (u32 x = 0; x < WIDE; x++) {
-#pragma unroll
-          for (u32 e = 0; e < 4; e += 2) {
-            double total[2];
-            read_pair(total[0], total[1], totals_base + ((r * WIDE + x) * 2 + e / 2) * APART);
-            sums[r][x][e] += total[0];
-            sums[r][x][e + 1] += total[1];
-          }
-        }
-      }
+      for_each<HIGH, WIDE>([&](u32 r, u32 x, u32 e) { sums[r][x][e] += totals[r][x][e]; });
     }
     const DoubleTile& tile = state->tiles[entry];
-    double* const c = arguments.c + tile.c;
-    const u64 row = u64{tile.row} + in_row;
-    const u64 col = u64{tile.col} + in_col;
-    entry = entry + 1 == DoubleTeam<STAGES>::TILES ? 0 : entry + 1;
-    if (Shape::HALVES) {
-      // Each warp gives half of its sums to the one in its place of the other team, where the totals of that one were.
-      constexpr u32 HALF = HIGH / 2;
-      const u32 there = totals_base + (team == 0 ? Shape::TEAM_BYTES : 0u - Shape::TEAM_BYTES);
-      double mine[HALF][WIDE][4];
-      const u32 barrier = 1 + Shape::TEAMS + warp;
-      pair_sync(barrier);
-#pragma unroll
-      for (u32 r = 0; r < HALF; r++) {
-#pragma unroll
-        for (u32 x = 0; x < WIDE; x++) {
-          double(&low)[4] = sums[r][x];
-          double(&high)[4] = sums[HALF + r][x];
-#pragma unroll
-          for (u32 e = 0; e < 4; e += 2) {
-            const u32 place = there + ((r * WIDE + x) * 2 + e / 2) * APART;
-            write_pair(team == 0 ? high[e] : low[e], team == 0 ? high[e + 1] : low[e + 1], place);
-            mine[r][x][e] = team == 0 ? low[e] : high[e];
-            mine[r][x][e + 1] = team == 0 ? low[e + 1] : high[e + 1];
-          }
-        }
-      }
-      pair_sync(barrier);
-#pragma unroll
-      for (u32 r = 0; r < HALF; r++) {
-#pragma unroll
-        for (u32 x = 0; x < WIDE; x++) {
-#pragma unroll
-          for (u32 e = 0; e < 4; e += 2) {
-            double other[2];
-            read_pair(other[0], other[1], totals_base + ((r * WIDE + x) * 2 + e / 2) * APART);
-            mine[r][x][e] += other[0];
-            mine[r][x][e + 1] += other[1];
-          }
-        }
-      }
-      store_double<Shape, HALF>(mine, arguments, c, row + team * HALF * 16, col, lane, arguments.accumulate != 0);
-    } else {
-      store_double<Shape, HIGH>(sums, arguments, c, row, col, lane, arguments.accumulate != 0);
-    }
+    store_double<Shape>(sums, arguments, arguments.c + tile.c, u64{tile.row} + in_row,
+                        u64{tile.col} + team * Shape::TEAM_COLS + in_col, lane, arguments.accumulate != 0);
+    entry = entry + 1 == DoubleState<STAGES>::TILES ? 0 : entry + 1;
   }
 }
 
 template <typename Shape>
 __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments) {
   extern __shared__ __align__(1024) char double_shared[];
-  char* const shared = double_shared;
-  using Team = DoubleTeam<Shape::STAGES>;
-  Team* const state = reinterpret_cast<Team*>(shared + Shape::TEAMS * Shape::TEAM_BYTES);  // (TEAMS)
-  static_assert(Shape::TEAMS * sizeof(Team) <= Shape::STATE_BYTES, "the state has room");
+  using State = DoubleState<Shape::STAGES>;
+  static_assert(sizeof(State) <= Shape::STATE_BYTES, "the state has room");
+  State* const state = reinterpret_cast<State*>(double_shared + Shape::STAGES * Shape::STAGE_BYTES);
   if (threadIdx.x == 0) {
     for (u32 phase = 0; phase < (Shape::PHASED ? 2 : 1); phase++) {
       prefetch_map(&arguments.left[phase]);
       prefetch_map(&arguments.right[phase]);
     }
-    for (u32 team = 0; team < Shape::TEAMS; team++) {
-      for (u32 stage = 0; stage < Shape::STAGES; stage++) {
-        barrier_init(&state[team].full[stage], 1);
-      }
+    for (u32 stage = 0; stage < Shape::STAGES; stage++) {
+      barrier_init(&state->full[stage], 1);
+      barrier_init(&state->free[stage], Shape::TEAMS);
     }
     barrier_init_fence();
   }
@@ -815,16 +755,18 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
   wait_for_launches_before();
   let_next_launch_begin();
   const u32 team = threadIdx.x / Shape::TEAM_THREADS;
-  if (team == Shape::TEAMS) {
-    registers_down<Shape::COPYING_REGISTERS>();
-    const u32 served = (threadIdx.x - Shape::TEAMS * Shape::TEAM_THREADS) / 32;
-    if (served < Shape::TEAMS) {
-      copy_double<Shape>(arguments, shared + served * Shape::TEAM_BYTES, state + served, served, threadIdx.x % 32);
-    }
-  } else {
+  const u32 thread = threadIdx.x % Shape::TEAM_THREADS;
+  if (team < Shape::TEAMS) {
     registers_up<Shape::SUMMING_REGISTERS>();
-    sum_double<Shape>(arguments, shared + team * Shape::TEAM_BYTES, state + team, team,
-                      threadIdx.x % Shape::TEAM_THREADS);
+    sum_double<Shape>(arguments, double_shared, state, team, thread);
+  } else {
+    registers_down<Shape::COPYING_REGISTERS>();
+    const u32 warp = thread / 32;
+    if (warp < Shape::TEAMS) {
+      wait_for_panels<Shape>(state, warp, thread % 32);
+    } else if (thread == 32 * Shape::TEAMS) {
+      copy_double<Shape>(arguments, double_shared, state);
+    }
   }
 }
 

@@ -4,10 +4,10 @@
 
 #include "double.cuh"
 
-// multiply_double[_chain|_halves|_phased|_phased_chain]_<ways>_w8_<rows>x<cols>x<threads>, ways: t or n for the left operand, then for the
-// right one, as double.cuh says; chain: all of K is one chain, and stages take the place of totals; halves: the two
-// teams of a thread block make a tile together, each of half of K; phased: for rows that begin unevenly. It needs the shared memory of the variable that is
-// named after it, which build.sh writes to the index.
+// multiply_double[_chain|_phased|_phased_chain]_<ways>_w8_<rows>x<cols>x<threads>, ways: t or n for the left operand,
+// then for the right one, as double.cuh says; chain: all of K is one chain, and sums take the place of totals; phased:
+// for rows that begin unevenly. It needs the shared memory of the variable that is named after it, which build.sh
+// writes to the index.
 #define ENTRY(NAME, HIGH, WIDE, COUNT, ...)                                                                    \
   extern "C" {                                                                                                 \
   __device__ __attribute__((used)) unsigned int NAME##_w8_##HIGH##x##WIDE##x##COUNT##_dynamic_bytes =          \
@@ -27,9 +27,8 @@
   ENTRY(NAME##_nt, HIGH, WIDE, COUNT, false, false, HIGH, WIDE, __VA_ARGS__) \
   ENTRY(NAME##_tn, HIGH, WIDE, COUNT, true, true, HIGH, WIDE, __VA_ARGS__)
 
-// Tile, threads, then WARP_ROWS, WARP_COLS, STAGES, TOTALS, HALVES.
-ENTRIES(multiply_double, 128, 64, 384, 64, 32, 2, true, false)
-ENTRIES(multiply_double_chain, 128, 64, 384, 64, 32, 4, false, false)
-ENTRIES(multiply_double_halves, 128, 64, 384, 64, 32, 2, true, true)
-PHASED_ENTRIES(multiply_double_phased, 128, 64, 384, 64, 32, 2, true, false)
-PHASED_ENTRIES(multiply_double_phased_chain, 128, 64, 384, 64, 32, 4, false, false)
+// Tile, threads, then WARP_ROWS, WARP_COLS, STAGES, TOTALS.
+ENTRIES(multiply_double, 64, 128, 384, 32, 32, 8, true)
+ENTRIES(multiply_double_chain, 128, 128, 384, 64, 32, 7, false)
+PHASED_ENTRIES(multiply_double_phased, 64, 128, 384, 32, 32, 8, true)
+PHASED_ENTRIES(multiply_double_phased_chain, 128, 128, 384, 64, 32, 6, false)

@@ -25,6 +25,9 @@ final class DoubleSteps extends TensorSteps {
   /** Even and odd rows, which phased kernels read apart. */
   private static final int PHASES = 2;
 
+  /** Teams of a thread block, each of which makes half of a tile's columns. */
+  private static final int TEAMS = 2;
+
   private final boolean evenA;
   private final boolean evenB;
 
@@ -150,8 +153,8 @@ final class DoubleSteps extends TensorSteps {
         List.of(
             map(left, 0, shape.rows()),
             map(left, 1, shape.rows()),
-            map(right, 0, shape.cols()),
-            map(right, 1, shape.cols())),
+            map(right, 0, shape.cols() / TEAMS),
+            map(right, 1, shape.cols() / TEAMS)),
         List.of(c.at()),
         parts * products() * rowTiles * colTiles,
         rows,
@@ -166,7 +169,7 @@ final class DoubleSteps extends TensorSteps {
         products(),
         parts > 1 ? 0 : c.step(),
         parts,
-        strategy.isHalved() ? Ceil.div(panels, PartsOfK.HALVES) : partPanels,
+        partPanels,
         parts > 1 ? c.step() : 0,
         left.count() > 1 ? 1 : 0,
         right.count() > 1 ? 1 : 0,
@@ -281,7 +284,7 @@ final class DoubleSteps extends TensorSteps {
    * As {@code DoubleArguments} says; of one matrix the stride is any that the driver takes.
    *
    * @param phase 0 for the even rows, 1 for the odd ones, if they are read apart
-   * @param tile rows, or columns where across, of a tile
+   * @param tile rows of a tile, or columns of a team's half
    */
   private TensorMap map(Doubles of, int phase, int tile) {
     long leadBytes = of.lead() * width;

@@ -11,14 +11,11 @@ final class MultiplyCost {
   /** Steps of K that take as long as summing parts of K by a launch of its own, estimated. */
   private static final double SUMMING_STEPS = 64;
 
-  /** The same where the two teams of a thread block add their halves: measured at K = 256. */
-  private static final double HALVING_STEPS = 32;
-
   /**
-   * What a tile of doubles takes longer that has a multiprocessor to itself, beside one of two at a
-   * time: measured at 1024 x 1024 x 1024.
+   * What larger tiles of doubles take of the time of smaller ones, which read operands more often:
+   * measured where K is 128 and 256. Where both operands are transposed they are no faster.
    */
-  private static final double LONE_TILE = 0.15;
+  private static final double LARGE_TILE = 0.96;
 
   /**
    * Steps of K from which even and odd rows of two operands are read apart rather than copied, and
@@ -65,24 +62,33 @@ final class MultiplyCost {
   static double cost(MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
     KernelIndex.Kernel kernel = tensor.kernel();
     boolean isCut = tensor.parts() > 1;
-    // Products that are cut go one after the other.
-    double tiles =
-        (double) MultiplyStrategy.Tiled.tiles(isCut ? problem.first() : problem, kernel.shape());
-    double all = tiles * tensor.parts();
     double steps = problem.k() / (double) tensor.parts() + (isCut ? SUMMING_STEPS : 0);
+    // Products that are cut go one after the other.
+    MultiplyProblem atOnce = isCut ? problem.first() : problem;
     if (tensor.form() == TensorForm.FLOAT64) {
-      double most = Math.ceil(all / limits.multiprocessors()); // of one multiprocessor
-      if (!tensor.rest().isNone()) {
-        return PartsOfK.restCost(problem, kernel.shape(), tensor.rest(), limits.multiprocessors())
-            * phasing(problem, tensor);
-      }
-      return tensor.isHalved()
-          ? most * (steps + HALVING_STEPS)
-          : (most + LONE_TILE * (most % 2)) * steps * phasing(problem, tensor);
+      return doubles(atOnce, tensor, steps, limits.multiprocessors());
     }
+    double all = (double) MultiplyStrategy.Tiled.tiles(atOnce, kernel.shape()) * tensor.parts();
     return (tensor.isNarrow() ? NARROW_COST : 1)
         * cost(all, kernel, limits.multiprocessors() * kernel.blocksPerProcessor())
         * steps;
+  }
+
+  /** Steps of K of smallest tiles that a multiprocessor takes. */
+  private static double doubles(
+      MultiplyProblem problem, MultiplyStrategy.Tensor tensor, double steps, int processors) {
+    KernelIndex.TileShape shape = tensor.kernel().shape();
+    double smallest = PartsOfK.smallestTiles(shape);
+    double tiles =
+        (double) Ceil.div(PartsOfK.rowsOfKernel(problem), shape.rows())
+            * Ceil.div(PartsOfK.colsOfKernel(problem), shape.cols())
+            * problem.batch().count();
+    double taken =
+        tensor.rest().isNone()
+            ? Math.ceil(tiles * tensor.parts() / processors) * smallest * steps
+            : PartsOfK.restCost(problem, shape, tensor.rest(), processors);
+    boolean isFaster = smallest > 1 && !(problem.transposeA() && problem.transposeB());
+    return (isFaster ? LARGE_TILE : 1) * taken * phasing(problem, tensor);
   }
 
   /** What a phased kernel takes, as a part of the other and of the copies that it needs. */

@@ -26,10 +26,7 @@ public enum TensorForm {
   /** Steps of K of a panel of which A is float and B bfloat16. */
   private static final int SPLIT_PANEL = 32;
 
-  /** What is behind the family's name where a tile is made of two halves of K. */
-  private static final String HALVES = "_halves";
-
-  /** The same where all of K is one chain: there is room for more stages. */
+  /** What is behind the family's name where all of K is one chain: sums take all registers. */
   private static final String CHAIN = "_chain";
 
   /** What is behind the family's name where even and odd rows of an operand are read apart. */
@@ -79,7 +76,6 @@ public enum TensorForm {
         yield List.of(
             family + CHAIN + ways,
             family + ways,
-            family + HALVES + ways,
             family + PHASED + CHAIN + ways,
             family + PHASED + ways);
       }
@@ -110,11 +106,6 @@ public enum TensorForm {
   /** True if this kernel brings operands into their form as it reads them. */
   static boolean isFused(KernelIndex.Kernel kernel) {
     return kernel.family().startsWith(FUSED);
-  }
-
-  /** True if both teams of a thread block make a tile together, each of half of K. */
-  static boolean isHalved(KernelIndex.Kernel kernel) {
-    return kernel.family().contains(HALVES);
   }
 
   /** True if this kernel reads even and odd rows of an operand that is stored across apart. */

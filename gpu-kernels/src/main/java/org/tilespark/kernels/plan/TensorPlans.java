@@ -47,7 +47,6 @@ final class TensorPlans {
     List<KernelIndex.Kernel> packed = kernels(form, problem, limits, index);
     Stream<MultiplyStrategy.Tensor> packing =
         packed.stream()
-            .filter(kernel -> !TensorForm.isHalved(kernel) || PartsOfK.canHalve(form, problem.k()))
             .filter(kernel -> !TensorForm.isPhased(kernel) || DoubleSteps.canPhase(problem))
             .filter(
                 kernel ->
@@ -114,15 +113,12 @@ final class TensorPlans {
       Optional<KernelIndex.Kernel> summing,
       DeviceLimits limits) {
     TensorForm form = TensorForm.of(problem);
-    long wanted =
-        summing.isEmpty() || TensorForm.isHalved(kernel)
-            ? 1
-            : PartsOfK.parts(form, problem, limits.multiprocessors());
+    long wanted = summing.isEmpty() ? 1 : PartsOfK.parts(form, problem, limits.multiprocessors());
     long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k(), wanted);
     long parts = PartsOfK.partsOfChunk(form, Math.min(chunk, problem.k()), wanted);
     long atOnce = parts > 1 ? 1 : TensorWorkspace.atOnce(form, problem, chunk);
     MultiplyStrategy.Tensor.Rest rest =
-        summing.isEmpty() || parts > 1 || form != TensorForm.FLOAT64 || TensorForm.isHalved(kernel)
+        summing.isEmpty() || parts > 1 || form != TensorForm.FLOAT64
             ? MultiplyStrategy.Tensor.Rest.NONE
             : PartsOfK.rest(problem, kernel.shape(), limits.multiprocessors());
     return new MultiplyStrategy.Tensor(

@@ -34,7 +34,7 @@ class DoubleStepsTest {
     MultiplyProblem problem =
         new MultiplyProblem(
             304, 1000, 65, ElementType.FLOAT64, Precision.FULL, true, false, 306, 66, 67, true);
-    MultiplyStrategy.Tensor strategy = tensor("multiply_double_tn_w8_128x64x384", problem);
+    MultiplyStrategy.Tensor strategy = tensor("multiply_double_tn_w8_64x128x384", problem);
     MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
     long packedB = 304 * 1000 * 8;
     assertEquals(packedB + 1000 * 80 * 8, strategy.workspaceBytes()); // whole 256 bytes
@@ -47,16 +47,16 @@ class DoubleStepsTest {
                 List.of(at(MultiplyStep.Side.B, 0), at(workspace, packedB))),
             new MultiplyStep(
                 new KernelLaunch(
-                    "multiply_double_tn_w8_128x64x384",
-                    new LaunchConfig(6, 384, 230_400),
+                    "multiply_double_tn_w8_64x128x384",
+                    new LaunchConfig(5, 384, 197_120),
                     304, // rows, cols and their steps in C
                     65,
                     67,
                     1,
                     63, // panels, and 16 to a chain
                     16,
-                    3, // tiles
-                    2,
+                    5, // tiles
+                    1,
                     1, // adds
                     1,
                     0,
@@ -68,7 +68,7 @@ class DoubleStepsTest {
                     0,
                     0),
                 twice(
-                    map(at(MultiplyStep.Side.A, 0), 304, 1000, 306, true, 128),
+                    map(at(MultiplyStep.Side.A, 0), 304, 1000, 306, true, 64),
                     map(at(workspace, packedB), 65, 1000, 80, true, 64)),
                 List.of(at(MultiplyStep.Side.C, 0)))),
         strategy.steps(problem, true, true));
@@ -95,45 +95,43 @@ class DoubleStepsTest {
                 "pack_rows_w8_256", new LaunchConfig(300, 256, 0), 300, 1001, 1001, 1002, 1, 0),
             List.of(),
             List.of(at(MultiplyStep.Side.A, 0), at(workspace, 0)));
-    for (boolean halves : new boolean[] {false, true}) {
-      String name = "multiply_double" + (halves ? "_halves" : "") + "_tt_w8_128x64x384";
-      assertEquals(
-          List.of(
-              pad,
-              new MultiplyStep(
-                  new KernelLaunch(
-                      name,
-                      new LaunchConfig(10, 384, 230_400),
-                      192,
-                      300,
-                      1,
-                      195,
-                      63,
-                      16,
-                      2,
-                      5,
-                      0,
-                      1,
-                      0,
-                      1,
-                      halves ? 32 : 63,
-                      0,
-                      0,
-                      0,
-                      0,
-                      0),
-                  twice(
-                      map(at(MultiplyStep.Side.B, 0), 192, 1001, 192, true, 128),
-                      map(at(workspace, 0), 1001, 300, 1002, false, 64)),
-                  List.of(at(MultiplyStep.Side.C, 0)))),
-          tensor(name, plain).steps(plain, true, true));
-    }
+    String name = "multiply_double_tt_w8_64x128x384";
+    assertEquals(
+        List.of(
+            pad,
+            new MultiplyStep(
+                new KernelLaunch(
+                    name,
+                    new LaunchConfig(9, 384, 197_120),
+                    192,
+                    300,
+                    1,
+                    195,
+                    63,
+                    16,
+                    3,
+                    3,
+                    0,
+                    1,
+                    0,
+                    1,
+                    63,
+                    0,
+                    0,
+                    0,
+                    0,
+                    0),
+                twice(
+                    map(at(MultiplyStep.Side.B, 0), 192, 1001, 192, true, 64),
+                    map(at(workspace, 0), 1001, 300, 1002, false, 64)),
+                List.of(at(MultiplyStep.Side.C, 0)))),
+        tensor(name, plain).steps(plain, true, true));
 
-    // A thread block to a multiprocessor, which makes two tiles at a time.
+    // A thread block to a multiprocessor.
     MultiplyProblem large = problem(4096, 4096, 4096, ElementType.FLOAT64);
     MultiplyStep run =
-        tensor("multiply_double_nt_w8_128x64x384", large).steps(large, true, true).get(0);
-    assertEquals(new LaunchConfig(132, 384, 230_400), run.launch().config());
+        tensor("multiply_double_nt_w8_64x128x384", large).steps(large, true, true).get(0);
+    assertEquals(new LaunchConfig(132, 384, 197_120), run.launch().config());
     assertEquals(map(at(MultiplyStep.Side.B, 0), 4096, 4096, 4096, false, 64), run.maps().get(2));
   }
 
@@ -146,7 +144,7 @@ class DoubleStepsTest {
     MultiplyProblem problem =
         new MultiplyProblem(
             304, 1001, 65, ElementType.FLOAT64, Precision.FULL, true, false, 306, 67, 67, true);
-    MultiplyStrategy.Tensor strategy = tensor("multiply_double_phased_tn_w8_128x64x384", problem);
+    MultiplyStrategy.Tensor strategy = tensor("multiply_double_phased_tn_w8_64x128x384", problem);
     assertEquals("FLOAT64, phased", strategy.order());
     MultiplyStep.Side a = MultiplyStep.Side.A;
     MultiplyStep.Side b = MultiplyStep.Side.B;
@@ -157,16 +155,16 @@ class DoubleStepsTest {
           List.of(
               new MultiplyStep(
                   new KernelLaunch(
-                      "multiply_double_phased_tn_w8_128x64x384",
-                      new LaunchConfig(6, 384, 232_448),
+                      "multiply_double_phased_tn_w8_64x128x384",
+                      new LaunchConfig(5, 384, 203_264),
                       304, // rows, cols and their steps in C
                       65,
                       67,
                       1,
                       63, // panels, and 16 to a chain
                       16,
-                      3, // tiles
-                      2,
+                      5, // tiles
+                      1,
                       1, // adds
                       1,
                       0,
@@ -178,8 +176,8 @@ class DoubleStepsTest {
                       oddA == 0 ? 0b00 : 0b11,
                       oddB == 0 ? 0b10 : 0b01),
                   List.of(
-                      phase(at(a, -8L * oddA), 304 + oddA, 501, 306, 128),
-                      phase(at(a, 306 * 8 - 8L * oddA), 304 + oddA, 500, 306, 128),
+                      phase(at(a, -8L * oddA), 304 + oddA, 501, 306, 64),
+                      phase(at(a, 306 * 8 - 8L * oddA), 304 + oddA, 500, 306, 64),
                       phase(at(b, -8L * oddB), 65 + oddB, 501, 67, 64),
                       phase(at(b, 66 * 8 + 8L * oddB), 66 - oddB, 500, 67, 64)),
                   List.of(at(MultiplyStep.Side.C, 0)))),
@@ -200,14 +198,14 @@ class DoubleStepsTest {
             195,
             false);
     List<MultiplyStep> steps =
-        tensor("multiply_double_phased_tt_w8_128x64x384", plain).steps(plain, true, true);
+        tensor("multiply_double_phased_tt_w8_64x128x384", plain).steps(plain, true, true);
     MultiplyStep.TensorMap copied =
         map(at(MultiplyStep.Side.WORKSPACE, 0), 1001, 300, 1002, false, 64);
     assertEquals(2, steps.size());
     assertEquals(
         List.of(
-            phase(at(b, 0), 192, 501, 193, 128),
-            phase(at(b, 192 * 8), 193, 500, 193, 128),
+            phase(at(b, 0), 192, 501, 193, 64),
+            phase(at(b, 192 * 8), 193, 500, 193, 64),
             copied,
             copied),
         steps.get(1).maps());
@@ -232,7 +230,7 @@ class DoubleStepsTest {
         MultiplyPlanner.candidates(panel, 1 << 20, ABSENT, H200, HOPPER).stream()
             .map(MultiplyPlan::describe)
             .anyMatch(
-                text -> text.contains("multiply_double_chain_nt_w8_128x64x384, sums of 5120")));
+                text -> text.contains("multiply_double_chain_nt_w8_128x128x384, sums of 6144")));
   }
 
   /** Where tiles of doubles are some rounds and a few more, those few are made in parts of K. */
@@ -242,33 +240,24 @@ class DoubleStepsTest {
     MultiplyProblem problem = problem(1536, 1536, 1536, d);
     MultiplyStrategy.Tensor strategy =
         (MultiplyStrategy.Tensor) cutting(problem, MultiplyEngine.OWN, ABSENT);
-    assertTrue(strategy.describe().endsWith(", the last columns in 11 parts"), strategy.describe());
-    long scratch = 11L * 1536 * 128 * 8;
+    assertTrue(strategy.describe().endsWith(", the last columns in 5 parts"), strategy.describe());
+    long scratch = 5L * 1536 * 128 * 8;
     assertEquals(2L * 1536 * 1536 * 8 + scratch, strategy.workspaceBytes());
     List<MultiplyStep> steps = strategy.steps(problem, true, true);
     assertEquals(3, steps.size());
     MultiplyStep whole = steps.get(0);
     MultiplyStep rest = steps.get(1);
     MultiplyStep sum = steps.get(2);
-    assertEquals(1408, whole.launch().words()[1]); // 22 columns of tiles, two rounds
+    assertEquals(1408, whole.launch().words()[1]); // 11 columns of tiles, two rounds
     assertEquals(128, rest.launch().words()[1]);
-    assertEquals(11, rest.launch().words()[11]);
+    assertEquals(5, rest.launch().words()[11]);
     assertEquals(at(MultiplyStep.Side.B, 1408 * 1536 * 8), rest.maps().get(2).from());
     MultiplyStep.Place parts = at(MultiplyStep.Side.WORKSPACE, 2L * 1536 * 1536 * 8);
     assertEquals(List.of(parts), rest.pointers());
     assertEquals(List.of(parts, at(MultiplyStep.Side.C, 1408 * 8)), sum.pointers());
     assertEquals(
         new KernelLaunch(
-            "multiply_parts_w8_256",
-            new LaunchConfig(768, 256, 0),
-            1536,
-            128,
-            1536,
-            1,
-            11,
-            0,
-            1,
-            0),
+            "multiply_parts_w8_256", new LaunchConfig(768, 256, 0), 1536, 128, 1536, 1, 5, 0, 1, 0),
         sum.launch());
     // Rounds that are full, or nearly; a rest of many tiles; a rest of so few that it saves little.
     Object[][] none = {{1408, 1536}, {2048, 2048}, {3072, 3072}, {8192, 8192}, {1024, 1024}};
@@ -283,7 +272,7 @@ class DoubleStepsTest {
     assertTrue(
         cutting(exchanged, MultiplyEngine.OWN, ABSENT)
             .describe()
-            .endsWith(", the last columns in 13 parts"));
+            .endsWith(", the last columns in 3 parts"));
   }
 
   /**
@@ -325,16 +314,19 @@ class DoubleStepsTest {
     }
   }
 
-  /** The last steps make 22 columns of tiles of 128 x 64, or 20 where B is the left operand. */
+  /**
+   * The last steps make two columns of tiles of 64 x 128, behind 11, or 10 where B is the left
+   * operand.
+   */
   private static void requireRest(
       MultiplyStrategy.Tensor strategy, MultiplyProblem problem, List<MultiplyStep> steps) {
     boolean exchanged = !problem.transposeA() && !problem.transposeB();
     long rows = exchanged ? 1540 : 1530;
     long cols = exchanged ? 1530 : 1540;
-    long from = exchanged ? 20 * 64 : 22 * 64;
+    long from = exchanged ? 10 * 128 : 11 * 128;
     long rest = cols - from;
-    long parts = exchanged ? 5 : 7;
-    long partPanels = exchanged ? 7 : 5; // of 33
+    long parts = 2;
+    long partPanels = 17; // of 33
     String text = problem + ": " + strategy;
     assertEquals(new MultiplyStrategy.Tensor.Rest(from, parts), strategy.rest(), text);
     long scratchBytes = (parts * rows * rest * 8 + 255) / 256 * 256;
@@ -359,8 +351,8 @@ class DoubleStepsTest {
           exchanged ? 1543 : 1,
           33,
           16,
-          exchanged ? 13 : 12,
-          from / 64,
+          exchanged ? 25 : 24,
+          from / 128,
           adds,
           1,
           0,
@@ -385,8 +377,8 @@ class DoubleStepsTest {
           exchanged ? rows : 1,
           33,
           16,
-          exchanged ? 13 : 12,
-          (rest + 63) / 64,
+          exchanged ? 25 : 24,
+          (rest + 127) / 128,
           0,
           1,
           0,
@@ -429,7 +421,7 @@ class DoubleStepsTest {
     Optional<KernelIndex.Kernel> summing = good.summing();
     assertEquals(good, withRest(good, TensorForm.FLOAT64, 1, summing, 1));
     String message =
-        "The last columns in 11 parts; expected doubles, K whole for the others, one product at"
+        "The last columns in 5 parts; expected doubles, K whole for the others, one product at"
             + " once, and a kernel that sums parts";
     for (Executable each :
         List.<Executable>of(

@@ -65,15 +65,14 @@ class MultiplyChoicesTest {
               .map(plan -> plan.strategy().way().orElseThrow().name())
               .toList();
       assertEquals(byRule.strategy().way().orElseThrow().name(), names.get(0));
-      assertEquals(engine == MultiplyEngine.AUTO ? 5 : 1, names.size(), names.toString());
-      assertTrue(names.contains("multiply_double_nt_w8_128x64x384"));
-      assertEquals(
-          engine == MultiplyEngine.AUTO, names.contains("multiply_double_halves_nt_w8_128x64x384"));
+      assertEquals(engine == MultiplyEngine.AUTO ? 4 : 1, names.size(), names.toString());
+      assertTrue(names.contains("multiply_double_nt_w8_64x128x384"));
+      assertEquals(engine == MultiplyEngine.AUTO, names.contains("cublas"));
     }
     // What was chosen is taken, whatever the rule says, and for smaller products too.
     for (long extent : new long[] {10, 4096}) {
       MultiplyProblem problem = problem(extent, extent, extent, ElementType.FLOAT64);
-      String way = "multiply_double_nt_w8_128x64x384";
+      String way = "multiply_double_nt_w8_64x128x384";
       assertEquals(
           Optional.of(new MultiplyWay(way)),
           MultiplyPlanner.plan(

@@ -278,17 +278,17 @@ class MultiplyPlannerTest {
       {problem(8192, 32, 8192, f), auto, present, "multiply_tiled"},
       {problem(8192, 8192, 16, f), auto, present, "cublas"},
       // Double: large products.
-      {problem(4096, 4096, 4096, d), auto, present, "multiply_double_nt_w8_128x64x384"},
-      {problem(4096, 4096, 4096, d), auto, ABSENT, "multiply_double_nt_w8_128x64x384"},
-      {problem(4096, 4096, 4096, d), own, present, "multiply_double_nt_w8_128x64x384"},
-      {problem(4095, 4099, 4097, d), auto, present, "multiply_double_nt_w8_128x64x384"},
+      {problem(4096, 4096, 4096, d), auto, present, "multiply_double_nt_w8_64x128x384"},
+      {problem(4096, 4096, 4096, d), auto, ABSENT, "multiply_double_nt_w8_64x128x384"},
+      {problem(4096, 4096, 4096, d), own, present, "multiply_double_nt_w8_64x128x384"},
+      {problem(4095, 4099, 4097, d), auto, present, "multiply_double_nt_w8_64x128x384"},
       {problem(4096, 512, 4096, d), auto, present, "multiply_double_nt"}, // too short for cuBLAS
-      {doubles(4096, false, false), auto, present, "multiply_double_tt_w8_128x64x384"},
-      {doubles(4096, true, false), auto, present, "multiply_double_tn_w8_128x64x384"},
-      {doubles(4096, true, true), auto, present, "multiply_double_tt_w8_128x64x384"},
-      {doubles(1024, false, false), auto, present, "multiply_double_halves_tt_w8_128x64x384"},
+      {doubles(4096, false, false), auto, present, "multiply_double_tt_w8_64x128x384"},
+      {doubles(4096, true, false), auto, present, "multiply_double_tn_w8_64x128x384"},
+      {doubles(4096, true, true), auto, present, "multiply_double_tt_w8_64x128x384"},
+      {doubles(1024, false, false), auto, present, "multiply_double_tt_w8_64x128x384"},
       {problem(1024, 1024, 1023, d), auto, present, "cublas"},
-      {doubles(1024, false, false), auto, ABSENT, "multiply_double_halves_tt_w8_128x64x384"},
+      {doubles(1024, false, false), auto, ABSENT, "multiply_double_tt_w8_64x128x384"},
       {problem(256, 1_000_000, 256, d), auto, present, "cublas"},
       {problem(100, 100, 100, d), auto, ABSENT, "multiply_tiled"},
       // Lower precisions of any size: cuBLAS would not round.
@@ -351,11 +351,11 @@ class MultiplyPlannerTest {
   void phasedByRule() {
     Object[][] cases = { // transposed; extents; K; what the kernel's family ends with
       {true, false, 4095, 4099, "_phased_tn"},
-      {true, false, 4095, 511, "_tn"},
+      {true, false, 4095, 511, "_double_tn"},
       {true, false, 4095, 512, "_phased_tn"},
       {true, false, 4096, 4099, "_double_tn"},
       {false, false, 4095, 4099, "_phased_tt"},
-      {false, false, 4095, 100, "_phased_tt"},
+      {false, false, 4095, 100, "_phased_chain_tt"},
       {true, true, 4095, 4099, "_double_tt"},
       {false, true, 4095, 4099, "_double_nt"},
     };
@@ -442,21 +442,21 @@ class MultiplyPlannerTest {
         batch(doubles(64, true, false), 16_384),
         own,
         ABSENT,
-        "multiply_double_chain_tn_w8_128x64",
+        "multiply_double_tn_w8_64x128",
         1L,
         16_384L
       },
-      // Four tiles, in so many parts that the 132 multiprocessors have one each.
+      // Four tiles, of doubles eight, in so many parts that the 132 multiprocessors have one each.
       {problem(256, 1_000_000, 256, f), auto, present, "multiply_split", 33L, 1L},
       {problem(256, 1_000_000, 256, f), own, ABSENT, "multiply_split", 33L, 1L},
-      {problem(256, 1_000_000, 256, d), own, ABSENT, "multiply_double_nt", 33L, 1L},
-      {problem(256, 1_000_000, 256, d), auto, present, "multiply_double_nt", 33L, 1L},
+      {problem(256, 1_000_000, 256, d), own, ABSENT, "multiply_double_nt", 16L, 1L},
+      {problem(256, 1_000_000, 256, d), auto, present, "multiply_double_nt", 16L, 1L},
       {batch(problem(256, 100_000, 256, f), 3), auto, present, "multiply_split", 33L, 1L},
       {batch(problem(256, 100_000, 256, f), 17), auto, present, "multiply_split", 1L, 17L},
       {problem(1024, 1024, 1024, f), auto, present, "multiply_split", 2L, 1L}, // 64 tiles
-      {problem(1024, 1024, 1024, d), auto, present, "multiply_double_halves_nt", 1L, 1L},
-      {problem(1536, 1536, 1536, d), auto, present, "multiply_double_nt_w8_128x64", 1L, 1L}, // 288
-      {problem(2048, 2048, 2048, d), auto, present, "multiply_double_nt_w8_128x64", 1L, 1L},
+      {problem(1024, 1024, 1024, d), auto, present, "multiply_double_nt", 1L, 1L},
+      {problem(1536, 1536, 1536, d), auto, present, "multiply_double_nt_w8_64x128", 1L, 1L}, // 288
+      {problem(2048, 2048, 2048, d), auto, present, "multiply_double_nt_w8_64x128", 1L, 1L},
       {problem(1024, 1024, 1152, f), auto, present, "multiply_split", 1L, 1L}, // 72
       {problem(512, 2048, 512, f), auto, present, "multiply_split", 8L, 1L},
       {problem(512, 512, 512, f), auto, present, "multiply_tiled", 0L, 0L},
@@ -481,23 +481,15 @@ class MultiplyPlannerTest {
         assertEquals(0L, rule[4], way);
       }
     }
-    // Kernels of other tiles have the same parts, and so the same bits; halves are another order.
+    // Kernels of other tiles have the same parts, and so the same bits.
     MultiplyProblem few = problem(300, 50_000, 300, d);
     assertEquals(
-        Set.of("FLOAT64 14", "FLOAT64, halves 1"),
+        Set.of("FLOAT64 8"),
         MultiplyPlanner.candidates(few, few.k(), ABSENT, H200, CUTTING).stream()
             .map(MultiplyPlan::strategy)
             .filter(MultiplyStrategy.Tensor.class::isInstance)
             .map(strategy -> strategy.order() + " " + ((MultiplyStrategy.Tensor) strategy).parts())
             .collect(Collectors.toSet()));
-    // A short K is not halved.
-    for (long k : new long[] {112, 128}) {
-      MultiplyProblem flat = problem(1024, k, 1024, d);
-      assertEquals(
-          k == 128,
-          MultiplyPlanner.candidates(flat, k, ABSENT, H200, CUTTING).stream()
-              .anyMatch(plan -> plan.describe().endsWith(" in halves")));
-    }
   }
 
   /** A way whose operands do not fit is none; frugal ways pack nothing. */

@@ -41,17 +41,16 @@ final class PlannerFixture {
           kernel multiply_tensor multiply_float16_w2_128x128x384 sm_90a dynamicBytes=197633
           kernel multiply_tensor multiply_bfloat16_w2_128x256x384 sm_90a dynamicBytes=197632
           kernel multiply_tensor multiply_tf32_w4_128x256x384 sm_90a dynamicBytes=197632
-          kernel multiply_double multiply_double_tt_w8_128x64x384 sm_90a dynamicBytes=230400
-          kernel multiply_double multiply_double_nt_w8_128x64x384 sm_90a dynamicBytes=230400
-          kernel multiply_double multiply_double_tn_w8_128x64x384 sm_90a dynamicBytes=230400
-          kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a dynamicBytes=197632
-          kernel multiply_double multiply_double_chain_nt_w8_128x64x384 sm_90a dynamicBytes=197632
-          kernel multiply_double multiply_double_chain_tn_w8_128x64x384 sm_90a dynamicBytes=197632
-          kernel multiply_double multiply_double_halves_tt_w8_128x64x384 sm_90a dynamicBytes=230400
-          kernel multiply_double multiply_double_halves_nt_w8_128x64x384 sm_90a dynamicBytes=230400
-          kernel multiply_double multiply_double_halves_tn_w8_128x64x384 sm_90a dynamicBytes=230400
-          kernel multiply_double multiply_double_phased_tt_w8_128x64x384 sm_90a dynamicBytes=232448
-          kernel multiply_double multiply_double_phased_tn_w8_128x64x384 sm_90a dynamicBytes=232448
+          kernel multiply_double multiply_double_tt_w8_64x128x384 sm_90a dynamicBytes=197120
+          kernel multiply_double multiply_double_nt_w8_64x128x384 sm_90a dynamicBytes=197120
+          kernel multiply_double multiply_double_tn_w8_64x128x384 sm_90a dynamicBytes=197120
+          kernel multiply_double multiply_double_chain_tt_w8_128x128x384 sm_90a dynamicBytes=229888
+          kernel multiply_double multiply_double_chain_nt_w8_128x128x384 sm_90a dynamicBytes=229888
+          kernel multiply_double multiply_double_chain_tn_w8_128x128x384 sm_90a dynamicBytes=229888
+          kernel multiply_double multiply_double_phased_chain_tt_w8_128x128x384 sm_90a dynamicBytes=201728
+          kernel multiply_double multiply_double_phased_chain_tn_w8_128x128x384 sm_90a dynamicBytes=201728
+          kernel multiply_double multiply_double_phased_tt_w8_64x128x384 sm_90a dynamicBytes=203264
+          kernel multiply_double multiply_double_phased_tn_w8_64x128x384 sm_90a dynamicBytes=203264
           kernel pack pack_split_w2_256 sm_90a
           kernel pack pack_split_mixed_w2_256 sm_90a
           kernel pack pack_float16_w2_256 sm_90a

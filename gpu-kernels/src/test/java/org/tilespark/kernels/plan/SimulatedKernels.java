@@ -349,12 +349,8 @@ final class SimulatedKernels {
     assertTrue(phased || (w[16] == 0 && w[17] == 0), "nothing is shifted");
     boolean leftAcross = kernel.contains("_tt_") || kernel.contains("_tn_");
     boolean rightAcross = kernel.contains("_tn_");
-    // Of halves each thread block of a cluster sums one; both lie in the same C.
-    boolean halves = kernel.contains("_halves_");
-    long parts = halves ? 2 : w[11];
-    assertTrue(!halves || (w[11] == 1 && w[13] == 0), "halves are no parts");
     for (long q = 0; q < w[9]; q++) {
-      for (long part = 0; part < parts; part++) {
+      for (long part = 0; part < w[11]; part++) {
         long end = Math.min(w[4], (part + 1) * w[12]);
         assertTrue(part * w[12] < end, "empty part");
         for (long i = 0; i < w[0]; i++) {
@@ -365,10 +361,7 @@ final class SimulatedKernels {
                   fetch(maps.subList(0, 2), phased, w[16], leftAcross, i, p, q * w[14])
                       * fetch(maps.subList(2, 4), phased, w[17], rightAcross, j, p, q * w[15]);
             }
-            add(
-                on(c, (q * w[10] + part * w[13] + i * w[2] + j * w[3]) * 8),
-                sum,
-                halves && part == 1 ? 1 : w[8]);
+            add(on(c, (q * w[10] + part * w[13] + i * w[2] + j * w[3]) * 8), sum, w[8]);
           }
         }
       }

@@ -26,13 +26,12 @@ class TensorBatchesTest {
           kernel multiply_tensor multiply_tf32_w4_256x128x384 sm_90a
           kernel multiply_mma multiply_mma_float16_w2_64x64x128 compute_80
           kernel multiply_mma multiply_mma_tf32_w4_128x128x256 compute_80
-          kernel multiply_double multiply_double_tt_w8_128x64x384 sm_90a
-          kernel multiply_double multiply_double_nt_w8_128x64x384 sm_90a
-          kernel multiply_double multiply_double_tn_w8_128x64x384 sm_90a
-          kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a
-          kernel multiply_double multiply_double_halves_tt_w8_128x64x384 sm_90a
-          kernel multiply_double multiply_double_phased_tt_w8_128x64x384 sm_90a
-          kernel multiply_double multiply_double_phased_tn_w8_128x64x384 sm_90a
+          kernel multiply_double multiply_double_tt_w8_64x128x384 sm_90a
+          kernel multiply_double multiply_double_nt_w8_64x128x384 sm_90a
+          kernel multiply_double multiply_double_tn_w8_64x128x384 sm_90a
+          kernel multiply_double multiply_double_chain_tt_w8_128x128x384 sm_90a
+          kernel multiply_double multiply_double_phased_tt_w8_64x128x384 sm_90a
+          kernel multiply_double multiply_double_phased_tn_w8_64x128x384 sm_90a
           kernel multiply_fused multiply_fused_float16_nn_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_nt_w4_128x256x384 sm_90a
           kernel multiply_fused multiply_fused_float16_tn_w4_128x256x384 sm_90a
