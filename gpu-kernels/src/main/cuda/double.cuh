@@ -13,11 +13,11 @@
 // row_step = 1 and col_step = lead_c. So it is for speed: its fragments come by 16-byte reads into the
 // registers where the product wants them; with A on the left each would cost 16 moves.
 //
-// Threads to elements: a thread block makes tiles of ROWS x COLS. It has two teams of four warps; each team makes half
-// of a tile's columns, each warp WARP_ROWS x WARP_COLS of them, with products of 16 x 8 x 8. A panel is 16 steps of K,
-// two halves. Thread t + 4 g of a warp holds of the left operand's fragment rows g and g + 8, of the right one's
-// column g, at the steps t + 4 s of K, s = 0..3. Which place of the panel that is, is ours to say as long as both
-// operands agree:
+// Threads to elements: a thread block has two teams of four warps and makes tiles of ROWS x COLS: TOGETHER each team
+// half of a tile's columns, else each team tiles of its own. A warp makes WARP_ROWS x WARP_COLS with products of
+// 16 x 8 x 8. A panel is 16 steps of K, two halves. Thread t + 4 g of a warp holds of the left operand's fragment rows
+// g and g + 8, of the right one's column g, at the steps t + 4 s of K, s = 0..3. Which place of the panel that is, is
+// ours to say as long as both operands agree:
 //
 //   left across (tt, tn)  p = 2 t + s % 2 + 8 (s / 2); rows g and g + 8 lie at 2 g and 2 g + 1: one read
 //                         of 16 bytes is a step of both
@@ -37,9 +37,10 @@
 //   tt, tn  p = 4 t + s % 2 + 2 (s / 2)
 //
 // Teams: every scheduler has a warp of each team, and while one waits, ends its chains or stores C, the other one keeps
-// the tensor cores busy. They share the panels, of which one thread copies the next as soon as both have read one. A
-// warp for each team waits for its next panel; the two meet once in each panel, at a named barrier, which takes no
-// branch: the loop over panels is one basic block.
+// the tensor cores busy. TOGETHER they share the panels, of which one thread copies the next as soon as both have read
+// one, and a warp for each team waits for its next panel; alone, which is faster where K is so short that most of the
+// time tiles are stored, a warp for each team copies and waits. Warp and team meet once in each panel, at a named
+// barrier, which takes no branch: the loop over panels is one basic block.
 //
 // Accuracy: products and sums are those of IEEE 754. A sum of at most `chunk` panels is one chain; sums of chains
 // are added to totals in registers, a second chain. Of the inputs tried, terms that are all equal are the worst
@@ -48,10 +49,11 @@
 // Parts of K: product number x of a launch is part x % parts of product x / parts; parts > 1 write to
 // scratch, which parts.cuh sums.
 //
-// Shared memory: STAGES stages of the left operand's panel and, for each team, the right one's: (rows, 16) or
-// (rows / 16, 16, 16) where stored across, rows of 128 bytes swizzled by the copy engine. PHASED: all right panels,
-// then the left ones; those stored across are (2, 8, rows + 2): (phases, steps, columns). The two columns more also let
-// steps meet other banks. Then a DoubleState.
+// Shared memory: STAGES stages of the left operand's panel and the right one's, TOGETHER of the right one's for each
+// team; alone each team has so many. Panels are (rows, 16) or (rows / 16, 16, 16) where stored across, rows of 128
+// bytes swizzled by the copy engine. PHASED: all right panels, then the left ones; those stored across are
+// (2, 8, rows + 2): (phases, steps, columns). The two columns more also let steps meet other banks. Then a
+// DoubleState, alone for each team.
 //
 // Launch: THREADS threads, SHARED_BYTES, a grid of at most as many thread blocks as there are multiprocessors, fewer
 // than 2^31 tiles, K > 0; PHASED: K > 1.
@@ -100,9 +102,11 @@ struct DoubleShape {
   static_assert(WARP_ROWS_ % 32 == 0, "each half of a panel begins in the same place of a left operand");
   static_assert(WARP_COLS_ % 16 == 0 && WARP_COLS_ >= 32, "reads stand behind the third of its fragments");
   static constexpr u32 TEAMS = 2;
+  static constexpr bool TOGETHER = TOTALS_;
   static constexpr u32 ROWS = ROWS_;
   static constexpr u32 COLS = COLS_;
-  static constexpr u32 TEAM_COLS = COLS / TEAMS;
+  static constexpr u32 SHARING = TOGETHER ? TEAMS : 1;  // teams that share a stage
+  static constexpr u32 TEAM_COLS = COLS / SHARING;
   static constexpr u32 WARP_ROWS = WARP_ROWS_;
   static constexpr u32 WARP_COLS = WARP_COLS_;
   static constexpr u32 STAGES = STAGES_;
@@ -122,17 +126,20 @@ struct DoubleShape {
   static constexpr u32 RIGHT_PITCH = (TEAM_COLS + 2) * 8;
   static constexpr u32 LEFT_BYTES = PHASED_LEFT ? PANEL * LEFT_PITCH : ROWS * 128;
   static constexpr u32 RIGHT_BYTES = PHASED_RIGHT ? PANEL * RIGHT_PITCH : TEAM_COLS * 128;  // of a team
-  static constexpr u32 STAGE_BYTES = LEFT_BYTES + TEAMS * RIGHT_BYTES;
+  static constexpr u32 STAGE_BYTES = LEFT_BYTES + SHARING * RIGHT_BYTES;
   // From one stage to the next, and where the first is.
   static constexpr u32 LEFT_STEP = PHASED ? LEFT_BYTES : STAGE_BYTES;
-  static constexpr u32 RIGHT_STEP = PHASED ? TEAMS * RIGHT_BYTES : STAGE_BYTES;
+  static constexpr u32 RIGHT_STEP = PHASED ? SHARING * RIGHT_BYTES : STAGE_BYTES;
   static constexpr u32 LEFT_AT = PHASED ? STAGES * RIGHT_STEP : 0;
   static constexpr u32 RIGHT_AT = PHASED ? 0 : LEFT_BYTES;
-  static constexpr u32 STATE_BYTES = 512;
-  static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + STATE_BYTES;
+  static constexpr u32 SWIZZLE_BYTES = 1024;
+  static constexpr u32 PANEL_BYTES = (STAGES * STAGE_BYTES + SWIZZLE_BYTES - 1) / SWIZZLE_BYTES * SWIZZLE_BYTES;
+  static constexpr u32 STATES = TEAMS / SHARING;
+  static constexpr u32 STATE_BYTES = 512;  // of all
+  static constexpr u32 SHARED_BYTES = STATES * PANEL_BYTES + STATE_BYTES;
   // Registers to a thread; the launch gives each 168, in steps of 8.
-  static constexpr u32 SUMMING_REGISTERS = 232;
-  static constexpr u32 COPYING_REGISTERS = 40;
+  static constexpr u32 SUMMING_REGISTERS = PHASED || TOGETHER ? 232 : 240;
+  static constexpr u32 COPYING_REGISTERS = PHASED || TOGETHER ? 40 : 24;
   static_assert(2 * SUMMING_REGISTERS + COPYING_REGISTERS <= 3 * 168, "there are no more");
 };
 
@@ -517,16 +524,22 @@ struct DoubleTile {
   u64 c;  // where the product or part begins: elements
 };
 
-// What the teams and the warps that copy for them share.
+// What teams and the warps that copy for them share.
 template <u32 STAGES>
 struct DoubleState {
   // Those that a team may still store or is told of: each panel in a stage may be of another tile.
   static constexpr u32 TILES = STAGES < 7 ? 8 : 16;
   static_assert(STAGES + 2 <= TILES, "they are told ahead");
   u64 full[STAGES];  // barriers: the panels are there
-  u64 free[STAGES];  // barriers: both teams have read them
+  u64 free[STAGES];  // barriers, TOGETHER: both teams have read them
   DoubleTile tiles[TILES];
 };
+
+// Tiles of all products and parts.
+__device__ __forceinline__ u32 double_tiles(const DoubleArguments& arguments) {
+  return static_cast<u32>(arguments.batches) * static_cast<u32>(arguments.parts) *
+         static_cast<u32>(arguments.row_tiles) * static_cast<u32>(arguments.col_tiles);
+}
 
 // Tells the tile of that number, and its first panel.
 template <typename Shape>
@@ -550,15 +563,34 @@ __device__ __forceinline__ u32 tell_tile(const DoubleArguments& arguments, u32 n
   return panel;
 }
 
-// One thread copies the panels, in the order in which they are summed. It tells each tile before the panels of the one
-// before: who waits for a panel knows what comes after its tile.
+// Copies a panel of a tile to a stage.
 template <typename Shape>
-__device__ __forceinline__ void copy_double(const DoubleArguments& arguments, char* shared,
+__device__ __forceinline__ void copy_stage(const DoubleArguments& arguments, const DoubleTile& tile, u32 panel,
+                                           char* shared, u32 stage, u64* full) {
+  const int left_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.left_step));
+  const int right_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.right_step));
+  const int p = static_cast<int>(panel * Shape::PANEL);
+  barrier_expect(full, Shape::STAGE_BYTES);
+  copy_panel<Shape::ACROSS_LEFT, Shape::PHASED_LEFT ? Shape::LEFT_PITCH : 0>(
+      shared + Shape::LEFT_AT + stage * Shape::LEFT_STEP, arguments.left, static_cast<int>(tile.row), p, left_batch,
+      full);
+  char* const right = shared + Shape::RIGHT_AT + stage * Shape::RIGHT_STEP;
+#pragma unroll
+  for (u32 team = 0; team < Shape::SHARING; team++) {
+    copy_panel<Shape::ACROSS_RIGHT, Shape::PHASED_RIGHT ? Shape::RIGHT_PITCH : 0>(
+        right + team * Shape::RIGHT_BYTES, arguments.right, static_cast<int>(tile.col + team * Shape::TEAM_COLS), p,
+        right_batch, full);
+  }
+}
+
+// TOGETHER: one thread copies the panels, in the order in which they are summed. It tells each tile before the panels
+// of the one before: who waits for a panel knows what comes after its tile.
+template <typename Shape>
+__device__ __forceinline__ void copy_together(const DoubleArguments& arguments, char* shared,
                                             DoubleState<Shape::STAGES>* state) {
   constexpr u32 STAGES = Shape::STAGES;
   constexpr u32 TILES = DoubleState<STAGES>::TILES;
-  const u32 count = static_cast<u32>(arguments.batches) * static_cast<u32>(arguments.parts) *
-                    static_cast<u32>(arguments.row_tiles) * static_cast<u32>(arguments.col_tiles);
+  const u32 count = double_tiles(arguments);
   u32 entry = 0;
   u32 copied = 0;
   Ring<STAGES> ring;
@@ -567,36 +599,21 @@ __device__ __forceinline__ void copy_double(const DoubleArguments& arguments, ch
     const DoubleTile tile = state->tiles[entry];
     entry = entry + 1 == TILES ? 0 : entry + 1;
     const u32 next_panel = tell_tile<Shape>(arguments, number + gridDim.x, count, state->tiles[entry]);
-    const int left_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.left_step));
-    const int right_batch = static_cast<int>(tile.batch * static_cast<u32>(arguments.right_step));
-    const int row = static_cast<int>(tile.row);
-    const int col = static_cast<int>(tile.col);
     for (const u32 end = panel + tile.panels; panel < end; panel++) {
       if (copied < STAGES) {
         copied++;
       } else {
         barrier_wait(&state->free[ring.stage], ring.parity ^ 1);
       }
-      u64* const full = &state->full[ring.stage];
-      const int p = static_cast<int>(panel * Shape::PANEL);
-      barrier_expect(full, Shape::STAGE_BYTES);
-      copy_panel<Shape::ACROSS_LEFT, Shape::PHASED_LEFT ? Shape::LEFT_PITCH : 0>(
-          shared + Shape::LEFT_AT + ring.stage * Shape::LEFT_STEP, arguments.left, row, p, left_batch, full);
-      char* const right = shared + Shape::RIGHT_AT + ring.stage * Shape::RIGHT_STEP;
-#pragma unroll
-      for (u32 team = 0; team < Shape::TEAMS; team++) {
-        copy_panel<Shape::ACROSS_RIGHT, Shape::PHASED_RIGHT ? Shape::RIGHT_PITCH : 0>(
-            right + team * Shape::RIGHT_BYTES, arguments.right, col + static_cast<int>(team * Shape::TEAM_COLS), p,
-            right_batch, full);
-      }
+      copy_stage<Shape>(arguments, tile, panel, shared, ring.stage, &state->full[ring.stage]);
       ring.next();
     }
     panel = next_panel;
   }
 }
 
-// A warp meets its team once before the first panel, and then once in each panel: when it is read and the next one is
-// there.
+// TOGETHER: a warp meets its team once before the first panel, and then once in each panel: when it is read and the next
+// one is there.
 template <typename Shape>
 __device__ __forceinline__ void wait_for_panels(DoubleState<Shape::STAGES>* state, u32 team, u32 lane) {
   constexpr u32 STAGES = Shape::STAGES;
@@ -625,6 +642,56 @@ __device__ __forceinline__ void wait_for_panels(DoubleState<Shape::STAGES>* stat
   }
 }
 
+// Alone: one warp copies a team's panels and meets it, likewise.
+template <typename Shape>
+__device__ __forceinline__ void copy_alone(const DoubleArguments& arguments, char* shared,
+                                           DoubleState<Shape::STAGES>* state, u32 team, u32 lane) {
+  constexpr u32 STAGES = Shape::STAGES;
+  constexpr u32 TILES = DoubleState<STAGES>::TILES;
+  const u32 count = double_tiles(arguments);
+  u32 number = team * gridDim.x + blockIdx.x;
+  u32 entry = ~0u;
+  u32 panel = 0;
+  u32 end = 0;
+  bool more = true;
+  Ring<STAGES> waited;
+  u32 copied = 0;
+  for (u32 turn = 0;; turn++) {
+    // Before the first turn all stages are free, then one more at each from the second on.
+    for (u32 free = turn == 0 ? STAGES : turn == 1 ? 0 : 1; free > 0 && more; free--) {
+      if (panel == end) {
+        DoubleTile tile;
+        panel = tell_tile<Shape>(arguments, number, count, tile);
+        end = panel + tile.panels;
+        more = tile.panels > 0;
+        number += Shape::TEAMS * gridDim.x;
+        entry = entry + 1 == TILES ? 0 : entry + 1;
+        if (lane == 0) {
+          state->tiles[entry] = tile;
+        }
+        __syncwarp();
+      }
+      if (more) {
+        if (lane == 0) {
+          const u32 stage = copied % STAGES;
+          copy_stage<Shape>(arguments, state->tiles[entry], panel, shared, stage, &state->full[stage]);
+        }
+        __syncwarp();
+        panel++;
+        copied++;
+      }
+    }
+    if (turn < copied) {
+      barrier_wait(&state->full[waited.stage], waited.parity);
+      waited.next();
+    }
+    team_sync<Shape>(1 + team);
+    if (turn == copied) {
+      break;
+    }
+  }
+}
+
 template <typename Shape>
 __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, char* shared,
                                            const DoubleState<Shape::STAGES>* state, u32 team, u32 thread) {
@@ -636,9 +703,11 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
   const u32 lane = thread % 32;
   const u32 in_row = warp / (Shape::TEAM_COLS / Shape::WARP_COLS) * Shape::WARP_ROWS;
   const u32 in_col = warp % (Shape::TEAM_COLS / Shape::WARP_COLS) * Shape::WARP_COLS;
+  const u32 second = Shape::TOGETHER ? team : 0;
+  const u32 panels_at = shared_address(shared);
   const auto places =
-      double_places<Shape>(arguments, shared_address(shared) + Shape::LEFT_AT,
-                           shared_address(shared) + Shape::RIGHT_AT + team * Shape::RIGHT_BYTES, in_row, in_col, lane);
+      double_places<Shape>(arguments, panels_at + Shape::LEFT_AT,
+                           panels_at + Shape::RIGHT_AT + second * Shape::RIGHT_BYTES, in_row, in_col, lane);
   const u32 zero = static_cast<u32>(reinterpret_cast<u64>(arguments.c)) & 7;
   // Of the panel's two halves of K: left[half][r], right[half][x]. What is live at once is less.
   double left[2][HIGH][4];
@@ -712,15 +781,13 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
         left_at = left_next;
         right_at = right_next;
       }
-      if (left_panels == 0) {
+      if (!Shape::TOTALS || left_panels == 0) {
         break;
       }
-      if constexpr (Shape::TOTALS) {
-        for_each<HIGH, WIDE>([&](u32 r, u32 x, u32 e) {
-          totals[r][x][e] += sums[r][x][e];
-          sums[r][x][e] = 0;
-        });
-      }
+      for_each<HIGH, WIDE>([&](u32 r, u32 x, u32 e) {
+        totals[r][x][e] += sums[r][x][e];
+        sums[r][x][e] = 0;
+      });
       chain = static_cast<u32>(arguments.chunk);
       chain = chain < left_panels ? chain : left_panels;
     }
@@ -729,7 +796,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
     }
     const DoubleTile& tile = state->tiles[entry];
     store_double<Shape>(sums, arguments, arguments.c + tile.c, u64{tile.row} + in_row,
-                        u64{tile.col} + team * Shape::TEAM_COLS + in_col, lane, arguments.accumulate != 0);
+                        u64{tile.col} + second * Shape::TEAM_COLS + in_col, lane, arguments.accumulate != 0);
     entry = entry + 1 == DoubleState<STAGES>::TILES ? 0 : entry + 1;
   }
 }
@@ -738,16 +805,18 @@ template <typename Shape>
 __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments) {
   extern __shared__ __align__(1024) char double_shared[];
   using State = DoubleState<Shape::STAGES>;
-  static_assert(sizeof(State) <= Shape::STATE_BYTES, "the state has room");
-  State* const state = reinterpret_cast<State*>(double_shared + Shape::STAGES * Shape::STAGE_BYTES);
+  static_assert(Shape::STATES * sizeof(State) <= Shape::STATE_BYTES, "the states have room");
+  State* const states = reinterpret_cast<State*>(double_shared + Shape::STATES * Shape::PANEL_BYTES);
   if (threadIdx.x == 0) {
     for (u32 phase = 0; phase < (Shape::PHASED ? 2 : 1); phase++) {
       prefetch_map(&arguments.left[phase]);
       prefetch_map(&arguments.right[phase]);
     }
-    for (u32 stage = 0; stage < Shape::STAGES; stage++) {
-      barrier_init(&state->full[stage], 1);
-      barrier_init(&state->free[stage], Shape::TEAMS);
+    for (u32 state = 0; state < Shape::STATES; state++) {
+      for (u32 stage = 0; stage < Shape::STAGES; stage++) {
+        barrier_init(&states[state].full[stage], 1);
+        barrier_init(&states[state].free[stage], Shape::SHARING);
+      }
     }
     barrier_init_fence();
   }
@@ -755,17 +824,23 @@ __device__ __forceinline__ void multiply_double(const DoubleArguments& arguments
   wait_for_launches_before();
   let_next_launch_begin();
   const u32 team = threadIdx.x / Shape::TEAM_THREADS;
-  const u32 thread = threadIdx.x % Shape::TEAM_THREADS;
   if (team < Shape::TEAMS) {
     registers_up<Shape::SUMMING_REGISTERS>();
-    sum_double<Shape>(arguments, double_shared, state, team, thread);
+    const u32 own = Shape::TOGETHER ? 0 : team;
+    sum_double<Shape>(arguments, double_shared + own * Shape::PANEL_BYTES, states + own, team,
+                      threadIdx.x % Shape::TEAM_THREADS);
   } else {
     registers_down<Shape::COPYING_REGISTERS>();
-    const u32 warp = thread / 32;
-    if (warp < Shape::TEAMS) {
-      wait_for_panels<Shape>(state, warp, thread % 32);
-    } else if (thread == 32 * Shape::TEAMS) {
-      copy_double<Shape>(arguments, double_shared, state);
+    const u32 served = (threadIdx.x - Shape::TEAMS * Shape::TEAM_THREADS) / 32;
+    const u32 lane = threadIdx.x % 32;
+    if constexpr (Shape::TOGETHER) {
+      if (served < Shape::TEAMS) {
+        wait_for_panels<Shape>(states, served, lane);
+      } else if (served == Shape::TEAMS && lane == 0) {
+        copy_together<Shape>(arguments, double_shared, states);
+      }
+    } else if (served < Shape::TEAMS) {
+      copy_alone<Shape>(arguments, double_shared + served * Shape::PANEL_BYTES, states + served, served, lane);
     }
   }
 }

@@ -5,7 +5,7 @@
 #include "double.cuh"
 
 // multiply_double[_chain|_phased|_phased_chain]_<ways>_w8_<rows>x<cols>x<threads>, ways: t or n for the left operand,
-// then for the right one, as double.cuh says; chain: all of K is one chain, and sums take the place of totals; phased:
+// then for the right one, as double.cuh says; chain: all of K is one chain, and teams make tiles of their own; phased:
 // for rows that begin unevenly. It needs the shared memory of the variable that is named after it, which build.sh
 // writes to the index.
 #define ENTRY(NAME, HIGH, WIDE, COUNT, ...)                                                                    \
@@ -29,6 +29,6 @@
 
 // Tile, threads, then WARP_ROWS, WARP_COLS, STAGES, TOTALS.
 ENTRIES(multiply_double, 64, 128, 384, 32, 32, 8, true)
-ENTRIES(multiply_double_chain, 128, 128, 384, 64, 32, 7, false)
+ENTRIES(multiply_double_chain, 128, 64, 384, 64, 32, 4, false)
 PHASED_ENTRIES(multiply_double_phased, 64, 128, 384, 32, 32, 8, true)
-PHASED_ENTRIES(multiply_double_phased_chain, 128, 128, 384, 64, 32, 6, false)
+PHASED_ENTRIES(multiply_double_phased_chain, 128, 64, 384, 64, 32, 4, false)

@@ -25,7 +25,7 @@ final class DoubleSteps extends TensorSteps {
   /** Even and odd rows, which phased kernels read apart. */
   private static final int PHASES = 2;
 
-  /** Teams of a thread block, each of which makes half of a tile's columns. */
+  /** Teams of a thread block: each makes half of a tile's columns, or tiles of its own. */
   private static final int TEAMS = 2;
 
   private final boolean evenA;
@@ -148,13 +148,14 @@ final class DoubleSteps extends TensorSteps {
     long rowTiles = Ceil.div(rows, shape.rows());
     long colTiles = Ceil.div(cols, shape.cols());
     long panels = Ceil.div(k, form.panel());
+    int teamCols = TensorForm.isOneChain(kernel) ? shape.cols() : shape.cols() / TEAMS;
     // Fields of DoubleArguments.
     launch(
         List.of(
             map(left, 0, shape.rows()),
             map(left, 1, shape.rows()),
-            map(right, 0, shape.cols() / TEAMS),
-            map(right, 1, shape.cols() / TEAMS)),
+            map(right, 0, teamCols),
+            map(right, 1, teamCols)),
         List.of(c.at()),
         parts * products() * rowTiles * colTiles,
         rows,
@@ -284,7 +285,7 @@ final class DoubleSteps extends TensorSteps {
    * As {@code DoubleArguments} says; of one matrix the stride is any that the driver takes.
    *
    * @param phase 0 for the even rows, 1 for the odd ones, if they are read apart
-   * @param tile rows of a tile, or columns of a team's half
+   * @param tile rows of a tile, or columns of a team's
    */
   private TensorMap map(Doubles of, int phase, int tile) {
     long leadBytes = of.lead() * width;

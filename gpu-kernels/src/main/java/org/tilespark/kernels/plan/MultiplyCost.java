@@ -12,10 +12,15 @@ final class MultiplyCost {
   private static final double SUMMING_STEPS = 64;
 
   /**
-   * What larger tiles of doubles take of the time of smaller ones, which read operands more often:
-   * measured where K is 128 and 256. Where both operands are transposed they are no faster.
+   * What teams that make tiles of doubles of their own take of the time that they take together,
+   * and how much longer a tile takes that has a multiprocessor to itself then: measured where K is
+   * 128 and 256. They are slower where K is longer.
    */
-  private static final double LARGE_TILE = 0.96;
+  private static final double TILES_APART = 0.96;
+
+  private static final long TILES_APART_STEPS = 256;
+
+  private static final double LONE_TILE = 0.15;
 
   /**
    * Steps of K from which even and odd rows of two operands are read apart rather than copied, and
@@ -74,21 +79,24 @@ final class MultiplyCost {
         * steps;
   }
 
-  /** Steps of K of smallest tiles that a multiprocessor takes. */
+  /** Steps of K of tiles that a multiprocessor takes. */
   private static double doubles(
       MultiplyProblem problem, MultiplyStrategy.Tensor tensor, double steps, int processors) {
     KernelIndex.TileShape shape = tensor.kernel().shape();
-    double smallest = PartsOfK.smallestTiles(shape);
     double tiles =
         (double) Ceil.div(PartsOfK.rowsOfKernel(problem), shape.rows())
             * Ceil.div(PartsOfK.colsOfKernel(problem), shape.cols())
             * problem.batch().count();
+    double most = Math.ceil(tiles * tensor.parts() / processors); // of one multiprocessor
     double taken =
         tensor.rest().isNone()
-            ? Math.ceil(tiles * tensor.parts() / processors) * smallest * steps
+            ? most * steps
             : PartsOfK.restCost(problem, shape, tensor.rest(), processors);
-    boolean isFaster = smallest > 1 && !(problem.transposeA() && problem.transposeB());
-    return (isFaster ? LARGE_TILE : 1) * taken * phasing(problem, tensor);
+    if (TensorForm.isOneChain(tensor.kernel())) {
+      taken += LONE_TILE * (most % 2) * steps;
+      taken *= problem.k() <= TILES_APART_STEPS ? TILES_APART : 1 / TILES_APART;
+    }
+    return taken * phasing(problem, tensor);
   }
 
   /** What a phased kernel takes, as a part of the other and of the copies that it needs. */

@@ -8,14 +8,14 @@ final class PartsOfK {
   /** Panels of a part of K at least: fewer do not fill the stages of shared memory. */
   private static final long LEAST_PART_PANELS = 4;
 
-  /** The smallest tiles of doubles, as the kernel counts them. */
+  /** Tiles that two teams make together, as the kernel for doubles counts them. */
   private static final int DOUBLE_ROWS = 64;
 
   private static final int DOUBLE_COLS = 128;
 
   /**
-   * Steps of K of a smallest tile that take as long as another product and the sums of its parts,
-   * estimated, and what is to be saved.
+   * Steps of K of a tile that take as long as another product and the sums of its parts, estimated,
+   * and what is to be saved.
    */
   private static final double REST_STEPS = 128;
 
@@ -88,12 +88,12 @@ final class PartsOfK {
     MultiplyStrategy.Tensor.Rest rest =
         new MultiplyStrategy.Tensor.Rest(
             firstTiles * shape.cols(), Ceil.div(panels, partPanels(panels, parts)));
-    double whole = smallestTiles(shape) * Ceil.div(tiles, processors) * problem.k();
+    double whole = Ceil.div(tiles, processors) * (double) problem.k();
     return restCost(problem, shape, rest, processors) <= WORTH_A_REST * whole ? rest : none;
   }
 
   /**
-   * Steps of K of smallest tiles that a multiprocessor takes for a product with a rest.
+   * Steps of K of tiles that a multiprocessor takes for a product with a rest.
    *
    * @param shape of the kernel's tiles
    */
@@ -104,12 +104,7 @@ final class PartsOfK {
       int processors) {
     long tiles = Ceil.div(rowsOfKernel(problem), shape.rows()) * (rest.from() / shape.cols());
     double rounds = Ceil.div(tiles, processors) + 1.0 / rest.parts();
-    return smallestTiles(shape) * rounds * problem.k() + REST_STEPS;
-  }
-
-  /** How many of the smallest tiles of doubles one of these is. */
-  static double smallestTiles(KernelIndex.TileShape shape) {
-    return shape.rows() * (double) shape.cols() / (DOUBLE_ROWS * DOUBLE_COLS);
+    return rounds * problem.k() + REST_STEPS;
   }
 
   /** Rows of C as the kernel for doubles counts them. */

@@ -26,7 +26,10 @@ public enum TensorForm {
   /** Steps of K of a panel of which A is float and B bfloat16. */
   private static final int SPLIT_PANEL = 32;
 
-  /** What is behind the family's name where all of K is one chain: sums take all registers. */
+  /**
+   * What is behind the family's name where all of K is one chain, and each team of a thread block
+   * makes tiles of its own.
+   */
   private static final String CHAIN = "_chain";
 
   /** What is behind the family's name where even and odd rows of an operand are read apart. */
@@ -113,7 +116,10 @@ public enum TensorForm {
     return kernel.family().contains(PHASED);
   }
 
-  /** True if this kernel sums doubles in one chain, however long K is. */
+  /**
+   * True if this kernel sums doubles in one chain, however long K is; its teams make tiles of their
+   * own.
+   */
   static boolean isOneChain(KernelIndex.Kernel kernel) {
     return kernel.family().contains(CHAIN);
   }

@@ -118,7 +118,10 @@ final class TensorPlans {
     long parts = PartsOfK.partsOfChunk(form, Math.min(chunk, problem.k()), wanted);
     long atOnce = parts > 1 ? 1 : TensorWorkspace.atOnce(form, problem, chunk);
     MultiplyStrategy.Tensor.Rest rest =
-        summing.isEmpty() || parts > 1 || form != TensorForm.FLOAT64
+        summing.isEmpty()
+                || parts > 1
+                || form != TensorForm.FLOAT64
+                || TensorForm.isOneChain(kernel)
             ? MultiplyStrategy.Tensor.Rest.NONE
             : PartsOfK.rest(problem, kernel.shape(), limits.multiprocessors());
     return new MultiplyStrategy.Tensor(

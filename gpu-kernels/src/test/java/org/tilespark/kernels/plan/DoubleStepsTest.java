@@ -230,7 +230,7 @@ class DoubleStepsTest {
         MultiplyPlanner.candidates(panel, 1 << 20, ABSENT, H200, HOPPER).stream()
             .map(MultiplyPlan::describe)
             .anyMatch(
-                text -> text.contains("multiply_double_chain_nt_w8_128x128x384, sums of 6144")));
+                text -> text.contains("multiply_double_chain_nt_w8_128x64x384, sums of 6144")));
   }
 
   /** Where tiles of doubles are some rounds and a few more, those few are made in parts of K. */

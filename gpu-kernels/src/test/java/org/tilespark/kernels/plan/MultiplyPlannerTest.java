@@ -442,7 +442,7 @@ class MultiplyPlannerTest {
         batch(doubles(64, true, false), 16_384),
         own,
         ABSENT,
-        "multiply_double_tn_w8_64x128",
+        "multiply_double_chain_tn_w8_128x64",
         1L,
         16_384L
       },

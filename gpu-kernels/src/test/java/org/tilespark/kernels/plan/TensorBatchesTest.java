@@ -29,7 +29,7 @@ class TensorBatchesTest {
           kernel multiply_double multiply_double_tt_w8_64x128x384 sm_90a
           kernel multiply_double multiply_double_nt_w8_64x128x384 sm_90a
           kernel multiply_double multiply_double_tn_w8_64x128x384 sm_90a
-          kernel multiply_double multiply_double_chain_tt_w8_128x128x384 sm_90a
+          kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a
           kernel multiply_double multiply_double_phased_tt_w8_64x128x384 sm_90a
           kernel multiply_double multiply_double_phased_tn_w8_64x128x384 sm_90a
           kernel multiply_fused multiply_fused_float16_nn_w4_128x256x384 sm_90a
