@@ -1,9 +1,11 @@
 package org.tilespark.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.IntFunction;
@@ -182,6 +184,105 @@ class PlacedProductsTest extends SparkTest {
           SparkPlan plan = plan(next).executedPlan();
           assertTrue(plan.toString().contains("with A in place"), plan::toString);
         });
+  }
+
+  /** A product that is made where the blocks of an operand are stays there for the next. */
+  @Test
+  void aProductInPlaceStaysForTheNext() {
+    TestProduct a = random(120, 40, 72);
+    TestProduct identity = TestProduct.identity(ElementType.FLOAT32, 40);
+    TestProduct b = random(40, 6, 73);
+    Dataset<Row> places = a.onGrid(spark, 10, 40); // by rows and columns, of which all are 0
+    Dataset<Row> unit = identity.frame(spark, 20, 40);
+    Dataset<Row> right = b.frame(spark, 8, 8);
+    for (Dataset<Row> left : List.of(places, places.repartition(4, new Column("row")))) {
+      for (Map<String, String> mode : executionModes()) {
+        with(
+            withoutBroadcasts(mode),
+            () -> {
+              // Both have the same rows in a task, and so as many tasks.
+              assertAllInPlace(
+                  a,
+                  b,
+                  p -> {
+                    MultiplyOptions options = TestProduct.cuboid(p, 1, 1);
+                    Dataset<Row> product = MatrixBlocks.multiply(left, unit, options);
+                    return MatrixBlocks.multiply(
+                        product.select("values", "cols", "rows", "col", "row"), right, options);
+                  });
+              assertAllInPlace(
+                  b.transposed(),
+                  a.transposed(),
+                  q -> {
+                    MultiplyOptions options = TestProduct.cuboid(1, q, 1);
+                    Dataset<Row> product =
+                        MatrixBlocks.multiply(unit, left, options.withTransposeB(true));
+                    return MatrixBlocks.multiply(right, product, options.withTransposeA(true));
+                  });
+            });
+      }
+    }
+  }
+
+  /** Where blocks of C are smaller than those that stay, or pieces are shuffled to cuboids. */
+  @Test
+  void aProductThatLiesOtherwiseIsShuffledForTheNext() {
+    TestProduct a = random(120, 40, 74);
+    TestProduct b = random(40, 6, 75);
+    Dataset<Row> unit = TestProduct.identity(ElementType.FLOAT32, 40).frame(spark, 20, 40);
+    Dataset<Row> right = b.frame(spark, 8, 8);
+    Dataset<Row> placed = a.onGrid(spark, 10, 40).repartition(4, new Column("row"));
+    with(
+        withoutBroadcasts(Map.of()),
+        () -> {
+          for (boolean isPlaced : new boolean[] {true, false}) {
+            int inPlace = 0;
+            for (int p = 1; p <= 4; p++) {
+              MultiplyOptions options = TestProduct.cuboid(p, 1, 1);
+              Dataset<Row> product =
+                  MatrixBlocks.multiply(
+                      isPlaced ? placed : a.frame(spark, 10, 40),
+                      unit,
+                      isPlaced ? options.withBlockShape(5, 40) : options);
+              Dataset<Row> next = MatrixBlocks.multiply(product, right, options);
+              List<Boolean> each =
+                  PlanNodes.all(plan(next), MultiplyPanelsExec.class).stream()
+                      .map(node -> node.prediction().chosen().contains("in place"))
+                      .toList();
+              assertEquals(2, each.size());
+              assertFalse(each.get(0), () -> plan(next).executedPlan().toString());
+              inPlace += each.get(1) ? 1 : 0;
+              TestProduct.assertProduct(a, b, next);
+            }
+            assertEquals(isPlaced ? 1 : 0, inPlace);
+          }
+        });
+  }
+
+  private static Map<String, String> withoutBroadcasts(Map<String, String> mode) {
+    Map<String, String> settings = new HashMap<>(mode);
+    settings.put(TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(), "0");
+    return settings;
+  }
+
+  /** Two products, for as many parts as the hash happens to fill: neither moves what is placed. */
+  private static void assertAllInPlace(
+      TestProduct a, TestProduct b, IntFunction<Dataset<Row>> products) {
+    Dataset<Row> placed =
+        IntStream.rangeClosed(1, 4)
+            .mapToObj(products)
+            .filter(
+                each ->
+                    PlanNodes.all(plan(each), MultiplyPanelsExec.class).stream()
+                        .allMatch(node -> node.prediction().chosen().contains("in place")))
+            .findFirst()
+            .orElseThrow();
+    TestProduct.assertProduct(a, b, placed);
+    List<ShuffleExchangeExec> exchanges =
+        PlanNodes.all(plan(placed).executedPlan(), ShuffleExchangeExec.class);
+    exchanges.removeIf(each -> !each.output().head().name().equals("cuboid"));
+    // The pieces of the identity, and those of the other operand.
+    assertEquals(2, exchanges.size(), () -> plan(placed).executedPlan().toString());
   }
 
   /** A matrix of 40 columns as a product that adds up parts. */
