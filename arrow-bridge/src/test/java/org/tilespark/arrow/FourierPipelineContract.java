@@ -352,10 +352,10 @@ abstract class FourierPipelineContract {
                   List.<FourierStep>of(new Roll(Collections.nCopies(shape.rank(), 0L))))) {
             List<byte[]> planes = bits(shape, type, isComplex, random);
             pipeline.begin(new FourierChain(shape, type, isComplex, steps));
-            for (Part part : shuffled(cut(shape, random), random)) {
+            for (Part part : FourierParts.shuffled(FourierParts.cut(shape, random), random)) {
               put(part, shape, type, planes, random.nextBoolean());
             }
-            List<Part> outputs = shuffled(cut(shape, random), random);
+            List<Part> outputs = FourierParts.shuffled(FourierParts.cut(shape, random), random);
             outputs.add(Part.whole(shape));
             outputs.add(outputs.get(0));
             pipeline.run(outputs);
@@ -388,10 +388,10 @@ abstract class FourierPipelineContract {
             new Part(List.of(90L, 1L, 11L), List.of(10L, 169L, 178L)));
     for (boolean owned : new boolean[] {true, false}) {
       pipeline.begin(new FourierChain(shape, type, true, List.of()));
-      for (Part part : shuffled(parts, random)) {
+      for (Part part : FourierParts.shuffled(parts, random)) {
         put(part, shape, type, planes, owned);
       }
-      List<Part> outputs = shuffled(parts, random);
+      List<Part> outputs = FourierParts.shuffled(parts, random);
       pipeline.run(outputs);
       for (Part part : outputs) {
         assertTaken(part, shape, type, planes);
@@ -407,9 +407,9 @@ abstract class FourierPipelineContract {
         List<byte[]> planes = bits(shape, type, isComplex, new Random(12));
         Part part = new Part(List.of(1L, 2L, 3L), List.of(3L, 2L, 4L));
         for (byte[] plane : planes) {
-          byte[] inside = dense(part, shape, type.bytes(), plane);
+          byte[] inside = FourierParts.dense(part, shape, type.bytes(), plane);
           Arrays.fill(plane, (byte) 0);
-          undense(part, shape, type.bytes(), inside, plane);
+          FourierParts.undense(part, shape, type.bytes(), inside, plane);
         }
         pipeline.begin(new FourierChain(shape, type, isComplex, List.of()));
         put(part, shape, type, planes, false);
@@ -433,10 +433,10 @@ abstract class FourierPipelineContract {
       FourierArray expected = array.after(transform);
       pipeline.begin(new FourierChain(shape, type, true, List.of(transform)));
       List<byte[]> planes = bytes(array, type);
-      for (Part part : grid(shape, 3, 4, 5)) {
+      for (Part part : FourierParts.grid(shape, 3, 4, 5)) {
         put(part, shape, type, planes, random.nextBoolean());
       }
-      List<Part> outputs = grid(shape, 5, 3, 4);
+      List<Part> outputs = FourierParts.grid(shape, 5, 3, 4);
       pipeline.run(outputs);
       double error = 0;
       for (Part part : outputs) {
@@ -453,7 +453,7 @@ abstract class FourierPipelineContract {
     Shape shape = Shape.of(16, 9, 20);
     ElementType type = ElementType.FLOAT32;
     Fourier transform = new Fourier(List.of(2, 1), Form.COMPLEX, Direction.FORWARD, 0, 1);
-    List<Part> outputs = grid(shape, 16, 3, 20);
+    List<Part> outputs = FourierParts.grid(shape, 16, 3, 20);
     List<FourierArray> expected = new ArrayList<>();
     int taken = 0;
     for (int i = 0; i < 7; i++) {
@@ -510,7 +510,7 @@ abstract class FourierPipelineContract {
     Shape shape = Shape.of(8, 8, 8);
     FourierArray array = FourierArray.random(shape, true, ElementType.FLOAT32, 30);
     Fourier transform = new Fourier(List.of(0), Form.COMPLEX, Direction.FORWARD, 0, 1);
-    for (List<Part> outputs : List.of(List.<Part>of(), grid(shape, 4, 8, 8))) {
+    for (List<Part> outputs : List.of(List.<Part>of(), FourierParts.grid(shape, 4, 8, 8))) {
       pipeline.begin(new FourierChain(shape, ElementType.FLOAT32, true, List.of(transform)));
       put(Part.whole(shape), shape, ElementType.FLOAT32, bytes(array, ElementType.FLOAT32), true);
       pipeline.run(outputs);
@@ -570,7 +570,7 @@ abstract class FourierPipelineContract {
     List<Plane> put = new ArrayList<>();
     List<ArrowBuf> buffers = new ArrayList<>();
     for (byte[] plane : planes) {
-      byte[] dense = dense(part, shape, type.bytes(), plane);
+      byte[] dense = FourierParts.dense(part, shape, type.bytes(), plane);
       if (owned) {
         ArrowBuf buffer = allocator.buffer(dense.length + 16);
         long start = 4L * type.bytes() / 4; // owners need not begin with the plane
@@ -598,7 +598,9 @@ abstract class FourierPipelineContract {
       byte[] found = new byte[(int) (part.elements() * type.bytes())];
       taken.get(p).getBytes(0, found);
       assertArrayEquals(
-          dense(part, shape, type.bytes(), planes.get(p)), found, part + " of plane " + p);
+          FourierParts.dense(part, shape, type.bytes(), planes.get(p)),
+          found,
+          part + " of plane " + p);
       taken.get(p).close();
     }
   }
@@ -688,90 +690,5 @@ abstract class FourierPipelineContract {
       subsets.add(axes);
     }
     return subsets;
-  }
-
-  private static List<Part> shuffled(List<Part> parts, Random random) {
-    List<Part> shuffled = new ArrayList<>(parts);
-    Collections.shuffle(shuffled, random);
-    return shuffled;
-  }
-
-  /** Parts that tile an array, cut at random places of each axis. */
-  private static List<Part> cut(Shape shape, Random random) {
-    List<List<Long>> cuts = new ArrayList<>();
-    for (long extent : shape.toArray()) {
-      List<Long> along = new ArrayList<>(List.of(0L));
-      while (along.get(along.size() - 1) < extent) {
-        long last = along.get(along.size() - 1);
-        long step =
-            random.nextInt(3) == 0 ? extent : 1 + random.nextInt((int) Math.max(1, extent / 2));
-        along.add(Math.min(extent, last + step));
-      }
-      cuts.add(along);
-    }
-    return parts(cuts);
-  }
-
-  /** Parts of equal size but at the ends. */
-  private static List<Part> grid(Shape shape, long... sizes) {
-    List<List<Long>> cuts = new ArrayList<>();
-    for (int axis = 0; axis < sizes.length; axis++) {
-      List<Long> along = new ArrayList<>();
-      for (long at = 0; at < shape.extent(axis); at += sizes[axis]) {
-        along.add(at);
-      }
-      along.add(shape.extent(axis));
-      cuts.add(along);
-    }
-    return parts(cuts);
-  }
-
-  private static List<Part> parts(List<List<Long>> cuts) {
-    List<Part> parts = new ArrayList<>(List.of(new Part(List.of(), List.of())));
-    for (List<Long> along : cuts) {
-      List<Part> next = new ArrayList<>();
-      for (Part part : parts) {
-        for (int i = 1; i < along.size(); i++) {
-          List<Long> low = new ArrayList<>(part.low());
-          List<Long> size = new ArrayList<>(part.size());
-          low.add(along.get(i - 1));
-          size.add(along.get(i) - along.get(i - 1));
-          next.add(new Part(low, size));
-        }
-      }
-      parts = next;
-    }
-    return parts;
-  }
-
-  private static byte[] dense(Part part, Shape shape, int width, byte[] array) {
-    byte[] dense = new byte[(int) part.elements() * width];
-    copy(part, shape, width, array, dense, true);
-    return dense;
-  }
-
-  private static void undense(Part part, Shape shape, int width, byte[] dense, byte[] array) {
-    copy(part, shape, width, array, dense, false);
-  }
-
-  private static void copy(
-      Part part, Shape shape, int width, byte[] array, byte[] dense, boolean out) {
-    long[] index = new long[shape.rank()];
-    for (int i = 0; i < part.elements(); i++) {
-      long[] at = index.clone();
-      Arrays.setAll(at, axis -> index[axis] + part.low().get(axis));
-      int inArray = (int) FourierMoves.element(shape, at) * width;
-      System.arraycopy(
-          out ? array : dense,
-          out ? inArray : i * width,
-          out ? dense : array,
-          out ? i * width : inArray,
-          width);
-      for (int axis = index.length - 1;
-          axis >= 0 && ++index[axis] == part.size().get(axis);
-          axis--) {
-        index[axis] = 0;
-      }
-    }
   }
 }

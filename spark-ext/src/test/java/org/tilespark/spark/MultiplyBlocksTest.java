@@ -26,14 +26,9 @@ class MultiplyBlocksTest extends SparkTest {
   private static final MultiplyOptions OPTIONS = MultiplyOptions.defaults();
 
   /** Panels of a few elements, so that small matrices go through many. */
-  private static final Map<String, String> SMALL_PANELS =
-      Map.of(TileSparkConf.BATCH_SIZE.name(), "1k");
+  static final Map<String, String> SMALL_PANELS = Map.of(TileSparkConf.BATCH_SIZE.name(), "1k");
 
-  private static final List<ElementType> TYPES = List.of(ElementType.FLOAT32, ElementType.FLOAT64);
-
-  private static MultiplyOptions cuboid(int p, int q, int r) {
-    return OPTIONS.withStrategy(new Strategy.Cuboid(p, q, r));
-  }
+  static final List<ElementType> TYPES = List.of(ElementType.FLOAT32, ElementType.FLOAT64);
 
   @Test
   void allTransposesOfRaggedAndMismatchedTilings() {
@@ -109,7 +104,7 @@ class MultiplyBlocksTest extends SparkTest {
                   a,
                   b,
                   MatrixBlocks.multiply(
-                      a.frame(spark, 6, 6), b.frame(spark, 6, 6), cuboid(2, 2, 2))));
+                      a.frame(spark, 6, 6), b.frame(spark, 6, 6), TestProduct.cuboid(2, 2, 2))));
     }
   }
 
@@ -129,7 +124,8 @@ class MultiplyBlocksTest extends SparkTest {
             .with(5, 2, 0);
     for (int r = 1; r <= 3; r++) {
       Dataset<Row> c =
-          MatrixBlocks.multiply(a.frame(spark, 2, 3), b.frame(spark, 4, 2), cuboid(2, 1, r));
+          MatrixBlocks.multiply(
+              a.frame(spark, 2, 3), b.frame(spark, 4, 2), TestProduct.cuboid(2, 1, r));
       TestProduct.assertProduct(a, b, c);
     }
   }
@@ -180,7 +176,10 @@ class MultiplyBlocksTest extends SparkTest {
     TestProduct zeros = new TestProduct(ElementType.FLOAT32, 4, 3, new double[12]);
     for (int r = 1; r <= 2; r++) {
       TestProduct.assertProduct(
-          a, zeros, MatrixBlocks.multiply(some, stated, cuboid(2, 1, r).withMissing(Missing.ZERO)));
+          a,
+          zeros,
+          MatrixBlocks.multiply(
+              some, stated, TestProduct.cuboid(2, 1, r).withMissing(Missing.ZERO)));
     }
     // K = 0: a sum of nothing.
     Dataset<Row> c =
@@ -308,7 +307,7 @@ class MultiplyBlocksTest extends SparkTest {
         MatrixBlocks.withExtents(
             b.frame(spark, 4, 4).where("row = 0").selectExpr("*", "1 AS sample"), 8, 4);
     assertFails(
-        () -> MatrixBlocks.multiply(left, right, cuboid(1, 1, 2)).collect(),
+        () -> MatrixBlocks.multiply(left, right, TestProduct.cuboid(1, 1, 2)).collect(),
         "of the result of sample 1 lacks what the inner dimension gives from 4 to 8",
         "blocks of both A and B are missing");
   }
@@ -320,7 +319,8 @@ class MultiplyBlocksTest extends SparkTest {
     List<Row> blocksA = a.raggedBlocks(13, 1);
     List<Row> blocksB = b.raggedBlocks(17, 2);
     for (MultiplyOptions options :
-        List.of(cuboid(2, 1, 5), cuboid(2, 1, 5).withMissing(Missing.ZERO))) {
+        List.of(
+            TestProduct.cuboid(2, 1, 5), TestProduct.cuboid(2, 1, 5).withMissing(Missing.ZERO))) {
       Map<String, List<?>> first = null;
       for (int run = 0; run < 4; run++) {
         Collections.shuffle(blocksA, new Random(run));
@@ -360,249 +360,9 @@ class MultiplyBlocksTest extends SparkTest {
         () ->
             MatrixBlocks.gram(
                     TestProduct.random(ElementType.FLOAT32, 4, 4, 1).frame(spark, 2, 2),
-                    cuboid(2, 1, 1))
+                    TestProduct.cuboid(2, 1, 1))
                 .collect(),
         "expected P = Q");
-  }
-
-  @Test
-  void broadcastLeavesTheLargerSideWhereItIs() {
-    MultiplyOptions broadcast = OPTIONS.withStrategy(Strategy.BROADCAST);
-    TestProduct tall = TestProduct.random(ElementType.FLOAT32, 61, 13, 80);
-    TestProduct small = TestProduct.random(ElementType.FLOAT32, 13, 7, 81);
-    List<Row> pieces = small.raggedBlocks(4, 82);
-    with(
-        SMALL_PANELS,
-        () -> {
-          Dataset<Row> right = small.frame(spark, pieces, 2);
-          TestProduct.assertProduct(
-              tall, small, MatrixBlocks.multiply(tall.frame(spark, 9, 13), right, broadcast));
-          TestProduct.assertProduct(
-              tall,
-              small,
-              MatrixBlocks.multiply(
-                  tall.transposed().frame(spark, 13, 10),
-                  small.transposed().frame(spark, 3, 5),
-                  broadcast.withTransposeA(true).withTransposeB(true).withBlockShape(8, 4)));
-          // The left one is the smaller.
-          TestProduct.assertProduct(
-              small.transposed(),
-              tall.transposed(),
-              MatrixBlocks.multiply(
-                  small.transposed().frame(spark, 4, 4),
-                  tall.transposed().frame(spark, 13, 6),
-                  broadcast));
-        });
-    // Matrix by matrix.
-    Dataset<Row> left =
-        tall.frame(spark, 20, 13)
-            .selectExpr("*", "'x' AS tag")
-            .union(tall.frame(spark, 30, 13).selectExpr("*", "'y' AS tag"));
-    Dataset<Row> right =
-        small
-            .frame(spark, 5, 5)
-            .selectExpr("*", "'y' AS tag")
-            .union(small.frame(spark, 6, 6).selectExpr("*", "'x' AS tag"));
-    Dataset<Row> c = MatrixBlocks.multiply(left, right, broadcast);
-    TestProduct.assertProduct(tall, small, c.where("tag = 'x'"));
-    TestProduct.assertProduct(tall, small, c.where("tag = 'y'"));
-    // What is missing of the side that is broadcast.
-    pieces.remove(0);
-    Dataset<Row> holed =
-        MatrixBlocks.withExtents(small.frame(spark, pieces, 2), small.rows(), small.cols());
-    assertFails(
-        () -> MatrixBlocks.multiply(tall.frame(spark, 9, 13), holed, broadcast).collect(),
-        "matrix B: no block holds the element at row 0, col 0");
-    TestProduct without =
-        TestProduct.collect(
-            MatrixBlocks.multiply(
-                    TestProduct.identity(ElementType.FLOAT32, 13).frame(spark, 5, 13),
-                    holed,
-                    cuboid(1, 1, 1).withMissing(Missing.ZERO))
-                .collectAsList(),
-            ElementType.FLOAT32,
-            13,
-            7);
-    TestProduct.assertProduct(
-        tall,
-        without,
-        MatrixBlocks.multiply(
-            tall.frame(spark, 9, 13), holed, broadcast.withMissing(Missing.ZERO)));
-    assertFails(
-        () -> MatrixBlocks.gram(tall.frame(spark, 9, 9), broadcast).collect(),
-        "a gram has one operand only");
-  }
-
-  private static final MultiplyOptions BROADCAST = OPTIONS.withStrategy(Strategy.BROADCAST);
-
-  @Test
-  void broadcastBesideAnyTilingOfTheLargerSide() {
-    int k = 53;
-    for (ElementType type : TYPES) {
-      TestProduct tall = TestProduct.random(type, 61, k, 90);
-      TestProduct small = TestProduct.random(type, k, 17, 91);
-      for (boolean ta : List.of(false, true)) {
-        boolean tb = ta == (type == ElementType.FLOAT32);
-        TestProduct storedA = ta ? tall.transposed() : tall;
-        TestProduct storedB = tb ? small.transposed() : small;
-        MultiplyOptions right = BROADCAST.withTransposeA(ta).withTransposeB(tb);
-        // The left one is the smaller: C^T = B^T A^T.
-        MultiplyOptions left = BROADCAST.withTransposeA(!tb).withTransposeB(!ta);
-        Dataset<Row> regular = storedA.frame(spark, 7, 5);
-        Dataset<Row> ragged = storedA.frame(spark, storedA.raggedBlocks(19, 92), 4);
-        Dataset<Row> other = storedB.frame(spark, storedB.raggedBlocks(9, 93), 2);
-        with(
-            SMALL_PANELS,
-            () -> {
-              TestProduct.assertProduct(tall, small, MatrixBlocks.multiply(regular, other, right));
-              TestProduct.assertProduct(
-                  tall, small, MatrixBlocks.multiply(ragged, other, right.withBlockShape(9, 4)));
-              TestProduct.assertProduct(
-                  small.transposed(),
-                  tall.transposed(),
-                  MatrixBlocks.multiply(other, ragged, left.withBlockShape(6, 8)));
-            });
-        // Blocks are multiplied in slices.
-        with(
-            Map.of(TileSparkConf.MULTIPLY_TILE_SIZE.name(), "500b"),
-            () ->
-                TestProduct.assertProduct(
-                    tall,
-                    small,
-                    MatrixBlocks.multiply(storedA.frame(spark, 64, 64), other, right)));
-      }
-    }
-  }
-
-  @Test
-  void broadcastSumsBlocksOfTheResultAsStated() {
-    TestProduct tall = TestProduct.random(ElementType.FLOAT32, 40, 30, 94);
-    TestProduct small = TestProduct.random(ElementType.FLOAT32, 30, 9, 95);
-    Dataset<Row> c =
-        MatrixBlocks.multiply(
-            tall.frame(spark, tall.raggedBlocks(11, 96), 3),
-            small.frame(spark, 4, 4),
-            BROADCAST.withBlockShape(16, 8));
-    assertEquals(
-        List.of("0,0", "0,8", "16,0", "16,8", "32,0", "32,8"),
-        List.copyOf(TestProduct.bits(c).keySet()));
-    TestProduct.assertProduct(tall, small, c);
-  }
-
-  @Test
-  void broadcastSumsHaveTheSameBitsInEveryRun() {
-    TestProduct tall = TestProduct.random(ElementType.FLOAT32, 48, 300, 97);
-    TestProduct small = TestProduct.random(ElementType.FLOAT32, 300, 12, 98);
-    List<Row> blocksA = tall.raggedBlocks(23, 99);
-    List<Row> blocksB = small.raggedBlocks(17, 100);
-    Map<String, List<?>> first = null;
-    for (int run = 0; run < 4; run++) {
-      Collections.shuffle(blocksA, new Random(run));
-      Collections.shuffle(blocksB, new Random(run + 100));
-      Dataset<Row> left = tall.frame(spark, blocksA, 1 + 2 * run);
-      Dataset<Row> right = small.frame(spark, blocksB, 4 - run);
-      Map<String, List<?>> bits =
-          TestProduct.bits(MatrixBlocks.multiply(left, right, BROADCAST.withBlockShape(6, 6)));
-      first = first == null ? bits : first;
-      assertEquals(8 * 2, bits.size());
-      assertEquals(first, bits);
-    }
-  }
-
-  /** Blocks of the larger side that span K, and such that do not; K along columns and rows. */
-  @Test
-  void broadcastNoticesWhatTheLargerSideLacks() {
-    TestProduct tall = TestProduct.random(ElementType.FLOAT64, 24, 20, 101);
-    TestProduct small = TestProduct.random(ElementType.FLOAT64, 20, 6, 102);
-    Dataset<Row> right = small.frame(spark, 7, 6);
-    for (int blockCols : List.of(5, 20)) {
-      List<Row> blocks = tall.blocks(4, blockCols);
-      List<Row> turned = tall.transposed().blocks(blockCols, 4);
-      int row = 8;
-      int col = 20 - blockCols;
-      Dataset<Row> holed =
-          tall.stated(tall.frame(spark, without(blocks, row, col), 3), 4, blockCols);
-      assertFails(
-          () -> MatrixBlocks.multiply(holed, right, BROADCAST).collect(),
-          "matrix A: no block holds the element at row 8, col " + col,
-          "cover all of 24 x 20 elements",
-          "missing=zero");
-      Dataset<Row> holedTurned =
-          tall.transposed().stated(tall.frame(spark, without(turned, col, row), 3), blockCols, 4);
-      assertFails(
-          () -> MatrixBlocks.multiply(holedTurned, right, BROADCAST.withTransposeA(true)).collect(),
-          "matrix A: no block holds the element at row " + col + ", col 8");
-      // The same, with B as the larger one.
-      assertFails(
-          () ->
-              MatrixBlocks.multiply(
-                      right, holed, BROADCAST.withTransposeA(true).withTransposeB(true))
-                  .collect(),
-          "matrix B: no block holds the element at row 8, col " + col);
-      TestProduct zero = tall.without(row, col, 4, blockCols);
-      TestProduct.assertProduct(
-          zero, small, MatrixBlocks.multiply(holed, right, BROADCAST.withMissing(Missing.ZERO)));
-      List<Row> twice = new ArrayList<>(blocks);
-      twice.add(without(blocks, row, col).get(3));
-      for (Missing missing : Missing.values()) {
-        assertFails(
-            () ->
-                MatrixBlocks.multiply(
-                        tall.stated(tall.frame(spark, twice, 3), 4, blockCols),
-                        right,
-                        BROADCAST.withMissing(missing))
-                    .collect(),
-            "matrix A: two blocks hold the element at row",
-            "keep the column that tells them apart");
-      }
-      // Nothing of it is there.
-      Dataset<Row> none = holed.where("row < 0");
-      assertFails(
-          () -> MatrixBlocks.multiply(none, right, BROADCAST).collect(),
-          "matrix A: no block holds the element at row ");
-      TestProduct.assertProduct(
-          new TestProduct(ElementType.FLOAT64, 24, 20, new double[24 * 20]),
-          small,
-          MatrixBlocks.multiply(none, right, BROADCAST.withMissing(Missing.ZERO)));
-    }
-  }
-
-  @Test
-  void broadcastNoticesWhatTheLargerSideLacksOfAGroup() {
-    TestProduct tall = TestProduct.random(ElementType.FLOAT32, 24, 20, 103);
-    TestProduct small = TestProduct.random(ElementType.FLOAT32, 20, 6, 104);
-    Dataset<Row> right = null;
-    for (String tag : List.of("x", "y", "z")) {
-      Dataset<Row> each = small.frame(spark, 8, 6).selectExpr("*", "'" + tag + "' AS tag");
-      right = right == null ? each : right.union(each);
-    }
-    Dataset<Row> rights = right;
-    for (int blockCols : List.of(5, 20)) {
-      List<Row> blocks = tall.blocks(4, blockCols);
-      Dataset<Row> whole = tall.frame(spark, blocks, 3).selectExpr("*", "'x' AS tag");
-      Dataset<Row> holed =
-          tall.frame(spark, without(blocks, 8, 0), 3).selectExpr("*", "'y' AS tag");
-      Dataset<Row> left = tall.stated(whole.union(holed), 4, blockCols);
-      assertFails(
-          () -> MatrixBlocks.multiply(left, rights.where("tag <> 'z'"), BROADCAST).collect(),
-          "matrix A of tag y: no block holds the element at row 8, col 0");
-      assertFails(
-          () -> MatrixBlocks.multiply(left, rights.where("tag <> 'y'"), BROADCAST).collect(),
-          "of tag"); // A lacks all of z, B all of y
-      Dataset<Row> c = MatrixBlocks.multiply(left, rights, BROADCAST.withMissing(Missing.ZERO));
-      TestProduct.assertProduct(tall, small, c.where("tag = 'x'"));
-      TestProduct.assertProduct(tall.without(8, 0, 4, blockCols), small, c.where("tag = 'y'"));
-      TestProduct.assertProduct(
-          new TestProduct(ElementType.FLOAT32, 24, 20, new double[24 * 20]),
-          small,
-          c.where("tag = 'z'"));
-    }
-  }
-
-  private static List<Row> without(List<Row> blocks, long row, long col) {
-    List<Row> kept = new ArrayList<>(blocks);
-    assertTrue(kept.removeIf(block -> block.getLong(0) == row && block.getLong(1) == col));
-    return kept;
   }
 
   /** Blocks far out: K of 2^33, along rows and along columns, and all but a few of them missing. */
@@ -642,7 +402,7 @@ class MultiplyBlocksTest extends SparkTest {
             MatrixBlocks.multiply(
                     MatrixBlocks.withExtents(left.where("col > 5"), 3, k),
                     MatrixBlocks.withExtents(right.where("row > 5"), k, 2),
-                    cuboid(1, 1, 1))
+                    TestProduct.cuboid(1, 1, 1))
                 .collect(),
         "no block holds the element at row 0, col 0");
   }
@@ -784,7 +544,9 @@ class MultiplyBlocksTest extends SparkTest {
     assertEquals(3 * 5, c.count());
     Dataset<Row> other =
         MatrixBlocks.multiply(
-            a.frame(spark, 8, 12), b.frame(spark, 12, 5), cuboid(1, 1, 1).withBlockShape(20, 22));
+            a.frame(spark, 8, 12),
+            b.frame(spark, 12, 5),
+            TestProduct.cuboid(1, 1, 1).withBlockShape(20, 22));
     assertEquals(1, other.count());
     TestProduct.assertProduct(a, b, other);
     // The result is a matrix of blocks again: it multiplies and transposes.

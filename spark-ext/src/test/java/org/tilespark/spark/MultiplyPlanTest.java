@@ -4,21 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 import java.util.Map;
-import java.util.function.IntFunction;
-import java.util.stream.IntStream;
-import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
-import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.exchange.BroadcastExchangeExec;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.types.ArrayType;
@@ -125,7 +117,7 @@ class MultiplyPlanTest extends SparkTest {
     TestProduct.assertProduct(a.transposed(), a, turned);
     // The operand is read once: one scan below one exchange.
     SparkPlan plan = plan(gram).executedPlan();
-    assertEquals(1, all(plan, CutBlocksExec.class).size(), plan::toString);
+    assertEquals(1, PlanNodes.all(plan, CutBlocksExec.class).size(), plan::toString);
     // What only looks alike is no gram.
     Dataset<Row> unlike = MatrixBlocks.multiply(MatrixBlocks.transpose(df), df.where("row >= 0"));
     assertFalse(optimized(unlike).contains("A^T A"), optimized(unlike));
@@ -263,10 +255,10 @@ class MultiplyPlanTest extends SparkTest {
 
   private static void assertPrediction(String what, Dataset<Row> df) {
     SparkPlan plan = plan(df).executedPlan();
-    MultiplyPanelsExec node = (MultiplyPanelsExec) all(plan, MultiplyPanelsExec.class).get(0);
+    MultiplyPanelsExec node = PlanNodes.all(plan, MultiplyPanelsExec.class).get(0);
     List<Long> measured = new ArrayList<>();
     // Top down: the exchange of partial blocks comes before that of the operands.
-    for (SparkPlan exchange : all(plan, ShuffleExchangeExec.class)) {
+    for (SparkPlan exchange : PlanNodes.all(plan, ShuffleExchangeExec.class)) {
       if (exchange.output().size() != 5) { // not the test's own repartition
         measured.add(exchange.metrics().apply("dataSize").value());
       }
@@ -289,245 +281,6 @@ class MultiplyPlanTest extends SparkTest {
     assertTrue(node.metrics().apply("numPanels").value() > 0);
   }
 
-  /**
-   * A side that is partitioned already, by what Spark says: its blocks are cut where they are, and
-   * only the other side goes through an exchange.
-   */
-  @Test
-  void aSideAlreadyPartitionedIsNotShuffledAgain() {
-    TestProduct a = random(96, 512, 60);
-    TestProduct b = random(512, 48, 61);
-    Dataset<Row> left = onGrid(a, 96, 16);
-    Dataset<Row> right = onGrid(b, 40, 48);
-    Dataset<Row> leftByCol = left.repartition(4, new Column("col"));
-    for (Map<String, String> mode : executionModes()) {
-      with(
-          mode,
-          () -> {
-            // Along K: A stays, B is shuffled once, partial products are summed.
-            Dataset<Row> c = MatrixBlocks.multiply(leftByCol, right, cuboid(1, 1, 4));
-            assertInPlace(c, a, b, "cuboid(1,1,4) with A in place", 1, 2);
-          });
-    }
-    // Both sides alike: neither is shuffled.
-    Dataset<Row> both =
-        MatrixBlocks.multiply(
-            leftByCol, onGrid(b, 16, 48).repartition(4, new Column("row")), cuboid(1, 1, 4));
-    assertInPlace(both, a, b, "cuboid(1,1,4) with A and B in place", 2, 1);
-    // As the gram of the transposed: one operand.
-    Dataset<Row> gram =
-        MatrixBlocks.multiply(leftByCol, leftByCol, cuboid(1, 1, 4).withTransposeB(true));
-    assertInPlace(gram, a, a.transposed(), "cuboid(1,1,4) with A in place", 1, 1);
-    // Along M, and with B the one that stays, along N; through projections and transposes.
-    TestProduct tall = random(600, 32, 62);
-    TestProduct small = random(32, 20, 63);
-    Dataset<Row> bands =
-        onGrid(tall, 50, 16)
-            .repartition(5, new Column("row"))
-            .select("values", "cols", "rows", "col", "row");
-    assertInPlace(
-        MatrixBlocks.multiply(bands, small.frame(spark, 8, 8), cuboid(5, 1, 1)),
-        tall,
-        small,
-        "cuboid(5,1,1) with A in place",
-        1,
-        1);
-    assertInPlace(
-        MatrixBlocks.multiply(
-            small.transposed().frame(spark, 8, 8), MatrixBlocks.transpose(bands), cuboid(1, 5, 1)),
-        small.transposed(),
-        tall.transposed(),
-        "cuboid(1,5,1) with B in place",
-        1,
-        1);
-    // The output of a reblock, cached or not.
-    Dataset<Row> reblocked =
-        MatrixBlocks.reblock(MatrixBlocks.withExtents(tall.frame(spark, 7, 5), 600, 32), 60, 32);
-    assertInPlace(
-        inPlace(p -> MatrixBlocks.multiply(reblocked, small.frame(spark, 8, 8), cuboid(p, 1, 1))),
-        tall,
-        small,
-        "cuboid(",
-        1,
-        1);
-    Dataset<Row> cached = reblocked.repartition(4, new Column("row")).cache();
-    try {
-      cached.count();
-      assertInPlace(
-          inPlace(p -> MatrixBlocks.multiply(cached, small.frame(spark, 8, 8), cuboid(p, 1, 1))),
-          tall,
-          small,
-          "cuboid(",
-          0,
-          1);
-    } finally {
-      cached.unpersist();
-    }
-  }
-
-  /** A product that was put together by a shuffle lies by its blocks, as a re-block does. */
-  @Test
-  void aCachedProductOfSeveralPartsStaysToo() {
-    TestProduct a = random(120, 40, 66);
-    TestProduct identity = TestProduct.identity(ElementType.FLOAT32, 40);
-    TestProduct b = random(40, 6, 67);
-    Dataset<Row> product =
-        MatrixBlocks.multiply(
-                a.frame(spark, 10, 20), identity.frame(spark, 20, 40), cuboid(2, 1, 2))
-            .cache();
-    try {
-      assertEquals(12, product.count());
-      assertInPlace(
-          inPlace(p -> MatrixBlocks.multiply(product, b.frame(spark, 8, 8), cuboid(p, 1, 1))),
-          a,
-          b,
-          "cuboid(",
-          0,
-          1);
-    } finally {
-      product.unpersist();
-    }
-  }
-
-  /** Nor need it be cached: what its sums will be partitioned by is known before. */
-  @Test
-  void aProductOfSeveralPartsStaysForTheNext() {
-    TestProduct a = random(120, 40, 68);
-    TestProduct b = random(40, 6, 69);
-    Dataset<Row> renamed = sumOfParts(a).select("values", "cols", "rows", "col", "row");
-    with(
-        Map.of(TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(), "0"),
-        () -> {
-          Dataset<Row> next =
-              inPlace(p -> MatrixBlocks.multiply(renamed, b.frame(spark, 8, 8), cuboid(p, 1, 1)))
-                  .select("*");
-          TestProduct.assertProduct(a, b, next);
-          SparkPlan plan = plan(next).executedPlan();
-          List<SparkPlan> exchanges = all(plan, ShuffleExchangeExec.class);
-          exchanges.removeIf(each -> !(each.outputPartitioning() instanceof HashPartitioning));
-          // The pieces of the first product's operands and its sums; then B's pieces alone.
-          assertEquals(3, exchanges.size(), plan::toString);
-        });
-  }
-
-  /** The same beside an operand that is shuffled too, on its own account. */
-  @Test
-  void aProductStaysForTheNextBesideAReblockedOne() {
-    TestProduct a = random(120, 40, 70);
-    TestProduct b = random(40, 6, 71);
-    Dataset<Row> product = sumOfParts(a);
-    Dataset<Row> reblocked = MatrixBlocks.reblock(b.frame(spark, 5, 3), 8, 8);
-    with(
-        Map.of(TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(), "0"),
-        () -> {
-          Dataset<Row> next =
-              inPlace(p -> MatrixBlocks.multiply(product, reblocked, cuboid(p, 1, 1))).select("*");
-          TestProduct.assertProduct(a, b, next);
-          SparkPlan plan = plan(next).executedPlan();
-          assertTrue(plan.toString().contains("with A in place"), plan::toString);
-        });
-  }
-
-  /** A matrix of 40 columns as a product that adds up parts. */
-  private static Dataset<Row> sumOfParts(TestProduct a) {
-    TestProduct identity = TestProduct.identity(ElementType.FLOAT32, 40);
-    return MatrixBlocks.multiply(
-        a.frame(spark, 10, 20), identity.frame(spark, 20, 40), cuboid(2, 1, 2));
-  }
-
-  /** The product for as many parts as the hash happens to fill. */
-  private static Dataset<Row> inPlace(IntFunction<Dataset<Row>> product) {
-    return IntStream.rangeClosed(1, 4)
-        .mapToObj(product)
-        .filter(each -> explained(each).contains("with A in place"))
-        .findFirst()
-        .orElseThrow();
-  }
-
-  private static MultiplyOptions cuboid(int p, int q, int r) {
-    return OPTIONS.withStrategy(new Strategy.Cuboid(p, q, r));
-  }
-
-  private static Dataset<Row> onGrid(TestProduct matrix, int blockRows, int blockCols) {
-    Dataset<Row> frame = matrix.frame(spark, blockRows, blockCols);
-    return MatrixBlocks.reblock(
-        MatrixBlocks.withExtents(frame, matrix.rows(), matrix.cols()), blockRows, blockCols);
-  }
-
-  /**
-   * @param before exchanges of values that make the operands
-   * @param own exchanges of values that the product adds
-   */
-  private static void assertInPlace(
-      Dataset<Row> c, TestProduct a, TestProduct b, String name, int before, int own) {
-    with(
-        Map.of(TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(), "0"),
-        () -> {
-          // Planned anew: the setting is of the session.
-          Dataset<Row> planned = c.select("*");
-          String text = explained(planned);
-          assertTrue(text.contains(" FLOAT " + name), text);
-          TestProduct.assertProduct(a, b, planned); // runs it once; twice would reset the metrics
-          SparkPlan plan = plan(planned).executedPlan();
-          List<SparkPlan> exchanges = all(plan, ShuffleExchangeExec.class);
-          exchanges.removeIf(
-              exchange ->
-                  ScalaInterop.<Attribute>list(exchange.output()).stream()
-                      .noneMatch(column -> column.dataType() instanceof ArrayType));
-          int moved = 0;
-          List<Long> measured = new ArrayList<>();
-          for (SparkPlan exchange : exchanges) {
-            int width = exchange.output().size();
-            if (width == 9 || exchange.output().head().name().equals("cuboid")) {
-              moved++;
-              measured.add(exchange.metrics().apply("dataSize").value());
-            }
-          }
-          assertEquals(own, moved, plan::toString);
-          assertTrue(exchanges.size() - moved >= before, plan::toString);
-          MultiplyPanelsExec node = (MultiplyPanelsExec) all(plan, MultiplyPanelsExec.class).get(0);
-          List<Long> predicted = new ArrayList<>();
-          if (node.prediction().partialBytes() > 0) {
-            predicted.add(node.prediction().partialBytes());
-          }
-          if (node.prediction().operandBytes() > 0) {
-            predicted.add(node.prediction().operandBytes());
-          }
-          assertEquals(predicted.size(), measured.size(), plan::toString);
-          for (int i = 0; i < predicted.size(); i++) {
-            assertNear(name + "\n" + plan, predicted.get(i), measured.get(i));
-          }
-        });
-  }
-
-  @Test
-  void aBlockThatIsNotWhereItsPlaceSaysIsNamed() {
-    TestProduct a = random(60, 16, 64);
-    TestProduct b = random(16, 12, 65);
-    Dataset<Row> stale =
-        onGrid(a, 20, 16)
-            .where("row < 40")
-            .union(a.frame(spark, 10, 16).where("row >= 40"))
-            .repartition(3, new Column("row"));
-    with(
-        Map.of(TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(), "0"),
-        () -> {
-          Dataset<Row> c =
-              inPlace(p -> MatrixBlocks.multiply(stale, b.frame(spark, 8, 8), cuboid(p, 1, 1)));
-          // One task finds it where it should not be, another misses it.
-          assertFails(
-              c::collect,
-              "matrix A: ",
-              " at row 50, col 0",
-              "tilespark.blockShape",
-              "withoutExtents");
-          TestProduct.assertProduct(
-              a,
-              b,
-              MatrixBlocks.multiply(MatrixBlocks.withoutExtents(stale), b.frame(spark, 8, 8)));
-        });
-  }
-
   @Test
   void predictedBytesOfABroadcastAreThoseMeasured() {
     record Case(int m, int k, int n, int bm, int bkA, int bkB, int bn) {}
@@ -544,17 +297,16 @@ class MultiplyPlanTest extends SparkTest {
               OPTIONS.withStrategy(Strategy.BROADCAST));
       product.collectAsList();
       SparkPlan plan = plan(product).executedPlan();
-      MultiplyBroadcastExec node =
-          (MultiplyBroadcastExec) all(plan, MultiplyBroadcastExec.class).get(0);
+      MultiplyBroadcastExec node = PlanNodes.all(plan, MultiplyBroadcastExec.class).get(0);
       long partials = 0;
-      for (SparkPlan exchange : all(plan, ShuffleExchangeExec.class)) {
+      for (SparkPlan exchange : PlanNodes.all(plan, ShuffleExchangeExec.class)) {
         if (exchange.output().size() == 9) {
           partials += exchange.metrics().apply("dataSize").value();
         }
       }
       assertNear(c + ", partial", node.prediction().partialBytes(), partials);
       long small = 0;
-      for (SparkPlan exchange : all(plan, BroadcastExchangeExec.class)) {
+      for (SparkPlan exchange : PlanNodes.all(plan, BroadcastExchangeExec.class)) {
         if (exchange.output().size() == 8) {
           small += exchange.metrics().apply("dataSize").value();
         }
@@ -566,7 +318,7 @@ class MultiplyPlanTest extends SparkTest {
     }
   }
 
-  private static void assertNear(String what, long predicted, long measured) {
+  static void assertNear(String what, long predicted, long measured) {
     assertTrue(
         Math.abs(predicted - measured) <= measured / 10,
         what + ": predicted " + predicted + ", measured " + measured);
@@ -590,14 +342,14 @@ class MultiplyPlanTest extends SparkTest {
             c.collectAsList();
             SparkPlan plan = plan(c).executedPlan();
             // Coordinates are, to be checked.
-            for (SparkPlan exchange : all(plan, ShuffleExchangeExec.class)) {
+            for (SparkPlan exchange : PlanNodes.all(plan, ShuffleExchangeExec.class)) {
               assertTrue(
                   ScalaInterop.<Attribute>list(exchange.output()).stream()
                       .noneMatch(column -> column.dataType() instanceof ArrayType),
                   plan::toString);
             }
-            assertEquals(1, all(plan, CheckPlacesExec.class).size());
-            assertEquals(1, all(plan, MultiplyBroadcastExec.class).size());
+            assertEquals(1, PlanNodes.all(plan, CheckPlacesExec.class).size());
+            assertEquals(1, PlanNodes.all(plan, MultiplyBroadcastExec.class).size());
             assertTrue(plan.toString().contains("broadcast(right)"), plan::toString);
           });
     }
@@ -630,8 +382,9 @@ class MultiplyPlanTest extends SparkTest {
                       OPTIONS.withStrategy(strategy));
               TestProduct.assertProduct(a, b, c);
               SparkPlan plan = plan(c).executedPlan();
-              List<SparkPlan> nodes = all(plan, MultiplyPanelsExec.class);
-              nodes.addAll(all(plan, MultiplyBroadcastExec.class));
+              List<SparkPlan> nodes =
+                  new ArrayList<>(PlanNodes.all(plan, MultiplyPanelsExec.class));
+              nodes.addAll(PlanNodes.all(plan, MultiplyBroadcastExec.class));
               assertEquals(1, nodes.size());
               peaks.add(nodes.get(0).metrics().apply("peakTaskMemory").value());
             }
@@ -650,11 +403,12 @@ class MultiplyPlanTest extends SparkTest {
     Dataset<Row> left = a.frame(spark, 10, 8);
     Dataset<Row> right = b.frame(spark, 8, 12);
     for (int[] parts : new int[][] {{3, 2, 1}, {7, 1, 1}, {1, 5, 1}, {6, 5, 2}}) {
-      Dataset<Row> c = MatrixBlocks.multiply(left, right, cuboid(parts[0], parts[1], parts[2]));
+      Dataset<Row> c =
+          MatrixBlocks.multiply(left, right, TestProduct.cuboid(parts[0], parts[1], parts[2]));
       TestProduct.assertProduct(
           a, b, MatrixBlocks.reblock(c, 10, 12)); // which looks at places only
       TestProduct.assertProduct(
-          a, b, MatrixBlocks.add(c, MatrixBlocks.scale(onGrid(zero(40, 36), 10, 12), 1)));
+          a, b, MatrixBlocks.add(c, MatrixBlocks.scale(zero(40, 36).onGrid(spark, 10, 12), 1)));
     }
     Dataset<Row> ragged =
         MatrixBlocks.multiply(
@@ -664,7 +418,9 @@ class MultiplyPlanTest extends SparkTest {
     TestProduct product = TestProduct.collect(ragged.collectAsList(), ElementType.FLOAT32, 40, 36);
     Dataset<Row> again =
         MatrixBlocks.multiply(
-            ragged, onGrid(random(36, 4, 75), 36, 4), OPTIONS.withStrategy(Strategy.BROADCAST));
+            ragged,
+            random(36, 4, 75).onGrid(spark, 36, 4),
+            OPTIONS.withStrategy(Strategy.BROADCAST));
     TestProduct.assertProduct(product, random(36, 4, 75), again);
   }
 
@@ -688,7 +444,7 @@ class MultiplyPlanTest extends SparkTest {
                     OPTIONS.withStrategy(new Strategy.Cuboid(2, 1, 1)));
             c.collectAsList();
             MultiplyPanelsExec node =
-                (MultiplyPanelsExec) all(plan(c).executedPlan(), MultiplyPanelsExec.class).get(0);
+                PlanNodes.all(plan(c).executedPlan(), MultiplyPanelsExec.class).get(0);
             assertEquals(2L * 40 * 30 * 20, node.metrics().apply("flops").value());
             assertEquals(4 * 2, node.metrics().apply("numBlocks").value());
           });
@@ -712,7 +468,7 @@ class MultiplyPlanTest extends SparkTest {
       assertEquals(blockCols == 512, text.contains("CheckPlaces of matrix A"), text);
       assertEquals(blockCols < 512, text.contains("SumBlocks"), text);
       c.collectAsList();
-      assertEquals(1, all(plan(c).executedPlan(), MultiplyBroadcastExec.class).size());
+      assertEquals(1, PlanNodes.all(plan(c).executedPlan(), MultiplyBroadcastExec.class).size());
       // A limit forbids it, and says so.
       with(
           Map.of(TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(), "4k"),
@@ -796,23 +552,5 @@ class MultiplyPlanTest extends SparkTest {
             MatrixBlocks.withoutExtents(stale),
             b.frame(spark, 12, 4),
             OPTIONS.withStrategy(Strategy.BROADCAST)));
-  }
-
-  private static List<SparkPlan> all(SparkPlan root, Class<? extends SparkPlan> type) {
-    List<SparkPlan> found = new ArrayList<>();
-    Deque<SparkPlan> open = new ArrayDeque<>();
-    open.add(root);
-    while (!open.isEmpty()) {
-      SparkPlan plan = open.remove();
-      if (type.isInstance(plan)) {
-        found.add(plan);
-      } else if (plan instanceof AdaptiveSparkPlanExec adaptive) {
-        open.add(adaptive.executedPlan());
-      } else if (plan instanceof QueryStageExec stage) {
-        open.add(stage.plan());
-      }
-      open.addAll(ScalaInterop.<SparkPlan>list(plan.children()));
-    }
-    return found;
   }
 }

@@ -16,9 +16,14 @@ final class PlanNodes {
 
   /** All nodes of a type, from the top; those of adaptive execution once the query has run. */
   static <T> List<T> all(QueryExecution query, Class<T> type) {
+    return all(query.executedPlan(), type);
+  }
+
+  /** The same of a plan. */
+  static <T> List<T> all(SparkPlan root, Class<T> type) {
     List<T> found = new ArrayList<>();
     Deque<SparkPlan> open = new ArrayDeque<>();
-    open.add(query.executedPlan());
+    open.add(root);
     while (!open.isEmpty()) {
       SparkPlan plan = open.remove();
       if (type.isInstance(plan)) {

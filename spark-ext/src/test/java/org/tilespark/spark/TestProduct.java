@@ -45,6 +45,11 @@ public record TestProduct(ElementType type, int rows, int cols, double[] values)
     return identity;
   }
 
+  /** Options that ask for cuboids. */
+  static MultiplyOptions cuboid(int p, int q, int r) {
+    return MultiplyOptions.defaults().withStrategy(new MultiplyOptions.Strategy.Cuboid(p, q, r));
+  }
+
   double at(int row, int col) {
     return values[row * cols + col];
   }
@@ -63,6 +68,14 @@ public record TestProduct(ElementType type, int rows, int cols, double[] values)
       }
     }
     return new TestProduct(type, cols, rows, turned);
+  }
+
+  /** In blocks of one shape, by a re-block. */
+  Dataset<Row> onGrid(SparkSession spark, int blockRows, int blockCols) {
+    return MatrixBlocks.reblock(
+        MatrixBlocks.withExtents(frame(spark, blockRows, blockCols), rows, cols),
+        blockRows,
+        blockCols);
   }
 
   /** The numbers that a multiply of lower precision takes for these. */

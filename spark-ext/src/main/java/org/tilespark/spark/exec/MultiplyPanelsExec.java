@@ -14,6 +14,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -40,6 +42,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
   private final Cuboids cuboids;
   private final Prediction prediction;
   private final BackendChoice backend;
+  private final Option<HashPartitioning> placement;
   private final Seq<Attribute> produced;
   private final Seq<SparkPlan> pieces;
   private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
@@ -49,6 +52,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
    *
    * @param prediction what the planner expects, for EXPLAIN and metrics
    * @param backend who computes
+   * @param placement how the output is partitioned, if that is known
    * @param produced the output: blocks of C, or partial ones if K is cut
    * @param pieces of both sides, shuffled to parts or cuboids and sorted; or, where cuboids are
    *     placed, those of each side, which this node then asks Spark to shuffle and sort if they
@@ -59,12 +63,14 @@ public final class MultiplyPanelsExec extends SparkPlan {
       Cuboids cuboids,
       Prediction prediction,
       BackendChoice backend,
+      Option<HashPartitioning> placement,
       Seq<Attribute> produced,
       Seq<SparkPlan> pieces) {
     this.spec = spec;
     this.cuboids = cuboids;
     this.prediction = prediction;
     this.backend = backend;
+    this.placement = placement;
     this.produced = produced;
     this.pieces = pieces;
   }
@@ -82,6 +88,19 @@ public final class MultiplyPanelsExec extends SparkPlan {
   @Override
   public Seq<Attribute> output() {
     return produced;
+  }
+
+  /** Pieces that Spark shuffled after all are in the partitions of their cuboids, too. */
+  @Override
+  public Partitioning outputPartitioning() {
+    boolean isPlaced =
+        placement.isDefined()
+            && ScalaInterop.<SparkPlan>list(pieces).stream()
+                .allMatch(
+                    each ->
+                        each.outputPartitioning() instanceof HashPartitioning hash
+                            && hash.numPartitions() == placement.get().numPartitions());
+    return isPlaced ? placement.get() : super.outputPartitioning();
   }
 
   @Override
@@ -191,12 +210,13 @@ public final class MultiplyPanelsExec extends SparkPlan {
 
   @Override
   public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new MultiplyPanelsExec(spec, cuboids, prediction, backend, produced, newChildren);
+    return new MultiplyPanelsExec(
+        spec, cuboids, prediction, backend, placement, produced, newChildren);
   }
 
   @Override
   public int productArity() {
-    return 6;
+    return 7;
   }
 
   @Override
@@ -206,8 +226,9 @@ public final class MultiplyPanelsExec extends SparkPlan {
       case 1 -> cuboids;
       case 2 -> prediction;
       case 3 -> backend;
-      case 4 -> produced;
-      case 5 -> pieces;
+      case 4 -> placement;
+      case 5 -> produced;
+      case 6 -> pieces;
       default -> throw new IndexOutOfBoundsException(n);
     };
   }
@@ -224,12 +245,13 @@ public final class MultiplyPanelsExec extends SparkPlan {
         && cuboids.equals(that.cuboids)
         && prediction.equals(that.prediction)
         && backend.equals(that.backend)
+        && placement.equals(that.placement)
         && produced.equals(that.produced)
         && pieces.equals(that.pieces);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(spec, cuboids, prediction, backend, produced, pieces);
+    return Objects.hash(spec, cuboids, prediction, backend, placement, produced, pieces);
   }
 }

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -89,6 +90,31 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
     return Optional.of(new PlacedOperand(right, axis, bands, partitioning));
   }
 
+  /**
+   * How blocks of C are partitioned that are made where these are, in terms of the product's
+   * output; empty unless they begin where these do.
+   */
+  Optional<HashPartitioning> partitioningOfProduct(MultiplyBlocks product) {
+    MultiplySpec spec = product.spec();
+    long length = right ? spec.blockCols() : spec.blockRows();
+    if (axis == Axis.K || length != spec.side(right).outer()) {
+      return Optional.empty();
+    }
+    Column inOperand = spec.innerIsRow(right) ? Column.COL : Column.ROW;
+    Attribute outer = product.inputs(right ? 1 : 0).get(inOperand.ordinal());
+    Attribute place = product.produced().get((right ? Column.COL : Column.ROW).ordinal());
+    Expression ofProduct =
+        partitioning.transform(
+            ScalaInterop.partialFunction(
+                e ->
+                    !(e instanceof Attribute attribute)
+                        ? null
+                        : attribute.exprId().equals(outer.exprId())
+                            ? place
+                            : new Literal(0L, DataTypes.LongType))); // all begin there along K
+    return ofProduct instanceof HashPartitioning hash ? Optional.of(hash) : Optional.empty();
+  }
+
   /** The partition of each band, by Spark's own expression. */
   private static int[] partitions(
       HashPartitioning partitioning, Attribute along, long length, long extent) {
@@ -121,7 +147,7 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
       return partitioning(context, project.child()).flatMap(below -> above(project, below));
     }
     if (plan instanceof MultiplyBlocks product) {
-      return new ProductPlanner(context, product).partitioningOfSums();
+      return new ProductPlanner(context, product).partitioning();
     }
     if (plan instanceof RepartitionByExpression repartition) {
       return repartition.partitioning() instanceof HashPartitioning hash

@@ -38,6 +38,7 @@ import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.MultiplyBlocks;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
+import scala.Option;
 
 /**
  * Turns a product into physical nodes: both operands are cut into pieces, one shuffle brings those
@@ -100,6 +101,7 @@ public final class ProductPlanner {
             cuboids,
             prediction,
             backend,
+            Option.apply(partitioningInPlace(plan).orElse(null)),
             ScalaInterop.seq(partials),
             ScalaInterop.seq(pieces));
     return partial ? summed(tiles, plan.chosen().strategy(), partials) : tiles;
@@ -138,16 +140,23 @@ public final class ProductPlanner {
         : cut;
   }
 
-  /** How the blocks of C will be partitioned, if partial ones are brought together and added. */
-  Optional<HashPartitioning> partitioningOfSums() {
+  /** How the blocks of C will be partitioned, as far as that can be known. */
+  Optional<HashPartitioning> partitioning() {
     try {
       CuboidPlan plan = choice.plan();
-      return plan.chosen().cost().partialBytes() == 0
-          ? Optional.empty()
-          : Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums()));
+      return plan.chosen().cost().partialBytes() > 0
+          ? Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums()))
+          : partitioningInPlace(plan);
     } catch (IllegalArgumentException e) {
       return Optional.empty(); // planning it fails later, and says why
     }
+  }
+
+  /** The same of blocks that are made where an operand's are; others lie by cuboids. */
+  private Optional<HashPartitioning> partitioningInPlace(CuboidPlan plan) {
+    return plan.chosen().strategy().isInPlace()
+        ? placedOperand(plan).partitioningOfProduct(product)
+        : Optional.empty();
   }
 
   private int partitionsOfSums() {
@@ -253,9 +262,12 @@ public final class ProductPlanner {
     return new SortExec(PieceColumns.ascending(order), false, child, 0);
   }
 
+  private PlacedOperand placedOperand(CuboidPlan plan) {
+    return choice.placed(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
+  }
+
   private Cuboids placedCuboids(CuboidPlan plan) {
-    PlacedOperand operand =
-        choice.placed(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
+    PlacedOperand operand = placedOperand(plan);
     Axis axis = operand.axis();
     long largest = operand.bands().largest();
     return Cuboids.placed(

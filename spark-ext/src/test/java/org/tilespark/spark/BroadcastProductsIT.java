@@ -1,0 +1,19 @@
+package org.tilespark.spark;
+
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.tilespark.kernels.RequiresGpu;
+
+/** The same expectations with {@code backend=gpu}. */
+@RequiresGpu
+class BroadcastProductsIT extends BroadcastProductsTest {
+  @BeforeAll
+  static void onTheGpu() {
+    spark.conf().set(TileSparkConf.BACKEND.name(), "gpu");
+  }
+
+  @AfterAll
+  static void asTheSessionBegan() {
+    spark.conf().unset(TileSparkConf.BACKEND.name());
+  }
+}
