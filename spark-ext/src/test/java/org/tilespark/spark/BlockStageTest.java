@@ -6,9 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -18,9 +16,6 @@ import org.apache.spark.api.java.function.ForeachFunction;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.execution.ExplainMode$;
-import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
-import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -31,7 +26,6 @@ import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.exec.BlockStageExec;
-import org.tilespark.spark.interop.ScalaInterop;
 
 /** Chains of operators that are one physical stage: the plan, the rows, and what is left behind. */
 class BlockStageTest extends SparkTest {
@@ -273,9 +267,8 @@ class BlockStageTest extends SparkTest {
           Dataset<Row> df = MATRIX.toDataFrame(spark, 3).localCheckpoint();
           Dataset<Row> chain = MatrixBlocks.transpose(MatrixBlocks.transpose(df));
           Dataset<Row> joined = chain.as("a").join(chain.as("b").hint("merge"), "row");
-          assertTrue(
-              nodes(plan(joined).executedPlan()).stream()
-                  .anyMatch(ReusedExchangeExec.class::isInstance),
+          assertFalse(
+              PlanNodes.all(plan(joined), ReusedExchangeExec.class).isEmpty(),
               () -> explained(joined));
           assertTrue(joined.count() > 0);
         });
@@ -387,25 +380,6 @@ class BlockStageTest extends SparkTest {
   }
 
   private static List<BlockStageExec> stages(Dataset<Row> df) {
-    return nodes(plan(df).executedPlan()).stream()
-        .filter(BlockStageExec.class::isInstance)
-        .map(BlockStageExec.class::cast)
-        .toList();
-  }
-
-  private static List<SparkPlan> nodes(SparkPlan root) {
-    List<SparkPlan> found = new ArrayList<>();
-    Deque<SparkPlan> open = new ArrayDeque<>(List.of(root));
-    while (!open.isEmpty()) {
-      SparkPlan plan = open.remove();
-      found.add(plan);
-      if (plan instanceof AdaptiveSparkPlanExec adaptive) {
-        open.add(adaptive.executedPlan());
-      } else if (plan instanceof QueryStageExec stage) {
-        open.add(stage.plan());
-      }
-      open.addAll(ScalaInterop.<SparkPlan>list(plan.children()));
-    }
-    return found;
+    return PlanNodes.all(plan(df), BlockStageExec.class);
   }
 }

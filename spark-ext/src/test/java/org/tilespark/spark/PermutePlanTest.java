@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.util.ArrayDeque;
-import java.util.Deque;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -13,9 +11,6 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
-import org.apache.spark.sql.execution.adaptive.QueryStageExec;
 import org.apache.spark.sql.execution.ui.SQLExecutionUIData;
 import org.apache.spark.sql.execution.ui.SQLPlanMetric;
 import org.junit.jupiter.api.Tag;
@@ -151,7 +146,7 @@ class PermutePlanTest extends SparkTest {
           () -> {
             Dataset<Row> df = MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2));
             df.collectAsList();
-            BlockStageExec node = find(plan(df).executedPlan());
+            BlockStageExec node = PlanNodes.all(plan(df), BlockStageExec.class).get(0);
             assertEquals(MATRIX.blockCount(), node.metrics().apply("numBlocks").value());
             boolean gpu = DeviceProbe.run().available();
             assertTrue(node.metrics().apply(gpu ? "kernelTime" : "hostTime").value() > 0);
@@ -277,22 +272,5 @@ class PermutePlanTest extends SparkTest {
 
   private static int count(String text, String part) {
     return text.split(part, -1).length - 1;
-  }
-
-  private static BlockStageExec find(SparkPlan root) {
-    Deque<SparkPlan> open = new ArrayDeque<>();
-    open.add(root);
-    while (!open.isEmpty()) {
-      SparkPlan plan = open.remove();
-      if (plan instanceof BlockStageExec node) {
-        return node;
-      } else if (plan instanceof AdaptiveSparkPlanExec adaptive) {
-        open.add(adaptive.executedPlan());
-      } else if (plan instanceof QueryStageExec stage) {
-        open.add(stage.plan());
-      }
-      open.addAll(ScalaInterop.<SparkPlan>list(plan.children()));
-    }
-    throw new AssertionError("no PermuteBlocks in " + root);
   }
 }

@@ -201,14 +201,14 @@ public final class PackedBox {
 
   /** Extends a box along the innermost axes of a side until its runs have {@code bytes} bytes. */
   private static void extend(long[] extents, Move move, List<Integer> chain, int bytes) {
-    long wanted = ceilDiv(bytes, move.elementBytes());
+    long wanted = Ceil.div(bytes, move.elementBytes());
     long run = 1;
     for (int k : chain) {
       if (run >= wanted) {
         return;
       }
       long whole = move.axes().get(k).extent();
-      long steps = Math.min(whole, ceilDiv(wanted, run));
+      long steps = Math.min(whole, Ceil.div(wanted, run));
       if (steps < whole) {
         // Boxes that end with a sector.
         long together = SECTOR_BYTES / gcd(SECTOR_BYTES, run * move.elementBytes());
@@ -247,7 +247,7 @@ public final class PackedBox {
     int cuts = 0;
     for (int k = 0; k < extents.length; k++) {
       Axis axis = axis(k);
-      count = Math.multiplyExact(count, ceilDiv(axis.extent(), extents[k]));
+      count = Math.multiplyExact(count, Ceil.div(axis.extent(), extents[k]));
       if (extents[k] == 1) {
         outer.add(axis);
       } else if (extents[k] < axis.extent()) {
@@ -338,13 +338,13 @@ public final class PackedBox {
       }
     }
     long words =
-        ceilDiv(run * width + word - width, word)
+        Ceil.div(run * width + word - width, word)
             + (ends.strided() ? (SECTOR_BYTES - word) / word : 0);
     int bestBits = 0;
     double best = Double.POSITIVE_INFINITY;
     for (int bits = 2; 1 << bits <= threads; bits++) {
-      long rounds = ceilDiv(runs, threads >> bits);
-      double each = RUN_COST + wordCost * ceilDiv(words, 1L << bits);
+      long rounds = Ceil.div(runs, threads >> bits);
+      double each = RUN_COST + wordCost * Ceil.div(words, 1L << bits);
       double penalty = bits - 2 < GROUP_PENALTY.length ? GROUP_PENALTY[bits - 2] : 1;
       if (rounds * each * penalty < best) {
         best = rounds * each * penalty;
@@ -371,17 +371,17 @@ public final class PackedBox {
       span += stride * (extents[k] - 1);
     }
     // Sectors begin before the first run, and words end behind the last.
-    return ceilDiv(span + SECTOR_BYTES + 3L * word, 16) * 16;
+    return Ceil.div(span + SECTOR_BYTES + 3L * word, 16) * 16;
   }
 
   /** Words that an output run touches at worst. */
   private long outWords() {
-    return ceilDiv(out.run() + perWord - 1, perWord);
+    return Ceil.div(out.run() + perWord - 1, perWord);
   }
 
   private double cost(int threads) {
     long entries =
-        ceilDiv(in.runs(), threads) + ceilDiv(out.runs(), threads) + ceilDiv(out.run(), threads);
+        Ceil.div(in.runs(), threads) + Ceil.div(out.runs(), threads) + Ceil.div(out.run(), threads);
     double instructions =
         (in.threadCost() + out.threadCost() + ENTRY_COST * entries + BOX_COST) * threads;
     double covered =
@@ -473,7 +473,7 @@ public final class PackedBox {
     long step = extents[k] * width;
     words.addAll(
         List.of(
-            ceilDiv(axis(k).extent(), extents[k]),
+            Ceil.div(axis(k).extent(), extents[k]),
             axis(k).extent(),
             extents[k],
             Math.multiplyExact(axis(k).inStride(), step),
@@ -482,11 +482,7 @@ public final class PackedBox {
 
   /** A divisor of more than 1 and, in the upper half, ceil(2^32 / divisor). */
   private static long withReciprocal(long divisor) {
-    return ceilDiv(1L << 32, divisor) << 32 | divisor;
-  }
-
-  private static long ceilDiv(long a, long b) {
-    return a / b + (a % b == 0 ? 0 : 1);
+    return Ceil.div(1L << 32, divisor) << 32 | divisor;
   }
 
   private static long gcd(long a, long b) {

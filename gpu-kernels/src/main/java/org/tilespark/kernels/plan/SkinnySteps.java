@@ -92,7 +92,7 @@ final class SkinnySteps {
     return (long)
         Math.min(
             MOST_SCRATCH_BYTES,
-            elements * problem.type().bytes() * ceilDiv(problem.k(), CHUNK)); // no shorter parts
+            elements * problem.type().bytes() * Ceil.div(problem.k(), CHUNK)); // no shorter parts
   }
 
   /** True if K is what is small. */
@@ -107,7 +107,7 @@ final class SkinnySteps {
 
   /** Thread blocks that a problem with a small K keeps busy. */
   static double tiles(MultiplyProblem problem, KernelIndex.TileShape shape) {
-    return (double) ceilDiv(problem.m(), shape.rows()) * ceilDiv(problem.n(), shape.cols());
+    return (double) Ceil.div(problem.m(), shape.rows()) * Ceil.div(problem.n(), shape.cols());
   }
 
   private static boolean hasFewCols(MultiplyProblem problem) {
@@ -139,7 +139,7 @@ final class SkinnySteps {
     long extent = fewCols ? problem.m() : problem.n();
     long count = count(problem);
     long partSteps = partSteps(extent);
-    long parts = ceilDiv(problem.k(), partSteps);
+    long parts = Ceil.div(problem.k(), partSteps);
     long partBytes = extent * count * width; // no more than C's
     long atOnce = Math.max(1, Math.min(parts, MOST_SCRATCH_BYTES / partBytes));
     for (long p = 0; p < problem.k(); p += atOnce * partSteps) {
@@ -157,9 +157,9 @@ final class SkinnySteps {
   private long partSteps(long extent) {
     long k = problem.k();
     long root = (long) Math.ceil(Math.sqrt((double) k));
-    long wanted = ceilDiv(ENOUGH_BLOCKS, ceilDiv(extent, kernel.shape().rows()));
-    long busy = Math.max(ceilDiv(k, wanted), root);
-    return up(isAlong() ? Math.min(busy, LANES * root) : busy, CHUNK);
+    long wanted = Ceil.div(ENOUGH_BLOCKS, Ceil.div(extent, kernel.shape().rows()));
+    long busy = Math.max(Ceil.div(k, wanted), root);
+    return Ceil.to(isAlong() ? Math.min(busy, LANES * root) : busy, CHUNK);
   }
 
   private boolean isAlong() {
@@ -167,14 +167,14 @@ final class SkinnySteps {
   }
 
   private void addProduct(long p, long k, long extent, long count, long partSteps) {
-    long parts = ceilDiv(k, partSteps);
+    long parts = Ceil.div(k, partSteps);
     boolean adds = p > 0 || problem.accumulate();
     boolean direct = parts == 1;
-    long pieces = ceilDiv(extent, kernel.shape().rows());
+    long pieces = Ceil.div(extent, kernel.shape().rows());
     long chain =
         Math.max(
             SHORTEST_CHAIN,
-            up((long) Math.ceil(Math.sqrt((double) Math.min(k, partSteps))), AHEAD));
+            Ceil.to((long) Math.ceil(Math.sqrt((double) Math.min(k, partSteps))), AHEAD));
     long stepX = fewCols ? problem.leadC() : 1;
     long stepJ = fewCols ? 1 : problem.leadC();
     boolean smallAlong = fewCols ? problem.transposeB() : !problem.transposeA();
@@ -223,7 +223,7 @@ final class SkinnySteps {
     int threads = summing.shape().threads();
     long pieces =
         Math.min(
-            ceilDiv(extent * count, threads),
+            Ceil.div(extent * count, threads),
             (long) SUM_BLOCKS_PER_PROCESSOR * limits.multiprocessors());
     steps.add(
         new MultiplyStep(
@@ -242,8 +242,8 @@ final class SkinnySteps {
   }
 
   private MultiplyStep depth() {
-    long rowTiles = ceilDiv(problem.m(), kernel.shape().rows());
-    long colTiles = ceilDiv(problem.n(), kernel.shape().cols());
+    long rowTiles = Ceil.div(problem.m(), kernel.shape().rows());
+    long colTiles = Ceil.div(problem.n(), kernel.shape().cols());
     return new MultiplyStep(
         // Fields of DepthArguments.
         new KernelLaunch(
@@ -273,13 +273,5 @@ final class SkinnySteps {
 
   private LaunchConfig blocks(long pieces, KernelIndex.Kernel of) {
     return LaunchConfig.forPieces(pieces, of.shape().threads(), 0, limits);
-  }
-
-  private static long up(long extent, long of) {
-    return Math.multiplyExact(ceilDiv(extent, of), of);
-  }
-
-  private static long ceilDiv(long extent, long of) {
-    return extent / of + (extent % of == 0 ? 0 : 1);
   }
 }

@@ -65,7 +65,7 @@ public sealed interface TransposeStrategy {
       List<Long> words = new ArrayList<>(List.of(units, run));
       addOuter(words, outer);
       int threads = kernel.shape().threads();
-      long chunks = ceilDiv(units, (long) threads * UNITS_PER_THREAD);
+      long chunks = Ceil.div(units, (long) threads * UNITS_PER_THREAD);
       return Optional.of(
           new KernelLaunch(
               kernel.name(),
@@ -101,10 +101,10 @@ public sealed interface TransposeStrategy {
     @Override
     public Optional<KernelLaunch> launch(DeviceLimits limits) {
       // Vectors of memory that a run touches at worst.
-      long vectors = ceilDiv(run * elementBytes + VECTOR_BYTES - elementBytes, VECTOR_BYTES);
+      long vectors = Ceil.div(run * elementBytes + VECTOR_BYTES - elementBytes, VECTOR_BYTES);
       // The smallest group of threads that moves a run at once, at most a warp.
-      long lanes = Math.min(WARP, Long.highestOneBit(2 * ceilDiv(vectors, UNITS_PER_THREAD) - 1));
-      long segmentsPerRun = ceilDiv(vectors, lanes * UNITS_PER_THREAD);
+      long lanes = Math.min(WARP, Long.highestOneBit(2 * Ceil.div(vectors, UNITS_PER_THREAD) - 1));
+      long segmentsPerRun = Ceil.div(vectors, lanes * UNITS_PER_THREAD);
       long segments = volume(segmentsPerRun, outer);
       List<Long> words =
           new ArrayList<>(
@@ -114,7 +114,7 @@ public sealed interface TransposeStrategy {
       return Optional.of(
           new KernelLaunch(
               kernel.name(),
-              LaunchConfig.forPieces(ceilDiv(segments, threads / lanes), threads, 0, limits),
+              LaunchConfig.forPieces(Ceil.div(segments, threads / lanes), threads, 0, limits),
               words.stream().mapToLong(Long::longValue).toArray()));
     }
 
@@ -146,7 +146,7 @@ public sealed interface TransposeStrategy {
 
     /** Tiles along the columns. */
     default long colTiles() {
-      return ceilDiv(matrices().cols(), kernel().shape().cols());
+      return Ceil.div(matrices().cols(), kernel().shape().cols());
     }
 
     @Override
@@ -190,7 +190,7 @@ public sealed interface TransposeStrategy {
 
     @Override
     public long rowTiles() {
-      return ceilDiv(matrices.rows(), kernel.shape().rows());
+      return Ceil.div(matrices.rows(), kernel.shape().rows());
     }
 
     @Override
@@ -232,7 +232,7 @@ public sealed interface TransposeStrategy {
     @Override
     public long rowTiles() {
       long most = SHIFT_BYTES / matrices.elementBytes() - 1L; // elements a row lies further on
-      return ceilDiv(Math.addExact(matrices.rows(), most), kernel.shape().rows());
+      return Ceil.div(Math.addExact(matrices.rows(), most), kernel.shape().rows());
     }
 
     @Override
@@ -281,7 +281,7 @@ public sealed interface TransposeStrategy {
           split && kernel.family().endsWith(SHIFTED)
               ? VECTOR_BYTES / matrices.elementBytes() - 1L
               : 0;
-      long pieces = ceilDiv(Math.addExact(count, before), length);
+      long pieces = Ceil.div(Math.addExact(count, before), length);
       long all = Math.multiplyExact(pieces, matrices.count());
       List<Long> words =
           new ArrayList<>(
@@ -349,7 +349,7 @@ public sealed interface TransposeStrategy {
      */
     static long[] packing(long slices) {
       for (long k1 = (long) Math.sqrt((double) slices); k1 > 1; k1--) {
-        long k2 = ceilDiv(slices, k1);
+        long k2 = Ceil.div(slices, k1);
         if (k1 * k2 - slices <= 1) {
           return new long[] {k1, k2};
         }
@@ -359,8 +359,8 @@ public sealed interface TransposeStrategy {
 
     @Override
     public Optional<KernelLaunch> launch(DeviceLimits limits) {
-      long rowTiles = ceilDiv(matrices.rows(), kernel.shape().rows());
-      long colTiles = ceilDiv(matrices.cols(), kernel.shape().cols());
+      long rowTiles = Ceil.div(matrices.rows(), kernel.shape().rows());
+      long colTiles = Ceil.div(matrices.cols(), kernel.shape().cols());
       if (!kernel.family().equals(SLICES)) {
         return launchTiles(matrices, rowTiles, colTiles, TileOrder.of(matrices), kernel, limits);
       }
@@ -434,9 +434,5 @@ public sealed interface TransposeStrategy {
       words[next + 2] = axis.outStride();
       next += 3;
     }
-  }
-
-  private static long ceilDiv(long a, long b) {
-    return a / b + (a % b == 0 ? 0 : 1);
   }
 }
