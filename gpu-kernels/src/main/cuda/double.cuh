@@ -55,8 +55,8 @@
 // (2, 8, rows + 2): (phases, steps, columns). The two columns more also let steps meet other banks. Then a
 // DoubleState, alone for each team.
 //
-// Launch: THREADS threads, SHARED_BYTES, a grid of at most as many thread blocks as there are multiprocessors, fewer
-// than 2^31 tiles, K > 0; PHASED: K > 1.
+// Launch: THREADS threads, SHARED_BYTES, a grid of at most as many thread blocks as there are multiprocessors, and as
+// tiles, which are fewer than 2^31, K > 0; PHASED: K > 1.
 #pragma once
 
 #include "split.cuh"
@@ -318,16 +318,21 @@ __device__ __forceinline__ void team_sync(u32 barrier) {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(barrier), "n"(Shape::TEAM_THREADS + 32) : "memory");
 }
 
-// The same when the values, a panel's last, are read. They go into the number of the barrier (`zero` is 0, which the
-// compiler does not know), so that they have arrived before: the copy engine may overwrite the panel as soon as all
-// have come, and what only says that reads were begun may overtake them. When a count stood here, and values went into
-// no address, an H200 got a few of the 2 million panels that the warps read for 4096^3 wrong.
+// The same when the values, a panel's last of each operand, are read. They go into the number of the barrier (`zero` is
+// 0, which the compiler does not know), so that they have arrived before: the copy engine may overwrite the panel as
+// soon as all have come, and what only says that reads were begun may overtake them. When a count stood here, and values
+// went into no address, an H200 got a few of the 2 million panels that the warps read for 4096^3 wrong.
 template <typename Shape>
-__device__ __forceinline__ void team_sync(u32 barrier, const double (&values)[4], u32 zero) {
+__device__ __forceinline__ void team_sync(u32 barrier, const double (&left)[4], const double (&right)[2], u32 zero) {
   u32 last = 0;
 #pragma unroll
   for (u32 i = 0; i < 4; i += Shape::ACROSS_LEFT && !Shape::PHASED ? 2 : 1) {  // one of each read
-    last |= static_cast<u32>(__double2loint(values[i]));
+    last |= static_cast<u32>(__double2loint(left[i]));
+  }
+  // Of tiles of two rows of fragments these are read behind the left operand's.
+#pragma unroll
+  for (u32 i = 0; i < 2; i += Shape::ACROSS_LEFT && !Shape::ACROSS_RIGHT ? 2 : 1) {
+    last |= static_cast<u32>(__double2loint(right[i]));
   }
   team_sync<Shape>(barrier + (last & zero));
 }
@@ -527,9 +532,9 @@ struct DoubleTile {
 // What teams and the warps that copy for them share.
 template <u32 STAGES>
 struct DoubleState {
-  // Those that a team may still store or is told of: each panel in a stage may be of another tile.
-  static constexpr u32 TILES = STAGES < 7 ? 8 : 16;
-  static_assert(STAGES + 2 <= TILES, "they are told ahead");
+  // Each panel in a stage may be of another tile, and the next one; a team may still store one, and one is told ahead.
+  static constexpr u32 TILES = STAGES < 6 ? 8 : 16;
+  static_assert(STAGES + 3 <= TILES, "none is told over one that is stored");
   u64 full[STAGES];  // barriers: the panels are there
   u64 free[STAGES];  // barriers, TOGETHER: both teams have read them
   DoubleTile tiles[TILES];
@@ -612,8 +617,8 @@ __device__ __forceinline__ void copy_together(const DoubleArguments& arguments, 
   }
 }
 
-// TOGETHER: a warp meets its team once before the first panel, and then once in each panel: when it is read and the next
-// one is there.
+// TOGETHER: a warp meets its team once before the first panel, and then once in each panel: when it is read and the
+// next one is there.
 template <typename Shape>
 __device__ __forceinline__ void wait_for_panels(DoubleState<Shape::STAGES>* state, u32 team, u32 lane) {
   constexpr u32 STAGES = Shape::STAGES;
@@ -760,7 +765,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
               // write, which they wait for.
               __syncwarp();
               if (x == 0 && ahead == 2 * HIGH) {
-                team_sync<Shape>(1 + team, left[1][HIGH - 1], zero);
+                team_sync<Shape>(1 + team, left[1][HIGH - 1], right[1][WIDE - 1], zero);
               }
               // Registers that these write were last used two products ago.
               if (x == 1) {

@@ -71,7 +71,7 @@ final class MultiplyCost {
     // Products that are cut go one after the other.
     MultiplyProblem atOnce = isCut ? problem.first() : problem;
     if (tensor.form() == TensorForm.FLOAT64) {
-      return doubles(atOnce, tensor, steps, limits.multiprocessors());
+      return doubles(atOnce, tensor, steps, limits.multiprocessors()) * phasing(problem, tensor);
     }
     double all = (double) MultiplyStrategy.Tiled.tiles(atOnce, kernel.shape()) * tensor.parts();
     return (tensor.isNarrow() ? NARROW_COST : 1)
@@ -96,7 +96,7 @@ final class MultiplyCost {
       taken += LONE_TILE * (most % 2) * steps;
       taken *= problem.k() <= TILES_APART_STEPS ? TILES_APART : 1 / TILES_APART;
     }
-    return taken * phasing(problem, tensor);
+    return taken;
   }
 
   /** What a phased kernel takes, as a part of the other and of the copies that it needs. */

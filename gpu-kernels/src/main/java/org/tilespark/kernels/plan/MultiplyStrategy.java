@@ -248,8 +248,8 @@ public sealed interface MultiplyStrategy
     /**
      * Panels of doubles in a chain, for sums of so many terms in the end: 6 sqrt(K) steps, and 256
      * at least, as many as cuBLAS is given at once. Of the inputs tried on an H200, equal terms
-     * were the worst: n of them were off by up to 0.24 n units; no equal terms are off by more than
-     * n / 3. So sums of 1024 terms and more keep to 2 sqrt(K) units, and shorter ones to 64.
+     * were the worst: n of them were off by up to 0.24 n units. So sums of 1024 terms and more keep
+     * to 2 sqrt(K) units, and shorter ones to 64.
      */
     static long chain(long terms) {
       return Math.max(Cublas.SHORTEST_CHUNK, (long) (6 * Math.sqrt((double) terms)))
@@ -311,7 +311,9 @@ public sealed interface MultiplyStrategy
       if (isMma()) {
         return form.name() + "_mma";
       }
-      return form.name() + (isPhased() ? ", phased" : "");
+      return form.name()
+          + (isPhased() ? ", phased" : "")
+          + (rest.isNone() ? "" : ", the last columns apart");
     }
 
     @Override

@@ -148,9 +148,9 @@ public enum TensorForm {
   }
 
   /**
-   * Tiles of 128 x 128 are few where they are less than this part of the multiprocessors; of forms
-   * with smaller tiles fewer are, as 64 of them were faster at 1024 x 1024 on an H200 than twice as
-   * many for parts of K.
+   * Tiles of 128 x 128, of doubles 64 x 128, are few where they are less than this part of the
+   * multiprocessors; of forms with smaller tiles fewer are, as 64 of them were faster at 1024 x
+   * 1024 on an H200 than twice as many for parts of K.
    */
   int fewTiles() {
     return switch (this) {

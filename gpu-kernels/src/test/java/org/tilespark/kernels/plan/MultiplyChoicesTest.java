@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.tilespark.kernels.plan.PlannerFixture.ABSENT;
+import static org.tilespark.kernels.plan.PlannerFixture.CUTTING;
 import static org.tilespark.kernels.plan.PlannerFixture.H200;
 import static org.tilespark.kernels.plan.PlannerFixture.HOPPER;
 import static org.tilespark.kernels.plan.PlannerFixture.INDEX;
@@ -99,6 +100,28 @@ class MultiplyChoicesTest {
     assertFalse(keepsBits(ofRagged, ofEven, MultiplyEngine.OWN));
     assertTrue(keepsBits(ofEven, ofRagged, MultiplyEngine.OWN)); // cannot be phased: by rule
     assertTrue(keepsBits(ofRagged, ofEven, MultiplyEngine.AUTO));
+  }
+
+  /** With the last columns in parts of K sums are made in another order than without. */
+  @Test
+  void restsAreAnOrderOfTheirOwn() {
+    MultiplyProblem problem = problem(768, 256, 1536, ElementType.FLOAT64);
+    MultiplyPlan rule =
+        MultiplyPlanner.plan(problem, 256, MultiplyEngine.OWN, ABSENT, H200, CUTTING).orElseThrow();
+    assertEquals("FLOAT64, the last columns apart", rule.strategy().order(), rule.describe());
+    List<String> orders =
+        MultiplyPlanner.choices(rule, problem, 256, MultiplyEngine.OWN, ABSENT, H200, CUTTING)
+            .stream()
+            .map(plan -> plan.strategy().order())
+            .distinct()
+            .toList();
+    assertEquals(List.of(rule.strategy().order()), orders);
+    MultiplyWay whole = new MultiplyWay("multiply_double_chain_nt_w8_128x64x384");
+    assertTrue(
+        MultiplyPlanner.candidates(problem, 256, ABSENT, H200, CUTTING).stream()
+            .anyMatch(plan -> plan.strategy().way().equals(Optional.of(whole))));
+    assertFalse(
+        MultiplyPlanner.keepsBits(rule, 256, whole, MultiplyEngine.OWN, ABSENT, H200, CUTTING));
   }
 
   private static MultiplyPlan byRule(MultiplyProblem problem) {

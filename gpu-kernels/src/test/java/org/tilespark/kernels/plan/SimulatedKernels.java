@@ -349,6 +349,18 @@ final class SimulatedKernels {
     assertTrue(phased || (w[16] == 0 && w[17] == 0), "nothing is shifted");
     boolean leftAcross = kernel.contains("_tt_") || kernel.contains("_tn_");
     boolean rightAcross = kernel.contains("_tn_");
+    boolean oneChain = kernel.contains("_chain_");
+    int rows = oneChain ? 128 : 64;
+    int cols = oneChain ? 64 : 128;
+    assertEquals((w[0] + rows - 1) / rows, w[6]);
+    assertEquals((w[1] + cols - 1) / cols, w[7]);
+    // A team's share of a tile.
+    for (TensorMap map : maps.subList(0, 2)) {
+      assertEquals(box(rows, leftAcross, phased), map.box());
+    }
+    for (TensorMap map : maps.subList(2, 4)) {
+      assertEquals(box(64, rightAcross, phased), map.box());
+    }
     for (long q = 0; q < w[9]; q++) {
       for (long part = 0; part < w[11]; part++) {
         long end = Math.min(w[4], (part + 1) * w[12]);
@@ -366,6 +378,12 @@ final class SimulatedKernels {
         }
       }
     }
+  }
+
+  private static List<Integer> box(int extent, boolean across, boolean phased) {
+    return !across
+        ? List.of(16, extent, 1, 1)
+        : phased ? List.of(extent + 2, 8, 1) : List.of(16, 16, extent / 16, 1);
   }
 
   private double fetch(
