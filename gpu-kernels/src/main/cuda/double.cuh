@@ -764,7 +764,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
               // The compiler keeps reads behind this; else it moves them right behind products whose registers they
               // write, which they wait for.
               __syncwarp();
-              if (x == 0 && ahead == 2 * HIGH) {
+              if (x == (HIGH > 2 ? 0 : 1) && ahead == 2 * HIGH) {
                 team_sync<Shape>(1 + team, left[1][HIGH - 1], right[1][WIDE - 1], zero);
               }
               // Registers that these write were last used two products ago.

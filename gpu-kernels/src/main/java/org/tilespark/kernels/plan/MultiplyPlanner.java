@@ -44,9 +44,6 @@ public final class MultiplyPlanner {
   /** Steps of K from which a part of a product that is cut along K counts by rule as a tile. */
   private static final long TENSOR_PART = 256;
 
-  /** Tiles of such a thread block, at most, where products have several. */
-  private static final long MOST_SHARED_TURNS = 20;
-
   /**
    * Elements of the largest matrix from which a product with a small extent is the skinny kernels':
    * below, a launch takes as long as the work, and a tiled one is one launch.
@@ -515,8 +512,8 @@ public final class MultiplyPlanner {
                 Comparator.comparingDouble(
                         (MultiplyPlan plan) ->
                             MultiplyCost.fusedNanos(plan.problem(), strategy(plan), limits))
-                    // Where memory is what takes the time, two thread blocks use it better.
-                    .thenComparing(plan -> !isShared(plan, limits))
+                    // Where memory is what takes the time, two thread blocks may use it better.
+                    .thenComparing(plan -> !isShared(plan))
                     .thenComparingInt(plan -> strategy(plan).kernel().blocksPerProcessor()));
     return fused.isPresent()
         ? fused
@@ -535,15 +532,16 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * True if thread blocks share multiprocessors and have not too many turns for it: of products of
-   * several tiles, 16 turns were faster and 32 slower.
+   * True if thread blocks share multiprocessors and C is not of whole tiles that are twice as wide,
+   * or of one tile for each product: wide tiles read less, and took 0.95 to 1.00 times as long
+   * where power limits the clock.
    */
-  private static boolean isShared(MultiplyPlan plan, DeviceLimits limits) {
+  private static boolean isShared(MultiplyPlan plan) {
     KernelIndex.Kernel kernel = strategy(plan).kernel();
-    long tiles = MultiplyStrategy.Tiled.tiles(plan.problem(), kernel.shape());
-    int atOnce = limits.multiprocessors() * kernel.blocksPerProcessor();
+    MultiplyProblem problem = plan.problem();
     return kernel.blocksPerProcessor() > 1
-        && (tiles == plan.problem().batch().count() || tiles <= MOST_SHARED_TURNS * atOnce);
+        && (problem.n() % (2L * kernel.shape().cols()) != 0
+            || MultiplyStrategy.Tiled.tiles(problem, kernel.shape()) == problem.batch().count());
   }
 
   private static MultiplyPlan tiled(

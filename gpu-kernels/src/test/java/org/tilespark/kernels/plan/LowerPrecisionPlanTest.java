@@ -204,9 +204,11 @@ class LowerPrecisionPlanTest {
         String shared = fused.replace("128x256x384", "128x128x256");
         String small = precision == Precision.TF32 ? fused : shared;
         Object[][] rules = {
-          {256L, 1024L, 0L, small},
-          {256L, 1024L, 4L, small},
-          {256L, 2048L, 0L, fused}, // too many turns
+          // C is of whole columns of wide tiles.
+          {256L, 512L, 0L, fused},
+          {256L, 1024L, 0L, fused},
+          {256L, 1024L, 4L, fused},
+          {256L, 2048L, 0L, fused},
           {128L, 4096L, 0L, precision == Precision.TF32 ? "multiply_" : shared},
           {128L, 8192L, 0L, precision == Precision.TF32 ? "multiply_" : shared}, // of one tile each
           // Of tf32 it is about as long where B is transposed.
@@ -227,6 +229,21 @@ class LowerPrecisionPlanTest {
     }
   }
 
+  /** Two thread blocks share a multiprocessor where wide tiles would be half empty. */
+  @Test
+  void narrowProductsShare() {
+    for (long n : new long[] {128, 256, 384}) {
+      MultiplyProblem problem =
+          new MultiplyProblem(
+                  256, 64, n, ElementType.FLOAT32, Precision.FLOAT16, false, true, 64, 64, n, false)
+              .withBatch(new MultiplyProblem.Batch(4096, 256 * 64, 64 * n, 256 * n));
+      assertEquals(
+          "multiply_fused_float16_nt_w4_" + (n == 256 ? "128x256x384" : "128x128x256"),
+          way(plan(problem, MultiplyEngine.AUTO, ABSENT, device(9, 0, 132))),
+          problem.toString());
+    }
+  }
+
   /** Operands are read as stored, unless one begins unevenly: then both are packed. */
   @Test
   void fusedSteps() {
@@ -239,14 +256,14 @@ class LowerPrecisionPlanTest {
             new MultiplyStep(
                 // Fields of FusedArguments.
                 new KernelLaunch(
-                    "multiply_fused_float16_nt_w4_128x128x256",
-                    new LaunchConfig(264, 256, 115_712),
+                    "multiply_fused_float16_nt_w4_128x256x384",
+                    new LaunchConfig(132, 384, 197_632),
                     256,
                     256,
                     260,
                     4,
                     2,
-                    2,
+                    1,
                     0,
                     1024,
                     1,

@@ -99,7 +99,11 @@ public final class MultiplyPanelsExec extends SparkPlan {
                 .allMatch(
                     each ->
                         each.outputPartitioning() instanceof HashPartitioning hash
-                            && hash.numPartitions() == placement.get().numPartitions());
+                            && hash.numPartitions() == placement.get().numPartitions()
+                            && hash.expressions()
+                                .equals(
+                                    ScalaInterop.<Expression>seq(
+                                        PieceColumns.pieceKey(columns(each)))));
     return isPlaced ? placement.get() : super.outputPartitioning();
   }
 

@@ -20,6 +20,7 @@ import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
@@ -158,6 +159,11 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
       return Optional.of(
           new HashPartitioning(
               ScalaInterop.<Expression>seq(blocks.place()), SQLConf.get().numShufflePartitions()));
+    }
+    if (plan instanceof LogicalQueryStage stage) { // adaptive execution has run it
+      return stage.physicalPlan().outputPartitioning() instanceof HashPartitioning hash
+          ? Optional.of(hash)
+          : Optional.empty();
     }
     if (plan instanceof InMemoryRelation cached) {
       SparkPlan physical = cached.cachedPlan();
