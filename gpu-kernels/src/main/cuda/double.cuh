@@ -320,8 +320,8 @@ __device__ __forceinline__ void team_sync(u32 barrier) {
 
 // The same when the values, a panel's last of each operand, are read. They go into the number of the barrier (`zero` is
 // 0, which the compiler does not know), so that they have arrived before: the copy engine may overwrite the panel as
-// soon as all have come, and what only says that reads were begun may overtake them. When a count stood here, and values
-// went into no address, an H200 got a few of the 2 million panels that the warps read for 4096^3 wrong.
+// soon as all have come, and what only says that reads were begun may overtake them. When a count stood here, and
+// values went into no address, an H200 got a few of the 2 million panels that the warps read for 4096^3 wrong.
 template <typename Shape>
 __device__ __forceinline__ void team_sync(u32 barrier, const double (&left)[4], const double (&right)[2], u32 zero) {
   u32 last = 0;
@@ -329,10 +329,12 @@ __device__ __forceinline__ void team_sync(u32 barrier, const double (&left)[4], 
   for (u32 i = 0; i < 4; i += Shape::ACROSS_LEFT && !Shape::PHASED ? 2 : 1) {  // one of each read
     last |= static_cast<u32>(__double2loint(left[i]));
   }
-  // Of tiles of two rows of fragments these are read behind the left operand's.
+  // Of warps with two rows of fragments these are read behind the left operand's; with more, products have used them.
+  if (Shape::WARP_ROWS == 32) {
 #pragma unroll
-  for (u32 i = 0; i < 2; i += Shape::ACROSS_LEFT && !Shape::ACROSS_RIGHT ? 2 : 1) {
-    last |= static_cast<u32>(__double2loint(right[i]));
+    for (u32 i = 0; i < 2; i += Shape::ACROSS_LEFT && !Shape::ACROSS_RIGHT ? 2 : 1) {
+      last |= static_cast<u32>(__double2loint(right[i]));
+    }
   }
   team_sync<Shape>(barrier + (last & zero));
 }
