@@ -2,6 +2,7 @@ package org.tilespark.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -15,6 +16,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.types.ArrayType;
@@ -256,6 +258,51 @@ class PlacedProductsTest extends SparkTest {
             assertEquals(isPlaced ? 1 : 0, inPlace);
           }
         });
+  }
+
+  /** What a product in place says of its partitions holds for every block, by Spark's own hash. */
+  @Test
+  void blocksLieWhereTheProductSays() {
+    TestProduct a = random(125, 40, 76); // the last blocks are shorter
+    TestProduct identity = TestProduct.identity(ElementType.FLOAT32, 40);
+    Dataset<Row> unit = identity.frame(spark, 20, 40);
+    Dataset<Row> placed = a.onGrid(spark, 10, 40).repartition(4, new Column("row"));
+    Map<String, String> settings = withoutBroadcasts(Map.of("spark.sql.adaptive.enabled", "false"));
+    with(
+        settings,
+        () -> {
+          assertWhereItSays(
+              inPlace(p -> MatrixBlocks.multiply(placed, unit, TestProduct.cuboid(p, 1, 1))),
+              "row");
+          assertWhereItSays(
+              IntStream.rangeClosed(1, 4)
+                  .mapToObj(
+                      q ->
+                          MatrixBlocks.multiply(
+                              unit, placed, TestProduct.cuboid(1, q, 1).withTransposeB(true)))
+                  .filter(each -> explained(each).contains("with B in place"))
+                  .findFirst()
+                  .orElseThrow(),
+              "col");
+        });
+  }
+
+  private static void assertWhereItSays(Dataset<Row> product, String along) {
+    Partitioning says =
+        PlanNodes.all(plan(product), MultiplyPanelsExec.class).get(0).outputPartitioning();
+    HashPartitioning hash = assertInstanceOf(HashPartitioning.class, says);
+    assertEquals(4, hash.numPartitions());
+    Dataset<Row> places =
+        product.selectExpr(
+            "spark_partition_id() as lies", "pmod(hash(" + along + "), 4) as should_lie");
+    assertTrue(places.count() >= 13, places.count() + " blocks");
+    assertEquals(List.of(), places.where("lies != should_lie").collectAsList());
+    Dataset<Row> counts = product.groupBy(along).count();
+    assertEquals(13, counts.count());
+    List<ShuffleExchangeExec> above =
+        PlanNodes.all(plan(counts).executedPlan(), ShuffleExchangeExec.class);
+    above.removeIf(each -> PlanNodes.all(each, MultiplyPanelsExec.class).isEmpty());
+    assertEquals(List.of(), above, "Spark need not shuffle what lies so");
   }
 
   private static Map<String, String> withoutBroadcasts(Map<String, String> mode) {
