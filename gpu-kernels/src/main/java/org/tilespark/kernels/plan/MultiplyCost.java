@@ -13,13 +13,16 @@ final class MultiplyCost {
 
   /**
    * What teams that make tiles of doubles of their own take of the time that they take together,
-   * and how much longer a tile takes that has a multiprocessor to itself then: measured where K is
-   * 128 and 256. They are slower where K is longer.
+   * measured where K is 128 and 256. Where it is longer they are taken to be as much slower.
    */
   private static final double TILES_APART = 0.96;
 
   private static final long TILES_APART_STEPS = 256;
 
+  /**
+   * How much longer such a tile takes that has a multiprocessor to itself: measured at 1024 x 1024
+   * x 1024.
+   */
   private static final double LONE_TILE = 0.15;
 
   /**

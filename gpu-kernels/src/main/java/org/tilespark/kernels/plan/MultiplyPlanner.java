@@ -428,9 +428,9 @@ public final class MultiplyPlanner {
 
   /**
    * True if our kernels are expected to be faster than cuBLAS, which is to be as exact as they are.
-   * Those for float are, or hardly slower; large products of doubles took 0.96 to 1.07 times as
-   * long, on an H200, and 0.72 to 0.82 times where rows begin unevenly and K is long; at K = 127 up
-   * to 1.28 times.
+   * Those for float are, or hardly slower; large products of doubles took 0.95 to 1.03 times as
+   * long, on an H200, and 0.73 to 0.85 times where rows begin unevenly and K is long; at K = 127 up
+   * to 1.24 times.
    */
   private static boolean isOursFaster(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {

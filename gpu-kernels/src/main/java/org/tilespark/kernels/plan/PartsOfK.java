@@ -76,18 +76,18 @@ final class PartsOfK {
     if (problem.batch().count() > 1 || rowTiles > processors || tiles % processors == 0) {
       return none;
     }
-    long firstTiles = tiles / processors * processors / rowTiles;
+    long wholeCols = tiles / processors * processors / rowTiles;
     long parts =
         Math.min(
-            processors / (rowTiles * (colTiles - firstTiles)),
+            processors / (rowTiles * (colTiles - wholeCols)),
             mostParts(TensorForm.FLOAT64, problem.k()));
-    if (firstTiles == 0 || parts < 2) {
+    if (wholeCols == 0 || parts < 2) {
       return none;
     }
     long panels = Ceil.div(problem.k(), TensorForm.FLOAT64.panel());
     MultiplyStrategy.Tensor.Rest rest =
         new MultiplyStrategy.Tensor.Rest(
-            firstTiles * shape.cols(), Ceil.div(panels, partPanels(panels, parts)));
+            wholeCols * shape.cols(), Ceil.div(panels, partPanels(panels, parts)));
     double whole = Ceil.div(tiles, processors) * (double) problem.k();
     return restCost(problem, shape, rest, processors) <= WORTH_A_REST * whole ? rest : none;
   }
