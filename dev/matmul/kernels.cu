@@ -49,15 +49,15 @@ multiply_tf32_high(const __grid_constant__ TensorArguments arguments) { multiply
   extern "C" __global__ void __launch_bounds__(128 * (1 + WARPGROUPS), 3 - WARPGROUPS) \
   NAME(const __grid_constant__ FusedArguments arguments) { multiply_fused<FusedShape<KIND, COLS, STAGES, SLOTS, A, B, WARPGROUPS>>(arguments); }
 #define FUSED(DO) \
-  DO(fused_half_nn, Half, false, true, 256, 2, 3, 2) \
-  DO(fused_half_nt, Half, false, false, 256, 2, 3, 2) \
-  DO(fused_half_tn, Half, true, true, 256, 2, 3, 2) \
-  DO(fused_half_tt, Half, true, false, 256, 2, 3, 2) \
+  DO(fused_half_nn, Half, false, true, 256, 2, 2, 2) \
+  DO(fused_half_nt, Half, false, false, 256, 2, 2, 2) \
+  DO(fused_half_tn, Half, true, true, 256, 2, 2, 2) \
+  DO(fused_half_tt, Half, true, false, 256, 2, 2, 2) \
   DO(fused_half_nn_128, Half, false, true, 128, 2, 3, 1) \
   DO(fused_half_nt_128, Half, false, false, 128, 2, 3, 1) \
   DO(fused_half_tn_128, Half, true, true, 128, 2, 3, 1) \
   DO(fused_half_tt_128, Half, true, false, 128, 2, 3, 1) \
-  DO(fused_bfloat16_nn, Bfloat16, false, true, 256, 2, 3, 2) \
+  DO(fused_bfloat16_nn, Bfloat16, false, true, 256, 2, 2, 2) \
   DO(fused_bfloat16_nn_128, Bfloat16, false, true, 128, 2, 3, 1) \
   DO(fused_tf32_nn, Tf32, false, true, 256, 3, 3, 2) \
   DO(fused_tf32_tn, Tf32, true, true, 256, 2, 6, 2) \

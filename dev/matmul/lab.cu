@@ -986,14 +986,15 @@ static std::vector<FusedKernel> fused_of(const char* type, const Problem& q) {
   }
   return some;
 }
-// All matrices of a batch, boxes of 32 x 32.
-static CUtensorMap fused_map(bool tf32, const float* base, u64 cols, u64 rows, u64 lead, u64 batches) {
+// All matrices of a batch, boxes of 32 x 32, or, with `high`, two of high x 32 at once where columns are whole boxes.
+static CUtensorMap fused_map(bool tf32, const float* base, u64 cols, u64 rows, u64 lead, u64 batches, u32 high, u64& blocks) {
   CUtensorMap map;
-  cuuint64_t extents[] = {cols, rows, batches};
-  cuuint64_t strides[] = {lead * 4, rows * lead * 4};
-  cuuint32_t box[] = {32, 32, 1};
-  cuuint32_t steps[] = {1, 1, 1};
-  CUresult status = encode(&map, tf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 3, const_cast<float*>(base),
+  blocks = high != 0 && cols % 32 == 0;
+  cuuint64_t extents[] = {blocks ? 32 : cols, rows, blocks ? cols / 32 : 1, batches};
+  cuuint64_t strides[] = {lead * 4, blocks ? 128 : lead * 4, rows * lead * 4};
+  cuuint32_t box[] = {32, high == 0 ? 32 : high, blocks ? 2u : 1u, 1};
+  cuuint32_t steps[] = {1, 1, 1, 1};
+  CUresult status = encode(&map, tf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, const_cast<float*>(base),
                            extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
                            CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS) {
@@ -1005,15 +1006,17 @@ static CUtensorMap fused_map(bool tf32, const float* base, u64 cols, u64 rows, u
 static void run_fused(const Problem& q, const float* a, const float* b, float* c, const FusedKernel& kernel) {
   const bool tf32 = strstr(kernel.name, "tf32") != nullptr;
   FusedArguments s;
-  s.a = fused_map(tf32, a, q.ta ? q.m : q.k, q.rows_a(), q.lead_a, q.batches);
-  s.b = fused_map(tf32, b, q.tb ? q.k : q.n, q.rows_b(), q.lead_b, q.batches);
+  const bool at_once = !tf32 && kernel.warpgroups > 1;
+  s.a = fused_map(tf32, a, q.ta ? q.m : q.k, q.rows_a(), q.lead_a, q.batches, at_once ? 32 : 0, s.a_blocks);
+  s.b = fused_map(tf32, b, q.tb ? q.k : q.n, q.rows_b(), q.lead_b, q.batches, at_once ? 64 : 0, s.b_blocks);
   s.c = c;
   s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
   s.panels = tiles(q.k, tf32 ? 32 : 64);
   s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
   s.batches = q.batches, s.a_step = 1, s.b_step = 1, s.c_step = q.m * q.lead_c, s.k_step = 0;
   const u64 all = s.batches * s.row_tiles * s.col_tiles;
-  kernel.kernel<<<grid_of(all, 1, 3 - kernel.warpgroups), 128 * (1 + kernel.warpgroups), kernel.shared>>>(s);
+  const u64 blocks = grid_of(all, 1, 3 - kernel.warpgroups);
+  kernel.kernel<<<tiles(all, tiles(all, blocks)), 128 * (1 + kernel.warpgroups), kernel.shared>>>(s);
   CHECK(cudaGetLastError());
 }
 

@@ -10,15 +10,20 @@
 // blocks share a multiprocessor: while one writes C, the other reads. Sums are those of tensor.cuh of the same
 // values, bit for bit.
 //
-// Conversion: each of the four warps has SLOTS slots of its own, which the copy engine fills with BOXES boxes of
-// 32 x 32 floats, rows of 128 bytes, swizzled by 128 bytes. It writes a unit, 32 rows of 128 bytes, of a stage,
-// as wgmma reads it, and fills the slot again. Of the 16-bit kinds a unit is two boxes side by side, rounded to
-// nearest even; across, K goes down the rows of the unit too. Of tf32 the copy engine rounds; a unit is the
-// transpose of a box; an operand that lies along needs none and is copied into the stages at once.
+// Conversion: each of the four warps has SLOTS slots of its own, which the copy engine fills. It writes units, 32 rows
+// of 128 bytes, of a stage, as wgmma reads them, and has the slot filled again. Of the 16-bit kinds a unit is two boxes
+// of 32 x 32 floats side by side, rows of 128 bytes, swizzled by 128 bytes, and rounded to nearest even; across, K goes
+// down the rows of the unit too. A warp has one slot for its unit of A and one for all of B, each filled by one copy:
+// at the power limit's clock what the warps do besides converting costs more than bytes that are on their way. Where two
+// thread blocks share a multiprocessor there is no room for that, and a slot is one box. Of tf32 the copy engine rounds;
+// a unit is the transpose of a box; an operand that lies along needs none and is copied into the stages at once.
 //
 // Bytes: reads each operand once for each row or column of tiles, mostly from L2; writes C.
 //
 // Shared memory: STAGES stages as in tensor.cuh; the slots, 4 KiB a box; barriers.
+//
+// Launch: at most as many thread blocks as the device holds, and rather as few as make no more rounds of tiles: in a round
+// of some multiprocessors alone, memory waits.
 #pragma once
 
 #include "tensor.cuh"
@@ -27,8 +32,11 @@ namespace tilespark {
 
 // Fields in the order of the host's launch.
 struct FusedArguments {
-  CUtensorMap a;  // op(A): (products, m, k), boxes of 1 x 32 x 32; across: (products, k, m)
-  CUtensorMap b;  // op(B): (products, n, k); across: (products, k, n)
+  // As stored, (products, 1, rows, columns) in boxes of (1, 1, 32, 32), or, with `blocks`, where slots hold whole units
+  // and columns are whole 32, (products, columns / 32, rows, 32) in boxes of (1, 2, 32, 32). Boxes of B are B_AT_ONCE
+  // times as high.
+  CUtensorMap a;
+  CUtensorMap b;
   float* c;
   u64 m;
   u64 n;
@@ -42,6 +50,8 @@ struct FusedArguments {
   u64 b_step;
   u64 c_step;  // elements
   u64 k_step;  // from one part to the next, whole panels; 0 for products of their own
+  u64 a_blocks;
+  u64 b_blocks;
 };
 
 template <typename Kind_, u32 COLS_, u32 STAGES_, u32 SLOTS_, bool A_ACROSS_, bool B_ACROSS_, u32 WARPGROUPS_ = 2>
@@ -70,25 +80,32 @@ struct FusedShape {
   static constexpr u32 COPIED = A_UNITS + B_UNITS - CONVERTED;
   static constexpr u32 UNIT_BYTES = 32 * 128;
   static constexpr u32 UNIT_BOXES = NARROW ? 2 : 1;
-  static constexpr u32 BOXES = WARPGROUPS == 1 ? 1 : UNIT_BOXES;  // of a slot
-  static constexpr u32 SLOT_BYTES = BOXES * UNIT_BYTES;
+  static constexpr u32 BOXES = WARPGROUPS == 1 ? 1 : UNIT_BOXES;  // of a unit that are copied at once
+  static constexpr u32 B_AT_ONCE = NARROW && WARPGROUPS > 1 ? B_UNITS : 1;  // units
+  // What fills a slot at once, of a stage; those of A first.
+  static constexpr u32 A_ITEMS = A_CONVERTED ? A_UNITS * UNIT_BOXES / BOXES : 0;
+  static constexpr u32 B_ITEMS = B_CONVERTED ? B_UNITS / B_AT_ONCE * UNIT_BOXES / BOXES : 0;
+  static constexpr u32 ITEMS = A_ITEMS + B_ITEMS;
+  static constexpr u32 SLOT_BYTES = BOXES * UNIT_BYTES;  // of A, and of B but for B_AT_ONCE
+  static_assert(B_AT_ONCE == 1 || (SLOTS == ITEMS && A_ITEMS == 1 && B_ITEMS == 1), "a slot of A, a slot of B");
+  static constexpr u32 SLOTS_BYTES = (SLOTS + B_AT_ONCE - 1) * SLOT_BYTES;  // of a warp
   static constexpr u32 A_BYTES = ROWS * 128;
   static constexpr u32 STAGE_BYTES = A_BYTES + COLS * 128;
   static constexpr u32 BARRIER_BYTES = 1024;
   static_assert((2 * STAGES + 4 * SLOTS) * sizeof(u64) <= BARRIER_BYTES, "there is room for all");
-  static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 4 * SLOTS * SLOT_BYTES + BARRIER_BYTES;
+  static constexpr u32 SHARED_BYTES = STAGES * STAGE_BYTES + 4 * SLOTS_BYTES + BARRIER_BYTES;
   // Two thread blocks leave no room to write C's uneven rows through.
   static constexpr bool STAGED = WARPGROUPS > 1;
   // Steps of K of a stage.
   static constexpr u32 PANEL = NARROW ? 64 : 32;
 };
 
-// Copies the box of the tensor that begins at (x, y, z) to shared memory; its bytes count at the barrier.
-__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, int z, u64* barrier) {
+// Copies the box of the tensor that begins at (x, y, z, w) to shared memory; its bytes count at the barrier.
+__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, u32 x, u32 y, u32 z, u32 w, u64* barrier) {
   asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(to)),
-      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z)
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(to)),
+      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
       : "memory");
 }
 
@@ -115,29 +132,45 @@ __device__ __forceinline__ u32 rounded_pair(Bfloat16, float x, float y) {
   return pair;
 }
 
-// Rounds a box to its half of a unit of a 16-bit kind: chunk j of 16 bytes of row r is at j ^ r % 8, and of the box's
-// chunks so. Eight neighbouring threads have eight rows, so that they meet all banks.
-template <typename Kind>
-__device__ __forceinline__ void convert_box(Kind kind, u32 from, u32 to, u32 box, u32 lane) {
+// Rounds COUNT boxes, `step` bytes apart, to the halves of a unit of a 16-bit kind from `box` on: chunk j of 16 bytes
+// of row r is at j ^ r % 8, and of the boxes' chunks so. Eight neighbouring threads have eight rows, so that they meet
+// all banks. A box is written while the next one is read.
+template <u32 COUNT, typename Kind>
+__device__ __forceinline__ void convert_boxes(Kind kind, u32 from, u32 step, u32 to, u32 box, u32 lane) {
   const u32 row = lane % 8;
   const u32 quarter = lane / 8;
   from += row * 128 + ((quarter * 2) ^ row) * 16;
   to += row * 128 + (quarter ^ row) * 16;
-  float4 values[8];
+  uint4 rounded[4];
 #pragma unroll
-  for (u32 i = 0; i < 8; i++) {
-    values[i] = load_quad((from ^ (i % 2 * 16)) + i / 2 * 1024);
-  }
+  for (u32 b = 0; b <= COUNT; b++) {
+    float4 values[8];
+    if (b < COUNT) {
 #pragma unroll
-  for (u32 i = 0; i < 4; i++) {
-    const float4 x = values[2 * i];
-    const float4 y = values[2 * i + 1];
-    store_quad((to ^ (box * 64)) + i * 1024, rounded_pair(kind, x.x, x.y), rounded_pair(kind, x.z, x.w),
-               rounded_pair(kind, y.x, y.y), rounded_pair(kind, y.z, y.w));
+      for (u32 i = 0; i < 8; i++) {
+        values[i] = load_quad((from ^ (i % 2 * 16)) + i / 2 * 1024 + b * step);
+      }
+    }
+    if (b > 0) {
+#pragma unroll
+      for (u32 i = 0; i < 4; i++) {
+        store_quad((to ^ ((box + b - 1) * 64)) + i * 1024, rounded[i].x, rounded[i].y, rounded[i].z, rounded[i].w);
+      }
+    }
+    if (b < COUNT) {
+#pragma unroll
+      for (u32 i = 0; i < 4; i++) {
+        const float4 x = values[2 * i];
+        const float4 y = values[2 * i + 1];
+        rounded[i] = make_uint4(rounded_pair(kind, x.x, x.y), rounded_pair(kind, x.z, x.w),
+                                rounded_pair(kind, y.x, y.y), rounded_pair(kind, y.z, y.w));
+      }
+    }
   }
 }
 // Transposes a box. A warp reads rows of 32 values, and writes 16 bytes of 32 rows.
-__device__ __forceinline__ void convert_box(Tf32, u32 from, u32 to, u32, u32 lane) {
+template <u32 COUNT>
+__device__ __forceinline__ void convert_boxes(Tf32, u32 from, u32, u32 to, u32, u32 lane) {
   from += lane * 4;
   to += lane * 128 + lane % 8 * 16;
 #pragma unroll
@@ -169,7 +202,7 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
   constexpr u32 SLOTS = Shape::SLOTS;
   extern __shared__ __align__(1024) char shared[];
   char* const slots = shared + STAGES * Shape::STAGE_BYTES;
-  u64* const full = reinterpret_cast<u64*>(slots + 4 * SLOTS * Shape::SLOT_BYTES);
+  u64* const full = reinterpret_cast<u64*>(slots + 4 * Shape::SLOTS_BYTES);
   u64* const empty = full + STAGES;
   u64* const filled = empty + STAGES;  // (4, SLOTS)
 
@@ -195,29 +228,27 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
   if (threadIdx.x < 128) {
     // copy and convert
     registers_down<88>();
-    char* const mine = slots + warp * SLOTS * Shape::SLOT_BYTES;
+    char* const mine = slots + warp * Shape::SLOTS_BYTES;
 
-    // Starts the copy of so many boxes of unit i of this warp, from `box` on.
-    const auto copy = [&](const FusedPlace& at, u32 i, u32 box, char* to, u64* done) {
-      const bool of_a = i < Shape::A_UNITS;
-      const u32 unit = warp + (of_a ? i : i - Shape::A_UNITS) * 4;
+    // Starts the copy of this warp's units of an operand from unit i on, so many boxes of each from `box` on.
+    const auto copy = [&](const FusedPlace& at, bool of_a, u32 i, u32 box, u32 boxes, char* to, u64* done) {
       const CUtensorMap* const map = of_a ? &arguments.a : &arguments.b;
-      const int first = static_cast<int>(of_a ? at.tile.row * Shape::ROWS : at.tile.col * Shape::COLS);
-      const int p = static_cast<int>(at.tile.batch * static_cast<u32>(arguments.k_step) +
-                                     at.panel * Shape::PANEL);
-      const int batch = static_cast<int>(at.tile.batch * static_cast<u32>(of_a ? arguments.a_step : arguments.b_step));
-      const bool across = of_a ? Shape::A_ACROSS : Shape::B_ACROSS;
-      const int down = static_cast<int>(unit * 32);
+      const u32 first = of_a ? at.tile.row * Shape::ROWS : at.tile.col * Shape::COLS;
+      const u32 p = at.tile.batch * static_cast<u32>(arguments.k_step) + at.panel * Shape::PANEL;
+      const u32 batch = at.tile.batch * static_cast<u32>(of_a ? arguments.a_step : arguments.b_step);
+      const u32 down = (warp * (of_a ? Shape::A_UNITS : Shape::B_UNITS) + i) * 32;
+      u32 row = first + down;
+      u32 col = p + box * 32;
+      if (of_a ? Shape::A_ACROSS : Shape::B_ACROSS) {
+        row = Shape::NARROW ? p + down % 64 : p;
+        col = Shape::NARROW ? first + down / 64 * 64 + box * 32 : first + down;
+      }
+      if (boxes == 2 && (of_a ? arguments.a_blocks : arguments.b_blocks) != 0) {
+        copy_box(to, map, 0, row, col / 32, batch, done);
+      } else {
 #pragma unroll
-      for (u32 b = 0; b < Shape::BOXES; b++) {
-        const int right = static_cast<int>((box + b) * 32);
-        char* const there = to + b * Shape::UNIT_BYTES;
-        if (!across) {
-          copy_box(there, map, p + right, first + down, batch, done);
-        } else if (Shape::NARROW) {
-          copy_box(there, map, first + down / 64 * 64 + right, p + down % 64, batch, done);
-        } else {
-          copy_box(there, map, first + down, p, batch, done);
+        for (u32 b = 0; b < boxes; b++) {
+          copy_box(to + b * (of_a ? 1 : Shape::B_AT_ONCE) * Shape::UNIT_BYTES, map, col + b * 32, row, 0, batch, done);
         }
       }
     };
@@ -228,80 +259,88 @@ __device__ __forceinline__ void multiply_fused(const FusedArguments& arguments) 
         at.tile = tile_place(at.number, row_tiles, col_tiles);
       }
     };
-    // The first of a warp's units that are converted.
-    constexpr u32 FIRST = Shape::A_CONVERTED ? 0 : Shape::A_UNITS;
+    // Fills a slot with an item, which the compiler knows.
+    const auto fill = [&](const FusedPlace& at, u32 item, u32 slot) {
+      if (at.number < tiles && lane == 0) {
+        const bool of_a = Shape::ITEMS - item > Shape::B_ITEMS;
+        const u32 box = (of_a ? item : item - Shape::A_ITEMS) * Shape::BOXES;
+        u64* const done = &filled[warp * SLOTS + slot];
+        barrier_expect(done, (of_a ? 1 : Shape::B_AT_ONCE) * Shape::SLOT_BYTES);
+        copy(at, of_a, box / Shape::UNIT_BOXES, box % Shape::UNIT_BOXES, Shape::BOXES,
+             mine + slot * Shape::SLOT_BYTES, done);
+      }
+    };
 
     if (lane == 0) {
       prefetch_map(&arguments.a);
       prefetch_map(&arguments.b);
     }
-    FusedPlace ahead = {blockIdx.x, 0, tile_place(blockIdx.x, row_tiles, col_tiles)};
-    u32 ahead_unit = 0;
-    u32 ahead_box = 0;
-    const auto fill = [&](u32 slot) {
-      if (ahead.number < tiles) {
-        if (lane == 0) {
-          u64* const done = &filled[warp * SLOTS + slot];
-          barrier_expect(done, Shape::SLOT_BYTES);
-          copy(ahead, FIRST + ahead_unit, ahead_box, mine + slot * Shape::SLOT_BYTES, done);
-        }
-        ahead_box += Shape::BOXES;
-        if (ahead_box == Shape::UNIT_BOXES) {
-          ahead_box = 0;
-          if (++ahead_unit == Shape::CONVERTED) {
-            ahead_unit = 0;
-            advance(ahead);
-          }
-        }
-      }
-    };
+    FusedPlace at = {blockIdx.x, 0, tile_place(blockIdx.x, row_tiles, col_tiles)};
+    FusedPlace ahead = at;  // SLOTS / ITEMS panels on
+#pragma unroll
     for (u32 slot = 0; slot < SLOTS; slot++) {
-      fill(slot);
+      fill(ahead, slot % Shape::ITEMS, slot);
+      if (slot % Shape::ITEMS + 1 == Shape::ITEMS) {
+        advance(ahead);
+      }
     }
+    FusedPlace beyond = ahead;  // one more
+    advance(beyond);
 
     Ring<STAGES> ring;
     Ring<SLOTS> next;
-    FusedPlace at = {blockIdx.x, 0, tile_place(blockIdx.x, row_tiles, col_tiles)};
     while (at.number < tiles) {
       char* const stage = shared + ring.stage * Shape::STAGE_BYTES;
       barrier_wait(&empty[ring.stage], ring.parity ^ 1);
       if (Shape::COPIED > 0 && lane == 0) {
         barrier_expect(&full[ring.stage], Shape::COPIED * Shape::UNIT_BYTES);
+        if (!Shape::A_CONVERTED) {
 #pragma unroll
-        for (u32 i = 0; i < Shape::A_UNITS + Shape::B_UNITS; i++) {
-          if (!(i < Shape::A_UNITS ? Shape::A_CONVERTED : Shape::B_CONVERTED)) {
-            const u32 unit = warp + (i < Shape::A_UNITS ? i : i - Shape::A_UNITS) * 4;
-            copy(at, i, 0, stage + (i < Shape::A_UNITS ? 0 : Shape::A_BYTES) + unit * Shape::UNIT_BYTES,
+          for (u32 i = 0; i < Shape::A_UNITS; i++) {
+            copy(at, true, i, 0, 1, stage + (warp * Shape::A_UNITS + i) * Shape::UNIT_BYTES, &full[ring.stage]);
+          }
+        }
+        if (!Shape::B_CONVERTED) {
+#pragma unroll
+          for (u32 i = 0; i < Shape::B_UNITS; i++) {
+            copy(at, false, i, 0, 1, stage + Shape::A_BYTES + (warp * Shape::B_UNITS + i) * Shape::UNIT_BYTES,
                  &full[ring.stage]);
           }
         }
       }
       __syncwarp();
 #pragma unroll
-      for (u32 i = FIRST; i < FIRST + Shape::CONVERTED; i++) {
-        const u32 unit = warp + (i < Shape::A_UNITS ? i : i - Shape::A_UNITS) * 4;
-        const u32 to =
-            shared_address(stage + (i < Shape::A_UNITS ? 0 : Shape::A_BYTES) + unit * Shape::UNIT_BYTES);
+      for (u32 item = 0; item < Shape::ITEMS; item++) {
+        const bool of_a = Shape::ITEMS - item > Shape::B_ITEMS;
+        const u32 box = (of_a ? item : item - Shape::A_ITEMS) * Shape::BOXES;
+        const u32 units = of_a ? 1 : Shape::B_AT_ONCE;
+        const u32 unit = of_a ? warp * Shape::A_UNITS : warp * Shape::B_UNITS;
+        const u32 to = shared_address(stage + (of_a ? 0 : Shape::A_BYTES) +
+                                      (unit + box / Shape::UNIT_BOXES) * Shape::UNIT_BYTES);
+        barrier_wait(&filled[warp * SLOTS + next.stage], next.parity);
+        const u32 from = shared_address(mine + next.stage * Shape::SLOT_BYTES);
 #pragma unroll
-        for (u32 box = 0; box < Shape::UNIT_BOXES; box += Shape::BOXES) {
-          barrier_wait(&filled[warp * SLOTS + next.stage], next.parity);
-          const u32 from = shared_address(mine + next.stage * Shape::SLOT_BYTES);
-#pragma unroll
-          for (u32 b = 0; b < Shape::BOXES; b++) {
-            convert_box(typename Shape::Kind(), from + b * Shape::UNIT_BYTES, to, box + b, lane);
-          }
-          shared_fence();
-          __syncwarp();
-          const bool last = i + 1 == FIRST + Shape::CONVERTED && box + Shape::BOXES == Shape::UNIT_BOXES;
-          if (last && lane == 0) {
-            barrier_arrive(&full[ring.stage]);
-          }
-          fill(next.stage);
-          next.next();
+        for (u32 i = 0; i < units; i++) {
+          convert_boxes<Shape::BOXES>(typename Shape::Kind(), from + i * Shape::UNIT_BYTES, units * Shape::UNIT_BYTES,
+                                      to + i * Shape::UNIT_BYTES, box % Shape::UNIT_BOXES, lane);
         }
+        const bool last = item + 1 == Shape::ITEMS;
+        if (last) {
+          shared_fence();
+        }
+        __syncwarp();
+        if (last && lane == 0) {
+          barrier_arrive(&full[ring.stage]);
+        }
+        // What comes SLOTS items later.
+        constexpr u32 PANELS = SLOTS / Shape::ITEMS;
+        fill((item + SLOTS) / Shape::ITEMS == PANELS ? ahead : beyond, (item + SLOTS) % Shape::ITEMS, next.stage);
+        next.next();
       }
       ring.next();
       advance(at);
+      ahead = beyond;
+      advance(beyond);
     }
     __syncwarp();
   } else {

@@ -18,10 +18,10 @@
   }
 // Kind, columns, STAGES, SLOTS, A across, B across, WARPGROUPS.
 #define ENTRIES(NAME, KIND)                                                                    \
-  ENTRY(multiply_fused_##NAME##_nn_w4_128x256x384, 1, KIND, 256, 2, 3, false, true)            \
-  ENTRY(multiply_fused_##NAME##_nt_w4_128x256x384, 1, KIND, 256, 2, 3, false, false)           \
-  ENTRY(multiply_fused_##NAME##_tn_w4_128x256x384, 1, KIND, 256, 2, 3, true, true)             \
-  ENTRY(multiply_fused_##NAME##_tt_w4_128x256x384, 1, KIND, 256, 2, 3, true, false)            \
+  ENTRY(multiply_fused_##NAME##_nn_w4_128x256x384, 1, KIND, 256, 2, 2, false, true)            \
+  ENTRY(multiply_fused_##NAME##_nt_w4_128x256x384, 1, KIND, 256, 2, 2, false, false)           \
+  ENTRY(multiply_fused_##NAME##_tn_w4_128x256x384, 1, KIND, 256, 2, 2, true, true)             \
+  ENTRY(multiply_fused_##NAME##_tt_w4_128x256x384, 1, KIND, 256, 2, 2, true, false)            \
   ENTRY(multiply_fused_##NAME##_nn_w4_128x128x256, 2, KIND, 128, 2, 3, false, true, 1)         \
   ENTRY(multiply_fused_##NAME##_nt_w4_128x128x256, 2, KIND, 128, 2, 3, false, false, 1)        \
   ENTRY(multiply_fused_##NAME##_tn_w4_128x128x256, 2, KIND, 128, 2, 3, true, true, 1)          \

@@ -13,8 +13,18 @@ final class FusedSteps extends TensorSteps {
   /** Rows and columns of a box of an operand that a fused kernel reads. */
   private static final int BOX = 32;
 
+  /** Boxes side by side that kernels for 16 bits copy at once, where columns are whole boxes. */
+  private static final int BLOCKS = 2;
+
+  /** Columns of a tile of which each warp has a box. */
+  private static final int COLS = 128;
+
+  /** True if a slot of the kernel holds all that a warp converts of an operand's panel. */
+  private final boolean atOnce;
+
   FusedSteps(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
     super(strategy, problem, strategy.kernel(), strategy.workspaceBytes(problem, true, true));
+    atOnce = form != TensorForm.TF32 && kernel.blocksPerProcessor() == 1;
   }
 
   /**
@@ -54,25 +64,29 @@ final class FusedSteps extends TensorSteps {
     long batches = parts * products();
     long rowTiles = Ceil.div(problem.m(), shape.rows());
     long colTiles = Ceil.div(problem.n(), shape.cols());
+    TensorMap a =
+        map(
+            from(Side.A, p),
+            problem.transposeA() ? problem.m() : k,
+            problem.transposeA() ? k : problem.m(),
+            problem.leadA(),
+            countA(),
+            batch.strideA(),
+            BOX);
+    TensorMap b =
+        map(
+            from(Side.B, p),
+            problem.transposeB() ? k : problem.n(),
+            problem.transposeB() ? problem.n() : k,
+            problem.leadB(),
+            countB(),
+            batch.strideB(),
+            atOnce ? BOX * (shape.cols() / COLS) : BOX);
     // Fields of FusedArguments.
     launch(
-        List.of(
-            map(
-                from(Side.A, p),
-                problem.transposeA() ? problem.m() : k,
-                problem.transposeA() ? k : problem.m(),
-                problem.leadA(),
-                countA(),
-                batch.strideA()),
-            map(
-                from(Side.B, p),
-                problem.transposeB() ? k : problem.n(),
-                problem.transposeB() ? problem.n() : k,
-                problem.leadB(),
-                countB(),
-                batch.strideB())),
+        List.of(a, b),
         List.of(c.at()),
-        batches * rowTiles * colTiles,
+        evenly(batches * rowTiles * colTiles),
         problem.m(),
         problem.n(),
         c.lead(),
@@ -84,16 +98,38 @@ final class FusedSteps extends TensorSteps {
         countA() > 1 ? 1 : 0,
         countB() > 1 ? 1 : 0,
         c.step(),
-        parts > 1 ? partPanels * form.panel() : 0);
+        parts > 1 ? partPanels * form.panel() : 0,
+        isBlocks(a) ? 1 : 0,
+        isBlocks(b) ? 1 : 0);
   }
 
-  /** Matrices as stored; of one the stride is any that the driver takes. */
-  private TensorMap map(Place at, long cols, long rows, long lead, long count, long stride) {
+  /**
+   * As few thread blocks as make no more rounds of so many tiles than all that the device holds: in
+   * a round of some multiprocessors alone memory would wait.
+   */
+  private long evenly(long tiles) {
+    return Ceil.div(tiles, Ceil.div(tiles, most(kernel.blocksPerProcessor())));
+  }
+
+  /**
+   * Matrices as stored; of one the stride is any that the driver takes.
+   *
+   * @param high rows of a box
+   */
+  private TensorMap map(
+      Place at, long cols, long rows, long lead, long count, long stride, int high) {
+    boolean blocks = atOnce && cols % BOX == 0;
+    long leadBytes = lead * width;
+    long strideBytes = count > 1 ? stride * width : leadBytes;
     return new TensorMap(
         at,
         form == TensorForm.TF32 ? MultiplyStep.Element.TF32 : MultiplyStep.Element.FLOAT32,
-        List.of(cols, rows, count),
-        List.of(lead * width, (count > 1 ? stride : lead) * width),
-        List.of(BOX, BOX, 1));
+        blocks ? List.of((long) BOX, rows, cols / BOX, count) : List.of(cols, rows, 1L, count),
+        List.of(leadBytes, blocks ? (long) BOX * width : leadBytes, strideBytes),
+        List.of(BOX, high, blocks ? BLOCKS : 1, 1));
+  }
+
+  private static boolean isBlocks(TensorMap map) {
+    return map.box().get(2) == BLOCKS;
   }
 }

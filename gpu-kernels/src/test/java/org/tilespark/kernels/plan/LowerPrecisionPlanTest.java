@@ -257,7 +257,7 @@ class LowerPrecisionPlanTest {
                 // Fields of FusedArguments.
                 new KernelLaunch(
                     "multiply_fused_float16_nt_w4_128x256x384",
-                    new LaunchConfig(132, 384, 197_632),
+                    new LaunchConfig(128, 384, 197_632), // 2048 tiles in 16 rounds
                     256,
                     256,
                     260,
@@ -269,8 +269,10 @@ class LowerPrecisionPlanTest {
                     1,
                     1,
                     256 * 260,
-                    0),
-                List.of(map(MultiplyStep.Side.A), map(MultiplyStep.Side.B)),
+                    0,
+                    1,
+                    1),
+                List.of(map(MultiplyStep.Side.A, 32), map(MultiplyStep.Side.B, 64)),
                 List.of(new MultiplyStep.Place(MultiplyStep.Side.C, 0)))),
         fused);
     for (boolean even : new boolean[] {true, false}) {
@@ -288,6 +290,44 @@ class LowerPrecisionPlanTest {
     for (boolean evenA : new boolean[] {true, false}) {
       for (boolean evenB : new boolean[] {true, false}) {
         assertEquals(evenA && evenB ? 0 : packed, plan.workspaceBytes(evenA, evenB));
+      }
+    }
+  }
+
+  /** Slots are filled by one copy where the columns of an operand are whole boxes of 32. */
+  @Test
+  void columnsThatAreNoWholeBoxes() {
+    for (long n : new long[] {256, 224, 252}) {
+      for (long k : new long[] {256, 192, 100}) {
+        MultiplyProblem problem =
+            new MultiplyProblem(
+                    256,
+                    k,
+                    n,
+                    ElementType.FLOAT32,
+                    Precision.BFLOAT16,
+                    false,
+                    false,
+                    k,
+                    n,
+                    n,
+                    false)
+                .withBatch(new MultiplyProblem.Batch(1024, 256 * k, k * n, 256 * n));
+        MultiplyPlan plan =
+            MultiplyPlanner.plan(
+                    problem,
+                    k,
+                    new MultiplyWay("multiply_fused_bfloat16_nn_w4_128x256x384"),
+                    ABSENT,
+                    device(9, 0, 132),
+                    INDEX)
+                .orElseThrow();
+        List<MultiplyStep> steps = plan.strategy().steps(problem, true, true);
+        assertEquals(1, steps.size());
+        List<MultiplyStep.TensorMap> maps = steps.get(0).maps();
+        assertEquals(List.of(32, 32, k % 32 == 0 ? 2 : 1, 1), maps.get(0).box());
+        assertEquals(List.of(32, 64, n % 32 == 0 ? 2 : 1, 1), maps.get(1).box());
+        assertEquals(128, steps.get(0).launch().config().blocks());
       }
     }
   }
@@ -324,13 +364,13 @@ class LowerPrecisionPlanTest {
     }
   }
 
-  private static MultiplyStep.TensorMap map(MultiplyStep.Side side) {
+  private static MultiplyStep.TensorMap map(MultiplyStep.Side side, int high) {
     return new MultiplyStep.TensorMap(
         new MultiplyStep.Place(side, 0),
         MultiplyStep.Element.FLOAT32,
-        List.of(256L, 256L, 1024L),
-        List.of(260L * 4, 256L * 260 * 4),
-        List.of(32, 32, 1));
+        List.of(32L, 256L, 8L, 1024L),
+        List.of(260L * 4, 32L * 4, 256L * 260 * 4),
+        List.of(32, high, 2, 1));
   }
 
   /** A way that was named is taken, and sums of the two kinds of kernels differ in their order. */

@@ -246,31 +246,44 @@ final class SimulatedKernels {
 
   /** FusedArguments. */
   private void fused(String kernel, List<TensorMap> maps, long[] w, Place c) {
-    assertEquals(12, w.length);
+    assertEquals(14, w.length);
     boolean acrossA = kernel.matches(".*_t[nt]_w4_.*");
     boolean acrossB = kernel.matches(".*_[nt]n_w4_.*");
     assertEquals((w[0] + 127) / 128, w[4]);
     long cols = kernel.contains("_128x128x") ? 128 : 256;
     assertEquals((w[1] + cols - 1) / cols, w[5]);
     long panel = kernel.contains("tf32") ? 32 : 64;
-    for (TensorMap map : maps) {
-      assertEquals(List.of(32, 32, 1), map.box());
+    boolean atOnce = panel == 64 && cols == 256;
+    for (int operand = 0; operand < 2; operand++) {
+      boolean blocks = w[12 + operand] == 1;
+      assertTrue(!blocks || atOnce, kernel);
       assertEquals(
-          panel == 32 ? MultiplyStep.Element.TF32 : MultiplyStep.Element.FLOAT32, map.element());
+          List.of(32, atOnce && operand == 1 ? 64 : 32, blocks ? 2 : 1, 1),
+          maps.get(operand).box());
+      assertEquals(
+          panel == 32 ? MultiplyStep.Element.TF32 : MultiplyStep.Element.FLOAT32,
+          maps.get(operand).element());
     }
     for (long q = 0; q < w[7]; q++) {
       for (long i = 0; i < w[0]; i++) {
         for (long j = 0; j < w[1]; j++) {
           double sum = 0;
           for (long p = q * w[11]; p < q * w[11] + w[3] * panel; p++) {
-            double left = fetch(maps.get(0), acrossA ? i : p, acrossA ? p : i, q * w[8]);
-            double right = fetch(maps.get(1), acrossB ? j : p, acrossB ? p : j, q * w[9]);
-            sum += left * right;
+            sum +=
+                stored(maps.get(0), acrossA ? i : p, acrossA ? p : i, q * w[8], w[12])
+                    * stored(maps.get(1), acrossB ? j : p, acrossB ? p : j, q * w[9], w[13]);
           }
           add(on(c, (q * w[10] + i * w[2] + j) * 4), sum, w[6]);
         }
       }
     }
+  }
+
+  /** An element of a matrix that is a map of its rows, or of blocks of 32 columns. */
+  private double stored(TensorMap map, long col, long row, long matrix, long blocks) {
+    return blocks == 1
+        ? fetch(map, col % 32, row, col / 32, matrix)
+        : fetch(map, col, row, 0, matrix);
   }
 
   /** MmaArguments. */
