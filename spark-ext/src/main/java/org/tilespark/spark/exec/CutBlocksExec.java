@@ -63,6 +63,11 @@ public final class CutBlocksExec extends SparkPlan {
     return spec;
   }
 
+  /** Columns of the child that are read. */
+  List<Attribute> inputs() {
+    return ScalaInterop.list(inputs);
+  }
+
   /** The only child. */
   public SparkPlan child() {
     return child;

@@ -42,7 +42,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
   private final Cuboids cuboids;
   private final Prediction prediction;
   private final BackendChoice backend;
-  private final Option<HashPartitioning> placement;
+  private final Option<BoundPartitioning> placement;
   private final Seq<Attribute> produced;
   private final Seq<SparkPlan> pieces;
   private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
@@ -52,7 +52,8 @@ public final class MultiplyPanelsExec extends SparkPlan {
    *
    * @param prediction what the planner expects, for EXPLAIN and metrics
    * @param backend who computes
-   * @param placement how the output is partitioned, if that is known
+   * @param placement how the output is partitioned, if that is known, by positions in {@code
+   *     produced}
    * @param produced the output: blocks of C, or partial ones if K is cut
    * @param pieces of both sides, shuffled to parts or cuboids and sorted; or, where cuboids are
    *     placed, those of each side, which this node then asks Spark to shuffle and sort if they
@@ -63,7 +64,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
       Cuboids cuboids,
       Prediction prediction,
       BackendChoice backend,
-      Option<HashPartitioning> placement,
+      Option<BoundPartitioning> placement,
       Seq<Attribute> produced,
       Seq<SparkPlan> pieces) {
     this.spec = spec;
@@ -104,7 +105,9 @@ public final class MultiplyPanelsExec extends SparkPlan {
                                 .equals(
                                     ScalaInterop.<Expression>seq(
                                         PieceColumns.pieceKey(columns(each)))));
-    return isPlaced ? placement.get() : super.outputPartitioning();
+    return isPlaced
+        ? placement.get().over(ScalaInterop.list(produced))
+        : super.outputPartitioning();
   }
 
   @Override
