@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.plans.PermutedColumns;
+import org.tilespark.spark.plans.Attributes;
 
 /**
  * How rows are partitioned, in terms of positions in a list of columns. A node keeps it in place of
@@ -39,7 +39,7 @@ public final class BoundPartitioning implements Serializable {
   }
 
   private static BoundReference reference(Attribute used, List<Attribute> columns) {
-    int position = PermutedColumns.indexOf(columns, used);
+    int position = Attributes.indexOf(columns, used);
     if (position < 0) {
       throw new IllegalArgumentException(
           "Partitioned by " + used + "; expected columns of " + columns);

@@ -12,7 +12,6 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -23,9 +22,9 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.DataType;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks.PlaceColumn;
 import org.tilespark.spark.plans.MultiplySpec;
-import org.tilespark.spark.plans.PermutedColumns;
 import org.tilespark.spark.validate.Coverage;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -77,8 +76,7 @@ public final class CheckPlacesExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   @Override
@@ -97,7 +95,7 @@ public final class CheckPlacesExec extends SparkPlan {
     List<Attribute> childOutput = ScalaInterop.list(child.output());
     List<Integer> ordinals =
         ScalaInterop.<Attribute>list(places).stream()
-            .map(column -> PermutedColumns.indexOf(childOutput, column))
+            .map(column -> Attributes.indexOf(childOutput, column))
             .toList();
     return child
         .execute()

@@ -9,13 +9,11 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.plans.PermutedColumns;
+import org.tilespark.spark.plans.Attributes;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -87,8 +85,7 @@ public final class CutBlocksExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(output())));
+    return Attributes.set(output());
   }
 
   @Override
@@ -109,7 +106,7 @@ public final class CutBlocksExec extends SparkPlan {
     List<Attribute> childOutput = ScalaInterop.list(child.output());
     List<Integer> ordinals = new ArrayList<>();
     for (Attribute input : ScalaInterop.<Attribute>list(inputs)) {
-      int ordinal = PermutedColumns.indexOf(childOutput, input);
+      int ordinal = Attributes.indexOf(childOutput, input);
       if (ordinal < 0) {
         throw new IllegalStateException(
             "CutBlocks reads "
@@ -123,10 +120,10 @@ public final class CutBlocksExec extends SparkPlan {
     }
     CutTask.Columns columns =
         new CutTask.Columns(
-            PermutedColumns.schema(ScalaInterop.list(output())),
+            Attributes.schema(ScalaInterop.list(output())),
             keys.size(),
             List.copyOf(ordinals),
-            PermutedColumns.schema(ScalaInterop.list(inputs)));
+            Attributes.schema(ScalaInterop.list(inputs)));
     CutTask.Counts counts =
         new CutTask.Counts(
             metrics().apply(BLOCKS),

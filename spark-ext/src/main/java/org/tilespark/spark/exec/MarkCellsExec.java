@@ -7,11 +7,9 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.plans.PermutedColumns;
+import org.tilespark.spark.plans.Attributes;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -45,8 +43,7 @@ public final class MarkCellsExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   @Override
@@ -54,7 +51,7 @@ public final class MarkCellsExec extends SparkPlan {
     List<Attribute> childOutput = ScalaInterop.list(child.output());
     List<Integer> ordinals =
         ScalaInterop.<Attribute>list(inputs).stream()
-            .map(input -> PermutedColumns.indexOf(childOutput, input))
+            .map(input -> Attributes.indexOf(childOutput, input))
             .toList();
     int rank = spec.kind().rank();
     return child
@@ -64,7 +61,7 @@ public final class MarkCellsExec extends SparkPlan {
                 spec,
                 IntStream.range(0, rank).mapToObj(ordinals::get).toList(),
                 IntStream.range(rank, ordinals.size()).mapToObj(ordinals::get).toList(),
-                PermutedColumns.schema(ScalaInterop.list(produced))),
+                Attributes.schema(ScalaInterop.list(produced))),
             false,
             ScalaInterop.classTag(InternalRow.class));
   }

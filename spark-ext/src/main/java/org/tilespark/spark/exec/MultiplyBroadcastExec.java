@@ -12,8 +12,6 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution;
@@ -28,9 +26,9 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
-import org.tilespark.spark.plans.PermutedColumns;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
@@ -118,8 +116,7 @@ public final class MultiplyBroadcastExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   @Override
@@ -199,7 +196,7 @@ public final class MultiplyBroadcastExec extends SparkPlan {
     List<Attribute> childOutput = ScalaInterop.list(large.output());
     List<Integer> ordinals = new ArrayList<>();
     for (Attribute input : ScalaInterop.<Attribute>list(inputs)) {
-      ordinals.add(PermutedColumns.indexOf(childOutput, input));
+      ordinals.add(Attributes.indexOf(childOutput, input));
     }
     if (ordinals.contains(-1)) {
       throw new IllegalStateException(

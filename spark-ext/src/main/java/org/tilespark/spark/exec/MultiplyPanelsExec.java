@@ -9,7 +9,6 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
@@ -23,6 +22,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
 import scala.Option;
@@ -112,8 +112,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   @Override
@@ -137,7 +136,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
     for (SparkPlan each : ScalaInterop.<SparkPlan>list(pieces)) {
       orders.add(
           cuboids.isPlaced()
-              ? PieceColumns.ascending(PieceColumns.pieceOrder(columns(each)))
+              ? Attributes.ascending(PieceColumns.pieceOrder(columns(each)))
               : ScalaInterop.<SortOrder>emptySeq());
     }
     return ScalaInterop.seq(orders);

@@ -36,6 +36,7 @@ import org.tilespark.spark.exec.PlacedPiecesExec;
 import org.tilespark.spark.exec.Prediction;
 import org.tilespark.spark.exec.SumBlocksExec;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
@@ -261,7 +262,7 @@ public final class ProductPlanner {
   }
 
   private static SparkPlan sorted(SparkPlan child, List<Attribute> order) {
-    return new SortExec(PieceColumns.ascending(order), false, child, 0);
+    return new SortExec(Attributes.ascending(order), false, child, 0);
   }
 
   private PlacedOperand placedOperand(CuboidPlan plan) {

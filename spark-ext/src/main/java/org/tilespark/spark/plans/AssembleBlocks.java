@@ -6,8 +6,6 @@ import java.util.Objects;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.exec.AssembleSpec;
@@ -60,8 +58,7 @@ public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRe
   /** The columns by which the output is partitioned: grouping columns, then the blocks' places. */
   public List<Attribute> place() {
     List<Attribute> columns = ScalaInterop.list(produced);
-    BlockSchema blocks =
-        BlockSchema.find(PermutedColumns.schema(columns), spec.kind(), spec.operator());
+    BlockSchema blocks = BlockSchema.find(Attributes.schema(columns), spec.kind(), spec.operator());
     List<Attribute> place = new ArrayList<>();
     for (int i = 0; i < columns.size(); i++) {
       if (!blocks.blockColumns().contains(i)) {
@@ -84,8 +81,7 @@ public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRe
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */

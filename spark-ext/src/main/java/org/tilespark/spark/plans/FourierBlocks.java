@@ -8,8 +8,6 @@ import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.ArrayType;
@@ -88,8 +86,7 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
         produced.add(CutBlocks.produce(input, position, in));
       }
     }
-    BlockSchema out =
-        BlockSchema.find(PermutedColumns.schema(produced), BlockKind.VOLUME, operator);
+    BlockSchema out = BlockSchema.find(Attributes.schema(produced), BlockKind.VOLUME, operator);
     return new FourierBlocks(
         new FourierSpec(program, in, out, trend, ScalaInterop.option(gathered), missing, operator),
         ScalaInterop.seq(inputs),
@@ -129,8 +126,7 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */

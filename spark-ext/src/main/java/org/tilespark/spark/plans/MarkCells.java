@@ -5,8 +5,6 @@ import java.util.Objects;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.exec.AssembleSpec;
 import org.tilespark.spark.interop.ScalaInterop;
@@ -66,8 +64,7 @@ public final class MarkCells extends LogicalPlan implements MultiInstanceRelatio
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
