@@ -5,11 +5,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -18,6 +16,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
 import scala.Option;
@@ -206,12 +205,6 @@ public final class PieceColumns {
   }
 
   private static Attribute column(String name, DataType type) {
-    return new AttributeReference(
-        name,
-        type,
-        false,
-        Metadata.empty(),
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaInterop.<String>emptySeq());
+    return Attributes.column(name, type, Metadata.empty());
   }
 }

@@ -8,17 +8,22 @@ import java.util.function.Function;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
@@ -27,6 +32,33 @@ import scala.collection.immutable.Seq;
  */
 public final class Attributes {
   private Attributes() {}
+
+  /** A column of a fresh id that is never null. */
+  public static Attribute column(String name, DataType type, Metadata metadata) {
+    return new AttributeReference(
+        name,
+        type,
+        false,
+        metadata,
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaInterop.<String>emptySeq());
+  }
+
+  /** An expression under a name and a fresh id. */
+  public static NamedExpression alias(Expression expression, String name) {
+    return alias(expression, name, Metadata.empty());
+  }
+
+  /** The same with metadata. */
+  public static NamedExpression alias(Expression expression, String name, Metadata metadata) {
+    return new Alias(
+        expression,
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaInterop.<String>emptySeq(),
+        Option.apply(metadata),
+        ScalaInterop.<String>emptySeq());
+  }
 
   /** Position of an attribute in a list, by id, or -1. */
   public static int indexOf(List<Attribute> attributes, Attribute attribute) {

@@ -65,13 +65,10 @@ public final class CutBlocks extends LogicalPlan implements MultiInstanceRelatio
     List<Attribute> keys = new ArrayList<>();
     for (PieceKeys.Column column : spec.keys().columns()) {
       keys.add(
-          new AttributeReference(
+          Attributes.column(
               column.name(),
               column.isLong() ? DataTypes.LongType : DataTypes.IntegerType,
-              false,
-              Metadata.empty(),
-              NamedExpression$.MODULE$.newExprId(),
-              ScalaInterop.emptySeq()));
+              Metadata.empty()));
     }
     return new CutBlocks(
         spec, ScalaInterop.seq(inputs), ScalaInterop.seq(keys), ScalaInterop.seq(produced), child);

@@ -6,9 +6,7 @@ import java.util.Objects;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
@@ -72,13 +70,13 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
     for (int position = 0; position < inputs.size(); position++) {
       Attribute input = inputs.get(position);
       if (position == in.values()) {
-        produced.add(column(BlockKind.VALUES, values, metadata));
+        produced.add(Attributes.column(BlockKind.VALUES, values, metadata));
         if (isComplex && !in.isComplex()) {
-          produced.add(column(BlockKind.IMAG, values, metadata));
+          produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
         }
       } else if (position == in.imag()) {
         if (isComplex) {
-          produced.add(column(BlockKind.IMAG, values, metadata));
+          produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
         }
       } else if (input.name().equals(TREND) && input.dataType() instanceof ArrayType) {
         trend = position;
@@ -92,11 +90,6 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
         ScalaInterop.seq(inputs),
         ScalaInterop.seq(produced),
         child);
-  }
-
-  private static Attribute column(String name, DataType type, Metadata metadata) {
-    return new AttributeReference(
-        name, type, false, metadata, NamedExpression$.MODULE$.newExprId(), ScalaInterop.emptySeq());
   }
 
   /** What happens to each block. */

@@ -8,9 +8,7 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.ElementType;
@@ -123,13 +121,10 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
     }
     if (isComplex) {
       produced.add(
-          new AttributeReference(
+          Attributes.column(
               BlockKind.IMAG,
               DataTypes.createArrayType(BlockSchema.sparkType(like.blocks().elementType()), false),
-              false,
-              metadata.toMetadata(),
-              NamedExpression$.MODULE$.newExprId(),
-              ScalaInterop.emptySeq()));
+              metadata.toMetadata()));
     }
     like.further().forEach(column -> produced.add(column.newInstance()));
     return produced;

@@ -9,12 +9,10 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.RowOrdering$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -24,7 +22,6 @@ import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
@@ -39,7 +36,6 @@ import org.tilespark.spark.exec.AssembleSpec;
 import org.tilespark.spark.exec.AssembleSpec.Prediction;
 import org.tilespark.spark.exec.CutSpec;
 import org.tilespark.spark.interop.ScalaInterop;
-import scala.Option;
 
 /**
  * The logical plan of a re-block, of matrices and volumes alike:
@@ -392,7 +388,7 @@ public final class ReblockPlans {
                           columns.get(blocks.offsets().get(axis)),
                           columns.get(blocks.sizes().get(axis))))
                   .toAggregateExpression();
-      outputs.add(alias(extent, "extent" + axis));
+      outputs.add(Attributes.alias(extent, "extent" + axis));
     }
     if (extents.isPresent() && further.isEmpty()) {
       return new Project(ScalaInterop.seq(outputs), new OneRowRelation());
@@ -407,20 +403,10 @@ public final class ReblockPlans {
               ? columns.get(position)
               : known.stream().filter(c -> c.name().equals(name)).findFirst().orElseThrow();
       groups.add(column);
-      outputs.add(alias(column, name));
+      outputs.add(Attributes.alias(column, name));
     }
     return new Aggregate(
         ScalaInterop.seq(groups), ScalaInterop.seq(outputs), from, ScalaInterop.none());
-  }
-
-  private static NamedExpression alias(Expression expression, String name) {
-    return new Alias(
-        expression,
-        name,
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaInterop.emptySeq(),
-        Option.apply(Metadata.empty()),
-        ScalaInterop.emptySeq());
   }
 
   private Prediction predicted() {
