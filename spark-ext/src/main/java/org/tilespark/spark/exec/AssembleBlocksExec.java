@@ -18,7 +18,6 @@ import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
-import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -118,19 +117,17 @@ public final class AssembleBlocksExec extends SparkPlan {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    tellPrediction();
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
+    spec.predicted().tell(metrics().apply(PREDICTED), sparkContext());
     List<Attribute> columns = ScalaInterop.list(inputs);
-    for (int i = 0; i < columns.size(); i++) {
-      if (Attributes.indexOf(childOutput, columns.get(i)) != i) {
-        throw new IllegalStateException(
-            "AssembleBlocks reads "
-                + columns
-                + ", its child gives "
-                + childOutput
-                + "; please report this with the plan:\n"
-                + this);
-      }
+    if (!ChildColumns.ordinals(this, child, inputs)
+        .equals(IntStream.range(0, columns.size()).boxed().toList())) {
+      throw new IllegalStateException(
+          "AssembleBlocks expects the columns "
+              + columns
+              + " first in "
+              + child.output()
+              + "; please report this with the plan:\n"
+              + this);
     }
     List<Integer> keys =
         clustering().stream().map(column -> Attributes.indexOf(columns, column)).toList();
@@ -146,18 +143,6 @@ public final class AssembleBlocksExec extends SparkPlan {
                 metrics().apply(PIECES)),
             true,
             ScalaInterop.classTag(InternalRow.class));
-  }
-
-  /** Shows the prediction beside what Spark measures. */
-  private void tellPrediction() {
-    if (spec.predicted().bytes() >= 0) {
-      SQLMetric predicted = metrics().apply(PREDICTED);
-      predicted.set(spec.predicted().bytes());
-      SQLMetrics.postDriverMetricUpdates(
-          sparkContext(),
-          sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
-          ScalaInterop.<SQLMetric>seq(predicted));
-    }
   }
 
   /** Grouping columns, then keys: rows that agree in them belong to one target block. */

@@ -163,24 +163,9 @@ public final class BlockStageExec extends SparkPlan {
 
   private StageSpec spec() {
     PermutedColumns columns = columns();
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> inputOrdinals = new ArrayList<>();
-    for (Attribute input : columns.inputs()) {
-      int ordinal = Attributes.indexOf(childOutput, input);
-      if (ordinal < 0) {
-        throw new IllegalStateException(
-            "A block stage reads "
-                + input
-                + ", its child gives "
-                + childOutput
-                + "; please report this with the plan:\n"
-                + this);
-      }
-      inputOrdinals.add(ordinal);
-    }
     return new StageSpec(
         columns.blocks(),
-        List.copyOf(inputOrdinals),
+        ChildColumns.ordinals(this, child, inputs),
         Attributes.schema(columns.inputs()),
         List.copyOf(operators()),
         batchBytes);

@@ -92,15 +92,11 @@ public final class CheckPlacesExec extends SparkPlan {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> ordinals =
-        ScalaInterop.<Attribute>list(places).stream()
-            .map(column -> Attributes.indexOf(childOutput, column))
-            .toList();
+    List<Integer> ordinals = ChildColumns.ordinals(this, child, places);
     return child
         .execute()
         .mapPartitions(
-            new Check(PanelTask.Job.of(spec, false, produced), right, List.copyOf(ordinals)),
+            new Check(PanelTask.Job.of(spec, false, produced), right, ordinals),
             false,
             ScalaInterop.classTag(InternalRow.class));
   }

@@ -1,6 +1,5 @@
 package org.tilespark.spark.exec;
 
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -103,26 +102,11 @@ public final class CutBlocksExec extends SparkPlan {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> ordinals = new ArrayList<>();
-    for (Attribute input : ScalaInterop.<Attribute>list(inputs)) {
-      int ordinal = Attributes.indexOf(childOutput, input);
-      if (ordinal < 0) {
-        throw new IllegalStateException(
-            "CutBlocks reads "
-                + input
-                + ", its child gives "
-                + childOutput
-                + "; please report this with the plan:\n"
-                + this);
-      }
-      ordinals.add(ordinal);
-    }
     CutTask.Columns columns =
         new CutTask.Columns(
             Attributes.schema(ScalaInterop.list(output())),
             keys.size(),
-            List.copyOf(ordinals),
+            ChildColumns.ordinals(this, child, inputs),
             Attributes.schema(ScalaInterop.list(inputs)));
     CutTask.Counts counts =
         new CutTask.Counts(

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -18,7 +19,6 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
-import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -284,7 +284,9 @@ public final class FourierBlocksExec extends SparkPlan {
 
   @Override
   public RDD<ColumnarBatch> doExecuteColumnar() {
-    tellPrediction();
+    if (assembled.isDefined()) {
+      assembled.get().predicted().tell(metrics().apply(PREDICTED), sparkContext());
+    }
     TaskMetrics taskMetrics = new TaskMetrics(metrics());
     FourierTask.Job job = job();
     boolean isOrdered = true; // partitions stay where they are
@@ -319,33 +321,25 @@ public final class FourierBlocksExec extends SparkPlan {
   }
 
   private FourierTask.Job job() {
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> ordinals =
-        ScalaInterop.<Attribute>list(inputs).stream()
-            .map(input -> ordinal(childOutput, input))
-            .toList();
-    if (assembled.isDefined()) {
-      for (int axis = 0; axis < cells.size(); axis++) {
-        if (ordinal(childOutput, cells.apply(axis)) != axis) {
-          throw new IllegalStateException(
-              "A stage expects the cells "
-                  + cells
-                  + " first in "
-                  + childOutput
-                  + "; please report this with the plan:\n"
-                  + this);
-        }
-      }
+    List<Integer> cellOrdinals = ChildColumns.ordinals(this, child, cells);
+    if (!cellOrdinals.equals(IntStream.range(0, cells.size()).boxed().toList())) {
+      throw new IllegalStateException(
+          "A stage expects the cells "
+              + cells
+              + " first in "
+              + child.output()
+              + "; please report this with the plan:\n"
+              + this);
     }
     return new FourierTask.Job(
         spec,
         assembled.isDefined() ? assembled.get() : null,
         outputCuts(),
         cut.isDefined() ? cut.get().keys() : null,
-        Attributes.schema(childOutput),
+        Attributes.schema(ScalaInterop.list(child.output())),
         Attributes.schema(ScalaInterop.list(inputs)),
-        List.copyOf(ordinals),
-        together().stream().map(column -> ordinal(childOutput, column)).toList(),
+        ChildColumns.ordinals(this, child, inputs),
+        ChildColumns.ordinals(this, child, ScalaInterop.seq(together())),
         produced.size(),
         BATCHES_AHEAD * batchBytes);
   }
@@ -355,32 +349,6 @@ public final class FourierBlocksExec extends SparkPlan {
       return cut.get().cuts();
     }
     return spec.gathered().isDefined() ? FourierSpec.every(spec.gathered().get()) : null;
-  }
-
-  private int ordinal(List<Attribute> childOutput, Attribute column) {
-    int ordinal = Attributes.indexOf(childOutput, column);
-    if (ordinal < 0) {
-      throw new IllegalStateException(
-          "A transform reads "
-              + column
-              + ", its child gives "
-              + childOutput
-              + "; please report this with the plan:\n"
-              + this);
-    }
-    return ordinal;
-  }
-
-  /** Shows the prediction beside what Spark measures. */
-  private void tellPrediction() {
-    if (assembled.isDefined() && assembled.get().predicted().bytes() >= 0) {
-      SQLMetric predicted = metrics().apply(PREDICTED);
-      predicted.set(assembled.get().predicted().bytes());
-      SQLMetrics.postDriverMetricUpdates(
-          sparkContext(),
-          sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
-          ScalaInterop.<SQLMetric>seq(predicted));
-    }
   }
 
   // ---- telling

@@ -2,7 +2,6 @@ package org.tilespark.spark.exec;
 
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -48,19 +47,15 @@ public final class MarkCellsExec extends SparkPlan {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> ordinals =
-        ScalaInterop.<Attribute>list(inputs).stream()
-            .map(input -> Attributes.indexOf(childOutput, input))
-            .toList();
+    List<Integer> ordinals = ChildColumns.ordinals(this, child, inputs);
     int rank = spec.kind().rank();
     return child
         .execute()
         .mapPartitions(
             new MarkTask(
                 spec,
-                IntStream.range(0, rank).mapToObj(ordinals::get).toList(),
-                IntStream.range(rank, ordinals.size()).mapToObj(ordinals::get).toList(),
+                List.copyOf(ordinals.subList(0, rank)),
+                List.copyOf(ordinals.subList(rank, ordinals.size())),
                 Attributes.schema(ScalaInterop.list(produced))),
             false,
             ScalaInterop.classTag(InternalRow.class));

@@ -1,9 +1,7 @@
 package org.tilespark.spark.exec;
 
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -16,10 +14,8 @@ import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
-import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
 import org.tilespark.spark.plans.Attributes;
@@ -157,11 +153,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
   @Override
   public RDD<InternalRow> doExecute() {
     MultiplyMetrics taskMetrics = new MultiplyMetrics(metrics());
-    List<SQLMetric> predicted = taskMetrics.predicted(prediction);
-    SQLMetrics.postDriverMetricUpdates(
-        sparkContext(),
-        sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
-        ScalaInterop.seq(predicted));
+    taskMetrics.tell(prediction, sparkContext());
     boolean partial = produced.size() - spec.groups() > Column.COUNT;
     MultiplyTask<InternalRow> task =
         MultiplyTask.ofPieces(
@@ -198,15 +190,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
 
   @Override
   public String verboseStringWithOperatorId() {
-    Map<String, String> lines = new LinkedHashMap<>();
-    lines.put("Product", spec.describe());
-    lines.put("Strategy", prediction.chosen());
-    lines.put("Rejected", String.join("\n  ", prediction.rejected()));
-    lines.put("Panels", cuboids.depth() + " along K");
-    lines.put("Backend", backend.toString());
-    StringBuilder text = new StringBuilder(formattedNodeName());
-    lines.forEach((name, line) -> text.append('\n').append(name).append(": ").append(line));
-    return text.append("\n").toString();
+    return formattedNodeName() + prediction.explained(spec, cuboids.depth(), backend);
   }
 
   @Override

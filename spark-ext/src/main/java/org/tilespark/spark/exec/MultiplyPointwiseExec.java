@@ -181,23 +181,10 @@ public final class MultiplyPointwiseExec extends SparkPlan {
   }
 
   private PointwiseTask.Side side(SparkPlan child, Seq<Attribute> inputs, int blockColumns) {
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> ordinals = new ArrayList<>();
-    for (Attribute input : ScalaInterop.<Attribute>list(inputs)) {
-      int ordinal = Attributes.indexOf(childOutput, input);
-      if (ordinal < 0) {
-        throw new IllegalStateException(
-            "MultiplyPointwise reads "
-                + input
-                + ", its child gives "
-                + childOutput
-                + "; please report this with the plan:\n"
-                + this);
-      }
-      ordinals.add(ordinal);
-    }
     return new PointwiseTask.Side(
-        Attributes.schema(ScalaInterop.list(inputs)), List.copyOf(ordinals), blockColumns);
+        Attributes.schema(ScalaInterop.list(inputs)),
+        ChildColumns.ordinals(this, child, inputs),
+        blockColumns);
   }
 
   @Override
