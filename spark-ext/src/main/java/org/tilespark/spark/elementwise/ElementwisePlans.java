@@ -3,7 +3,6 @@ package org.tilespark.spark.elementwise;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
@@ -62,10 +61,7 @@ public final class ElementwisePlans {
     }
 
     List<Attribute> further() {
-      return IntStream.range(0, columns.size())
-          .filter(i -> !blocks.blockColumns().contains(i))
-          .mapToObj(columns::get)
-          .toList();
+      return blocks.further(columns);
     }
 
     Attribute row() {
@@ -110,9 +106,7 @@ public final class ElementwisePlans {
         if (plane == 0 && extents.isPresent()) {
           metadata = metadata.withExtents(extents.get());
         }
-        if (metadata.fileType().isPresent()) {
-          metadata = metadata.withFileType(fileType(blocks));
-        }
+        metadata = metadata.ofComputed(blocks.elementType(), blocks.isComplex());
         list.set(
             ordinal, Attributes.alias(computed.apply(plane), old.name(), metadata.toMetadata()));
       }
@@ -382,14 +376,5 @@ public final class ElementwisePlans {
         new JoinHint(
             ScalaInterop.none(),
             ScalaInterop.option(rightHint.map(hint -> new HintInfo(Option.apply(hint))))));
-  }
-
-  /** numpy's name of what was computed; a file's own type no longer holds it. */
-  private static String fileType(BlockSchema blocks) {
-    boolean single = blocks.elementType() == ElementType.FLOAT32;
-    if (blocks.isComplex()) {
-      return single ? "<c8" : "<c16";
-    }
-    return single ? "<f4" : "<f8";
   }
 }

@@ -87,9 +87,7 @@ public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRe
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    List<Attribute> fresh =
-        ScalaInterop.<Attribute>list(produced).stream().map(Attribute::newInstance).toList();
-    return new AssembleBlocks(spec, inputs, ScalaInterop.seq(fresh), child);
+    return new AssembleBlocks(spec, inputs, Attributes.fresh(produced), child);
   }
 
   @Override

@@ -44,6 +44,12 @@ public final class Attributes {
         ScalaInterop.<String>emptySeq());
   }
 
+  /** The same columns under fresh ids. */
+  public static Seq<Attribute> fresh(Seq<Attribute> attributes) {
+    return ScalaInterop.seq(
+        ScalaInterop.<Attribute>list(attributes).stream().map(Attribute::newInstance).toList());
+  }
+
   /** An expression under a name and a fresh id. */
   public static NamedExpression alias(Expression expression, String name) {
     return alias(expression, name, Metadata.empty());

@@ -129,12 +129,7 @@ public final class CutBlocks extends LogicalPlan implements MultiInstanceRelatio
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    return new CutBlocks(spec, inputs, fresh(keys), fresh(produced), child);
-  }
-
-  private static Seq<Attribute> fresh(Seq<Attribute> attributes) {
-    return ScalaInterop.seq(
-        ScalaInterop.<Attribute>list(attributes).stream().map(Attribute::newInstance).toList());
+    return new CutBlocks(spec, inputs, Attributes.fresh(keys), Attributes.fresh(produced), child);
   }
 
   @Override

@@ -125,9 +125,7 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    List<Attribute> fresh =
-        ScalaInterop.<Attribute>list(produced).stream().map(Attribute::newInstance).toList();
-    return new FourierBlocks(spec, inputs, ScalaInterop.seq(fresh), child);
+    return new FourierBlocks(spec, inputs, Attributes.fresh(produced), child);
   }
 
   @Override

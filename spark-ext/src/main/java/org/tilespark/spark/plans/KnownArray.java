@@ -220,11 +220,7 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
    */
   private static LogicalPlan perArray(
       LogicalPlan input, BlockSchema blocks, List<Attribute> columns) {
-    List<Expression> groups =
-        IntStream.range(0, columns.size())
-            .filter(position -> !blocks.blockColumns().contains(position))
-            .mapToObj(position -> (Expression) columns.get(position))
-            .toList();
+    List<Expression> groups = List.copyOf(blocks.further(columns));
     List<NamedExpression> outputs = new ArrayList<>();
     for (int axis = 0; axis < blocks.kind().rank(); axis++) {
       Attribute offset = columns.get(blocks.offsets().get(axis));

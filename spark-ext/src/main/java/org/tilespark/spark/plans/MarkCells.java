@@ -1,6 +1,5 @@
 package org.tilespark.spark.plans;
 
-import java.util.List;
 import java.util.Objects;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -70,9 +69,7 @@ public final class MarkCells extends LogicalPlan implements MultiInstanceRelatio
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    List<Attribute> fresh =
-        ScalaInterop.<Attribute>list(produced).stream().map(Attribute::newInstance).toList();
-    return new MarkCells(spec, inputs, ScalaInterop.seq(fresh), child);
+    return new MarkCells(spec, inputs, Attributes.fresh(produced), child);
   }
 
   @Override

@@ -160,7 +160,7 @@ public final class MultiplyBlocks extends LogicalPlan implements MultiInstanceRe
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    return producing(produced().stream().map(Attribute::newInstance).toList());
+    return producing(ScalaInterop.list(Attributes.fresh(produced)));
   }
 
   @Override

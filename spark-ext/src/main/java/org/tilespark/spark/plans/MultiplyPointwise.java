@@ -105,12 +105,7 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
   }
 
   private static List<Attribute> produced(Side like, boolean isComplex) {
-    ArrayMetadata metadata = like.metadata();
-    if (metadata.fileType().isPresent()) {
-      boolean isSingle = like.blocks().elementType() == ElementType.FLOAT32;
-      metadata =
-          metadata.withFileType(isComplex ? (isSingle ? "<c8" : "<c16") : isSingle ? "<f4" : "<f8");
-    }
+    ArrayMetadata metadata = like.metadata().ofComputed(like.blocks().elementType(), isComplex);
     List<Attribute> produced = new ArrayList<>();
     for (int position : like.blocks().blockColumns()) {
       boolean isPlane = like.blocks().planes().contains(position);
@@ -184,11 +179,7 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
                 + columns.get(blocks.values()).dataType().sql()
                 + "; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)");
       }
-      List<Attribute> further =
-          IntStream.range(0, columns.size())
-              .filter(position -> !blocks.blockColumns().contains(position))
-              .mapToObj(columns::get)
-              .toList();
+      List<Attribute> further = blocks.further(columns);
       return new Side(columns, blocks, further);
     }
 
@@ -260,10 +251,8 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    List<Attribute> fresh =
-        ScalaInterop.<Attribute>list(produced).stream().map(Attribute::newInstance).toList();
     return new MultiplyPointwise(
-        spec, leftInputs, rightInputs, ScalaInterop.seq(fresh), left, right);
+        spec, leftInputs, rightInputs, Attributes.fresh(produced), left, right);
   }
 
   @Override

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
-import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Inline;
@@ -52,11 +51,7 @@ public final class SpectrumPlans {
     List<Attribute> columns = ScalaInterop.list(input.output());
     Missing missing = Missing.ERROR;
     Shape extents = KnownArray.of(input, blocks, missing, context.asDataset(), operator).extents();
-    List<Attribute> further =
-        IntStream.range(0, columns.size())
-            .filter(position -> !blocks.blockColumns().contains(position))
-            .mapToObj(columns::get)
-            .toList();
+    List<Attribute> further = blocks.further(columns);
     List<NamedExpression> outputs = new ArrayList<>();
     further.forEach(column -> outputs.add(Attributes.alias(column, column.name())));
     NamedExpression rings =

@@ -2,7 +2,6 @@ package org.tilespark.spark.plans;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
@@ -43,11 +42,7 @@ final class TrendPlans {
       LogicalPlan plan, LogicalPlan input, Shape extents, FftOptions options, String operator) {
     BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     List<Attribute> columns = ScalaInterop.list(input.output());
-    List<Attribute> further =
-        IntStream.range(0, columns.size())
-            .filter(position -> !blocks.blockColumns().contains(position))
-            .mapToObj(columns::get)
-            .toList();
+    List<Attribute> further = blocks.further(columns);
     VolumeArguments arguments =
         new VolumeArguments(
             blocks.elementType(), blocks.isComplex(), operator, extents, options.missing());
