@@ -25,7 +25,7 @@
 
 namespace tilespark {
 
-// Fields in the order of the host's launch.
+// Fields in the order of FusedSteps.addProduct.
 struct FusedArguments {
   CUtensorMap a;  // op(A): (products, m, k), boxes of 1 x 32 x 32; across: (products, k, m)
   CUtensorMap b;  // op(B): (products, n, k); across: (products, k, n)
