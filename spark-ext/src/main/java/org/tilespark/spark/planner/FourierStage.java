@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -98,10 +97,7 @@ record FourierStage(
             spec.operator(),
             parts.stream().map(inputs::get).toList(),
             null,
-            IntStream.range(0, inputs.size())
-                .filter(position -> !parts.contains(position))
-                .mapToObj(inputs::get)
-                .toList(),
+            columns.blocks().further(inputs),
             Optional.empty(),
             List.of(),
             last.child());

@@ -59,12 +59,7 @@ public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRe
   public List<Attribute> place() {
     List<Attribute> columns = ScalaInterop.list(produced);
     BlockSchema blocks = BlockSchema.find(Attributes.schema(columns), spec.kind(), spec.operator());
-    List<Attribute> place = new ArrayList<>();
-    for (int i = 0; i < columns.size(); i++) {
-      if (!blocks.blockColumns().contains(i)) {
-        place.add(columns.get(i));
-      }
-    }
+    List<Attribute> place = new ArrayList<>(blocks.further(columns));
     blocks.offsets().forEach(ordinal -> place.add(columns.get(ordinal)));
     return place;
   }

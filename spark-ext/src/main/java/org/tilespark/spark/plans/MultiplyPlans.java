@@ -329,12 +329,8 @@ public final class MultiplyPlans {
               output.get(blocks.sizes().get(0)),
               output.get(blocks.sizes().get(1)),
               output.get(blocks.values()));
-      List<Attribute> groups = new ArrayList<>();
-      for (int i = 0; i < output.size(); i++) {
-        if (!blocks.blockColumns().contains(i)) {
-          groups.add(requireKey(output.get(i), who));
-        }
-      }
+      List<Attribute> groups =
+          blocks.further(output).stream().map(group -> requireKey(group, who)).toList();
       return new Operand(plan, blocks, operator, block, groups, type);
     }
 
