@@ -63,7 +63,7 @@
 
 namespace tilespark {
 
-// Fields in the order of the host's launch.
+// Fields in the order of DoubleSteps.addProduct.
 struct DoubleArguments {
   // As stored: (batches, 1, rows, k) in boxes of (1, 1, ROWS, 16); where across, (batches, rows / 16 rounded
   // up, k, 16) in boxes of (1, ROWS / 16, 16, 16): 16 of x are neighbours, 16 elements to the next 16. So

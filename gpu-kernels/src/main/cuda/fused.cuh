@@ -30,7 +30,7 @@
 
 namespace tilespark {
 
-// Fields in the order of the host's launch.
+// Fields in the order of FusedSteps.addProduct.
 struct FusedArguments {
   // As stored, (products, 1, rows, columns) in boxes of (1, 1, 32, 32), or, with `blocks`, where slots hold whole units
   // and columns are whole 32, (products, columns / 32, rows, 32) in boxes of (1, 2, 32, 32). Boxes of B are B_AT_ONCE

@@ -148,9 +148,10 @@ __device__ __forceinline__ void pin(float& value) { asm volatile("" : "+f"(value
       TILESPARK_TEN(4) TILESPARK_TEN(5) TILESPARK_TEN(6) TILESPARK_TEN(7) TILESPARK_TEN(8)          \
           TILESPARK_TEN(9) TILESPARK_TEN(10) TILESPARK_TEN(11) "%120,%121,%122,%123,%124,%125,%126,%127}"
 
-// c (64 x 128 of a warpgroup) = a * b, + c if `add`: a of 64 x 16 bfloat16 in registers, b described. Of a, a thread of warp w holds rows 16 w + lane / 4 (0, 2) and 8 below (1, 3), columns
-// 2 (lane % 4) and the next (0, 1) and 8 on (2, 3). Of c it holds in [4 g ..] rows as of a, columns
-// 8 g + 2 (lane % 4) and the next.
+// c (64 x 128 of a warpgroup) = a * b, + c if `add`: a of 64 x 16 bfloat16 in registers, b described.
+// Of a, a thread of warp w holds rows 16 w + lane / 4 (0, 2) and 8 below (1, 3), columns 2 (lane % 4) and
+// the next (0, 1) and 8 on (2, 3). Of c it holds in [4 g ..] rows as of a, columns 8 g + 2 (lane % 4) and
+// the next.
 __device__ __forceinline__ void product_64x128x16_bfloat16(float (&c)[64], const u32 (&a)[4], u64 b, bool add) {
   asm volatile(
       "{\n.reg .pred p;\nsetp.ne.b32 p, %69, 0;\n"

@@ -24,7 +24,7 @@
 
 namespace tilespark {
 
-// Fields in the order of TensorSteps.addFloat.
+// Fields in the order of PackedSteps.addProduct.
 struct MmaArguments {
   const void* a;  // (a_rows, a_panels * 128 bytes)
   const void* b;  // (b_rows, a_panels * 128 bytes)

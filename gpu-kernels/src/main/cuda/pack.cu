@@ -1,4 +1,5 @@
-// Copies operands into the forms that multiply_split.cu, multiply_tensor.cu and multiply_double.cu read.
+// Copies operands into the forms that multiply_split.cu, multiply_tensor.cu, multiply_mma.cu and
+// multiply_double.cu read.
 // What a copy does, its threads and its bytes: pack.cuh.
 //
 // pack_rows copies rows as they are to rows that begin at multiples of 16 bytes:
@@ -18,7 +19,7 @@
 
 namespace tilespark {
 
-// Fields in the order of TensorSteps.packRows.
+// Fields in the order of DoubleSteps.readable.
 struct PackRowsArguments {
   const double* from;
   double* to;

@@ -42,7 +42,7 @@ struct PackOperand {
   u64 from_step;      // elements between them
 };
 
-// Fields in the order of the host's launch.
+// Fields in the order of PackedSteps.pack.
 struct PackArguments {
   const float* from_a;
   void* to_a;

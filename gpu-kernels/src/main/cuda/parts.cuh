@@ -13,7 +13,7 @@
 
 namespace tilespark {
 
-// Fields in the order of the host's launch.
+// Fields in the order of TensorSteps.addSum.
 template <typename T>
 struct SumArguments {
   const T* scratch;  // (batches, parts, rows, cols)

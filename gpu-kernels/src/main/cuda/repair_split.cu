@@ -9,7 +9,7 @@
 
 namespace tilespark {
 
-// Fields in the order of TensorSteps.repair.
+// Fields in the order of PackedSteps.addRepair.
 struct RepairArguments {
   const u32* flags;  // SplitArguments.bad_tiles
   MultiplyArguments product;

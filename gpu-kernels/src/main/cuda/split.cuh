@@ -33,7 +33,7 @@
 
 namespace tilespark {
 
-// Fields in the order of the host's launch.
+// Fields in the order of PackedSteps.addProduct.
 struct SplitArguments {
   CUtensorMap a;  // op(A): (m, k) float, boxes of 128 x 32, swizzled by 128 bytes; across: (k, m), of 32 x 32
   CUtensorMap b;  // the parts of op(B): (3 plane_rows, k padded) bfloat16, boxes of 128 x 32, by 64 bytes

@@ -16,7 +16,7 @@
 
 namespace tilespark {
 
-// Fields in the order of the host's launch.
+// Fields in the order of PackedSteps.addProduct.
 struct TensorArguments {
   CUtensorMap a;  // op(A): (m, k), boxes of ROWS rows and 128 bytes; across: (k, m), of 64 x 64
   CUtensorMap b;  // op(B): (n, k), boxes of COLS rows and 128 bytes; across: (k, n), of 64 x 64

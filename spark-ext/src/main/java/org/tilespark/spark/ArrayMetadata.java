@@ -5,6 +5,7 @@ import java.util.Optional;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.MetadataBuilder;
+import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
@@ -120,6 +121,19 @@ public final class ArrayMetadata {
   /** This metadata with another file type. */
   public ArrayMetadata withFileType(String descr) {
     return with(FILE_TYPE, descr);
+  }
+
+  /**
+   * This metadata of numbers that were computed: where it states a file's type, which may no longer
+   * hold them, it then states their own.
+   *
+   * @param type FLOAT32 or FLOAT64
+   */
+  public ArrayMetadata ofComputed(ElementType type, boolean isComplex) {
+    boolean isSingle = type == ElementType.FLOAT32;
+    return fileType().isEmpty()
+        ? this
+        : withFileType(isComplex ? (isSingle ? "<c8" : "<c16") : isSingle ? "<f4" : "<f8");
   }
 
   /** What is known after the axes were reordered by {@code permutation}. */

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.IntUnaryOperator;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -82,6 +83,19 @@ public record BlockSchema(
       all.add(imag);
     }
     return all;
+  }
+
+  /**
+   * The further columns: what {@code columns} has in no block column's place.
+   *
+   * @param columns one for each column of the rows
+   */
+  public <T> List<T> further(List<T> columns) {
+    List<Integer> own = blockColumns();
+    return IntStream.range(0, columns.size())
+        .filter(position -> !own.contains(position))
+        .mapToObj(columns::get)
+        .toList();
   }
 
   /** The same columns at other ordinals. */

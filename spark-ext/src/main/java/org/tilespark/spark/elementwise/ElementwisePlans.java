@@ -3,11 +3,8 @@ package org.tilespark.spark.elementwise;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.EqualTo;
@@ -15,7 +12,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Inline;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.FullOuter$;
 import org.apache.spark.sql.catalyst.plans.JoinType;
 import org.apache.spark.sql.catalyst.plans.LeftOuter$;
@@ -38,6 +34,7 @@ import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.ReblockPlans;
 import scala.Option;
 
@@ -64,10 +61,7 @@ public final class ElementwisePlans {
     }
 
     List<Attribute> further() {
-      return IntStream.range(0, columns.size())
-          .filter(i -> !blocks.blockColumns().contains(i))
-          .mapToObj(columns::get)
-          .toList();
+      return blocks.further(columns);
     }
 
     Attribute row() {
@@ -112,10 +106,9 @@ public final class ElementwisePlans {
         if (plane == 0 && extents.isPresent()) {
           metadata = metadata.withExtents(extents.get());
         }
-        if (metadata.fileType().isPresent()) {
-          metadata = metadata.withFileType(fileType(blocks));
-        }
-        list.set(ordinal, alias(computed.apply(plane), old.name(), metadata.toMetadata()));
+        metadata = metadata.ofComputed(blocks.elementType(), blocks.isComplex());
+        list.set(
+            ordinal, Attributes.alias(computed.apply(plane), old.name(), metadata.toMetadata()));
       }
       return new Project(ScalaInterop.seq(list), child);
     }
@@ -153,13 +146,15 @@ public final class ElementwisePlans {
     Optional<Shape> extents = plainFirst.extents().or(plainSecond::extents);
 
     // Fresh ids for the second: the first may be the same DataFrame.
-    NamedExpression hasFirst = alias(Literal.create(true, DataTypes.BooleanType), "has_first");
-    NamedExpression hasSecond = alias(Literal.create(true, DataTypes.BooleanType), "has_second");
+    NamedExpression hasFirst =
+        Attributes.alias(Literal.create(true, DataTypes.BooleanType), "has_first");
+    NamedExpression hasSecond =
+        Attributes.alias(Literal.create(true, DataTypes.BooleanType), "has_second");
     List<NamedExpression> firstColumns = new ArrayList<>(plainFirst.columns());
     firstColumns.add(hasFirst);
     List<NamedExpression> secondColumns = new ArrayList<>();
     for (Attribute column : plainSecond.columns()) {
-      secondColumns.add(alias(column, column.name(), column.metadata()));
+      secondColumns.add(Attributes.alias(column, column.name(), column.metadata()));
     }
     Matrix second =
         new Matrix(
@@ -215,7 +210,7 @@ public final class ElementwisePlans {
       Attribute other = place < 0 ? named(second, column).orElseThrow() : inSecond.get(place);
       list.set(
           i,
-          alias(
+          Attributes.alias(
               new Coalesce(ScalaInterop.<Expression>seq(column, other)),
               column.name(),
               column.metadata()));
@@ -256,14 +251,15 @@ public final class ElementwisePlans {
       List<Attribute> means) {
     List<NamedExpression> summed = new ArrayList<>(matrix.further());
     NamedExpression sums =
-        alias(new BlockColumnSums(arguments, plane, ScalaInterop.seq(matrix.block())), "sums");
+        Attributes.alias(
+            new BlockColumnSums(arguments, plane, ScalaInterop.seq(matrix.block())), "sums");
     summed.add(sums);
     List<NamedExpression> aggregates = new ArrayList<>();
     for (Attribute column : matrix.further()) {
-      aggregates.add(alias(column, column.name()));
+      aggregates.add(Attributes.alias(column, column.name()));
     }
     NamedExpression ranges =
-        alias(
+        Attributes.alias(
             new ColumnMeans(arguments, ScalaInterop.<Expression>seq(sums.toAttribute()), 0, 0)
                 .toAggregateExpression(),
             "ranges");
@@ -276,14 +272,7 @@ public final class ElementwisePlans {
             ScalaInterop.none());
     List<Attribute> range = new ArrayList<>();
     for (StructField field : ColumnMeans.RANGE.fields()) {
-      range.add(
-          new AttributeReference(
-              field.name(),
-              field.dataType(),
-              false,
-              Metadata.empty(),
-              NamedExpression$.MODULE$.newExprId(),
-              ScalaInterop.emptySeq()));
+      range.add(Attributes.column(field.name(), field.dataType(), Metadata.empty()));
     }
     LogicalPlan generate =
         new Generate(
@@ -387,28 +376,5 @@ public final class ElementwisePlans {
         new JoinHint(
             ScalaInterop.none(),
             ScalaInterop.option(rightHint.map(hint -> new HintInfo(Option.apply(hint))))));
-  }
-
-  /** numpy's name of what was computed; a file's own type no longer holds it. */
-  private static String fileType(BlockSchema blocks) {
-    boolean single = blocks.elementType() == ElementType.FLOAT32;
-    if (blocks.isComplex()) {
-      return single ? "<c8" : "<c16";
-    }
-    return single ? "<f4" : "<f8";
-  }
-
-  private static NamedExpression alias(Expression expression, String name) {
-    return alias(expression, name, Metadata.empty());
-  }
-
-  private static NamedExpression alias(Expression expression, String name, Metadata metadata) {
-    return new Alias(
-        expression,
-        name,
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaInterop.emptySeq(),
-        Option.apply(metadata),
-        ScalaInterop.emptySeq());
   }
 }

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.distribution.RowBytes;
 
 /**
  * Writes rows that hold one array of numbers beside small columns, into one {@code byte[]} that is
@@ -31,11 +32,6 @@ final class ArrayRowWriter {
     this.row = new UnsafeRow(columns);
   }
 
-  /** Bytes of a row with an array of so many elements behind {@code headBytes} of small columns. */
-  static long rowBytes(long headBytes, long elements, ElementType type) {
-    return headBytes + arrayBytes(elements, type);
-  }
-
   /**
    * Begins a row.
    *
@@ -46,7 +42,7 @@ final class ArrayRowWriter {
    */
   HostMemory start(UnsafeRow head, long elements) {
     int headBytes = head.getSizeInBytes();
-    long size = rowBytes(headBytes, elements, type);
+    long size = headBytes + RowBytes.array(elements, type.bytes());
     if (size > Integer.MAX_VALUE - WORD_BYTES) {
       throw new IllegalArgumentException(
           "A row of " + size + " bytes exceeds Spark's 2 GiB; use smaller blocks");
@@ -77,10 +73,5 @@ final class ArrayRowWriter {
   /** The row; its small columns may be set. Valid until the next {@link #start}. */
   UnsafeRow row() {
     return row;
-  }
-
-  private static long arrayBytes(long elements, ElementType type) {
-    long bytes = UnsafeArrayData.calculateHeaderPortionInBytes(elements) + elements * type.bytes();
-    return (bytes + WORD_BYTES - 1) / WORD_BYTES * WORD_BYTES;
   }
 }

@@ -9,25 +9,21 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
-import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
-import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.plans.PermutedColumns;
+import org.tilespark.spark.plans.Attributes;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -74,8 +70,7 @@ public final class AssembleBlocksExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   @Override
@@ -88,34 +83,24 @@ public final class AssembleBlocksExec extends SparkPlan {
   /** Rows of a target block together, its mark first, its pieces in the order of their places. */
   @Override
   public Seq<Seq<SortOrder>> requiredChildOrdering() {
-    List<SortOrder> order = new ArrayList<>();
-    clustering().forEach(column -> order.add(ascending(column)));
+    List<Expression> order = new ArrayList<>(clustering());
     BlockSchema blocks = pieces();
-    order.add(ascending(new IsNotNull(inputs.apply(blocks.values()))));
-    blocks.offsets().forEach(ordinal -> order.add(ascending(inputs.apply(ordinal))));
-    return ScalaInterop.<Seq<SortOrder>>seq(ScalaInterop.<SortOrder>seq(order));
+    order.add(new IsNotNull(inputs.apply(blocks.values())));
+    blocks.offsets().forEach(ordinal -> order.add(inputs.apply(ordinal)));
+    return ScalaInterop.<Seq<SortOrder>>seq(Attributes.ascending(order));
   }
 
   /** The child's, where it is by cells and grouping columns: a block's place is its cell's. */
   @Override
   public Partitioning outputPartitioning() {
     Partitioning partitioning = child.outputPartitioning();
-    if (partitioning instanceof Expression expression) {
-      Optional<Expression> renamed = rename(expression);
-      return renamed.isPresent() && renamed.get() instanceof Partitioning kept
-          ? kept
-          : new UnknownPartitioning(partitioning.numPartitions());
-    }
-    return new UnknownPartitioning(partitioning.numPartitions());
+    return Attributes.renamedPartitioning(partitioning, this::renamed)
+        .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
   }
 
   @Override
   public Seq<SortOrder> outputOrdering() {
-    List<SortOrder> ordering = new ArrayList<>();
-    for (Attribute column : clustering()) {
-      ordering.add((SortOrder) rename(ascending(column)).orElseThrow());
-    }
-    return ScalaInterop.seq(ordering);
+    return Attributes.renamedOrdering(Attributes.ascending(clustering()), this::renamed);
   }
 
   @Override
@@ -132,46 +117,32 @@ public final class AssembleBlocksExec extends SparkPlan {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    tellPrediction();
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
+    spec.predicted().tell(metrics().apply(PREDICTED), sparkContext());
     List<Attribute> columns = ScalaInterop.list(inputs);
-    for (int i = 0; i < columns.size(); i++) {
-      if (PermutedColumns.indexOf(childOutput, columns.get(i)) != i) {
-        throw new IllegalStateException(
-            "AssembleBlocks reads "
-                + columns
-                + ", its child gives "
-                + childOutput
-                + "; please report this with the plan:\n"
-                + this);
-      }
+    if (!ChildColumns.ordinals(this, child, inputs)
+        .equals(IntStream.range(0, columns.size()).boxed().toList())) {
+      throw new IllegalStateException(
+          "AssembleBlocks expects the columns "
+              + columns
+              + " first in "
+              + child.output()
+              + "; please report this with the plan:\n"
+              + this);
     }
     List<Integer> keys =
-        clustering().stream().map(column -> PermutedColumns.indexOf(columns, column)).toList();
+        clustering().stream().map(column -> Attributes.indexOf(columns, column)).toList();
     return child
         .execute()
         .mapPartitions(
             new AssembleTask(
                 spec,
-                PermutedColumns.schema(columns),
+                Attributes.schema(columns),
                 keys,
-                PermutedColumns.schema(ScalaInterop.list(produced)),
+                Attributes.schema(ScalaInterop.list(produced)),
                 metrics().apply(BLOCKS),
                 metrics().apply(PIECES)),
             true,
             ScalaInterop.classTag(InternalRow.class));
-  }
-
-  /** Shows the prediction beside what Spark measures. */
-  private void tellPrediction() {
-    if (spec.predicted().bytes() >= 0) {
-      SQLMetric predicted = metrics().apply(PREDICTED);
-      predicted.set(spec.predicted().bytes());
-      SQLMetrics.postDriverMetricUpdates(
-          sparkContext(),
-          sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
-          ScalaInterop.<SQLMetric>seq(predicted));
-    }
   }
 
   /** Grouping columns, then keys: rows that agree in them belong to one target block. */
@@ -190,34 +161,21 @@ public final class AssembleBlocksExec extends SparkPlan {
   private BlockSchema pieces() {
     int rank = spec.kind().rank();
     return BlockSchema.find(
-            PermutedColumns.schema(ScalaInterop.list(produced)), spec.kind(), spec.operator())
+            Attributes.schema(ScalaInterop.list(produced)), spec.kind(), spec.operator())
         .mapped(position -> position + rank);
   }
 
-  /** The expression in terms of the output, if all it uses is a key or a grouping column. */
-  private Optional<Expression> rename(Expression expression) {
-    List<Attribute> known = clustering();
-    for (Attribute used : ScalaInterop.list(expression.references().toSeq())) {
-      if (PermutedColumns.indexOf(known, used) < 0) {
-        return Optional.empty();
-      }
+  /** The output column with the content of a key or a grouping column. */
+  private Optional<Attribute> renamed(Attribute used) {
+    if (Attributes.indexOf(clustering(), used) < 0) {
+      return Optional.empty();
     }
-    return Optional.of(
-        expression.transform(
-            ScalaInterop.partialFunction(e -> e instanceof Attribute used ? renamed(used) : null)));
-  }
-
-  private Attribute renamed(Attribute used) {
     int rank = spec.kind().rank();
-    int position = PermutedColumns.indexOf(ScalaInterop.list(inputs), used);
-    return position < rank
-        ? produced.apply(pieces().offsets().get(position) - rank)
-        : produced.apply(position - rank);
-  }
-
-  private static SortOrder ascending(Expression expression) {
-    return new SortOrder(
-        expression, Ascending$.MODULE$, NullsFirst$.MODULE$, ScalaInterop.emptySeq());
+    int position = Attributes.indexOf(ScalaInterop.list(inputs), used);
+    return Optional.of(
+        position < rank
+            ? produced.apply(pieces().offsets().get(position) - rank)
+            : produced.apply(position - rank));
   }
 
   @Override

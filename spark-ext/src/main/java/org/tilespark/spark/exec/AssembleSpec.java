@@ -1,8 +1,11 @@
 package org.tilespark.spark.exec;
 
 import java.io.Serializable;
+import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.Missing;
@@ -39,6 +42,14 @@ public record AssembleSpec(
    */
   public record Prediction(long bytes, boolean isLeast, boolean perArray, long blocks)
       implements Serializable {
+    /** Shows the bytes, if they are known, beside what Spark measures. */
+    void tell(SQLMetric metric, SparkContext context) {
+      if (bytes >= 0) {
+        metric.set(bytes);
+        TaskMetrics.tell(context, List.of(metric));
+      }
+    }
+
     @Override
     public String toString() {
       if (bytes < 0) {

@@ -1,5 +1,6 @@
 package org.tilespark.spark.exec;
 
+import java.io.Serializable;
 import java.util.Iterator;
 import org.apache.arrow.vector.complex.ListVector;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -14,6 +15,15 @@ import org.tilespark.spark.ArrayValues;
  * value arrays in place. What it returns is valid until the next {@link #advance}.
  */
 abstract class BlockCursor {
+  /**
+   * How a partition becomes a walk over its rows; travels to the executors.
+   *
+   * @param <T> what the partition holds: rows or batches
+   */
+  interface Source<T> extends Serializable {
+    BlockCursor open(Iterator<T> partition);
+  }
+
   /** Moves to the next row; false if there is none. */
   abstract boolean advance();
 

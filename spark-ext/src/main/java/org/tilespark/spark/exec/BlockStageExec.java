@@ -3,13 +3,11 @@ package org.tilespark.spark.exec;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
-import java.util.Optional;
 import java.util.stream.Collectors;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
@@ -22,6 +20,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.PermutedColumns;
 import scala.Option;
 import scala.collection.immutable.IndexedSeq;
@@ -95,33 +94,21 @@ public final class BlockStageExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   @Override
   public Partitioning outputPartitioning() {
     Partitioning partitioning = child.outputPartitioning();
-    if (partitioning instanceof Expression expression) {
-      Optional<Expression> renamed = rename(expression);
-      return renamed.isPresent() && renamed.get() instanceof Partitioning kept
-          ? kept
-          : new UnknownPartitioning(partitioning.numPartitions());
-    }
-    return partitioning;
+    return partitioning instanceof Expression
+        ? Attributes.renamedPartitioning(partitioning, columns()::target)
+            .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()))
+        : partitioning;
   }
 
   @Override
   public Seq<SortOrder> outputOrdering() {
-    List<SortOrder> ordering = new ArrayList<>();
-    for (SortOrder order : ScalaInterop.<SortOrder>list(child.outputOrdering())) {
-      Optional<Expression> renamed = rename(order);
-      if (renamed.isEmpty()) {
-        break; // what follows orders only within equal values of this column
-      }
-      ordering.add((SortOrder) renamed.get());
-    }
-    return ScalaInterop.seq(ordering);
+    return Attributes.renamedOrdering(child.outputOrdering(), columns()::target);
   }
 
   @Override
@@ -176,25 +163,10 @@ public final class BlockStageExec extends SparkPlan {
 
   private StageSpec spec() {
     PermutedColumns columns = columns();
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> inputOrdinals = new ArrayList<>();
-    for (Attribute input : columns.inputs()) {
-      int ordinal = PermutedColumns.indexOf(childOutput, input);
-      if (ordinal < 0) {
-        throw new IllegalStateException(
-            "A block stage reads "
-                + input
-                + ", its child gives "
-                + childOutput
-                + "; please report this with the plan:\n"
-                + this);
-      }
-      inputOrdinals.add(ordinal);
-    }
     return new StageSpec(
         columns.blocks(),
-        List.copyOf(inputOrdinals),
-        PermutedColumns.schema(columns.inputs()),
+        ChildColumns.ordinals(this, child, inputs),
+        Attributes.schema(columns.inputs()),
         List.copyOf(operators()),
         batchBytes);
   }
@@ -206,20 +178,6 @@ public final class BlockStageExec extends SparkPlan {
         StageSpec.permutation(operators()),
         ScalaInterop.list(inputs),
         ScalaInterop.list(produced));
-  }
-
-  /** The expression in terms of the output, if all it uses has an output column of its content. */
-  private Optional<Expression> rename(Expression expression) {
-    PermutedColumns columns = columns();
-    for (Attribute used : ScalaInterop.list(expression.references().toSeq())) {
-      if (columns.target(used).isEmpty()) {
-        return Optional.empty();
-      }
-    }
-    return Optional.of(
-        expression.transform(
-            ScalaInterop.partialFunction(
-                e -> e instanceof Attribute used ? columns.target(used).orElseThrow() : null)));
   }
 
   @Override

@@ -33,6 +33,11 @@ final class BoxList {
     count++;
   }
 
+  /** All boxes, (count, 2, rank): of each its offset, then its sizes; a copy. */
+  long[] toArray() {
+    return Arrays.copyOf(boxes, 2 * rank * count);
+  }
+
   /**
    * Checks that each element of the array from {@code low} on is in one box.
    *
@@ -42,7 +47,7 @@ final class BoxList {
   void check(long[] low, long[] size, BlockKind kind, boolean mayHaveHoles, String operator) {
     long[] high = new long[rank];
     Arrays.setAll(high, axis -> low[axis] + size[axis]);
-    long[] found = Arrays.copyOf(boxes, 2 * rank * count);
+    long[] found = toArray();
     Coverage.check(
         low,
         high,

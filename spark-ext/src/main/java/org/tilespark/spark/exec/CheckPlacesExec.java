@@ -2,7 +2,6 @@ package org.tilespark.spark.exec;
 
 import java.io.Serializable;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -12,7 +11,6 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -23,9 +21,9 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.DataType;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks.PlaceColumn;
 import org.tilespark.spark.plans.MultiplySpec;
-import org.tilespark.spark.plans.PermutedColumns;
 import org.tilespark.spark.validate.Coverage;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -77,8 +75,7 @@ public final class CheckPlacesExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   @Override
@@ -94,15 +91,11 @@ public final class CheckPlacesExec extends SparkPlan {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> ordinals =
-        ScalaInterop.<Attribute>list(places).stream()
-            .map(column -> PermutedColumns.indexOf(childOutput, column))
-            .toList();
+    List<Integer> ordinals = ChildColumns.ordinals(this, child, places);
     return child
         .execute()
         .mapPartitions(
-            new Check(PanelTask.Job.of(spec, false, produced), right, List.copyOf(ordinals)),
+            new Check(PanelTask.Job.of(spec, false, produced), right, ordinals),
             false,
             ScalaInterop.classTag(InternalRow.class));
   }
@@ -114,7 +107,7 @@ public final class CheckPlacesExec extends SparkPlan {
       implements Serializable {
     private static final long serialVersionUID = 1;
 
-    private static final int BOX = 4; // outer, inner; then the extents along them
+    private static final int RANK = 2; // outer and inner
 
     private final PanelTask.Job job;
     private final boolean right;
@@ -126,34 +119,13 @@ public final class CheckPlacesExec extends SparkPlan {
       this.ordinals = ordinals;
     }
 
-    /** Boxes of one matrix. */
-    private static final class Boxes {
-      private long[] numbers = new long[16 * BOX];
-      private int count;
-
-      void add(long outer, long outerExtent, long inner, long innerExtent) {
-        int at = BOX * count++;
-        if (at == numbers.length) {
-          numbers = Arrays.copyOf(numbers, Math.multiplyExact(2, at));
-        }
-        numbers[at] = outer;
-        numbers[at + 1] = inner;
-        numbers[at + 2] = outerExtent;
-        numbers[at + 3] = innerExtent;
-      }
-
-      long[] found() {
-        return Arrays.copyOf(numbers, BOX * count);
-      }
-    }
-
     @Override
     public scala.collection.Iterator<InternalRow> apply(
         scala.collection.Iterator<InternalRow> places) {
       List<DataType> groupTypes = job.groupTypes();
       UnsafeProjection groupOf =
           PieceColumns.groups(ordinals.subList(PlaceColumn.COUNT, ordinals.size()), groupTypes);
-      Map<UnsafeRow, Boxes> matrices = new LinkedHashMap<>();
+      Map<UnsafeRow, BoxList> matrices = new LinkedHashMap<>();
       Iterator<InternalRow> rows = ScalaInterop.iterator(places);
       while (rows.hasNext()) {
         InternalRow row = rows.next();
@@ -165,13 +137,15 @@ public final class CheckPlacesExec extends SparkPlan {
           continue; // the product's tasks name such a block
         }
         matrices
-            .computeIfAbsent(groupOf.apply(row).copy(), group -> new Boxes())
-            .add(row.getLong(outer), outerExtent, row.getLong(inner), innerExtent);
+            .computeIfAbsent(groupOf.apply(row).copy(), group -> new BoxList(RANK))
+            .add(
+                new long[] {row.getLong(outer), row.getLong(inner)},
+                new long[] {outerExtent, innerExtent});
       }
       UnsafeProjection heads =
           PieceColumns.heads(job.outputTypes(), PieceColumns.ordinals(0, job.spec()), groupTypes);
       List<InternalRow> found = new ArrayList<>();
-      matrices.forEach((group, boxes) -> check(group, boxes.found(), heads, found));
+      matrices.forEach((group, boxes) -> check(group, boxes.toArray(), heads, found));
       return ScalaInterop.iterator(found.iterator());
     }
 
@@ -185,7 +159,7 @@ public final class CheckPlacesExec extends SparkPlan {
       MultiplySpec spec = job.spec();
       found.add(range(heads, group, 0, 0));
       Coverage.check(
-          new long[2],
+          new long[RANK],
           new long[] {right ? spec.n() : spec.m(), spec.k()},
           boxes,
           new Coverage.Findings() {
@@ -200,7 +174,7 @@ public final class CheckPlacesExec extends SparkPlan {
 
             @Override
             public boolean overlap(int first, int second) {
-              long[] shared = Coverage.sharedElement(2, boxes, first, second);
+              long[] shared = Coverage.sharedElement(RANK, boxes, first, second);
               throw OperandDefects.twiceAt(spec, right, job.groupText(group), shared[0], shared[1]);
             }
           });

@@ -1,6 +1,5 @@
 package org.tilespark.spark.exec;
 
-import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -9,13 +8,11 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.plans.PermutedColumns;
+import org.tilespark.spark.plans.Attributes;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -63,6 +60,11 @@ public final class CutBlocksExec extends SparkPlan {
     return spec;
   }
 
+  /** Columns of the child that are read. */
+  List<Attribute> inputs() {
+    return ScalaInterop.list(inputs);
+  }
+
   /** The only child. */
   public SparkPlan child() {
     return child;
@@ -82,8 +84,7 @@ public final class CutBlocksExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(output())));
+    return Attributes.set(output());
   }
 
   @Override
@@ -101,27 +102,12 @@ public final class CutBlocksExec extends SparkPlan {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> ordinals = new ArrayList<>();
-    for (Attribute input : ScalaInterop.<Attribute>list(inputs)) {
-      int ordinal = PermutedColumns.indexOf(childOutput, input);
-      if (ordinal < 0) {
-        throw new IllegalStateException(
-            "CutBlocks reads "
-                + input
-                + ", its child gives "
-                + childOutput
-                + "; please report this with the plan:\n"
-                + this);
-      }
-      ordinals.add(ordinal);
-    }
     CutTask.Columns columns =
         new CutTask.Columns(
-            PermutedColumns.schema(ScalaInterop.list(output())),
+            Attributes.schema(ScalaInterop.list(output())),
             keys.size(),
-            List.copyOf(ordinals),
-            PermutedColumns.schema(ScalaInterop.list(inputs)));
+            ChildColumns.ordinals(this, child, inputs),
+            Attributes.schema(ScalaInterop.list(inputs)));
     CutTask.Counts counts =
         new CutTask.Counts(
             metrics().apply(BLOCKS),

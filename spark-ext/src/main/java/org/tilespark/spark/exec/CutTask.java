@@ -45,17 +45,12 @@ final class CutTask<T>
   record Counts(SQLMetric blocks, SQLMetric whole, SQLMetric pieces, SQLMetric bytes)
       implements Serializable {}
 
-  /** How the child's partition becomes a walk over blocks. */
-  private interface Source<T> extends Serializable {
-    BlockCursor open(Iterator<T> partition);
-  }
-
   private final CutSpec spec;
   private final Columns columns;
   private final Counts counts;
-  private final Source<T> source;
+  private final BlockCursor.Source<T> source;
 
-  private CutTask(CutSpec spec, Columns columns, Counts counts, Source<T> source) {
+  private CutTask(CutSpec spec, Columns columns, Counts counts, BlockCursor.Source<T> source) {
     this.spec = spec;
     this.columns = columns;
     this.counts = counts;

@@ -5,15 +5,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
-import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
@@ -21,7 +19,6 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
-import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -32,7 +29,7 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.spark.distribution.Cuts;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
-import org.tilespark.spark.plans.PermutedColumns;
+import org.tilespark.spark.plans.Attributes;
 import scala.Option;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -140,8 +137,7 @@ public final class FourierBlocksExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(output())));
+    return Attributes.set(output());
   }
 
   // ---- where rows must be, and where they are
@@ -159,13 +155,12 @@ public final class FourierBlocksExec extends SparkPlan {
   /** Rows of an array together; of pieces the mark first, then in the order of their places. */
   @Override
   public Seq<Seq<SortOrder>> requiredChildOrdering() {
-    List<SortOrder> order = new ArrayList<>();
-    together().forEach(column -> order.add(ascending(column)));
+    List<Expression> order = new ArrayList<>(together());
     if (assembled.isDefined()) {
-      order.add(ascending(new IsNotNull(inputs.apply(spec.in().values()))));
-      spec.in().offsets().forEach(position -> order.add(ascending(inputs.apply(position))));
+      order.add(new IsNotNull(inputs.apply(spec.in().values())));
+      spec.in().offsets().forEach(position -> order.add(inputs.apply(position)));
     }
-    return ScalaInterop.<Seq<SortOrder>>seq(ScalaInterop.<SortOrder>seq(order));
+    return ScalaInterop.<Seq<SortOrder>>seq(Attributes.ascending(order));
   }
 
   /** Columns in which the rows of one array agree, if it is more than one row. */
@@ -189,42 +184,33 @@ public final class FourierBlocksExec extends SparkPlan {
     if (isOneTask()) {
       return SinglePartition$.MODULE$;
     }
-    if (cut.isEmpty() && partitioning instanceof Expression expression) {
-      Optional<Expression> renamed = rename(expression);
-      if (renamed.isPresent() && renamed.get() instanceof Partitioning kept) {
-        return kept;
-      }
-    } else if (cut.isEmpty() && assembled.isEmpty() && spec.gathered().isEmpty()) {
-      return partitioning;
+    if (cut.isDefined()) {
+      return new UnknownPartitioning(partitioning.numPartitions());
     }
-    return new UnknownPartitioning(partitioning.numPartitions());
+    boolean isBlockByBlock = assembled.isEmpty() && spec.gathered().isEmpty();
+    return isBlockByBlock && !(partitioning instanceof Expression)
+        ? partitioning
+        : Attributes.renamedPartitioning(partitioning, this::renamed)
+            .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
   }
 
   @Override
   public Seq<SortOrder> outputOrdering() {
-    List<SortOrder> before = new ArrayList<>();
-    if (cut.isEmpty() && isCutOnce()) {
-      List<SortOrder> ordering = new ArrayList<>();
-      for (int position : spec.furtherOut(produced.size())) {
-        ordering.add(ascending(produced.apply(position)));
-      }
-      spec.out().offsets().forEach(position -> ordering.add(ascending(produced.apply(position))));
-      return ScalaInterop.seq(ordering);
+    if (cut.isDefined()) {
+      return ScalaInterop.emptySeq();
     }
-    if (cut.isEmpty() && assembled.isDefined()) {
-      together().forEach(column -> before.add(ascending(column)));
-    } else if (cut.isEmpty() && spec.gathered().isEmpty()) {
-      before.addAll(ScalaInterop.<SortOrder>list(child.outputOrdering()));
+    if (isCutOnce()) {
+      List<Attribute> columns = new ArrayList<>();
+      spec.furtherOut(produced.size()).forEach(position -> columns.add(produced.apply(position)));
+      spec.out().offsets().forEach(position -> columns.add(produced.apply(position)));
+      return Attributes.ascending(columns);
     }
-    List<SortOrder> ordering = new ArrayList<>();
-    for (SortOrder order : before) {
-      Optional<Expression> renamed = rename(order);
-      if (renamed.isEmpty()) {
-        break; // what follows orders only within equal values of this column
-      }
-      ordering.add((SortOrder) renamed.get());
+    if (assembled.isDefined()) {
+      return Attributes.renamedOrdering(Attributes.ascending(together()), this::renamed);
     }
-    return ScalaInterop.seq(ordering);
+    return spec.gathered().isEmpty()
+        ? Attributes.renamedOrdering(child.outputOrdering(), this::renamed)
+        : ScalaInterop.emptySeq();
   }
 
   /** True if target blocks are cut along one axis at most, so that other places are all 0. */
@@ -240,23 +226,10 @@ public final class FourierBlocksExec extends SparkPlan {
     return cutAxes <= 1;
   }
 
-  /** The expression in terms of the output, if all it uses has an output column of its content. */
-  private Optional<Expression> rename(Expression expression) {
-    for (Attribute used : ScalaInterop.<Attribute>list(expression.references().toSeq())) {
-      if (renamed(used).isEmpty()) {
-        return Optional.empty();
-      }
-    }
-    return Optional.of(
-        expression.transform(
-            ScalaInterop.partialFunction(
-                e -> e instanceof Attribute used ? renamed(used).orElseThrow() : null)));
-  }
-
   /** The output column with the content of a place or a further column. */
   private Optional<Attribute> renamed(Attribute used) {
     List<Attribute> read = ScalaInterop.list(inputs);
-    int further = spec.furtherIn(read.size()).indexOf(PermutedColumns.indexOf(read, used));
+    int further = spec.furtherIn(read.size()).indexOf(Attributes.indexOf(read, used));
     if (further >= 0) {
       return Optional.of(produced.apply(spec.furtherOut(produced.size()).get(further)));
     }
@@ -266,18 +239,13 @@ public final class FourierBlocksExec extends SparkPlan {
     // A block's place is that of its cell. Along axes that grow or shrink blocks are whole, at 0.
     int axis =
         assembled.isDefined()
-            ? PermutedColumns.indexOf(ScalaInterop.list(cells), used)
-            : spec.in().offsets().indexOf(PermutedColumns.indexOf(read, used));
+            ? Attributes.indexOf(ScalaInterop.list(cells), used)
+            : spec.in().offsets().indexOf(Attributes.indexOf(read, used));
     if (axis < 0) {
       return Optional.empty();
     }
     Permutation inverse = spec.program().permutation().inverse();
     return Optional.of(produced.apply(spec.out().offsets().get(inverse.axis(axis))));
-  }
-
-  private static SortOrder ascending(Expression expression) {
-    return new SortOrder(
-        expression, Ascending$.MODULE$, NullsFirst$.MODULE$, ScalaInterop.emptySeq());
   }
 
   // ---- running
@@ -316,7 +284,9 @@ public final class FourierBlocksExec extends SparkPlan {
 
   @Override
   public RDD<ColumnarBatch> doExecuteColumnar() {
-    tellPrediction();
+    if (assembled.isDefined()) {
+      assembled.get().predicted().tell(metrics().apply(PREDICTED), sparkContext());
+    }
     TaskMetrics taskMetrics = new TaskMetrics(metrics());
     FourierTask.Job job = job();
     boolean isOrdered = true; // partitions stay where they are
@@ -351,33 +321,25 @@ public final class FourierBlocksExec extends SparkPlan {
   }
 
   private FourierTask.Job job() {
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> ordinals =
-        ScalaInterop.<Attribute>list(inputs).stream()
-            .map(input -> ordinal(childOutput, input))
-            .toList();
-    if (assembled.isDefined()) {
-      for (int axis = 0; axis < cells.size(); axis++) {
-        if (ordinal(childOutput, cells.apply(axis)) != axis) {
-          throw new IllegalStateException(
-              "A stage expects the cells "
-                  + cells
-                  + " first in "
-                  + childOutput
-                  + "; please report this with the plan:\n"
-                  + this);
-        }
-      }
+    List<Integer> cellOrdinals = ChildColumns.ordinals(this, child, cells);
+    if (!cellOrdinals.equals(IntStream.range(0, cells.size()).boxed().toList())) {
+      throw new IllegalStateException(
+          "A stage expects the cells "
+              + cells
+              + " first in "
+              + child.output()
+              + "; please report this with the plan:\n"
+              + this);
     }
     return new FourierTask.Job(
         spec,
         assembled.isDefined() ? assembled.get() : null,
         outputCuts(),
         cut.isDefined() ? cut.get().keys() : null,
-        PermutedColumns.schema(childOutput),
-        PermutedColumns.schema(ScalaInterop.list(inputs)),
-        List.copyOf(ordinals),
-        together().stream().map(column -> ordinal(childOutput, column)).toList(),
+        Attributes.schema(ScalaInterop.list(child.output())),
+        Attributes.schema(ScalaInterop.list(inputs)),
+        ChildColumns.ordinals(this, child, inputs),
+        ChildColumns.ordinals(this, child, ScalaInterop.seq(together())),
         produced.size(),
         BATCHES_AHEAD * batchBytes);
   }
@@ -387,32 +349,6 @@ public final class FourierBlocksExec extends SparkPlan {
       return cut.get().cuts();
     }
     return spec.gathered().isDefined() ? FourierSpec.every(spec.gathered().get()) : null;
-  }
-
-  private int ordinal(List<Attribute> childOutput, Attribute column) {
-    int ordinal = PermutedColumns.indexOf(childOutput, column);
-    if (ordinal < 0) {
-      throw new IllegalStateException(
-          "A transform reads "
-              + column
-              + ", its child gives "
-              + childOutput
-              + "; please report this with the plan:\n"
-              + this);
-    }
-    return ordinal;
-  }
-
-  /** Shows the prediction beside what Spark measures. */
-  private void tellPrediction() {
-    if (assembled.isDefined() && assembled.get().predicted().bytes() >= 0) {
-      SQLMetric predicted = metrics().apply(PREDICTED);
-      predicted.set(assembled.get().predicted().bytes());
-      SQLMetrics.postDriverMetricUpdates(
-          sparkContext(),
-          sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
-          ScalaInterop.<SQLMetric>seq(predicted));
-    }
   }
 
   // ---- telling

@@ -2,16 +2,13 @@ package org.tilespark.spark.exec;
 
 import java.util.List;
 import java.util.Objects;
-import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.plans.PermutedColumns;
+import org.tilespark.spark.plans.Attributes;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -45,26 +42,21 @@ public final class MarkCellsExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   @Override
   public RDD<InternalRow> doExecute() {
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> ordinals =
-        ScalaInterop.<Attribute>list(inputs).stream()
-            .map(input -> PermutedColumns.indexOf(childOutput, input))
-            .toList();
+    List<Integer> ordinals = ChildColumns.ordinals(this, child, inputs);
     int rank = spec.kind().rank();
     return child
         .execute()
         .mapPartitions(
             new MarkTask(
                 spec,
-                IntStream.range(0, rank).mapToObj(ordinals::get).toList(),
-                IntStream.range(rank, ordinals.size()).mapToObj(ordinals::get).toList(),
-                PermutedColumns.schema(ScalaInterop.list(produced))),
+                List.copyOf(ordinals.subList(0, rank)),
+                List.copyOf(ordinals.subList(rank, ordinals.size())),
+                Attributes.schema(ScalaInterop.list(produced))),
             false,
             ScalaInterop.classTag(InternalRow.class));
   }

@@ -2,9 +2,7 @@ package org.tilespark.spark.exec;
 
 import java.util.ArrayList;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import org.apache.spark.broadcast.Broadcast;
@@ -12,25 +10,21 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode$;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
-import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
-import org.tilespark.spark.plans.PermutedColumns;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
@@ -118,8 +112,7 @@ public final class MultiplyBroadcastExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   @Override
@@ -141,11 +134,7 @@ public final class MultiplyBroadcastExec extends SparkPlan {
   @Override
   public RDD<InternalRow> doExecute() {
     MultiplyMetrics taskMetrics = new MultiplyMetrics(metrics());
-    List<SQLMetric> predicted = taskMetrics.predicted(prediction);
-    SQLMetrics.postDriverMetricUpdates(
-        sparkContext(),
-        sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
-        ScalaInterop.seq(predicted));
+    taskMetrics.tell(prediction, sparkContext());
     PanelTask.Job job =
         PanelTask.Job.of(spec, produced.size() - spec.groups() > Column.COUNT, produced);
     Broadcast<InternalRow[]> broadcast = small.executeBroadcast();
@@ -196,20 +185,7 @@ public final class MultiplyBroadcastExec extends SparkPlan {
 
   /** Where the columns of the large side are. */
   private BroadcastTask.Large side() {
-    List<Attribute> childOutput = ScalaInterop.list(large.output());
-    List<Integer> ordinals = new ArrayList<>();
-    for (Attribute input : ScalaInterop.<Attribute>list(inputs)) {
-      ordinals.add(PermutedColumns.indexOf(childOutput, input));
-    }
-    if (ordinals.contains(-1)) {
-      throw new IllegalStateException(
-          "A product reads "
-              + inputs
-              + ", its operand gives "
-              + childOutput
-              + "; please report this with the plan:\n"
-              + this);
-    }
+    List<Integer> ordinals = ChildColumns.ordinals(this, large, inputs);
     return new BroadcastTask.Large(
         !smallIsRight,
         PieceColumns.blocks(ordinals, spec.type()),
@@ -230,15 +206,7 @@ public final class MultiplyBroadcastExec extends SparkPlan {
 
   @Override
   public String verboseStringWithOperatorId() {
-    Map<String, String> lines = new LinkedHashMap<>();
-    lines.put("Product", spec.describe());
-    lines.put("Strategy", prediction.chosen());
-    lines.put("Rejected", String.join("\n  ", prediction.rejected()));
-    lines.put("Panels", depth + " along K");
-    lines.put("Backend", backend.toString());
-    StringBuilder text = new StringBuilder(formattedNodeName());
-    lines.forEach((name, line) -> text.append('\n').append(name).append(": ").append(line));
-    return text.append("\n").toString();
+    return formattedNodeName() + prediction.explained(spec, depth, backend);
   }
 
   @Override

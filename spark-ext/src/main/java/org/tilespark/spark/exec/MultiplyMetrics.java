@@ -18,12 +18,9 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
   private static final String FLOPS = "flops";
   private static final String PREDICTED = "predictedShuffleBytes";
   private static final String PREDICTED_PARTIAL = "predictedPartialBytes";
-
   private static final String PREDICTED_BROADCAST = "predictedBroadcastBytes";
-
   private static final String PREDICTED_UP = "predictedBytesUp";
   private static final String REUSED = "reusedBytes";
-
   private static final String PEAK_TASK = "peakTaskMemory";
 
   private final TaskMetrics stage;
@@ -39,7 +36,7 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
 
   MultiplyMetrics(scala.collection.immutable.Map<String, SQLMetric> metrics) {
     this.stage = new TaskMetrics(metrics);
-    this.blocks = metrics.apply("numBlocks");
+    this.blocks = metrics.apply(TaskMetrics.BLOCKS);
     this.panels = metrics.apply(PANELS);
     this.flops = metrics.apply(FLOPS);
     this.predicted = metrics.apply(PREDICTED);
@@ -53,7 +50,8 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
   static scala.collection.immutable.Map<String, SQLMetric> create(SparkContext context) {
     Map<String, SQLMetric> map = new LinkedHashMap<>(TaskMetrics.stageMetrics(context));
     map.put(
-        "hostTime", SQLMetrics.createNanoTimingMetric(context, "time multiplying on the CPU", -1));
+        TaskMetrics.HOST_TIME,
+        SQLMetrics.createNanoTimingMetric(context, "time multiplying on the CPU", -1));
     map.put(PANELS, SQLMetrics.createMetric(context, "number of panels"));
     map.put(FLOPS, SQLMetrics.createMetric(context, "floating-point operations"));
     map.put(PREDICTED, SQLMetrics.createSizeMetric(context, "predicted shuffle of operands", -1));
@@ -70,13 +68,14 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
     return ScalaInterop.map(map);
   }
 
-  /** Sets what was predicted; the metrics that the driver is to report. */
-  List<SQLMetric> predicted(Prediction prediction) {
+  /** Shows what was predicted beside what is measured. */
+  void tell(Prediction prediction, SparkContext context) {
     predicted.set(prediction.operandBytes());
     predictedPartial.set(prediction.partialBytes());
     predictedBroadcast.set(prediction.broadcastBytes());
     predictedUp.set(prediction.uploadBytes());
-    return List.of(predicted, predictedPartial, predictedBroadcast, predictedUp);
+    TaskMetrics.tell(
+        context, List.of(predicted, predictedPartial, predictedBroadcast, predictedUp));
   }
 
   /** Tells the most memory outside the heap that the task held: panels and tile. */

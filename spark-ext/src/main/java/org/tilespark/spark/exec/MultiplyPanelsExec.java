@@ -1,15 +1,12 @@
 package org.tilespark.spark.exec;
 
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
@@ -17,12 +14,11 @@ import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
-import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
 import scala.Option;
@@ -42,7 +38,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
   private final Cuboids cuboids;
   private final Prediction prediction;
   private final BackendChoice backend;
-  private final Option<HashPartitioning> placement;
+  private final Option<BoundPartitioning> placement;
   private final Seq<Attribute> produced;
   private final Seq<SparkPlan> pieces;
   private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
@@ -52,7 +48,8 @@ public final class MultiplyPanelsExec extends SparkPlan {
    *
    * @param prediction what the planner expects, for EXPLAIN and metrics
    * @param backend who computes
-   * @param placement how the output is partitioned, if that is known
+   * @param placement how the output is partitioned, if that is known, by positions in {@code
+   *     produced}
    * @param produced the output: blocks of C, or partial ones if K is cut
    * @param pieces of both sides, shuffled to parts or cuboids and sorted; or, where cuboids are
    *     placed, those of each side, which this node then asks Spark to shuffle and sort if they
@@ -63,7 +60,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
       Cuboids cuboids,
       Prediction prediction,
       BackendChoice backend,
-      Option<HashPartitioning> placement,
+      Option<BoundPartitioning> placement,
       Seq<Attribute> produced,
       Seq<SparkPlan> pieces) {
     this.spec = spec;
@@ -104,13 +101,14 @@ public final class MultiplyPanelsExec extends SparkPlan {
                                 .equals(
                                     ScalaInterop.<Expression>seq(
                                         PieceColumns.pieceKey(columns(each)))));
-    return isPlaced ? placement.get() : super.outputPartitioning();
+    return isPlaced
+        ? placement.get().over(ScalaInterop.list(produced))
+        : super.outputPartitioning();
   }
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   @Override
@@ -134,7 +132,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
     for (SparkPlan each : ScalaInterop.<SparkPlan>list(pieces)) {
       orders.add(
           cuboids.isPlaced()
-              ? PieceColumns.ascending(PieceColumns.pieceOrder(columns(each)))
+              ? Attributes.ascending(PieceColumns.pieceOrder(columns(each)))
               : ScalaInterop.<SortOrder>emptySeq());
     }
     return ScalaInterop.seq(orders);
@@ -155,11 +153,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
   @Override
   public RDD<InternalRow> doExecute() {
     MultiplyMetrics taskMetrics = new MultiplyMetrics(metrics());
-    List<SQLMetric> predicted = taskMetrics.predicted(prediction);
-    SQLMetrics.postDriverMetricUpdates(
-        sparkContext(),
-        sparkContext().getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
-        ScalaInterop.seq(predicted));
+    taskMetrics.tell(prediction, sparkContext());
     boolean partial = produced.size() - spec.groups() > Column.COUNT;
     MultiplyTask<InternalRow> task =
         MultiplyTask.ofPieces(
@@ -196,15 +190,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
 
   @Override
   public String verboseStringWithOperatorId() {
-    Map<String, String> lines = new LinkedHashMap<>();
-    lines.put("Product", spec.describe());
-    lines.put("Strategy", prediction.chosen());
-    lines.put("Rejected", String.join("\n  ", prediction.rejected()));
-    lines.put("Panels", cuboids.depth() + " along K");
-    lines.put("Backend", backend.toString());
-    StringBuilder text = new StringBuilder(formattedNodeName());
-    lines.forEach((name, line) -> text.append('\n').append(name).append(": ").append(line));
-    return text.append("\n").toString();
+    return formattedNodeName() + prediction.explained(spec, cuboids.depth(), backend);
   }
 
   @Override

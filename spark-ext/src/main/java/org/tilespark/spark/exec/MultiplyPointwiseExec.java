@@ -10,12 +10,9 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
@@ -25,7 +22,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.plans.PermutedColumns;
+import org.tilespark.spark.plans.Attributes;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -76,8 +73,7 @@ public final class MultiplyPointwiseExec extends SparkPlan {
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   /**
@@ -103,7 +99,7 @@ public final class MultiplyPointwiseExec extends SparkPlan {
     List<Integer> order = new ArrayList<>();
     if (partitioning instanceof Expression hashed) {
       for (Expression by : ScalaInterop.<Expression>list(hashed.children())) {
-        order.add(by instanceof Attribute column ? PermutedColumns.indexOf(keys, column) : -1);
+        order.add(by instanceof Attribute column ? Attributes.indexOf(keys, column) : -1);
       }
     }
     boolean areAll =
@@ -117,25 +113,20 @@ public final class MultiplyPointwiseExec extends SparkPlan {
   public Seq<Seq<SortOrder>> requiredChildOrdering() {
     return ScalaInterop.<Seq<SortOrder>>seq(
         Arrays.asList(
-            ordered(keys(leftInputs, spec.left().blockColumns().size())),
-            ordered(keys(rightInputs, spec.right().blockColumns().size()))));
+            Attributes.ascending(keys(leftInputs, spec.left().blockColumns().size())),
+            Attributes.ascending(keys(rightInputs, spec.right().blockColumns().size()))));
   }
 
   @Override
   public Partitioning outputPartitioning() {
     Partitioning partitioning = left.outputPartitioning();
-    if (partitioning instanceof Expression expression) {
-      Optional<Expression> renamed = rename(expression);
-      if (renamed.isPresent() && renamed.get() instanceof Partitioning kept) {
-        return kept;
-      }
-    }
-    return new UnknownPartitioning(partitioning.numPartitions());
+    return Attributes.renamedPartitioning(partitioning, this::renamed)
+        .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
   }
 
   @Override
   public Seq<SortOrder> outputOrdering() {
-    return ordered(keys(produced, spec.out().blockColumns().size()));
+    return Attributes.ascending(keys(produced, spec.out().blockColumns().size()));
   }
 
   /** Further columns, then the place: rows of both sides that agree in them belong together. */
@@ -155,32 +146,12 @@ public final class MultiplyPointwiseExec extends SparkPlan {
         ScalaInterop.<Expression>seq(keys), false, ScalaInterop.none());
   }
 
-  private static Seq<SortOrder> ordered(List<Attribute> keys) {
-    List<SortOrder> order = new ArrayList<>();
-    keys.forEach(
-        key ->
-            order.add(
-                new SortOrder(
-                    key, Ascending$.MODULE$, NullsFirst$.MODULE$, ScalaInterop.emptySeq())));
-    return ScalaInterop.seq(order);
-  }
-
-  /** The expression in terms of the output, if all it uses is a key. */
-  private Optional<Expression> rename(Expression expression) {
-    List<Attribute> from = keys(leftInputs, spec.left().blockColumns().size());
-    List<Attribute> to = keys(produced, spec.out().blockColumns().size());
-    for (Attribute used : ScalaInterop.<Attribute>list(expression.references().toSeq())) {
-      if (PermutedColumns.indexOf(from, used) < 0) {
-        return Optional.empty();
-      }
-    }
-    return Optional.of(
-        expression.transform(
-            ScalaInterop.partialFunction(
-                e ->
-                    e instanceof Attribute used
-                        ? to.get(PermutedColumns.indexOf(from, used))
-                        : null)));
+  /** The output column with the content of a key of the first factor. */
+  private Optional<Attribute> renamed(Attribute used) {
+    int key = Attributes.indexOf(keys(leftInputs, spec.left().blockColumns().size()), used);
+    return key < 0
+        ? Optional.empty()
+        : Optional.of(keys(produced, spec.out().blockColumns().size()).get(key));
   }
 
   @Override
@@ -203,30 +174,17 @@ public final class MultiplyPointwiseExec extends SparkPlan {
                 spec,
                 side(left, leftInputs, spec.left().blockColumns().size()),
                 side(right, rightInputs, spec.right().blockColumns().size()),
-                PermutedColumns.schema(ScalaInterop.list(produced)),
+                Attributes.schema(ScalaInterop.list(produced)),
                 metrics().apply(BLOCKS)),
             ScalaInterop.classTag(InternalRow.class),
             ScalaInterop.classTag(InternalRow.class));
   }
 
   private PointwiseTask.Side side(SparkPlan child, Seq<Attribute> inputs, int blockColumns) {
-    List<Attribute> childOutput = ScalaInterop.list(child.output());
-    List<Integer> ordinals = new ArrayList<>();
-    for (Attribute input : ScalaInterop.<Attribute>list(inputs)) {
-      int ordinal = PermutedColumns.indexOf(childOutput, input);
-      if (ordinal < 0) {
-        throw new IllegalStateException(
-            "MultiplyPointwise reads "
-                + input
-                + ", its child gives "
-                + childOutput
-                + "; please report this with the plan:\n"
-                + this);
-      }
-      ordinals.add(ordinal);
-    }
     return new PointwiseTask.Side(
-        PermutedColumns.schema(ScalaInterop.list(inputs)), List.copyOf(ordinals), blockColumns);
+        Attributes.schema(ScalaInterop.list(inputs)),
+        ChildColumns.ordinals(this, child, inputs),
+        blockColumns);
   }
 
   @Override

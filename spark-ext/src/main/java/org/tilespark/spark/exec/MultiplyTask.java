@@ -87,21 +87,7 @@ final class MultiplyTask<T>
       Broadcast<InternalRow[]> ranges,
       BackendChoice backend,
       MultiplyMetrics metrics) {
-    return new MultiplyTask<>(
-        (partition, rows, multiplier, transposer) ->
-            new BroadcastTask(
-                job,
-                large,
-                partition,
-                BlockCursor.overRows(rows),
-                small.value(),
-                ranges == null ? null : ranges.value(),
-                multiplier,
-                transposer,
-                metrics),
-        null,
-        backend,
-        metrics);
+    return ofBlocks(BlockCursor::overRows, job, large, small, ranges, backend, metrics);
   }
 
   /** As {@link #ofRows}, over batches. */
@@ -112,13 +98,24 @@ final class MultiplyTask<T>
       Broadcast<InternalRow[]> ranges,
       BackendChoice backend,
       MultiplyMetrics metrics) {
+    return ofBlocks(BlockCursor::overBatches, job, large, small, ranges, backend, metrics);
+  }
+
+  private static <T> MultiplyTask<T> ofBlocks(
+      BlockCursor.Source<T> source,
+      PanelTask.Job job,
+      BroadcastTask.Large large,
+      Broadcast<InternalRow[]> small,
+      Broadcast<InternalRow[]> ranges,
+      BackendChoice backend,
+      MultiplyMetrics metrics) {
     return new MultiplyTask<>(
-        (partition, batches, multiplier, transposer) ->
+        (partition, input, multiplier, transposer) ->
             new BroadcastTask(
                 job,
                 large,
                 partition,
-                BlockCursor.overBatches(batches),
+                source.open(input),
                 small.value(),
                 ranges == null ? null : ranges.value(),
                 multiplier,

@@ -128,7 +128,7 @@ final class PanelSide {
     }
     if (memory != null) {
       int bytes = spec.type().bytes();
-      Boxes.copy(
+      BoxCopy.copyRows(
           values,
           ((top - row) * cols + (left - col)) * bytes,
           cols * bytes,

@@ -91,8 +91,7 @@ final class PanelTask implements Iterator<InternalRow> {
   private final UnsafeProjection groupOf;
   private InternalRow piece; // the next one to look at; null at the end
   private final int ownKey; // of the partition's cuboid; -1 if it has none, or several
-  private int
-      ownCuboid; // the one of this partition that is to be computed; -1 if the pieces say it
+  private int ownCuboid; // this partition's, still to be computed; -1 if the pieces say it
 
   /**
    * The products of one partition.

@@ -1,7 +1,6 @@
 package org.tilespark.spark.exec;
 
 import java.io.Serializable;
-import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -45,9 +44,8 @@ final class PartialSums implements Iterator<InternalRow> {
   private final UnsafeProjection groupOf;
   private final UnsafeProjection heads;
   private final ArrayRowWriter writer;
+  private final BoxList parts = new BoxList(RANK); // of the current block
   private InternalRow partial; // null at the end
-  private long[] boxes = new long[0]; // (parts, 2, RANK) of the current block: offsets, then sizes
-  private int parts;
 
   PartialSums(Sum sum, Iterator<InternalRow> partials) {
     this.job = sum.job();
@@ -85,11 +83,13 @@ final class PartialSums implements Iterator<InternalRow> {
     out.setInt(Column.ROWS.ordinal(), Math.toIntExact(rows));
     out.setInt(Column.COLS.ordinal(), Math.toIntExact(cols));
     boolean begun = false; // total holds a sum
-    parts = 0;
+    parts.clear();
     do {
       if (partial.getLong(PieceColumns.PART) != PieceColumns.MARK) {
         note();
-        if (!begun && at(0, RANK) == rows && at(0, RANK + 1) == cols) {
+        if (!begun
+            && partial.getInt(Column.ROWS.ordinal()) == rows
+            && partial.getInt(Column.COLS.ordinal()) == cols) {
           values().copyTo(total); // the usual case: parts are as large as the block
         } else {
           if (!begun) {
@@ -117,20 +117,17 @@ final class PartialSums implements Iterator<InternalRow> {
 
   /** Remembers where the part lies. */
   private void note() {
-    int start = 2 * RANK * parts++;
-    if (start == boxes.length) {
-      boxes = Arrays.copyOf(boxes, Math.max(16 * RANK, Math.multiplyExact(2, start)));
-    }
-    boxes[start] = partial.getLong(Column.ROW.ordinal());
-    boxes[start + 1] = partial.getLong(Column.COL.ordinal());
-    boxes[start + 2] = partial.getLong(PieceColumns.PART);
-    boxes[start + RANK] = partial.getInt(Column.ROWS.ordinal());
-    boxes[start + RANK + 1] = partial.getInt(Column.COLS.ordinal());
-    boxes[start + RANK + 2] = partial.getLong(PieceColumns.PART_EXTENT);
-  }
-
-  private long at(int part, int number) {
-    return boxes[2 * RANK * part + number];
+    parts.add(
+        new long[] {
+          partial.getLong(Column.ROW.ordinal()),
+          partial.getLong(Column.COL.ordinal()),
+          partial.getLong(PieceColumns.PART)
+        },
+        new long[] {
+          partial.getInt(Column.ROWS.ordinal()),
+          partial.getInt(Column.COLS.ordinal()),
+          partial.getLong(PieceColumns.PART_EXTENT)
+        });
   }
 
   /** Adds the current part to the block at {@code row}, {@code col}. */
@@ -177,7 +174,7 @@ final class PartialSums implements Iterator<InternalRow> {
 
   /** Checks that the parts are all of the block over all of K. */
   private void checkParts(long row, long col, long rows, long cols, UnsafeRow group) {
-    long[] found = Arrays.copyOf(boxes, 2 * RANK * parts);
+    long[] found = parts.toArray();
     Coverage.check(
         new long[] {row, col, 0},
         new long[] {row + rows, col + cols, spec.k()},

@@ -4,14 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.IntStream;
-import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal$;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -20,10 +16,10 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
 import scala.Option;
-import scala.collection.immutable.Seq;
 
 /**
  * The columns in which pieces of operands and partial products travel through a shuffle, and the
@@ -149,20 +145,6 @@ public final class PieceColumns {
     return order;
   }
 
-  /** Ascending by each column in turn. */
-  public static Seq<SortOrder> ascending(List<Attribute> columns) {
-    List<SortOrder> orders = new ArrayList<>();
-    for (Attribute column : columns) {
-      orders.add(
-          new SortOrder(
-              column,
-              Ascending$.MODULE$,
-              Ascending$.MODULE$.defaultNullOrdering(),
-              ScalaInterop.<Expression>emptySeq()));
-    }
-    return ScalaInterop.seq(orders);
-  }
-
   /** What a shuffle of partial blocks is keyed by: the block of C and the grouping columns. */
   public static List<Attribute> partialKey(List<Attribute> partials) {
     List<Attribute> key = new ArrayList<>(List.of(partials.get(CELL_ROW), partials.get(CELL_COL)));
@@ -223,12 +205,6 @@ public final class PieceColumns {
   }
 
   private static Attribute column(String name, DataType type) {
-    return new AttributeReference(
-        name,
-        type,
-        false,
-        Metadata.empty(),
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaInterop.<String>emptySeq());
+    return Attributes.column(name, type, Metadata.empty());
   }
 }

@@ -4,12 +4,9 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
-import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructField;
@@ -17,6 +14,7 @@ import org.apache.spark.sql.types.StructType;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 
 /**
  * Walks over the sorted rows of one partition: from target block to target block, and from piece to
@@ -65,19 +63,14 @@ final class PieceGroups {
     this.pieceSize = new long[rank];
     this.boxes = new BoxList(rank);
     List<Expression> keyColumns = new ArrayList<>();
-    List<SortOrder> order = new ArrayList<>();
+    List<Expression> order = new ArrayList<>();
     for (int ordinal : keys) {
       StructField field = input.fields()[ordinal];
-      order.add(
-          new SortOrder(
-              new BoundReference(keyColumns.size(), field.dataType(), field.nullable()),
-              Ascending$.MODULE$,
-              NullsFirst$.MODULE$,
-              ScalaInterop.emptySeq()));
+      order.add(new BoundReference(order.size(), field.dataType(), field.nullable()));
       keyColumns.add(new BoundReference(ordinal, field.dataType(), field.nullable()));
     }
     this.keyOf = UnsafeProjection.create(ScalaInterop.<Expression>seq(keyColumns));
-    this.keyOrder = new InterpretedOrdering(ScalaInterop.<SortOrder>seq(order));
+    this.keyOrder = new InterpretedOrdering(Attributes.ascending(order));
   }
 
   /** True if there is another target block. The pieces of the one before must have been walked. */

@@ -24,17 +24,17 @@ public final class PlacedPiecesExec extends SparkPlan {
   private static final long serialVersionUID = 1;
 
   private final Attribute key;
-  private final HashPartitioning expected;
+  private final BoundPartitioning expected;
   private final SparkPlan child;
 
   /**
    * The node over {@code child}.
    *
    * @param key the cuboid's column among the pieces
-   * @param expected how the operand is partitioned, in terms of its own columns
+   * @param expected how the operand is partitioned, by positions in the columns that are cut
    * @param child a {@link CutBlocksExec} over the operand
    */
-  public PlacedPiecesExec(Attribute key, HashPartitioning expected, SparkPlan child) {
+  public PlacedPiecesExec(Attribute key, BoundPartitioning expected, SparkPlan child) {
     this.key = key;
     this.expected = expected;
     this.child = child;
@@ -51,7 +51,7 @@ public final class PlacedPiecesExec extends SparkPlan {
     return child instanceof CutBlocksExec cut
             && cut.child().outputPartitioning() instanceof HashPartitioning found
             && found.numPartitions() == partitions
-            && found.semanticEquals(expected)
+            && found.semanticEquals(expected.over(cut.inputs()))
         ? new HashPartitioning(ScalaInterop.<Expression>seq(key), partitions)
         : new UnknownPartitioning(child.outputPartitioning().numPartitions());
   }
@@ -73,12 +73,16 @@ public final class PlacedPiecesExec extends SparkPlan {
 
   @Override
   public String simpleString(int maxFields) {
-    return "PlacedPieces by " + expected;
+    return "PlacedPieces by " + describe();
   }
 
   @Override
   public String verboseStringWithOperatorId() {
-    return formattedNodeName() + "\nPartitioning: " + expected + "\n";
+    return formattedNodeName() + "\nPartitioning: " + describe() + "\n";
+  }
+
+  private String describe() {
+    return (child instanceof CutBlocksExec cut ? expected.over(cut.inputs()) : expected).toString();
   }
 
   @Override

@@ -7,12 +7,9 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Ascending$;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
-import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.metric.SQLMetric;
@@ -23,6 +20,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.validate.Coverage;
 import scala.runtime.AbstractFunction2;
 
@@ -138,17 +136,12 @@ final class PointwiseTask
     private Products(Iterator<InternalRow> leftRows, Iterator<InternalRow> rightRows) {
       this.first = new Factor(left, spec.left(), leftRows);
       this.second = new Factor(right, spec.right(), rightRows);
-      List<SortOrder> order = new ArrayList<>();
+      List<Expression> order = new ArrayList<>();
       for (int position : left.keys(kind.rank())) {
         StructField field = left.inputs().fields()[position];
-        order.add(
-            new SortOrder(
-                new BoundReference(order.size(), field.dataType(), true),
-                Ascending$.MODULE$,
-                NullsFirst$.MODULE$,
-                ScalaInterop.emptySeq()));
+        order.add(new BoundReference(order.size(), field.dataType(), true));
       }
-      this.keyOrder = new InterpretedOrdering(ScalaInterop.<SortOrder>seq(order));
+      this.keyOrder = new InterpretedOrdering(Attributes.ascending(order));
       int own = spec.out().blockColumns().size();
       this.builder =
           new BlockRowBuilder(

@@ -2,6 +2,8 @@ package org.tilespark.spark.exec;
 
 import java.io.Serializable;
 import java.util.List;
+import org.tilespark.spark.planner.BackendChoice;
+import org.tilespark.spark.plans.MultiplySpec;
 
 /**
  * What the planner expects of a product, for EXPLAIN and to be compared with what is measured.
@@ -24,6 +26,25 @@ public record Prediction(
   /** Copies the list. */
   public Prediction {
     rejected = List.copyOf(rejected);
+  }
+
+  /**
+   * What {@code EXPLAIN FORMATTED} tells of a product, a line each.
+   *
+   * @param depth of panels along K
+   */
+  String explained(MultiplySpec spec, long depth, BackendChoice backend) {
+    return "\nProduct: "
+        + spec.describe()
+        + "\nStrategy: "
+        + chosen
+        + "\nRejected: "
+        + String.join("\n  ", rejected)
+        + "\nPanels: "
+        + depth
+        + " along K\nBackend: "
+        + backend
+        + "\n";
   }
 
   @Override

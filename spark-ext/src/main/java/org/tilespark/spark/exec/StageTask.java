@@ -1,7 +1,6 @@
 package org.tilespark.spark.exec;
 
 import java.io.Serializable;
-import java.util.Iterator;
 import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
@@ -31,17 +30,13 @@ final class StageTask<T>
     implements Serializable {
   private static final long serialVersionUID = 1;
 
-  /** How the child's partition becomes a walk over blocks. */
-  private interface Source<T> extends Serializable {
-    BlockCursor open(Iterator<T> partition);
-  }
-
   private final StageSpec spec;
   private final BackendChoice backend;
   private final TaskMetrics metrics;
-  private final Source<T> source;
+  private final BlockCursor.Source<T> source;
 
-  private StageTask(StageSpec spec, BackendChoice backend, TaskMetrics metrics, Source<T> source) {
+  private StageTask(
+      StageSpec spec, BackendChoice backend, TaskMetrics metrics, BlockCursor.Source<T> source) {
     this.spec = spec;
     this.backend = backend;
     this.metrics = metrics;

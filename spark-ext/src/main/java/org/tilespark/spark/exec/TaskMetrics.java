@@ -2,8 +2,10 @@ package org.tilespark.spark.exec;
 
 import java.io.Serializable;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.SparkContext;
+import org.apache.spark.sql.execution.SQLExecution$;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.arrow.PipelineListener;
@@ -87,6 +89,14 @@ final class TaskMetrics implements Serializable {
     map.put(PEAK_DEVICE, peak(context, "peak device memory"));
     map.put(PEAK_PINNED, peak(context, "peak pinned memory"));
     return map;
+  }
+
+  /** Shows what the driver has set: it is of no task, so no task brings it. */
+  static void tell(SparkContext context, List<SQLMetric> metrics) {
+    SQLMetrics.postDriverMetricUpdates(
+        context,
+        context.getLocalProperty(SQLExecution$.MODULE$.EXECUTION_ID_KEY()),
+        ScalaInterop.seq(metrics));
   }
 
   private static SQLMetric time(SparkContext context, String name) {

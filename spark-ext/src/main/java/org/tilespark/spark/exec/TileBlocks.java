@@ -160,7 +160,7 @@ final class TileBlocks implements Iterator<InternalRow> {
               Strides.of(width, 1));
       transposer.transpose(problem, values.slice(start, problem.inBytes()), to);
     } else {
-      Boxes.copy(
+      BoxCopy.copyRows(
           values,
           ((row - tile.row()) * tile.cols() + (col - tile.col())) * bytes,
           tile.cols() * bytes,

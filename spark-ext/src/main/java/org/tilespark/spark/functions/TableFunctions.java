@@ -38,11 +38,7 @@ public enum TableFunctions {
       List.of("input", "extents"),
       arguments ->
           BlockPlans.permute(
-              BlockPlans.withExtents(
-                  arguments.table("input"),
-                  BlockKind.MATRIX,
-                  arguments.optionalText("extents"),
-                  "matrix_transpose"),
+              matrix(arguments, "matrix_transpose"),
               BlockKind.MATRIX,
               Permutation.of(1, 0),
               "matrix_transpose")),
@@ -99,6 +95,7 @@ public enum TableFunctions {
                       List.of("precision", "strategy", "blockShape", "missing"))),
               TableFunctions::asDataset,
               "matrix_gram")),
+
   MATRIX_REBLOCK(
       "matrix_reblock",
       "matrix_reblock(TABLE(m), rows, cols [, missing [, extents]])",
@@ -107,17 +104,10 @@ public enum TableFunctions {
       List.of("input", "rows", "cols", "missing", "extents"),
       arguments ->
           ReblockPlans.reblock(
-              BlockPlans.withExtents(
-                  arguments.table("input"),
-                  BlockKind.MATRIX,
-                  arguments.optionalText("extents"),
-                  "matrix_reblock"),
+              matrix(arguments, "matrix_reblock"),
               BlockKind.MATRIX,
               new long[] {arguments.number("rows"), arguments.number("cols")},
-              arguments
-                  .optionalText("missing")
-                  .map(text -> Missing.parse("matrix_reblock: missing", text))
-                  .orElse(Missing.ERROR),
+              missing(arguments, "matrix_reblock"),
               "matrix_reblock")),
 
   VOLUME_PERMUTE(
@@ -128,11 +118,7 @@ public enum TableFunctions {
       List.of("input", "axes", "extents"),
       arguments ->
           BlockPlans.permute(
-              BlockPlans.withExtents(
-                  arguments.table("input"),
-                  BlockKind.VOLUME,
-                  arguments.optionalText("extents"),
-                  "volume_permute"),
+              volume(arguments, "volume_permute"),
               BlockKind.VOLUME,
               Permutation.parse(arguments.text("axes")),
               "volume_permute")),
@@ -174,7 +160,8 @@ public enum TableFunctions {
       "volume_pencils(TABLE(v), axis [, first, second [, missing [, extents]]])",
       "The same volume whole along one axis ('x', 'y' or 'z') and cut along the others, into pencils"
           + " of first x second elements across; by default a pencil has less than 256 MiB of"
-          + " values, and there is one for each task that can run at once. Further columns tell several volumes apart.",
+          + " values, and there is one for each task that can run at once. Further columns tell"
+          + " several volumes apart.",
       List.of("input", "axis", "first", "second", "missing", "extents"),
       arguments ->
           ReblockPlans.pencils(
@@ -277,6 +264,7 @@ public enum TableFunctions {
                   ? OptionalDouble.of(arguments.decimal("width"))
                   : OptionalDouble.empty(),
               fourier("volume_radial_average")));
+
   private final String sqlName;
   private final String usage;
   private final String doc;
@@ -322,6 +310,12 @@ public enum TableFunctions {
   }
 
   /** The table argument, with the extents that the call states. */
+  private static LogicalPlan matrix(Arguments arguments, String function) {
+    return BlockPlans.withExtents(
+        arguments.table("input"), BlockKind.MATRIX, arguments.optionalText("extents"), function);
+  }
+
+  /** The same of a volume. */
   private static LogicalPlan volume(Arguments arguments, String function) {
     return BlockPlans.withExtents(
         arguments.table("input"), BlockKind.VOLUME, arguments.optionalText("extents"), function);

@@ -275,12 +275,7 @@ final class NpySink {
   /** Finds the blocks' columns, and refuses others. */
   static BlockSchema requireBlocks(StructType columns) {
     BlockSchema schema = BlockSchema.find(columns, kind(columns), WHO);
-    List<String> further = new ArrayList<>();
-    for (int i = 0; i < columns.length(); i++) {
-      if (!schema.blockColumns().contains(i)) {
-        further.add(columns.fields()[i].name());
-      }
-    }
+    List<String> further = schema.further(List.of(columns.fieldNames()));
     if (!further.isEmpty()) {
       throw new IllegalArgumentException(
           WHO

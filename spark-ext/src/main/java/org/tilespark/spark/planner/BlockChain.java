@@ -4,14 +4,12 @@ import java.util.ArrayList;
 import java.util.LinkedList;
 import java.util.List;
 import java.util.Optional;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.exec.BlockOperator;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.PermuteBlocks;
 import org.tilespark.spark.plans.PermutedColumns;
 
@@ -43,7 +41,7 @@ record BlockChain(
       Optional<List<Attribute>> read = Optional.of(inputs);
       LogicalPlan below = child;
       while (below instanceof Project project && read.isPresent()) {
-        read = below(project, read.get());
+        read = Attributes.below(project, read.get());
         below = project.child();
       }
       if (read.isEmpty()
@@ -66,28 +64,6 @@ record BlockChain(
     return new BlockOperator(node.kind(), node.permutation(), node.extents());
   }
 
-  /** What the columns are called below a projection; empty if it computes one of them. */
-  static Optional<List<Attribute>> below(Project project, List<Attribute> columns) {
-    List<Attribute> sources = new ArrayList<>();
-    for (Attribute column : columns) {
-      Attribute source = null;
-      for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
-        if (each.exprId().equals(column.exprId())) {
-          if (each instanceof Attribute same) {
-            source = same;
-          } else if (each instanceof Alias alias && alias.child() instanceof Attribute renamed) {
-            source = renamed;
-          }
-        }
-      }
-      if (source == null) {
-        return Optional.empty();
-      }
-      sources.add(source);
-    }
-    return Optional.of(sources);
-  }
-
   /**
    * Which columns the inner operator reads for the ones that the outer reads of it; empty if the
    * outer's block is not the inner's.
@@ -104,7 +80,7 @@ record BlockChain(
     List<Attribute> sources = new ArrayList<>();
     for (int i = 0; i < read.size(); i++) {
       int part = parts.indexOf(i);
-      int position = PermutedColumns.indexOf(inner.produced(), read.get(i));
+      int position = Attributes.indexOf(inner.produced(), read.get(i));
       if (part >= 0) {
         if (position < 0 || position != inner.blocks().blockColumns().get(part)) {
           return Optional.empty();

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -22,6 +21,7 @@ import org.tilespark.spark.fourier.ArrayStep;
 import org.tilespark.spark.fourier.FourierProgram;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.AssembleBlocks;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.CutBlocks;
 import org.tilespark.spark.plans.FourierBlocks;
 import org.tilespark.spark.plans.PermuteBlocks;
@@ -97,10 +97,7 @@ record FourierStage(
             spec.operator(),
             parts.stream().map(inputs::get).toList(),
             null,
-            IntStream.range(0, inputs.size())
-                .filter(position -> !parts.contains(position))
-                .mapToObj(inputs::get)
-                .toList(),
+            columns.blocks().further(inputs),
             Optional.empty(),
             List.of(),
             last.child());
@@ -123,7 +120,7 @@ record FourierStage(
     Optional<List<Attribute>> read = Optional.of(ScalaInterop.list(cut.inputs()));
     LogicalPlan plan = cut.child();
     while (plan instanceof Project project && read.isPresent()) {
-      read = BlockChain.below(project, read.get());
+      read = Attributes.below(project, read.get());
       plan = project.child();
     }
     if (read.isEmpty() || !(plan instanceof FourierBlocks fourier)) {
@@ -206,7 +203,7 @@ record FourierStage(
     Optional<List<Attribute>> read = Optional.of(columns);
     LogicalPlan below = child;
     while (below instanceof Project project && read.isPresent()) {
-      read = BlockChain.below(project, read.get());
+      read = Attributes.below(project, read.get());
       below = project.child();
     }
     if (read.isEmpty()) {
@@ -298,8 +295,7 @@ record FourierStage(
   private Optional<FourierStage> over(
       AssembleBlocks assemble, List<Attribute> readBlock, List<Attribute> readFurther) {
     List<Attribute> given = ScalaInterop.list(assemble.produced());
-    BlockSchema blocks =
-        BlockSchema.find(PermutedColumns.schema(given), BlockKind.VOLUME, operator);
+    BlockSchema blocks = BlockSchema.find(Attributes.schema(given), BlockKind.VOLUME, operator);
     List<Integer> parts = blocks.blockColumns();
     if (!same(readBlock, at(assemble.produced(), parts))) {
       return Optional.empty();
@@ -330,7 +326,7 @@ record FourierStage(
       List<Attribute> read, List<Attribute> given, List<Attribute> below) {
     List<Attribute> sources = new ArrayList<>();
     for (Attribute column : read) {
-      int position = PermutedColumns.indexOf(given, column);
+      int position = Attributes.indexOf(given, column);
       if (position < 0) {
         return Optional.empty();
       }

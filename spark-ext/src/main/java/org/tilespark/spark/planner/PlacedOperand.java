@@ -28,10 +28,10 @@ import org.tilespark.spark.distribution.Bands;
 import org.tilespark.spark.distribution.MultiplyShape.Axis;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.AssembleBlocks;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
-import org.tilespark.spark.plans.PermutedColumns;
 
 /**
  * An operand of a product whose blocks lie in partitions that could be cuboids. What is found here
@@ -68,14 +68,14 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
     boolean innerIsRow = spec.innerIsRow(right);
     Attribute outer = inputs.get((innerIsRow ? Column.COL : Column.ROW).ordinal());
     Attribute inner = inputs.get((innerIsRow ? Column.ROW : Column.COL).ordinal());
-    List<Attribute> used = ScalaInterop.list(partitioning.references().toSeq());
+    List<Attribute> used = Attributes.usedBy(partitioning);
     for (Attribute attribute : used) {
-      if (PermutedColumns.indexOf(List.of(outer, inner), attribute) < 0) {
+      if (Attributes.indexOf(List.of(outer, inner), attribute) < 0) {
         return Optional.empty();
       }
     }
-    boolean alongOuter = PermutedColumns.indexOf(used, outer) >= 0 && side.outer() < outerExtent;
-    boolean alongInner = PermutedColumns.indexOf(used, inner) >= 0 && side.inner() < spec.k();
+    boolean alongOuter = Attributes.indexOf(used, outer) >= 0 && side.outer() < outerExtent;
+    boolean alongInner = Attributes.indexOf(used, inner) >= 0 && side.inner() < spec.k();
     if (alongOuter == alongInner) {
       return Optional.empty(); // all in one partition, or cells all over
     }
@@ -104,33 +104,28 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
     Column inOperand = spec.innerIsRow(right) ? Column.COL : Column.ROW;
     Attribute outer = product.inputs(right ? 1 : 0).get(inOperand.ordinal());
     Attribute place = product.produced().get((right ? Column.COL : Column.ROW).ordinal());
-    Expression ofProduct =
-        partitioning.transform(
-            ScalaInterop.partialFunction(
-                e ->
-                    !(e instanceof Attribute attribute)
-                        ? null
-                        : attribute.exprId().equals(outer.exprId())
-                            ? place
-                            : new Literal(0L, DataTypes.LongType))); // all begin there along K
-    return ofProduct instanceof HashPartitioning hash ? Optional.of(hash) : Optional.empty();
+    return renamed(
+        partitioning,
+        attribute ->
+            Optional.of(
+                attribute.exprId().equals(outer.exprId())
+                    ? place
+                    : new Literal(0L, DataTypes.LongType))); // all begin there along K
   }
 
   /** The partition of each band, by Spark's own expression. */
   private static int[] partitions(
       HashPartitioning partitioning, Attribute along, long length, long extent) {
     Expression id =
-        partitioning
-            .partitionIdExpression()
-            .transform(
-                ScalaInterop.partialFunction(
-                    e ->
-                        e instanceof Attribute attribute
-                            ? new BoundReference(
-                                attribute.exprId().equals(along.exprId()) ? 0 : 1,
-                                DataTypes.LongType,
-                                false)
-                            : null));
+        Attributes.renamed(
+                partitioning.partitionIdExpression(),
+                attribute ->
+                    Optional.of(
+                        new BoundReference(
+                            attribute.exprId().equals(along.exprId()) ? 0 : 1,
+                            DataTypes.LongType,
+                            false)))
+            .orElseThrow();
     int[] partitions = new int[(int) ((extent - 1) / length) + 1];
     for (int band = 0; band < partitions.length; band++) {
       InternalRow place = new GenericInternalRow(new Object[] {band * length, 0L});
@@ -173,12 +168,7 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
       List<Attribute> before = ScalaInterop.list(cached.cachedPlan().output());
       List<Attribute> after = ScalaInterop.list(cached.output());
       return physical.outputPartitioning() instanceof HashPartitioning hash
-          ? renamed(
-              hash,
-              attribute -> {
-                int position = PermutedColumns.indexOf(before, attribute);
-                return position < 0 ? null : after.get(position);
-              })
+          ? renamed(hash, attribute -> at(after, Attributes.indexOf(before, attribute)))
           : Optional.empty();
     }
     return Optional.empty();
@@ -196,25 +186,16 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
         to.add(alias.toAttribute());
       }
     }
-    return renamed(
-        below,
-        attribute -> {
-          int position = PermutedColumns.indexOf(from, attribute);
-          return position < 0 ? null : to.get(position);
-        });
+    return renamed(below, attribute -> at(to, Attributes.indexOf(from, attribute)));
+  }
+
+  /** The column at a position, which is -1 where there is none. */
+  private static Optional<Attribute> at(List<Attribute> columns, int position) {
+    return position < 0 ? Optional.empty() : Optional.of(columns.get(position));
   }
 
   private static Optional<HashPartitioning> renamed(
-      HashPartitioning partitioning, Function<Attribute, Attribute> names) {
-    for (Attribute used : ScalaInterop.<Attribute>list(partitioning.references().toSeq())) {
-      if (names.apply(used) == null) {
-        return Optional.empty();
-      }
-    }
-    Expression renamed =
-        partitioning.transform(
-            ScalaInterop.partialFunction(
-                e -> e instanceof Attribute attribute ? names.apply(attribute) : null));
-    return renamed instanceof HashPartitioning hash ? Optional.of(hash) : Optional.empty();
+      HashPartitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
+    return Attributes.renamed(partitioning, names).map(HashPartitioning.class::cast);
   }
 }

@@ -4,9 +4,11 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
+import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.exec.AssembleBlocksExec;
 import org.tilespark.spark.exec.BlockStageExec;
@@ -37,88 +39,82 @@ public final class PlanBlocks extends SparkStrategy {
 
   @Override
   public Seq<SparkPlan> apply(LogicalPlan plan) {
+    SparkPlan node = physical(plan);
+    return node == null ? ScalaInterop.emptySeq() : ScalaInterop.<SparkPlan>seq(node);
+  }
+
+  /** The physical node; null for a plan that is none of our nodes. */
+  private SparkPlan physical(LogicalPlan plan) {
+    if (plan instanceof PermuteBlocks permute) {
+      return permutation(permute);
+    }
     if (plan instanceof MultiplyBlocks product) {
-      return ScalaInterop.<SparkPlan>seq(
-          new ProductPlanner(context, product).plan(this::planLater));
+      return new ProductPlanner(context, product).plan(this::planLater);
     }
-    if (plan instanceof FourierBlocks fourier) {
-      FourierStage stage = FourierStage.endingIn(fourier);
-      return ScalaInterop.<SparkPlan>seq(
-          stage.exec(
-              fourier.spec().out(),
-              List.of(),
-              ScalaInterop.list(fourier.produced()),
-              null,
-              fourierBackend(),
-              TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
-              planLater(stage.child())));
-    }
-    if (plan instanceof CutBlocks cut && FourierStage.below(cut).isPresent()) {
-      FourierBlocks fourier = FourierStage.below(cut).get();
-      FourierStage stage = FourierStage.endingIn(fourier);
-      return ScalaInterop.<SparkPlan>seq(
-          stage.exec(
-              fourier.spec().out(),
-              ScalaInterop.list(cut.keys()),
-              ScalaInterop.list(cut.produced()),
-              cut.spec(),
-              fourierBackend(),
-              TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
-              planLater(stage.child())));
-    }
-    if (plan instanceof MultiplyPointwise product) {
-      return ScalaInterop.<SparkPlan>seq(
-          new MultiplyPointwiseExec(
-              product.spec(),
-              product.leftInputs(),
-              product.rightInputs(),
-              product.produced(),
-              planLater(product.left()),
-              planLater(product.right())));
+    if (plan instanceof FourierBlocks last) {
+      return transform(FourierStage.endingIn(last), last.spec().out(), last.produced(), null);
     }
     if (plan instanceof CutBlocks cut) {
-      return ScalaInterop.<SparkPlan>seq(
-          new CutBlocksExec(
-              cut.spec(), cut.inputs(), cut.keys(), cut.produced(), planLater(cut.child())));
-    }
-    if (plan instanceof MarkCells mark) {
-      return ScalaInterop.<SparkPlan>seq(
-          new MarkCellsExec(mark.spec(), mark.inputs(), mark.produced(), planLater(mark.child())));
+      Optional<FourierBlocks> last = FourierStage.below(cut);
+      return last.isPresent()
+          ? transform(
+              FourierStage.endingIn(last.get()), last.get().spec().out(), cut.produced(), cut)
+          : new CutBlocksExec(
+              cut.spec(), cut.inputs(), cut.keys(), cut.produced(), planLater(cut.child()));
     }
     if (plan instanceof AssembleBlocks assemble) {
-      return ScalaInterop.<SparkPlan>seq(
-          new AssembleBlocksExec(
-              assemble.spec(),
-              assemble.inputs(),
-              assemble.produced(),
-              planLater(assemble.child())));
+      return new AssembleBlocksExec(
+          assemble.spec(), assemble.inputs(), assemble.produced(), planLater(assemble.child()));
     }
-    if (!(plan instanceof PermuteBlocks permute)) {
-      return ScalaInterop.emptySeq();
+    if (plan instanceof MarkCells mark) {
+      return new MarkCellsExec(
+          mark.spec(), mark.inputs(), mark.produced(), planLater(mark.child()));
     }
-    Optional<FourierStage> transform = FourierStage.endingIn(permute);
-    if (transform.isPresent()) {
-      return ScalaInterop.<SparkPlan>seq(
-          transform
-              .get()
-              .exec(
-                  permute.columns().blocks(),
-                  List.of(),
-                  permute.columns().produced(),
-                  null,
-                  fourierBackend(),
-                  TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
-                  planLater(transform.get().child())));
+    if (plan instanceof MultiplyPointwise product) {
+      return new MultiplyPointwiseExec(
+          product.spec(),
+          product.leftInputs(),
+          product.rightInputs(),
+          product.produced(),
+          planLater(product.left()),
+          planLater(product.right()));
+    }
+    return null;
+  }
+
+  /** Permutations that follow each other; with transforms below them, a stage of those. */
+  private SparkPlan permutation(PermuteBlocks permute) {
+    Optional<FourierStage> transforms = FourierStage.endingIn(permute);
+    if (transforms.isPresent()) {
+      return transform(transforms.get(), permute.columns().blocks(), permute.produced(), null);
     }
     BlockChain chain = BlockChain.endingIn(permute);
-    return ScalaInterop.<SparkPlan>seq(
-        new BlockStageExec(
-            ScalaInterop.seq(chain.operators()),
-            ScalaInterop.seq(chain.inputs()),
-            ScalaInterop.seq(chain.produced()),
-            backend(),
-            TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
-            planLater(chain.child())));
+    return new BlockStageExec(
+        ScalaInterop.seq(chain.operators()),
+        ScalaInterop.seq(chain.inputs()),
+        ScalaInterop.seq(chain.produced()),
+        backend(),
+        TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
+        planLater(chain.child()));
+  }
+
+  /**
+   * A stage of transforms.
+   *
+   * @param out positions of the block columns in {@code produced}
+   * @param produced what is given, but for the keys of pieces
+   * @param cut what cuts the results into pieces; null if they stay blocks
+   */
+  private SparkPlan transform(
+      FourierStage stage, BlockSchema out, Seq<Attribute> produced, CutBlocks cut) {
+    return stage.exec(
+        out,
+        cut == null ? List.of() : ScalaInterop.list(cut.keys()),
+        ScalaInterop.list(produced),
+        cut == null ? null : cut.spec(),
+        fourierBackend(),
+        TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
+        planLater(stage.child()));
   }
 
   private BackendChoice backend() {

@@ -25,6 +25,7 @@ import org.tilespark.spark.distribution.Cuts;
 import org.tilespark.spark.distribution.MultiplyShape.Axis;
 import org.tilespark.spark.distribution.PieceSizes;
 import org.tilespark.spark.distribution.RowBytes;
+import org.tilespark.spark.exec.BoundPartitioning;
 import org.tilespark.spark.exec.CheckPlacesExec;
 import org.tilespark.spark.exec.Cuboids;
 import org.tilespark.spark.exec.CutBlocksExec;
@@ -35,10 +36,10 @@ import org.tilespark.spark.exec.PlacedPiecesExec;
 import org.tilespark.spark.exec.Prediction;
 import org.tilespark.spark.exec.SumBlocksExec;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
-import scala.Option;
 
 /**
  * Turns a product into physical nodes: both operands are cut into pieces, one shuffle brings those
@@ -101,7 +102,8 @@ public final class ProductPlanner {
             cuboids,
             prediction,
             backend,
-            Option.apply(partitioningInPlace(plan).orElse(null)),
+            ScalaInterop.option(
+                partitioningInPlace(plan).map(by -> BoundPartitioning.of(by, product.produced()))),
             ScalaInterop.seq(partials),
             ScalaInterop.seq(pieces));
     return partial ? summed(tiles, plan.chosen().strategy(), partials) : tiles;
@@ -135,7 +137,8 @@ public final class ProductPlanner {
     return stays
         ? new PlacedPiecesExec(
             PieceColumns.pieceKey(pieces).get(0),
-            choice.placed(right).orElseThrow().partitioning(),
+            BoundPartitioning.of(
+                choice.placed(right).orElseThrow().partitioning(), product.inputs(operand)),
             cut)
         : cut;
   }
@@ -259,7 +262,7 @@ public final class ProductPlanner {
   }
 
   private static SparkPlan sorted(SparkPlan child, List<Attribute> order) {
-    return new SortExec(PieceColumns.ascending(order), false, child, 0);
+    return new SortExec(Attributes.ascending(order), false, child, 0);
   }
 
   private PlacedOperand placedOperand(CuboidPlan plan) {

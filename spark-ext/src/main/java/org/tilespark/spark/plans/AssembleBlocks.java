@@ -6,8 +6,6 @@ import java.util.Objects;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.exec.AssembleSpec;
@@ -60,14 +58,8 @@ public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRe
   /** The columns by which the output is partitioned: grouping columns, then the blocks' places. */
   public List<Attribute> place() {
     List<Attribute> columns = ScalaInterop.list(produced);
-    BlockSchema blocks =
-        BlockSchema.find(PermutedColumns.schema(columns), spec.kind(), spec.operator());
-    List<Attribute> place = new ArrayList<>();
-    for (int i = 0; i < columns.size(); i++) {
-      if (!blocks.blockColumns().contains(i)) {
-        place.add(columns.get(i));
-      }
-    }
+    BlockSchema blocks = BlockSchema.find(Attributes.schema(columns), spec.kind(), spec.operator());
+    List<Attribute> place = new ArrayList<>(blocks.further(columns));
     blocks.offsets().forEach(ordinal -> place.add(columns.get(ordinal)));
     return place;
   }
@@ -84,16 +76,13 @@ public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRe
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    List<Attribute> fresh =
-        ScalaInterop.<Attribute>list(produced).stream().map(Attribute::newInstance).toList();
-    return new AssembleBlocks(spec, inputs, ScalaInterop.seq(fresh), child);
+    return new AssembleBlocks(spec, inputs, Attributes.fresh(produced), child);
   }
 
   @Override

@@ -7,8 +7,6 @@ import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataType;
@@ -67,13 +65,10 @@ public final class CutBlocks extends LogicalPlan implements MultiInstanceRelatio
     List<Attribute> keys = new ArrayList<>();
     for (PieceKeys.Column column : spec.keys().columns()) {
       keys.add(
-          new AttributeReference(
+          Attributes.column(
               column.name(),
               column.isLong() ? DataTypes.LongType : DataTypes.IntegerType,
-              false,
-              Metadata.empty(),
-              NamedExpression$.MODULE$.newExprId(),
-              ScalaInterop.emptySeq()));
+              Metadata.empty()));
     }
     return new CutBlocks(
         spec, ScalaInterop.seq(inputs), ScalaInterop.seq(keys), ScalaInterop.seq(produced), child);
@@ -128,19 +123,13 @@ public final class CutBlocks extends LogicalPlan implements MultiInstanceRelatio
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(output())));
+    return Attributes.set(output());
   }
 
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    return new CutBlocks(spec, inputs, fresh(keys), fresh(produced), child);
-  }
-
-  private static Seq<Attribute> fresh(Seq<Attribute> attributes) {
-    return ScalaInterop.seq(
-        ScalaInterop.<Attribute>list(attributes).stream().map(Attribute::newInstance).toList());
+    return new CutBlocks(spec, inputs, Attributes.fresh(keys), Attributes.fresh(produced), child);
   }
 
   @Override

@@ -6,11 +6,7 @@ import java.util.Objects;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
@@ -74,13 +70,13 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
     for (int position = 0; position < inputs.size(); position++) {
       Attribute input = inputs.get(position);
       if (position == in.values()) {
-        produced.add(column(BlockKind.VALUES, values, metadata));
+        produced.add(Attributes.column(BlockKind.VALUES, values, metadata));
         if (isComplex && !in.isComplex()) {
-          produced.add(column(BlockKind.IMAG, values, metadata));
+          produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
         }
       } else if (position == in.imag()) {
         if (isComplex) {
-          produced.add(column(BlockKind.IMAG, values, metadata));
+          produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
         }
       } else if (input.name().equals(TREND) && input.dataType() instanceof ArrayType) {
         trend = position;
@@ -88,18 +84,12 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
         produced.add(CutBlocks.produce(input, position, in));
       }
     }
-    BlockSchema out =
-        BlockSchema.find(PermutedColumns.schema(produced), BlockKind.VOLUME, operator);
+    BlockSchema out = BlockSchema.find(Attributes.schema(produced), BlockKind.VOLUME, operator);
     return new FourierBlocks(
         new FourierSpec(program, in, out, trend, ScalaInterop.option(gathered), missing, operator),
         ScalaInterop.seq(inputs),
         ScalaInterop.seq(produced),
         child);
-  }
-
-  private static Attribute column(String name, DataType type, Metadata metadata) {
-    return new AttributeReference(
-        name, type, false, metadata, NamedExpression$.MODULE$.newExprId(), ScalaInterop.emptySeq());
   }
 
   /** What happens to each block. */
@@ -129,16 +119,13 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    List<Attribute> fresh =
-        ScalaInterop.<Attribute>list(produced).stream().map(Attribute::newInstance).toList();
-    return new FourierBlocks(spec, inputs, ScalaInterop.seq(fresh), child);
+    return new FourierBlocks(spec, inputs, Attributes.fresh(produced), child);
   }
 
   @Override

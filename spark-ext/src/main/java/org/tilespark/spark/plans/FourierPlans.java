@@ -486,13 +486,7 @@ public final class FourierPlans {
       }
       result = result.withAxes(after.toString());
     }
-    if (like.fileType().isPresent()) {
-      boolean isSingle = blocks.elementType() == ElementType.FLOAT32;
-      boolean isComplex = program.output().isComplex();
-      result =
-          result.withFileType(isComplex ? (isSingle ? "<c8" : "<c16") : isSingle ? "<f4" : "<f8");
-    }
-    return result;
+    return result.ofComputed(blocks.elementType(), program.output().isComplex());
   }
 
   private Map<Integer, AxisFrequencies> frequencies() {

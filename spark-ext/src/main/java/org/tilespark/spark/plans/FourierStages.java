@@ -195,14 +195,14 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     for (long extent : shape) {
       total = Math.multiplyExact(total, extent);
     }
-    long parts = Math.max(ceilDiv(total, USUAL_BLOCK_BYTES), tasks);
+    long parts = Math.max(ReblockPlans.ceilDiv(total, USUAL_BLOCK_BYTES), tasks);
     for (int i = 0; i < cut.size(); i++) {
       int axis = cut.get(i);
       int left = cut.size() - i;
       long along = left == 1 ? parts : (long) Math.ceil(Math.sqrt((double) parts));
       along = Math.min(along, shape[axis]);
-      shape[axis] = ceilDiv(shape[axis], along);
-      parts = ceilDiv(parts, along);
+      shape[axis] = ReblockPlans.ceilDiv(shape[axis], along);
+      parts = ReblockPlans.ceilDiv(parts, along);
     }
     return shape;
   }
@@ -221,12 +221,8 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
       most = Math.min(most, known.largest().extent(cut));
     }
     if (most < wide[cut]) {
-      shape[cut] = ceilDiv(wide[cut], ceilDiv(wide[cut], most));
+      shape[cut] = ReblockPlans.ceilDiv(wide[cut], ReblockPlans.ceilDiv(wide[cut], most));
     }
     return Shape.of(shape);
-  }
-
-  private static long ceilDiv(long a, long b) {
-    return a / b + (a % b == 0 ? 0 : 1);
   }
 }

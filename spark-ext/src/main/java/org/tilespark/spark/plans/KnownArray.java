@@ -9,12 +9,10 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
@@ -23,14 +21,12 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
-import scala.Option;
 
 /**
  * What is known of an array, or of the arrays that further columns tell apart, while its query is
@@ -224,11 +220,7 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
    */
   private static LogicalPlan perArray(
       LogicalPlan input, BlockSchema blocks, List<Attribute> columns) {
-    List<Expression> groups =
-        IntStream.range(0, columns.size())
-            .filter(position -> !blocks.blockColumns().contains(position))
-            .mapToObj(position -> (Expression) columns.get(position))
-            .toList();
+    List<Expression> groups = List.copyOf(blocks.further(columns));
     List<NamedExpression> outputs = new ArrayList<>();
     for (int axis = 0; axis < blocks.kind().rank(); axis++) {
       Attribute offset = columns.get(blocks.offsets().get(axis));
@@ -244,13 +236,7 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
   }
 
   private static NamedExpression aggregate(AggregateFunction function, String name) {
-    return new Alias(
-        function.toAggregateExpression(),
-        name,
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaInterop.emptySeq(),
-        Option.apply(Metadata.empty()),
-        ScalaInterop.emptySeq());
+    return Attributes.alias(function.toAggregateExpression(), name);
   }
 
   @Override

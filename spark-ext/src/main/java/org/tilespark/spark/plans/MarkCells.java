@@ -1,12 +1,9 @@
 package org.tilespark.spark.plans;
 
-import java.util.List;
 import java.util.Objects;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.exec.AssembleSpec;
 import org.tilespark.spark.interop.ScalaInterop;
@@ -66,16 +63,13 @@ public final class MarkCells extends LogicalPlan implements MultiInstanceRelatio
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    List<Attribute> fresh =
-        ScalaInterop.<Attribute>list(produced).stream().map(Attribute::newInstance).toList();
-    return new MarkCells(spec, inputs, ScalaInterop.seq(fresh), child);
+    return new MarkCells(spec, inputs, Attributes.fresh(produced), child);
   }
 
   @Override

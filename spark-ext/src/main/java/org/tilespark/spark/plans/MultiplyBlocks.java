@@ -6,8 +6,6 @@ import java.util.Objects;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
@@ -156,14 +154,13 @@ public final class MultiplyBlocks extends LogicalPlan implements MultiInstanceRe
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    return producing(produced().stream().map(Attribute::newInstance).toList());
+    return producing(ScalaInterop.list(Attributes.fresh(produced)));
   }
 
   @Override

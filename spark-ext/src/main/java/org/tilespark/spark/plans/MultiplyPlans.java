@@ -9,7 +9,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.RowOrdering;
@@ -255,12 +254,12 @@ public final class MultiplyPlans {
             .withBlockShape(Shape.of(spec.blockRows(), spec.blockCols()))
             .toMetadata();
     List<Attribute> produced = new ArrayList<>();
-    produced.add(column("row", DataTypes.LongType, Metadata.empty()));
-    produced.add(column("col", DataTypes.LongType, Metadata.empty()));
-    produced.add(column("rows", DataTypes.IntegerType, Metadata.empty()));
-    produced.add(column("cols", DataTypes.IntegerType, Metadata.empty()));
+    produced.add(Attributes.column("row", DataTypes.LongType, Metadata.empty()));
+    produced.add(Attributes.column("col", DataTypes.LongType, Metadata.empty()));
+    produced.add(Attributes.column("rows", DataTypes.IntegerType, Metadata.empty()));
+    produced.add(Attributes.column("cols", DataTypes.IntegerType, Metadata.empty()));
     produced.add(
-        column(
+        Attributes.column(
             BlockKind.VALUES,
             DataTypes.createArrayType(BlockSchema.sparkType(spec.type()), false),
             metadata));
@@ -268,16 +267,6 @@ public final class MultiplyPlans {
       produced.add(group.newInstance().withNullability(true));
     }
     return produced;
-  }
-
-  private static Attribute column(String name, DataType type, Metadata metadata) {
-    return new AttributeReference(
-        name,
-        type,
-        false,
-        metadata,
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaInterop.<String>emptySeq());
   }
 
   /**
@@ -340,12 +329,8 @@ public final class MultiplyPlans {
               output.get(blocks.sizes().get(0)),
               output.get(blocks.sizes().get(1)),
               output.get(blocks.values()));
-      List<Attribute> groups = new ArrayList<>();
-      for (int i = 0; i < output.size(); i++) {
-        if (!blocks.blockColumns().contains(i)) {
-          groups.add(requireKey(output.get(i), who));
-        }
-      }
+      List<Attribute> groups =
+          blocks.further(output).stream().map(group -> requireKey(group, who)).toList();
       return new Operand(plan, blocks, operator, block, groups, type);
     }
 

@@ -8,11 +8,7 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.ElementType;
@@ -109,12 +105,7 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
   }
 
   private static List<Attribute> produced(Side like, boolean isComplex) {
-    ArrayMetadata metadata = like.metadata();
-    if (metadata.fileType().isPresent()) {
-      boolean isSingle = like.blocks().elementType() == ElementType.FLOAT32;
-      metadata =
-          metadata.withFileType(isComplex ? (isSingle ? "<c8" : "<c16") : isSingle ? "<f4" : "<f8");
-    }
+    ArrayMetadata metadata = like.metadata().ofComputed(like.blocks().elementType(), isComplex);
     List<Attribute> produced = new ArrayList<>();
     for (int position : like.blocks().blockColumns()) {
       boolean isPlane = like.blocks().planes().contains(position);
@@ -125,13 +116,10 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
     }
     if (isComplex) {
       produced.add(
-          new AttributeReference(
+          Attributes.column(
               BlockKind.IMAG,
               DataTypes.createArrayType(BlockSchema.sparkType(like.blocks().elementType()), false),
-              false,
-              metadata.toMetadata(),
-              NamedExpression$.MODULE$.newExprId(),
-              ScalaInterop.emptySeq()));
+              metadata.toMetadata()));
     }
     like.further().forEach(column -> produced.add(column.newInstance()));
     return produced;
@@ -191,11 +179,7 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
                 + columns.get(blocks.values()).dataType().sql()
                 + "; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)");
       }
-      List<Attribute> further =
-          IntStream.range(0, columns.size())
-              .filter(position -> !blocks.blockColumns().contains(position))
-              .mapToObj(columns::get)
-              .toList();
+      List<Attribute> further = blocks.further(columns);
       return new Side(columns, blocks, further);
     }
 
@@ -261,17 +245,14 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
 
   @Override
   public AttributeSet producedAttributes() {
-    return AttributeSet$.MODULE$.apply(
-        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(produced)));
+    return Attributes.set(produced);
   }
 
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    List<Attribute> fresh =
-        ScalaInterop.<Attribute>list(produced).stream().map(Attribute::newInstance).toList();
     return new MultiplyPointwise(
-        spec, leftInputs, rightInputs, ScalaInterop.seq(fresh), left, right);
+        spec, leftInputs, rightInputs, Attributes.fresh(produced), left, right);
   }
 
   @Override

@@ -8,8 +8,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.StructField;
-import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
@@ -36,7 +34,7 @@ public final class PermutedColumns {
     this.inputs = inputs;
     this.produced = produced;
     // Inputs may have other names, where columns were renamed on their way to here.
-    this.blocks = BlockSchema.find(schema(produced), kind, "permutation");
+    this.blocks = BlockSchema.find(Attributes.schema(produced), kind, "permutation");
   }
 
   /**
@@ -79,7 +77,7 @@ public final class PermutedColumns {
    * a size, the one in the same place for a further column, none for value columns.
    */
   public Optional<Attribute> source(Attribute output) {
-    return sourcePosition(indexOf(produced, output)).map(inputs::get);
+    return sourcePosition(Attributes.indexOf(produced, output)).map(inputs::get);
   }
 
   /** The output column with exactly the content of an input column, as {@link #source} inverted. */
@@ -91,24 +89,6 @@ public final class PermutedColumns {
       }
     }
     return Optional.empty();
-  }
-
-  /** Position of an attribute in a list, by id, or -1. */
-  public static int indexOf(List<Attribute> attributes, Attribute attribute) {
-    for (int i = 0; i < attributes.size(); i++) {
-      if (attributes.get(i).exprId().equals(attribute.exprId())) {
-        return i;
-      }
-    }
-    return -1;
-  }
-
-  /** A schema of the given columns. */
-  public static StructType schema(List<Attribute> attributes) {
-    return new StructType(
-        attributes.stream()
-            .map(a -> new StructField(a.name(), a.dataType(), a.nullable(), a.metadata()))
-            .toArray(StructField[]::new));
   }
 
   private Optional<Integer> sourcePosition(int position) {

@@ -9,12 +9,10 @@ import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.RowOrdering$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -24,13 +22,13 @@ import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.distribution.AxisCuts;
+import org.tilespark.spark.distribution.Bytes;
 import org.tilespark.spark.distribution.CellOrigins;
 import org.tilespark.spark.distribution.Cuts;
 import org.tilespark.spark.distribution.PieceSizes;
@@ -39,7 +37,6 @@ import org.tilespark.spark.exec.AssembleSpec;
 import org.tilespark.spark.exec.AssembleSpec.Prediction;
 import org.tilespark.spark.exec.CutSpec;
 import org.tilespark.spark.interop.ScalaInterop;
-import scala.Option;
 
 /**
  * The logical plan of a re-block, of matrices and volumes alike:
@@ -231,7 +228,7 @@ public final class ReblockPlans {
   private static long bytes(long[] shape, BlockSchema blocks) {
     long bytes = (long) blocks.elementType().bytes() * blocks.planes().size();
     for (long extent : shape) {
-      bytes = saturated(bytes, extent);
+      bytes = Bytes.product(bytes, extent);
     }
     return bytes;
   }
@@ -240,7 +237,7 @@ public final class ReblockPlans {
   private static long count(Shape extents, long[] shape) {
     long count = 1;
     for (int axis = 0; axis < shape.length; axis++) {
-      count = saturated(count, Math.max(1, ceilDiv(extents.extent(axis), shape[axis])));
+      count = Bytes.product(count, Math.max(1, ceilDiv(extents.extent(axis), shape[axis])));
     }
     return count;
   }
@@ -250,7 +247,8 @@ public final class ReblockPlans {
     return Math.max(1, ceilDiv(extent, Math.max(1, ceilDiv(extent, most))));
   }
 
-  private static long ceilDiv(long a, long b) {
+  /** The quotient, rounded up; of any two positive numbers. */
+  static long ceilDiv(long a, long b) {
     return a / b + (a % b == 0 ? 0 : 1);
   }
 
@@ -276,9 +274,10 @@ public final class ReblockPlans {
                 + " elements; expected 1 to 2^31 - 1 along each axis");
       }
       long most = extents.isPresent() ? Math.max(1, extents.get().extent(axis)) : shape[axis];
-      elements = saturated(elements, Math.min(shape[axis], most));
+      elements = Bytes.product(elements, Math.min(shape[axis], most));
     }
-    long bytes = saturated(elements, (long) blocks.elementType().bytes() * blocks.planes().size());
+    long bytes =
+        Bytes.product(elements, (long) blocks.elementType().bytes() * blocks.planes().size());
     if (extents.isPresent() && bytes > Integer.MAX_VALUE - (64 << 10) - bytes / 8) {
       throw new IllegalArgumentException(
           operator
@@ -288,10 +287,6 @@ public final class ReblockPlans {
               + bytes
               + " bytes of values; a block must stay below 2 GiB");
     }
-  }
-
-  private static long saturated(long a, long b) {
-    return a > Long.MAX_VALUE / b ? Long.MAX_VALUE : a * b;
   }
 
   private void checkGroups() {
@@ -392,7 +387,7 @@ public final class ReblockPlans {
                           columns.get(blocks.offsets().get(axis)),
                           columns.get(blocks.sizes().get(axis))))
                   .toAggregateExpression();
-      outputs.add(alias(extent, "extent" + axis));
+      outputs.add(Attributes.alias(extent, "extent" + axis));
     }
     if (extents.isPresent() && further.isEmpty()) {
       return new Project(ScalaInterop.seq(outputs), new OneRowRelation());
@@ -407,20 +402,10 @@ public final class ReblockPlans {
               ? columns.get(position)
               : known.stream().filter(c -> c.name().equals(name)).findFirst().orElseThrow();
       groups.add(column);
-      outputs.add(alias(column, name));
+      outputs.add(Attributes.alias(column, name));
     }
     return new Aggregate(
         ScalaInterop.seq(groups), ScalaInterop.seq(outputs), from, ScalaInterop.none());
-  }
-
-  private static NamedExpression alias(Expression expression, String name) {
-    return new Alias(
-        expression,
-        name,
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaInterop.emptySeq(),
-        Option.apply(Metadata.empty()),
-        ScalaInterop.emptySeq());
   }
 
   private Prediction predicted() {
@@ -443,11 +428,8 @@ public final class ReblockPlans {
         new RowBytes(rank + columns.size(), blocks.planes().size(), blocks.elementType().bytes());
     long pieces = new PieceSizes(Cuts.of(source), Cuts.of(target)).sum(row);
     long marks =
-        isMarked ? saturated(row.withoutValues(), Math.max(1, Cuts.of(target).cells())) : 0;
+        isMarked ? Bytes.product(row.withoutValues(), Math.max(1, Cuts.of(target).cells())) : 0;
     return new Prediction(
-        pieces > Long.MAX_VALUE - marks ? Long.MAX_VALUE : pieces + marks,
-        stated.isEmpty(),
-        !further.isEmpty(),
-        Cuts.of(target).cells());
+        Bytes.sum(pieces, marks), stated.isEmpty(), !further.isEmpty(), Cuts.of(target).cells());
   }
 }

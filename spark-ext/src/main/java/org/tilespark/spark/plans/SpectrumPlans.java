@@ -4,14 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
-import java.util.stream.IntStream;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Inline;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -25,7 +21,6 @@ import org.tilespark.spark.elementwise.RadialPower;
 import org.tilespark.spark.elementwise.VolumeArguments;
 import org.tilespark.spark.fourier.AxisFrequencies;
 import org.tilespark.spark.interop.ScalaInterop;
-import scala.Option;
 
 /** The logical plans of what is read off a spectrum. They consist of Spark's own nodes. */
 public final class SpectrumPlans {
@@ -56,15 +51,11 @@ public final class SpectrumPlans {
     List<Attribute> columns = ScalaInterop.list(input.output());
     Missing missing = Missing.ERROR;
     Shape extents = KnownArray.of(input, blocks, missing, context.asDataset(), operator).extents();
-    List<Attribute> further =
-        IntStream.range(0, columns.size())
-            .filter(position -> !blocks.blockColumns().contains(position))
-            .mapToObj(columns::get)
-            .toList();
+    List<Attribute> further = blocks.further(columns);
     List<NamedExpression> outputs = new ArrayList<>();
-    further.forEach(column -> outputs.add(alias(column, column.name())));
+    further.forEach(column -> outputs.add(Attributes.alias(column, column.name())));
     NamedExpression rings =
-        alias(
+        Attributes.alias(
             new RadialPower(
                     new VolumeArguments(
                         blocks.elementType(), blocks.isComplex(), operator, extents, missing),
@@ -83,14 +74,7 @@ public final class SpectrumPlans {
             ScalaInterop.none());
     List<Attribute> given = new ArrayList<>();
     for (StructField field : RadialPower.RING.fields()) {
-      given.add(
-          new AttributeReference(
-              field.name(),
-              field.dataType(),
-              false,
-              Metadata.empty(),
-              NamedExpression$.MODULE$.newExprId(),
-              ScalaInterop.emptySeq()));
+      given.add(Attributes.column(field.name(), field.dataType(), Metadata.empty()));
     }
     return new Generate(
         new Inline(rings.toAttribute()),
@@ -99,15 +83,5 @@ public final class SpectrumPlans {
         ScalaInterop.none(),
         ScalaInterop.seq(given),
         aggregate);
-  }
-
-  private static NamedExpression alias(Expression expression, String name) {
-    return new Alias(
-        expression,
-        name,
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaInterop.emptySeq(),
-        Option.apply(Metadata.empty()),
-        ScalaInterop.emptySeq());
   }
 }

@@ -2,15 +2,12 @@ package org.tilespark.spark.plans;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.stream.IntStream;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.Inner$;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.BROADCAST$;
@@ -21,7 +18,6 @@ import org.apache.spark.sql.catalyst.plans.logical.JoinStrategyHint;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
@@ -46,18 +42,14 @@ final class TrendPlans {
       LogicalPlan plan, LogicalPlan input, Shape extents, FftOptions options, String operator) {
     BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     List<Attribute> columns = ScalaInterop.list(input.output());
-    List<Attribute> further =
-        IntStream.range(0, columns.size())
-            .filter(position -> !blocks.blockColumns().contains(position))
-            .mapToObj(columns::get)
-            .toList();
+    List<Attribute> further = blocks.further(columns);
     VolumeArguments arguments =
         new VolumeArguments(
             blocks.elementType(), blocks.isComplex(), operator, extents, options.missing());
     List<NamedExpression> outputs = new ArrayList<>();
-    further.forEach(column -> outputs.add(alias(column, column.name())));
+    further.forEach(column -> outputs.add(Attributes.alias(column, column.name())));
     outputs.add(
-        alias(
+        Attributes.alias(
             new VolumeTrend(
                     arguments,
                     options.detrend() == Detrend.LINEAR,
@@ -95,15 +87,5 @@ final class TrendPlans {
             new JoinHint(
                 ScalaInterop.none(),
                 Option.apply(new HintInfo(Option.<JoinStrategyHint>apply(BROADCAST$.MODULE$))))));
-  }
-
-  private static NamedExpression alias(Expression expression, String name) {
-    return new Alias(
-        expression,
-        name,
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaInterop.emptySeq(),
-        Option.apply(Metadata.empty()),
-        ScalaInterop.emptySeq());
   }
 }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.PermuteBlocks;
 import org.tilespark.spark.plans.PermutedColumns;
 
@@ -45,7 +46,7 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
     PermutedColumns below = inner.columns();
     List<Attribute> inputs = new ArrayList<>();
     for (Attribute read : outer.columns().inputs()) {
-      int position = PermutedColumns.indexOf(below.produced(), read);
+      int position = Attributes.indexOf(below.produced(), read);
       if (position < 0) {
         return null; // a projection between them computes this column
       }

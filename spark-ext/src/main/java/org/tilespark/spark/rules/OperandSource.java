@@ -3,15 +3,14 @@ package org.tilespark.spark.rules;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.PermuteBlocks;
 import org.tilespark.spark.plans.PermutedColumns;
@@ -28,7 +27,7 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
   OperandSource belowProjections() {
     OperandSource source = this;
     while (source.plan instanceof Project project) {
-      Optional<List<Attribute>> below = below(project, source.columns);
+      Optional<List<Attribute>> below = Attributes.below(project, source.columns);
       if (below.isEmpty()) {
         break;
       }
@@ -49,7 +48,7 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
     for (int i = 0; i < source.columns.size(); i++) {
       Attribute read = source.columns.get(i);
       if (i < Column.COUNT) {
-        if (PermutedColumns.indexOf(columns.produced(), read) != parts.get(i)) {
+        if (Attributes.indexOf(columns.produced(), read) != parts.get(i)) {
           return Optional.empty(); // the product takes its blocks from elsewhere
         }
         below.add(columns.inputs().get(parts.get(i)));
@@ -67,7 +66,7 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
   /** Positions of the columns in the plan's output. */
   List<Integer> ordinals() {
     List<Attribute> output = ScalaInterop.list(plan.output());
-    return columns.stream().map(c -> PermutedColumns.indexOf(output, c)).toList();
+    return columns.stream().map(c -> Attributes.indexOf(output, c)).toList();
   }
 
   /** True for a real matrix's transpose. */
@@ -85,26 +84,5 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
         blocks.sizes().get(0),
         blocks.sizes().get(1),
         blocks.values());
-  }
-
-  private static Optional<List<Attribute>> below(Project project, List<Attribute> columns) {
-    List<Attribute> sources = new ArrayList<>();
-    for (Attribute column : columns) {
-      Attribute source = null;
-      for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
-        if (each.exprId().equals(column.exprId())) {
-          if (each instanceof Attribute same) {
-            source = same;
-          } else if (each instanceof Alias alias && alias.child() instanceof Attribute renamed) {
-            source = renamed;
-          }
-        }
-      }
-      if (source == null) {
-        return Optional.empty();
-      }
-      sources.add(source);
-    }
-    return Optional.of(sources);
   }
 }

@@ -2,14 +2,15 @@ package org.tilespark.spark.rules;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.And;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.PermuteBlocks;
 import org.tilespark.spark.plans.PermutedColumns;
 
@@ -36,17 +37,10 @@ public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
       boolean movable =
           above.isEmpty() // keep the order in which conditions that may fail are evaluated
               && condition.deterministic()
-              && !SubqueryExpression$.MODULE$.hasSubquery(condition)
-              && ScalaInterop.<Attribute>list(condition.references().toSeq()).stream()
-                  .allMatch(used -> columns.source(used).isPresent());
-      if (movable) {
-        below.add(
-            condition.transform(
-                ScalaInterop.partialFunction(
-                    e -> e instanceof Attribute used ? columns.source(used).orElseThrow() : null)));
-      } else {
-        above.add(condition);
-      }
+              && !SubqueryExpression$.MODULE$.hasSubquery(condition);
+      Optional<Expression> moved =
+          movable ? Attributes.renamed(condition, columns::source) : Optional.empty();
+      moved.ifPresentOrElse(below::add, () -> above.add(condition));
     }
     if (below.isEmpty()) {
       return null;

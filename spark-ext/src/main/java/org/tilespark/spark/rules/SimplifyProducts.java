@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.MultiplyOptions.Strategy;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
@@ -111,7 +112,7 @@ public final class SimplifyProducts extends Rule<LogicalPlan> {
     List<Attribute> produced = new ArrayList<>();
     for (int i = 0; i < product.produced().size(); i++) {
       Attribute computed = product.produced().get(i);
-      int position = PermutedColumns.indexOf(read.columns(), computed);
+      int position = Attributes.indexOf(read.columns(), computed);
       if (i < Column.COUNT && position != parts.get(i)) {
         return null; // the transpose takes its blocks from elsewhere
       }
@@ -119,7 +120,7 @@ public final class SimplifyProducts extends Rule<LogicalPlan> {
       produced.add(position < 0 ? computed.newInstance() : columns.produced().get(position));
     }
     for (Attribute column : read.columns()) {
-      if (PermutedColumns.indexOf(product.produced(), column) < 0) {
+      if (Attributes.indexOf(product.produced(), column) < 0) {
         return null;
       }
     }

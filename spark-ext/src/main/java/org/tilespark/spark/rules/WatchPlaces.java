@@ -4,11 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -17,16 +14,15 @@ import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.LogicalRDD;
-import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.storage.StorageLevel;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.ProductPlanner;
+import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplyBlocks.PlaceColumn;
 import org.tilespark.spark.plans.MultiplySpec;
 import org.tilespark.spark.plans.PermuteBlocks;
-import scala.Option;
 
 /**
  * Lets a product read the places of the larger operand's blocks beside the blocks, where it then
@@ -76,12 +72,12 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
     List<NamedExpression> list = new ArrayList<>();
     for (int i = 0; i < PlaceColumn.COUNT; i++) {
       list.add(
-          alias(
+          Attributes.alias(
               columns.get(order.get(i).ordinal()),
               PlaceColumn.values()[i].name().toLowerCase(Locale.ROOT)));
     }
     for (Attribute group : columns.subList(Column.COUNT, columns.size())) {
-      list.add(alias(group, group.name()));
+      list.add(Attributes.alias(group, group.name()));
     }
     return new Project(ScalaInterop.seq(list), larger);
   }
@@ -101,15 +97,5 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
     return cheap
         && ScalaInterop.<LogicalPlan>list(plan.children()).stream()
             .allMatch(WatchPlaces::coordinatesAreCheap);
-  }
-
-  private static NamedExpression alias(Expression expression, String name) {
-    return new Alias(
-        expression,
-        name,
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaInterop.emptySeq(),
-        Option.apply(Metadata.empty()),
-        ScalaInterop.emptySeq());
   }
 }

@@ -7,12 +7,10 @@ import java.util.stream.IntStream;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.classic.SparkSession;
@@ -26,7 +24,7 @@ import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
-import scala.Option;
+import org.tilespark.spark.plans.Attributes;
 
 /**
  * Finds everything that is wrong with a DataFrame of blocks.
@@ -103,11 +101,11 @@ public final class BlockValidator {
   private List<NamedExpression> places() {
     List<NamedExpression> list = new ArrayList<>();
     for (int i = 0; i < further.size(); i++) {
-      list.add(alias(columns.get(further.get(i)), "g" + i));
+      list.add(Attributes.alias(columns.get(further.get(i)), "g" + i));
     }
     for (int axis = 0; axis < rank; axis++) {
-      list.add(alias(columns.get(schema.offsets().get(axis)), "o" + axis));
-      list.add(alias(columns.get(schema.sizes().get(axis)), "s" + axis));
+      list.add(Attributes.alias(columns.get(schema.offsets().get(axis)), "o" + axis));
+      list.add(Attributes.alias(columns.get(schema.sizes().get(axis)), "s" + axis));
     }
     return list;
   }
@@ -115,16 +113,6 @@ public final class BlockValidator {
   private Dataset<Row> project(List<NamedExpression> list) {
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
         session, new Project(ScalaInterop.seq(list), input));
-  }
-
-  private static NamedExpression alias(Expression expression, String name) {
-    return new Alias(
-        expression,
-        name,
-        NamedExpression$.MODULE$.newExprId(),
-        ScalaInterop.emptySeq(),
-        Option.apply(Metadata.empty()),
-        ScalaInterop.emptySeq());
   }
 
   // ---- what one row shows
@@ -137,11 +125,11 @@ public final class BlockValidator {
     }
     for (int part = 0; part < schema.planes().size(); part++) {
       Attribute array = columns.get(schema.planes().get(part));
-      facts.add(alias(new ArrayFact(array, false), "length" + part));
+      facts.add(Attributes.alias(new ArrayFact(array, false), "length" + part));
       boolean mayHoldNulls = ((ArrayType) array.dataType()).containsNull();
       Expression firstNull =
           mayHoldNulls ? new ArrayFact(array, true) : Literal.create(-1L, DataTypes.LongType);
-      facts.add(alias(firstNull, "null" + part));
+      facts.add(Attributes.alias(firstNull, "null" + part));
       checks.addAll(sql.arrayChecks(part, part == 0 ? BlockKind.VALUES : BlockKind.IMAG));
     }
     return project(facts)

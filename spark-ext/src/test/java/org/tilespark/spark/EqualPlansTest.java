@@ -1,0 +1,201 @@
+package org.tilespark.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.exec.MultiplyPanelsExec;
+
+/**
+ * A query that is written twice has other attribute ids and the same canonical plan, by which Spark
+ * finds what it has cached or can read from one exchange.
+ */
+class EqualPlansTest extends SparkTest {
+  /** Each gives a query by new calls of our operators; all but validate, which has a UDF. */
+  private static final Map<String, Supplier<Dataset<Row>>> QUERIES = new LinkedHashMap<>();
+
+  private static final TestProduct A = TestProduct.random(ElementType.FLOAT32, 96, 64, 1);
+  private static final TestProduct B = TestProduct.random(ElementType.FLOAT32, 64, 16, 2);
+  private static final MultiplyOptions BROADCAST =
+      MultiplyOptions.defaults().withStrategy(MultiplyOptions.Strategy.BROADCAST);
+
+  @TempDir static Path dir;
+
+  @BeforeAll
+  static void queries() {
+    String file = dir.resolve("a.npy").toString();
+    MatrixBlocks.withExtents(A.frame(spark, 16, 64), 96, 64).write().format("npy").save(file);
+    QUERIES.put("npy", () -> spark.read().format("npy").option("blockShape", "16,64").load(file));
+    Dataset<Row> a = A.stated(A.frame(spark, 16, 64), 16, 64).localCheckpoint();
+    Dataset<Row> b = B.stated(B.frame(spark, 16, 8), 16, 8).localCheckpoint();
+    matrices(a);
+    products(a, b);
+    int[] shape = {8, 6, 10};
+    Dataset<Row> v =
+        FourierTestBase.stated(
+                TestField.random(3, true, shape).blocks(spark, ElementType.FLOAT32, true, 2, 6, 10),
+                shape,
+                2,
+                6,
+                10)
+            .localCheckpoint();
+    volumes(v);
+    transforms(v);
+  }
+
+  private static void matrices(Dataset<Row> a) {
+    QUERIES.put("transpose", () -> MatrixBlocks.transpose(a));
+    QUERIES.put("scale", () -> MatrixBlocks.scale(a, 2));
+    QUERIES.put("scale by another factor", () -> MatrixBlocks.scale(a, 3));
+    QUERIES.put("add", () -> MatrixBlocks.add(a, MatrixBlocks.scale(a, 2)));
+    QUERIES.put("center", () -> MatrixBlocks.center(a));
+    QUERIES.put("reblock", () -> MatrixBlocks.reblock(a, 24, 8));
+    QUERIES.put("reblock to another shape", () -> MatrixBlocks.reblock(a, 24, 16));
+    QUERIES.put("a chain", () -> MatrixBlocks.scale(MatrixBlocks.transpose(a), 2));
+  }
+
+  private static void products(Dataset<Row> a, Dataset<Row> b) {
+    Supplier<Dataset<Row>> byRow = () -> A.onGrid(spark, 8, 64).repartition(4, new Column("row"));
+    Supplier<Dataset<Row>> byCol = () -> A.onGrid(spark, 96, 4).repartition(4, new Column("col"));
+    Supplier<Dataset<Row>> bByRow = () -> B.onGrid(spark, 4, 16).repartition(4, new Column("row"));
+    Dataset<Row> aOfSamples = a.withColumn("sample", new Column("row").mod(2));
+    Dataset<Row> bOfSamples = b.withColumn("sample", new Column("row").mod(2));
+    QUERIES.put("cuboids", () -> MatrixBlocks.multiply(a, b, TestProduct.cuboid(2, 2, 1)));
+    QUERIES.put("cuboids and sums", () -> MatrixBlocks.multiply(a, b, TestProduct.cuboid(1, 2, 2)));
+    QUERIES.put(
+        "cuboids of several matrices",
+        () ->
+            MatrixBlocks.multiply(
+                aOfSamples, bOfSamples, TestProduct.cuboid(2, 1, 1).withMissing(Missing.ZERO)));
+    QUERIES.put(
+        "rows in place", () -> MatrixBlocks.multiply(byRow.get(), b, TestProduct.cuboid(4, 1, 1)));
+    QUERIES.put(
+        "columns in place",
+        () ->
+            MatrixBlocks.multiply(
+                b,
+                byRow.get(),
+                TestProduct.cuboid(1, 4, 1).withTransposeA(true).withTransposeB(true)));
+    QUERIES.put(
+        "sums in place", () -> MatrixBlocks.multiply(byCol.get(), b, TestProduct.cuboid(1, 1, 4)));
+    QUERIES.put(
+        "both in place",
+        () -> MatrixBlocks.multiply(byCol.get(), bByRow.get(), TestProduct.cuboid(1, 1, 4)));
+    QUERIES.put("B broadcast", () -> MatrixBlocks.multiply(a, b, BROADCAST));
+    QUERIES.put(
+        "A broadcast",
+        () -> MatrixBlocks.multiply(b, a, BROADCAST.withTransposeA(true).withTransposeB(true)));
+    QUERIES.put("sums of broadcast", () -> MatrixBlocks.multiply(byCol.get(), b, BROADCAST));
+    QUERIES.put("gram", () -> MatrixBlocks.gram(a));
+    QUERIES.put("gram in place", () -> MatrixBlocks.gram(byRow.get(), TestProduct.cuboid(1, 1, 4)));
+  }
+
+  private static void volumes(Dataset<Row> v) {
+    QUERIES.put("permute", () -> VolumeBlocks.permute(v, "yzx"));
+    QUERIES.put("permute otherwise", () -> VolumeBlocks.permute(v, "zxy"));
+    QUERIES.put("volume reblock", () -> VolumeBlocks.reblock(v, 4, 3, 5));
+    QUERIES.put("slabs", () -> VolumeBlocks.slabs(v, "y", 2));
+    QUERIES.put("pencils", () -> VolumeBlocks.pencils(v, "x", 3, 5));
+  }
+
+  private static void transforms(Dataset<Row> v) {
+    FftOptions slabs = FftOptions.defaults().withDecomposition("slabs");
+    Supplier<Dataset<Row>> fft = () -> VolumeBlocks.fft(v, slabs);
+    QUERIES.put("fft in one task", () -> VolumeBlocks.fft(v));
+    QUERIES.put("fft", fft);
+    QUERIES.put("fft in pencils", () -> VolumeBlocks.fft(v, slabs.withDecomposition("pencils")));
+    QUERIES.put("fft in order", () -> VolumeBlocks.fft(v, slabs.withOutput("natural")));
+    QUERIES.put("fft without trend", () -> VolumeBlocks.fft(v, slabs.withDetrend("linear")));
+    QUERIES.put("ifft", () -> VolumeBlocks.ifft(fft.get(), slabs));
+    QUERIES.put("low pass", () -> VolumeBlocks.lowPass(fft.get(), 0.3));
+    QUERIES.put("pointwise", () -> VolumeBlocks.multiplyPointwise(fft.get(), fft.get()));
+    QUERIES.put("power", () -> VolumeBlocks.powerSpectrum(fft.get()));
+    QUERIES.put("radial average", () -> VolumeBlocks.radialAverage(fft.get()));
+    QUERIES.put("frequencies", () -> VolumeBlocks.frequencies(fft.get()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void equalQueriesHaveEqualCanonicalPlans(boolean adaptive) {
+    with(
+        Map.of(
+            "spark.sql.adaptive.enabled",
+            Boolean.toString(adaptive),
+            TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(),
+            "0"),
+        () -> {
+          List<String> different = new ArrayList<>();
+          Map<SparkPlan, String> names = new LinkedHashMap<>();
+          QUERIES.forEach(
+              (name, query) -> {
+                Dataset<Row> once = query.get();
+                Dataset<Row> again = query.get();
+                LogicalPlan logical = plan(once).normalized().canonicalized();
+                SparkPlan physical = plan(once).executedPlan().canonicalized();
+                if (!logical.equals(plan(again).normalized().canonicalized())
+                    || !physical.equals(plan(again).executedPlan().canonicalized())
+                    || physical.hashCode()
+                        != plan(again).executedPlan().canonicalized().hashCode()) {
+                  different.add(name + "\n" + explained(once) + "\n" + explained(again));
+                }
+                String other = names.put(physical, name);
+                assertTrue(other == null, () -> name + " has the plan of " + other);
+              });
+          assertEquals(List.of(), different);
+          assertEquals(QUERIES.size(), names.size());
+        });
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"cuboids", "rows in place", "columns in place", "sums in place"})
+  void aSelfJoinOfAProductComputesItOnce(String name) {
+    with(
+        Map.of(
+            "spark.sql.adaptive.enabled",
+            "false",
+            "spark.sql.autoBroadcastJoinThreshold",
+            "-1",
+            TileSparkConf.MULTIPLY_BROADCAST_SIZE.name(),
+            "0"),
+        () -> {
+          Dataset<Row> product = QUERIES.get(name).get();
+          List<MultiplyPanelsExec> alone = PlanNodes.all(plan(product), MultiplyPanelsExec.class);
+          assertEquals(
+              name.contains("in place"),
+              alone.get(0).prediction().chosen().contains("in place"),
+              () -> explained(product));
+          Dataset<Row> joined =
+              product
+                  .as("a")
+                  .join(
+                      product.as("b").hint("merge"),
+                      new Column("a.rows").equalTo(new Column("b.rows")));
+          assertEquals(
+              1,
+              PlanNodes.all(plan(joined), MultiplyPanelsExec.class).size(),
+              () -> explained(joined));
+          assertFalse(
+              PlanNodes.all(plan(joined), ReusedExchangeExec.class).isEmpty(),
+              () -> explained(joined));
+          long blocks = product.count();
+          assertEquals(blocks * blocks, joined.count());
+        });
+  }
+}
