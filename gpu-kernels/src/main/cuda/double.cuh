@@ -143,24 +143,6 @@ struct DoubleShape {
   static_assert(2 * SUMMING_REGISTERS + COPYING_REGISTERS <= 3 * 168, "there are no more");
 };
 
-// Copies the box of the tensor that begins at (x, y, z, w) to shared memory; its bytes count at the barrier.
-__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, int z, int w, u64* barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(to)),
-      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
-      : "memory");
-}
-
-// Of three axes.
-__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, int z, u64* barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(to)),
-      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z)
-      : "memory");
-}
-
 // Copies one operand's panel: a tile from `first` on, 16 steps of K from `p` on. PITCH: that of phases, or 0.
 template <bool ACROSS, u32 PITCH>
 __device__ __forceinline__ void copy_panel(char* to, const CUtensorMap (&maps)[2], int first, int p, int batch,

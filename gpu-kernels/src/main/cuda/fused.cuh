@@ -100,15 +100,6 @@ struct FusedShape {
   static constexpr u32 PANEL = NARROW ? 64 : 32;
 };
 
-// Copies the box of the tensor that begins at (x, y, z, w) to shared memory; its bytes count at the barrier.
-__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, u32 x, u32 y, u32 z, u32 w, u64* barrier) {
-  asm volatile(
-      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
-      " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(to)),
-      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
-      : "memory");
-}
-
 // Orders this thread's writes to shared memory before what the tensor cores read.
 __device__ __forceinline__ void shared_fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 

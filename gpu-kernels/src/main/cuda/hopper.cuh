@@ -60,6 +60,24 @@ __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x
       : "memory");
 }
 
+// Of three axes.
+__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, int z, u64* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(shared_address(to)),
+      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+
+// Of four.
+__device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int x, int y, int z, int w, u64* barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes"
+      " [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(shared_address(to)),
+      "l"(map), "r"(shared_address(barrier)), "r"(x), "r"(y), "r"(z), "r"(w)
+      : "memory");
+}
+
 __device__ __forceinline__ void prefetch_map(const CUtensorMap* map) {
   asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }

@@ -166,9 +166,9 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
             List.of(scratch, c)));
   }
 
-  /** Launches what multiplies. */
-  final void launch(List<TensorMap> maps, List<Place> pointers, long tiles, long... words) {
-    LaunchConfig blocks = blocks(tiles, most(kernel.blocksPerProcessor()), kernel);
+  /** Launches what multiplies: a thread block for each piece, or as many as the device holds. */
+  final void launch(List<TensorMap> maps, List<Place> pointers, long pieces, long... words) {
+    LaunchConfig blocks = blocks(pieces, most(kernel.blocksPerProcessor()), kernel);
     add(new MultiplyStep(new KernelLaunch(kernel.name(), blocks, words), maps, pointers));
   }
 

@@ -2,6 +2,7 @@ package org.tilespark.spark.exec;
 
 import java.io.Serializable;
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -32,9 +33,8 @@ public final class BoundPartitioning implements Serializable {
    */
   public static BoundPartitioning of(HashPartitioning partitioning, List<Attribute> columns) {
     Expression bound =
-        partitioning.transform(
-            ScalaInterop.partialFunction(
-                e -> e instanceof Attribute used ? reference(used, columns) : null));
+        Attributes.renamed(partitioning, used -> Optional.of(reference(used, columns)))
+            .orElseThrow();
     return new BoundPartitioning((HashPartitioning) bound);
   }
 

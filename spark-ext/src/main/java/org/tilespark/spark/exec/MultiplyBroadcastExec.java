@@ -146,13 +146,17 @@ public final class MultiplyBroadcastExec extends SparkPlan {
     if (large.supportsColumnar()) {
       return withOnePartition(large.executeColumnar(), ColumnarBatch.class)
           .mapPartitionsWithIndex(
-              MultiplyTask.ofBatches(job, side(), broadcast, ranges, backend, taskMetrics),
+              MultiplyTask.ofBlocks(
+                  BlockCursor::overBatches, job, side(), broadcast, ranges, backend, taskMetrics),
               false,
               rows);
     }
     return withOnePartition(large.execute(), InternalRow.class)
         .mapPartitionsWithIndex(
-            MultiplyTask.ofRows(job, side(), broadcast, ranges, backend, taskMetrics), false, rows);
+            MultiplyTask.ofBlocks(
+                BlockCursor::overRows, job, side(), broadcast, ranges, backend, taskMetrics),
+            false,
+            rows);
   }
 
   /** Fails if all blocks of one of the large side's matrices are missing. */

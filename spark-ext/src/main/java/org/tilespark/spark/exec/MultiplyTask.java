@@ -10,7 +10,6 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.ArrowMemory;
 import org.tilespark.arrow.DevicePanelMultiplier;
@@ -76,32 +75,11 @@ final class MultiplyTask<T>
   }
 
   /**
-   * Over rows of blocks of one side, while pieces of the other are broadcast.
+   * Over blocks of one side, while pieces of the other are broadcast.
    *
    * @param ranges what {@link CheckPlacesExec} found; null if products are partial
    */
-  static MultiplyTask<InternalRow> ofRows(
-      PanelTask.Job job,
-      BroadcastTask.Large large,
-      Broadcast<InternalRow[]> small,
-      Broadcast<InternalRow[]> ranges,
-      BackendChoice backend,
-      MultiplyMetrics metrics) {
-    return ofBlocks(BlockCursor::overRows, job, large, small, ranges, backend, metrics);
-  }
-
-  /** As {@link #ofRows}, over batches. */
-  static MultiplyTask<ColumnarBatch> ofBatches(
-      PanelTask.Job job,
-      BroadcastTask.Large large,
-      Broadcast<InternalRow[]> small,
-      Broadcast<InternalRow[]> ranges,
-      BackendChoice backend,
-      MultiplyMetrics metrics) {
-    return ofBlocks(BlockCursor::overBatches, job, large, small, ranges, backend, metrics);
-  }
-
-  private static <T> MultiplyTask<T> ofBlocks(
+  static <T> MultiplyTask<T> ofBlocks(
       BlockCursor.Source<T> source,
       PanelTask.Job job,
       BroadcastTask.Large large,
