@@ -1015,8 +1015,8 @@ static void run_fused(const Problem& q, const float* a, const float* b, float* c
   s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
   s.batches = q.batches, s.a_step = 1, s.b_step = 1, s.c_step = q.m * q.lead_c, s.k_step = 0;
   const u64 all = s.batches * s.row_tiles * s.col_tiles;
-  const u64 blocks = grid_of(all, 1, 3 - kernel.warpgroups);  // no more than make as few rounds
-  kernel.kernel<<<tiles(all, tiles(all, blocks)), 128 * (1 + kernel.warpgroups), kernel.shared>>>(s);
+  const u64 rounds = tiles(all, grid_of(all, 1, 3 - kernel.warpgroups));
+  kernel.kernel<<<tiles(all, rounds), 128 * (1 + kernel.warpgroups), kernel.shared>>>(s);
   CHECK(cudaGetLastError());
 }
 
