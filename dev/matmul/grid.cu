@@ -19,11 +19,15 @@
 #include "mma.cuh"
 #include "tensor.cuh"
 // Both have a TilePlace.
+namespace tilespark_tiled {
+using tilespark::Factors;
+}
 #define tilespark tilespark_tiled
 #include "tiled.cuh"
 #undef tilespark
 using namespace tilespark;
-using tilespark_tiled::MultiplyArguments;
+using Arguments = tilespark_tiled::MultiplyArguments<float>;
+constexpr Factors<float> OVERWRITE = {1, 0};
 
 #define CHECK(call)                                                                     \
   do {                                                                                  \
@@ -203,13 +207,15 @@ static void run(CUfunction function, const Variant& v, Operands& o, int fit) {
   const u64 resident = std::min<u64>(row_tiles * col_tiles, static_cast<u64>(processors) * fit);
   if (v.kernel == "tiled") {
     const u64 chunk = up(static_cast<u64>(std::ceil(std::sqrt(static_cast<double>(q.k)))), v.steps);
-    MultiplyArguments s{o.a, o.b, o.c, q.m, q.k, q.n, o.lead_a, o.lead_b, q.n, q.ta, q.tb, 0, chunk, row_tiles, col_tiles, 1, 0, 0, 0, q.k};
+    const float* const a = static_cast<const float*>(o.a);
+    const float* const b = static_cast<const float*>(o.b);
+    Arguments s{a, b, o.c, q.m, q.k, q.n, o.lead_a, o.lead_b, q.n, q.ta, q.tb, OVERWRITE, chunk, row_tiles, col_tiles, 1, 0, 0, 0, q.k};
     launch(function, row_tiles * col_tiles, v, &s);
     return;
   }
   const u64 panels = o.lead_a * (o.half ? 2 : 4) / 128;
   if (v.kernel == "mma") {
-    MmaArguments s{o.a, o.b, o.c, q.m, q.n, q.n, o.rows_a, o.rows_b, panels, panels, row_tiles, col_tiles, 0, 1, 0, 0, 0, 0};
+    MmaArguments s{o.a, o.b, o.c, q.m, q.n, q.n, o.rows_a, o.rows_b, panels, panels, row_tiles, col_tiles, OVERWRITE, 1, 0, 0, 0, 0};
     launch(function, resident, v, &s);
     return;
   }
@@ -217,7 +223,7 @@ static void run(CUfunction function, const Variant& v, Operands& o, int fit) {
   s.a = map_of(o.half, o.a, o.lead_a, o.rows_a, static_cast<u32>(v.rows));
   s.b = map_of(o.half, o.b, o.lead_b, o.rows_b, static_cast<u32>(v.cols));
   s.c = o.c, s.m = q.m, s.n = q.n, s.lead_c = q.n, s.panels = panels, s.row_tiles = row_tiles, s.col_tiles = col_tiles;
-  s.batches = 1;
+  s.factors = OVERWRITE, s.batches = 1;
   launch(function, resident, v, &s);
 }
 

@@ -12,7 +12,7 @@ using namespace tilespark;
 using Shape = GRID_SHAPE;
 
 #if defined(GRID_TILED)
-using Arguments = MultiplyArguments;
+using Arguments = MultiplyArguments<float>;
 #elif defined(GRID_MMA)
 using Arguments = MmaArguments;
 #else

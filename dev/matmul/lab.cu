@@ -292,7 +292,7 @@ struct Split {
     s.bad_tiles = flags.p;
     s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
     s.panels = padded_k / 32;
-    s.row_tiles = row_tiles, s.col_tiles = col_tiles, s.plane_rows = plane, s.accumulate = q.add;
+    s.row_tiles = row_tiles, s.col_tiles = col_tiles, s.plane_rows = plane, s.factors = {1, q.add ? 1.0f : 0.0f};
     allow(kernel, Shape::SHARED_BYTES);
     kernel<<<grid_of(q.batches * row_tiles * col_tiles, 1), 384, Shape::SHARED_BYTES>>>(s);
     CHECK(cudaGetLastError());
@@ -334,7 +334,7 @@ struct Tensor {
     s.c = pc;
     s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
     s.panels = padded_k / STEP;
-    s.row_tiles = tiles(q.m, kernel.rows), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
+    s.row_tiles = tiles(q.m, kernel.rows), s.col_tiles = tiles(q.n, kernel.cols), s.factors = {1, q.add ? 1.0f : 0.0f};
     allow(kernel.kernel, kernel.shared);
     kernel.kernel<<<grid_of(q.batches * s.row_tiles * s.col_tiles, 1), 384, kernel.shared>>>(s);
     CHECK(cudaGetLastError());
@@ -1012,7 +1012,7 @@ static void run_fused(const Problem& q, const float* a, const float* b, float* c
   s.c = c;
   s.m = q.m, s.n = q.n, s.lead_c = q.lead_c;
   s.panels = tiles(q.k, tf32 ? 32 : 64);
-  s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, kernel.cols), s.accumulate = q.add;
+  s.row_tiles = tiles(q.m, 128), s.col_tiles = tiles(q.n, kernel.cols), s.factors = {1, q.add ? 1.0f : 0.0f};
   s.batches = q.batches, s.a_step = 1, s.b_step = 1, s.c_step = q.m * q.lead_c, s.k_step = 0;
   const u64 all = s.batches * s.row_tiles * s.col_tiles;
   const u64 rounds = tiles(all, grid_of(all, 1, 3 - kernel.warpgroups));

@@ -160,6 +160,11 @@ struct Problem {
   u64 c_step() const { return m * lead_c; }
 };
 
+template <typename T>
+static Factors<T> adding(const Problem& q) {
+  return {1, q.add ? T(1) : T(0)};
+}
+
 // True if $LAB_MOST, where set, forbids a check of so many products: sanitizers take hundreds of times as long.
 static bool too_long(const Problem& q) {
   const char* most = getenv("LAB_MOST");
@@ -334,17 +339,17 @@ struct Doubles {
     s.left_step = s.right_step = 1;
     const u64 plane = q.m * q.n;
     if (s.parts > 1) {
-      s.c = scratch.p, s.row_step = exchanged ? 1 : q.n, s.col_step = exchanged ? q.n : 1, s.accumulate = 0;
+      s.c = scratch.p, s.row_step = exchanged ? 1 : q.n, s.col_step = exchanged ? q.n : 1, s.factors = {1, 0};
       s.part_step = plane, s.c_step = s.parts * plane;
     } else {
-      s.c = pc, s.row_step = exchanged ? 1 : q.lead_c, s.col_step = exchanged ? q.lead_c : 1, s.accumulate = q.add;
+      s.c = pc, s.row_step = exchanged ? 1 : q.lead_c, s.col_step = exchanged ? q.lead_c : 1, s.factors = adding<double>(q);
       s.part_step = 0, s.c_step = q.c_step();
     }
     CHECK(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared));
     const u64 all = q.batches * s.parts * s.row_tiles * s.col_tiles;
     launch_early(function, (u32)std::min<u64>(all, processors), kernel.threads, kernel.shared, s);
     if (s.parts > 1) {
-      SumArguments<double> t{scratch.p, pc, q.m, q.n, q.lead_c, 1, s.parts, q.add, q.batches, q.c_step()};
+      SumArguments<double> t{scratch.p, pc, q.m, q.n, q.lead_c, 1, s.parts, adding<double>(q), q.batches, q.c_step()};
       sum_parts_of<double><<<(u32)std::min<u64>(tiles(q.batches * plane, SUM_THREADS), processors * 16), SUM_THREADS>>>(t);
       CHECK(cudaGetLastError());
     }
@@ -371,7 +376,7 @@ struct Mma {
   void run(const Problem& q, float* c) {
     const u64 row_tiles = tiles(q.m, Shape::ROWS), col_tiles = tiles(q.n, Shape::COLS), panels = padded_k / STEP;
     MmaArguments s{a.p, b.p, c, q.m, q.n, q.lead_c, q.batches * a_step, q.batches * b_step, panels, panels, row_tiles, col_tiles,
-                   q.add, q.batches, a_step, b_step, q.c_step(), 0};
+                   adding<float>(q), q.batches, a_step, b_step, q.c_step(), 0};
     auto kernel = multiply_mma_of<Shape>;
     int fit;
     CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::SHARED_BYTES));
@@ -396,7 +401,7 @@ struct Skinny {
   void run(const Problem& q, const T* a, const T* b, T* c) {
     if (q.k <= 16 && q.m > 16 && q.n > 16) {
       DepthArguments<T> s{a, b, c, q.m, q.k, q.n, q.ta ? 1 : q.lead_a, q.ta ? q.lead_a : 1, q.tb ? 1 : q.lead_b,
-                          q.tb ? q.lead_b : 1, q.lead_c, tiles(q.m, DEPTH_ROWS), tiles(q.n, DEPTH_COLS), q.add};
+                          q.tb ? q.lead_b : 1, q.lead_c, tiles(q.m, DEPTH_ROWS), tiles(q.n, DEPTH_COLS), adding<T>(q)};
       const u32 grid = (u32)(s.row_tiles * s.col_tiles);
       if (q.k <= 4) {
         skinny_depth_of<T, 4><<<grid, SKINNY_THREADS>>>(s);
@@ -407,7 +412,7 @@ struct Skinny {
       return;
     }
     SkinnyArguments<T> s;
-    s.k = q.k, s.accumulate = q.add;
+    s.k = q.k, s.factors = adding<T>(q);
     bool across;
     if (q.n <= 16 && (q.n <= q.m || q.m > 16)) {
       s.big = a, s.small = b, s.lead = q.lead_a, across = q.ta, s.extent = q.m, s.count = q.n;
@@ -427,7 +432,7 @@ struct Skinny {
     s.c = parts > 1 ? scratch.p : c;
     s.part_step = s.extent * s.count;
     const u64 c_x = s.c_x, c_j = s.c_j;
-    if (parts > 1) s.c_x = s.count, s.c_j = 1, s.accumulate = 0;
+    if (parts > 1) s.c_x = s.count, s.c_j = 1, s.factors = {1, 0};
     const dim3 grid((u32)(s.pieces * parts));
     if (s.count <= 1) {
       launch<1>(across, grid, s);
@@ -440,7 +445,7 @@ struct Skinny {
     }
     CHECK(cudaGetLastError());
     if (parts > 1) {
-      SumArguments<T> t{scratch.p, c, s.extent, s.count, c_x, c_j, parts, q.add, 1, 0};
+      SumArguments<T> t{scratch.p, c, s.extent, s.count, c_x, c_j, parts, adding<T>(q), 1, 0};
       sum_parts_of<T><<<(u32)std::min<u64>(tiles(s.extent * s.count, SUM_THREADS), processors * 16), SUM_THREADS>>>(t);
       CHECK(cudaGetLastError());
     }

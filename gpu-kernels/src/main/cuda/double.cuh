@@ -81,7 +81,7 @@ struct DoubleArguments {
   u64 chunk;   // panels to a chain
   u64 row_tiles;
   u64 col_tiles;
-  u64 accumulate;
+  Factors<double> factors;
   u64 batches;
   u64 c_step;       // elements from one product to the next
   u64 parts;        // of K, none of them empty
@@ -340,15 +340,17 @@ __device__ __forceinline__ DoublePlace double_place(u32 number, u32 parts, u32 r
   return {product / parts, product % parts, group * GROUP + in_group - col * high, col};
 }
 
-// Writes a warp's sums to C or adds them. `row` and `col` are of the warp's first element. What is added to is
+// Brings a warp's sums to C. `row` and `col` are of the warp's first element. What is added to is
 // read LINES lines at a time: behind a store the compiler waits for each read.
-template <typename Shape>
+template <typename Shape, bool PLAIN>
 __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_ROWS / 16][Shape::WARP_COLS / 8][4],
                                              const DoubleArguments& arguments, double* c, u64 row, u64 col,
-                                             u32 lane, bool add) {
+                                             u32 lane) {
   constexpr u32 HIGH = Shape::WARP_ROWS / 16;
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
   constexpr u32 LINES = 1;  // as many as registers are left for
+  const Factors<double>& factors = arguments.factors;
+  const bool read = !PLAIN && factors.read();
   const u32 g = lane / 4;
   const u32 t = lane % 4;
   const bool inside = row + HIGH * 16 <= arguments.rows && col + Shape::WARP_COLS <= arguments.cols;
@@ -366,7 +368,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
           const double* const line = first + (col + x * 8 + right_place<Shape>(2 * t + e)) * arguments.col_step;
 #pragma unroll
           for (u32 r = 0; r < HIGH; r++) {
-            before[e - begin][r] = add ? *reinterpret_cast<const double2*>(line + r * 16) : make_double2(0, 0);
+            before[e - begin][r] = read ? *reinterpret_cast<const double2*>(line + r * 16) : make_double2(0, 0);
           }
         }
 #pragma unroll
@@ -374,12 +376,8 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
           double* const line = first + (col + x * 8 + right_place<Shape>(2 * t + e)) * arguments.col_step;
 #pragma unroll
           for (u32 r = 0; r < HIGH; r++) {
-            double2 pair = make_double2(sums[r][x][e], sums[r][x][2 + e]);
-            if (add) {
-              pair.x += before[e - begin][r].x;
-              pair.y += before[e - begin][r].y;
-            }
-            *reinterpret_cast<double2*>(line + r * 16) = pair;
+            const double2 pair = make_double2(sums[r][x][e], sums[r][x][2 + e]);
+            *reinterpret_cast<double2*>(line + r * 16) = combined<PLAIN>(factors, pair, before[e - begin][r]);
           }
         }
       }
@@ -399,7 +397,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
               c + (row + r * 16 + left_place<Shape>(g, half)) * arguments.row_step + col + 2 * t;
 #pragma unroll
           for (u32 x = 0; x < WIDE; x++) {
-            before[half - begin][x] = add ? *reinterpret_cast<const double2*>(line + x * 8) : make_double2(0, 0);
+            before[half - begin][x] = read ? *reinterpret_cast<const double2*>(line + x * 8) : make_double2(0, 0);
           }
         }
 #pragma unroll
@@ -407,12 +405,8 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
           double* const line = c + (row + r * 16 + left_place<Shape>(g, half)) * arguments.row_step + col + 2 * t;
 #pragma unroll
           for (u32 x = 0; x < WIDE; x++) {
-            double2 pair = make_double2(sums[r][x][half * 2], sums[r][x][half * 2 + 1]);
-            if (add) {
-              pair.x += before[half - begin][x].x;
-              pair.y += before[half - begin][x].y;
-            }
-            *reinterpret_cast<double2*>(line + x * 8) = pair;
+            const double2 pair = make_double2(sums[r][x][half * 2], sums[r][x][half * 2 + 1]);
+            *reinterpret_cast<double2*>(line + x * 8) = combined<PLAIN>(factors, pair, before[half - begin][x]);
           }
         }
       }
@@ -433,19 +427,15 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
         double2 before[WIDE];
 #pragma unroll
         for (u32 x = 0; x < WIDE; x++) {
-          before[x] = add ? *reinterpret_cast<const double2*>(line + x * 8) : make_double2(0, 0);
+          before[x] = read ? *reinterpret_cast<const double2*>(line + x * 8) : make_double2(0, 0);
         }
 #pragma unroll
         for (u32 x = 0; x < WIDE; x++) {
           const double low = sums[r][x][half * 2];
           const double high = sums[r][x][half * 2 + 1];
           const double other = __shfl_xor_sync(~0u, upper ? low : high, OTHER);
-          double2 pair = upper ? make_double2(other, high) : make_double2(low, other);
-          if (add) {
-            pair.x += before[x].x;
-            pair.y += before[x].y;
-          }
-          *reinterpret_cast<double2*>(line + x * 8) = pair;
+          const double2 pair = upper ? make_double2(other, high) : make_double2(low, other);
+          *reinterpret_cast<double2*>(line + x * 8) = combined<PLAIN>(factors, pair, before[x]);
         }
       }
     }
@@ -464,7 +454,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
 #pragma unroll
           for (u32 e = 0; e < 2; e++) {
             const u64 j = col + x * 8 + right_place<Shape>(2 * t + e);
-            before[half - begin][x][e] = add && i < arguments.rows && j < arguments.cols
+            before[half - begin][x][e] = read && i < arguments.rows && j < arguments.cols
                                              ? c[i * arguments.row_step + j * arguments.col_step]
                                              : 0;
           }
@@ -480,7 +470,8 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
             const u64 j = col + x * 8 + right_place<Shape>(2 * t + e);
             if (i < arguments.rows && j < arguments.cols) {
               const double sum = sums[r][x][half * 2 + e];
-              c[i * arguments.row_step + j * arguments.col_step] = add ? before[half - begin][x][e] + sum : sum;
+              c[i * arguments.row_step + j * arguments.col_step] =
+                  PLAIN ? sum : factors.combine(sum, before[half - begin][x][e]);
             }
           }
         }
@@ -784,8 +775,13 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
       for_each<HIGH, WIDE>([&](u32 r, u32 x, u32 e) { sums[r][x][e] += totals[r][x][e]; });
     }
     const DoubleTile& tile = state->tiles[entry];
-    store_double<Shape>(sums, arguments, arguments.c + tile.c, u64{tile.row} + in_row,
-                        u64{tile.col} + second * Shape::TEAM_COLS + in_col, lane, arguments.accumulate != 0);
+    const u64 row = u64{tile.row} + in_row;
+    const u64 col = u64{tile.col} + second * Shape::TEAM_COLS + in_col;
+    if (arguments.factors.are_plain()) {
+      store_double<Shape, true>(sums, arguments, arguments.c + tile.c, row, col, lane);
+    } else {
+      store_double<Shape, false>(sums, arguments, arguments.c + tile.c, row, col, lane);
+    }
     entry = entry + 1 == DoubleState<STAGES>::TILES ? 0 : entry + 1;
   }
 }

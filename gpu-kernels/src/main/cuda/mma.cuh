@@ -38,7 +38,7 @@ struct MmaArguments {
   u64 panels;       // of K of a product, or of a part of one; the last part may have fewer
   u64 row_tiles;
   u64 col_tiles;
-  u64 accumulate;
+  Factors<float> factors;
   u64 batches;      // products of their own, or parts of one along K
   u64 a_step;       // rows of a from one product to the next
   u64 b_step;
@@ -260,7 +260,7 @@ __device__ __forceinline__ void multiply_mma(const MmaArguments& arguments) {
       store_sums<WIDE, true>(Shape::PROMOTED ? totals[r] : sums[r], arguments.c + made.batch * arguments.c_step,
                              u64{made.row} * Shape::ROWS + in_row + r * 16 + lane / 4,
                              u64{made.col} * Shape::COLS + in_col, arguments.m, arguments.n, arguments.lead_c,
-                             arguments.accumulate != 0, nullptr);
+                             arguments.factors, nullptr);
     }
   }
 }

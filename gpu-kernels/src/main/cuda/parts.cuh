@@ -1,7 +1,7 @@
 // Sums of products that were cut along K: part q of a product lies in scratch, a (rows, cols) matrix
 // without gaps, and
 //
-//   c[i, j] = scratch[0, i, j] + scratch[1, i, j] + ...  (+ c[i, j])
+//   c[i, j] = alpha * (scratch[0, i, j] + scratch[1, i, j] + ...) + beta * c[i, j]
 //
 // added from left to right, so that the same cut gives the same bits.
 //
@@ -9,6 +9,7 @@
 // Launch: SUM_THREADS threads, any grid; the batches' parts lie one product behind the other.
 #pragma once
 
+#include "factors.cuh"
 #include "hopper.cuh"
 
 namespace tilespark {
@@ -23,7 +24,7 @@ struct SumArguments {
   u64 row_step;  // elements of c from one row to the next
   u64 col_step;
   u64 parts;
-  u64 accumulate;
+  Factors<T> factors;
   u64 batches;
   u64 c_step;  // elements of c from one product to the next
 };
@@ -44,7 +45,7 @@ __device__ __forceinline__ void sum_parts(const SumArguments<T>& arguments) {
     }
     T* const to = arguments.c + batch * arguments.c_step + in_plane / arguments.cols * arguments.row_step +
                   in_plane % arguments.cols * arguments.col_step;
-    *to = arguments.accumulate ? *to + sum : sum;
+    arguments.factors.store(to, sum);
   }
 }
 

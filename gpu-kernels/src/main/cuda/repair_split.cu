@@ -12,7 +12,7 @@ namespace tilespark {
 // Fields in the order of PackedSteps.addRepair.
 struct RepairArguments {
   const u32* flags;  // SplitArguments.bad_tiles
-  MultiplyArguments product;
+  MultiplyArguments<float> product;
 };
 
 }  // namespace tilespark

@@ -1,12 +1,13 @@
 // Products of which one extent is small, at the speed of memory:
 //
-//   c[x, j] = sum over p of big(x, p) * small(p, j)  (+ c[x, j])      0 <= x < extent, 0 <= j < count
+//   c[x, j] = alpha * sum over p of big(x, p) * small(p, j) + beta * c[x, j]
+//                                                        0 <= x < extent, 0 <= j < count
 //
 // Three kernels, for element types float and double, any lead and alignment of elements:
 //
 //   skinny_along   big lies along K, at x * lead + p: a warp makes SKINNY_ROWS of x, its lanes share out p
 //   skinny_across  big lies across, at p * lead + x: a thread makes two of x, p goes by
-//   skinny_depth   the small extent is K: c[i, j] = sum over p < k <= DEPTH of a(i, p) * b(p, j), a tile
+//   skinny_depth   the small extent is K: the sum over p < k <= DEPTH of a(i, p) * b(p, j), a tile
 //                  of DEPTH_ROWS x DEPTH_COLS to a thread block, a thread going down two columns
 //
 // A product with few columns is (big, small) = (op(A), op(B)); one with few rows is
@@ -28,6 +29,8 @@
 // Source: the usual matrix-vector product; sums in parts are Higham, "Accuracy and Stability of Numerical
 // Algorithms", section 4.2 (blocked summation).
 #pragma once
+
+#include "factors.cuh"
 
 namespace tilespark {
 
@@ -53,7 +56,7 @@ struct SkinnyArguments {
   u64 chain;      // steps of K to a chain of skinny_across, a multiple of SKINNY_AHEAD, below 2^32
   u64 pieces;     // of x
   u64 parts;
-  u64 accumulate;
+  Factors<T> factors;
 };
 
 constexpr u32 SKINNY_THREADS = 256;
@@ -140,7 +143,7 @@ __device__ __forceinline__ void skinny_along_piece(const SkinnyArguments<T>& arg
       }
       if (lane == (r * COUNT + j) % 32 && x + r < arguments.extent && j < arguments.count) {
         T* const to = c + (x + r) * arguments.c_x + j * arguments.c_j;
-        *to = arguments.accumulate ? *to + sum : sum;
+        arguments.factors.store(to, sum);
       }
     }
   }
@@ -226,7 +229,7 @@ __device__ __forceinline__ void skinny_across_piece(const SkinnyArguments<T>& ar
       if (row < arguments.extent && j < arguments.count) {
         T* const to = c + row * arguments.c_x + j * arguments.c_j;
         const T sum = totals[v][j] + sums[v][j];
-        *to = arguments.accumulate ? *to + sum : sum;
+        arguments.factors.store(to, sum);
       }
     }
   }
@@ -257,7 +260,7 @@ struct DepthArguments {
   u64 lead_c;
   u64 row_tiles;
   u64 col_tiles;
-  u64 accumulate;
+  Factors<T> factors;
 };
 
 constexpr u32 DEPTH_ROWS = 64;
@@ -310,10 +313,10 @@ __device__ __forceinline__ void skinny_depth_tile(const DepthArguments<T>& argum
       }
     }
     if (first) {
-      *to = arguments.accumulate ? *to + sums[0] : sums[0];
+      arguments.factors.store(to, sums[0]);
     }
     if (second) {
-      to[SKINNY_THREADS] = arguments.accumulate ? to[SKINNY_THREADS] + sums[1] : sums[1];
+      arguments.factors.store(to + SKINNY_THREADS, sums[1]);
     }
   }
 }
@@ -329,7 +332,7 @@ __device__ __forceinline__ void skinny_depth(const DepthArguments<T>& arguments)
 
 // Sums parts from left to right; neighbouring threads take neighbouring columns:
 //
-//   c[i, j] = scratch[0, i, j] + scratch[1, i, j] + ...  (+ c[i, j])
+//   c[i, j] = alpha * (scratch[0, i, j] + scratch[1, i, j] + ...) + beta * c[i, j]
 //
 // Fields in the order of SkinnySteps.addSum.
 template <typename T>
@@ -341,7 +344,7 @@ struct SkinnySumArguments {
   u64 row_step;  // elements of c from one row to the next
   u64 col_step;
   u64 parts;
-  u64 accumulate;
+  Factors<T> factors;
 };
 
 // Launch: SKINNY_THREADS threads, any grid.
@@ -355,7 +358,7 @@ __device__ __forceinline__ void skinny_sum(const SkinnySumArguments<T>& argument
       sum += arguments.scratch[part * plane + at];
     }
     T* const to = arguments.c + at / arguments.cols * arguments.row_step + at % arguments.cols * arguments.col_step;
-    *to = arguments.accumulate ? *to + sum : sum;
+    arguments.factors.store(to, sum);
   }
 }
 

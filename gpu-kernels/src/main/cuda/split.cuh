@@ -29,6 +29,7 @@
 // are those of NVIDIA's CUTLASS documentation, "Efficient GEMM in CUDA", warp specialisation.
 #pragma once
 
+#include "factors.cuh"
 #include "pack.cuh"
 
 namespace tilespark {
@@ -46,7 +47,7 @@ struct SplitArguments {
   u64 row_tiles;
   u64 col_tiles;
   u64 plane_rows;  // rows of b of one part
-  u64 accumulate;
+  Factors<float> factors;
   u64 batches;  // products of their own, or parts of one along K
   u64 a_step;   // rows of a, as stored, from one product to the next
   u64 b_step;   // 0: all have the same b
@@ -112,7 +113,7 @@ __device__ __forceinline__ bool any_of_warpgroup(u32 barrier, bool mine) {
   return any != 0;
 }
 
-// Writes a thread's sums, as wgmma leaves them, to C or adds them: rows `row` and 8 below, of GROUPS
+// Brings a thread's sums, as wgmma leaves them, to C by its factors: rows `row` and 8 below, of GROUPS
 // groups of 8 columns from `col` on 2 (lane % 4) and the next. Where C is aligned, with QUADS, neighbours
 // exchange halves of two groups, so that each writes 16 bytes of one; this takes more registers. Elsewhere
 // sums go through `staged`, shared memory of this warp alone, so that it writes 32 neighbours of a row; where
@@ -120,9 +121,9 @@ __device__ __forceinline__ bool any_of_warpgroup(u32 barrier, bool mine) {
 constexpr u32 STORE_PITCH = 40;  // rows of sums that are laid down together meet no bank twice
 constexpr u32 STORE_FLOATS = 16 * STORE_PITCH;
 
-template <u32 GROUPS, bool QUADS>
-__device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], float* c, u64 row, u64 col, u64 m,
-                                           u64 n, u64 lead, bool accumulate, float* staged) {
+template <u32 GROUPS, bool QUADS, bool PLAIN>
+__device__ __forceinline__ void store_sums_as(const float (&sums)[4 * GROUPS], float* c, u64 row, u64 col, u64 m,
+                                              u64 n, u64 lead, const Factors<float>& factors, float* staged) {
   constexpr u32 WIDTH = QUADS ? 4 : 2;
   const bool aligned =
       col + GROUPS * 8 <= n && lead % WIDTH == 0 && reinterpret_cast<u64>(c) % (WIDTH * 4) == 0;
@@ -140,15 +141,10 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
         const u32 right = left + 4;
         const float x = __shfl_xor_sync(~0u, odd ? sums[left] : sums[right], 1);
         const float y = __shfl_xor_sync(~0u, odd ? sums[left + 1] : sums[right + 1], 1);
-        float4 quad = odd ? make_float4(x, y, sums[right], sums[right + 1])
-                          : make_float4(sums[left], sums[left + 1], x, y);
+        const float4 quad = odd ? make_float4(x, y, sums[right], sums[right + 1])
+                                : make_float4(sums[left], sums[left + 1], x, y);
         if (inside) {
-          float4* const to = reinterpret_cast<float4*>(line + group * 8);
-          if (accumulate) {
-            const float4 before = *to;
-            quad = make_float4(before.x + quad.x, before.y + quad.y, before.z + quad.z, before.w + quad.w);
-          }
-          *to = quad;
+          store_quad<PLAIN>(factors, reinterpret_cast<float4*>(line + group * 8), quad);
         }
       }
     }
@@ -163,14 +159,9 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
       float* const line = c + (row + half * 8) * lead + col + quarter * 2;
 #pragma unroll
       for (u32 group = 0; group < GROUPS; group++) {
-        float2* const to = reinterpret_cast<float2*>(line + group * 8);
-        float2 pair = make_float2(sums[group * 4 + half * 2], sums[group * 4 + half * 2 + 1]);
-        if (accumulate) {
-          const float2 before = *to;
-          pair.x += before.x;
-          pair.y += before.y;
-        }
-        *to = pair;
+        const u32 first = group * 4 + half * 2;
+        store_pair<PLAIN>(factors, reinterpret_cast<float2*>(line + group * 8),
+                          make_float2(sums[first], sums[first + 1]));
       }
     }
     return;
@@ -186,7 +177,11 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
         for (u32 e = 0; e < 2; e++) {
           if (row + half * 8 < m && first + group * 8 + e < n) {
             const float sum = sums[group * 4 + half * 2 + e];
-            line[group * 8 + e] = accumulate ? line[group * 8 + e] + sum : sum;
+            if (PLAIN) {
+              line[group * 8 + e] = sum;
+            } else {
+              factors.store(line + group * 8 + e, sum);
+            }
           }
         }
       }
@@ -212,8 +207,9 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
 #pragma unroll
       for (u32 i = 0; i < AT_ONCE; i++) {
         values[i] = staged[(r + i) * STORE_PITCH + lane];
-        if (accumulate && first_row + r + i < m) {
-          values[i] += to[(r + i) * lead];
+        if (!PLAIN) {
+          const bool read = factors.read() && first_row + r + i < m;
+          values[i] = factors.combine(values[i], read ? to[(r + i) * lead] : 0);
         }
       }
 #pragma unroll
@@ -224,6 +220,17 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
       }
     }
     __syncwarp();
+  }
+}
+
+// Plain factors have code of their own: to change sums in their registers would cost the products some.
+template <u32 GROUPS, bool QUADS>
+__device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], float* c, u64 row, u64 col, u64 m,
+                                           u64 n, u64 lead, const Factors<float>& factors, float* staged) {
+  if (factors.are_plain()) {
+    store_sums_as<GROUPS, QUADS, true>(sums, c, row, col, m, n, lead, factors, staged);
+  } else {
+    store_sums_as<GROUPS, QUADS, false>(sums, c, row, col, m, n, lead, factors, staged);
   }
 }
 
@@ -448,7 +455,7 @@ __device__ __forceinline__ void multiply_split(const SplitArguments& arguments) 
       if (!bad) {
         store_sums<16, false>(total, arguments.c + place.batch * arguments.c_step, u64{place.row} * TILE + in_row,
                               u64{place.col} * TILE, arguments.m, arguments.n, arguments.lead_c,
-                              arguments.accumulate != 0, staged[threadIdx.x / 32 - 4]);
+                              arguments.factors, staged[threadIdx.x / 32 - 4]);
       }
     }
   }

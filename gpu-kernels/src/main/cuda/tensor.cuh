@@ -27,7 +27,7 @@ struct TensorArguments {
   u64 panels;  // of K
   u64 row_tiles;
   u64 col_tiles;
-  u64 accumulate;
+  Factors<float> factors;
   u64 batches;  // products of their own, or parts of one along K
   u64 a_step;   // rows of a from one product to the next; across, k is a multiple of 64 if batches > 1
   u64 b_step;
@@ -166,7 +166,7 @@ __device__ __forceinline__ void multiply_tensor(const TensorArguments& arguments
       for (u32 i = 0; i < Shape::PRODUCTS; i++) {
         store_sums<Shape::COLS / 8, true>(sums[i], arguments.c + place.batch * arguments.c_step,
                                           u64{place.row} * Shape::ROWS + i * 64 + in_row, u64{place.col} * Shape::COLS,
-                                          arguments.m, arguments.n, arguments.lead_c, arguments.accumulate != 0,
+                                          arguments.m, arguments.n, arguments.lead_c, arguments.factors,
                                           staged[threadIdx.x / 32 - 4]);
       }
     }

@@ -1,6 +1,6 @@
 // Product of two matrices, either of them transposed in memory:
 //
-//   c[i, j] = sum over p of a(i, p) * b(p, j)  (+ c[i, j])        0 <= i < m, 0 <= j < n, 0 <= p < k
+//   c[i, j] = alpha * sum over p of a(i, p) * b(p, j) + beta * c[i, j]     0 <= i < m, 0 <= j < n, 0 <= p < k
 //
 // all row-major; a(i, p) lies at i * lead_a + p, or at p * lead_a + i if A is stored transposed, and B
 // likewise. A launch makes `batches` such products, or parts of one along K, that lie steps apart.
@@ -29,15 +29,17 @@
 
 #pragma once
 
+#include "factors.cuh"
 #include "index.cuh"
 
 namespace tilespark {
 
 // Fields in the order of MultiplyStrategy.Tiled.launch.
+template <typename T>
 struct MultiplyArguments {
-  const void* a;
-  const void* b;
-  void* c;
+  const T* a;
+  const T* b;
+  T* c;
   u64 m;
   u64 k;
   u64 n;
@@ -46,7 +48,7 @@ struct MultiplyArguments {
   u64 lead_c;
   u64 transpose_a;  // 1: A is stored as (k, m)
   u64 transpose_b;  // 1: B is stored as (n, k)
-  u64 accumulate;   // 1: add to C
+  Factors<T> factors;
   u64 chunk;        // steps of K to a chain, a multiple of STEP; or fewer, and then a panel has no more
   u64 row_tiles;
   u64 col_tiles;
@@ -167,12 +169,6 @@ struct Panel {
   }
 };
 
-// Writes one element of C, or adds to it.
-template <typename T>
-__device__ __forceinline__ void store(T* at, T sum, bool accumulate) {
-  *at = accumulate ? *at + sum : sum;
-}
-
 // The sums of one thread for float: groups of 4 x 4, all over the tile.
 template <u32 ROWS_, u32 COLS_, u32 THREAD_ROWS, u32 THREAD_COLS>
 struct FloatSums {
@@ -255,8 +251,8 @@ struct FloatSums {
 
   // `to` is the tile's first element; rows_left and cols_left of the tile lie inside.
   __device__ __forceinline__ void write(float* to, u64 lead, u32 rows_left, u32 cols_left,
-                                        bool accumulate) const {
-    const bool vectors = !accumulate && cols_left == COLS && lead % 4 == 0 &&
+                                        const Factors<float>& factors) const {
+    const bool vectors = !factors.read() && cols_left == COLS && lead % 4 == 0 &&
                          reinterpret_cast<u64>(to) % sizeof(float4) == 0;
 #pragma unroll
     for (u32 r = 0; r < THREAD_ROWS; r++) {
@@ -270,12 +266,13 @@ struct FloatSums {
         const u32 at_col = col + c / 4 * COL_STRIDE;
         if (vectors) {
           *reinterpret_cast<float4*>(line + at_col) =
-              make_float4(total[r][c], total[r][c + 1], total[r][c + 2], total[r][c + 3]);
+              make_float4(factors.alpha * total[r][c], factors.alpha * total[r][c + 1],
+                          factors.alpha * total[r][c + 2], factors.alpha * total[r][c + 3]);
         } else {
 #pragma unroll
           for (u32 e = 0; e < 4; e++) {
             if (at_col + e < cols_left) {
-              store(line + at_col + e, total[r][c + e], accumulate);
+              factors.store(line + at_col + e, total[r][c + e]);
             }
           }
         }
@@ -348,7 +345,7 @@ struct DoubleSums {
   }
 
   __device__ __forceinline__ void write(double* to, u64 lead, u32 rows_left, u32 cols_left,
-                                        bool accumulate) const {
+                                        const Factors<double>& factors) const {
 #pragma unroll
     for (u32 r = 0; r < WARP_ROWS / 8; r++) {
       const u32 at_row = row + r * 8 + lane / 4;
@@ -362,7 +359,7 @@ struct DoubleSums {
 #pragma unroll
         for (u32 e = 0; e < 2; e++) {
           if (at_col + e < cols_left) {
-            store(line + at_col + e, total[r][c][e], accumulate);
+            factors.store(line + at_col + e, total[r][c][e]);
           }
         }
       }
@@ -373,7 +370,8 @@ struct DoubleSums {
 // FLAGGED: makes those tiles alone that multiply_split left: of each two rows and columns of tiles there is
 // one flag, 0x1 for the upper row, 0x10000 for the lower; product by product.
 template <typename Sums, bool FLAGGED>
-__device__ __forceinline__ void multiply_tiles(const MultiplyArguments& arguments, const u32* flags) {
+__device__ __forceinline__ void multiply_tiles(const MultiplyArguments<typename Sums::T>& arguments,
+                                               const u32* flags) {
   using T = typename Sums::T;
   constexpr u32 STAGE_A = STEP * Sums::PITCH_A;
   constexpr u32 STAGE_B = STEP * Sums::PITCH_B;
@@ -401,9 +399,9 @@ __device__ __forceinline__ void multiply_tiles(const MultiplyArguments& argument
     }
     Panel<T, Sums::ROWS, Sums::PITCH_A, Sums::THREADS> panel_a;
     Panel<T, Sums::COLS, Sums::PITCH_B, Sums::THREADS> panel_b;
-    panel_a.locate(static_cast<const T*>(arguments.a) + batch * arguments.step_a, arguments.lead_a,
+    panel_a.locate(arguments.a + batch * arguments.step_a, arguments.lead_a,
                    !arguments.transpose_a, row_tile * Sums::ROWS, arguments.m, steps);
-    panel_b.locate(static_cast<const T*>(arguments.b) + batch * arguments.step_b, arguments.lead_b,
+    panel_b.locate(arguments.b + batch * arguments.step_b, arguments.lead_b,
                    arguments.transpose_b, col_tile * Sums::COLS, arguments.n, steps);
     Sums sums;
     sums.begin();
@@ -440,12 +438,12 @@ __device__ __forceinline__ void multiply_tiles(const MultiplyArguments& argument
     // store
     const u64 rows_left = arguments.m - row_tile * Sums::ROWS;
     const u64 cols_left = arguments.n - col_tile * Sums::COLS;
-    T* const to = static_cast<T*>(arguments.c) + batch * arguments.step_c +
+    T* const to = arguments.c + batch * arguments.step_c +
                   row_tile * Sums::ROWS * arguments.lead_c + col_tile * Sums::COLS;
     sums.write(to, arguments.lead_c,
                rows_left < Sums::ROWS ? static_cast<u32>(rows_left) : Sums::ROWS,
                cols_left < Sums::COLS ? static_cast<u32>(cols_left) : Sums::COLS,
-               arguments.accumulate != 0);
+               arguments.factors);
     __syncthreads();  // the next tile's first panels go where the last ones are read
   }
 }

@@ -34,8 +34,9 @@ public interface PanelMultiplier extends AutoCloseable {
   record Product(MultiplyProblem problem, long startA, long startB, long startC) {
     /** Checks that the product adds to what is there. */
     public Product {
-      if (!problem.accumulate()) {
-        throw new IllegalArgumentException("A product of panels overwrites; expected " + problem);
+      if (!problem.factors().equals(MultiplyProblem.Factors.ADD)) {
+        throw new IllegalArgumentException(
+            "A product of panels must add to its tile; found " + problem);
       }
     }
   }
@@ -51,8 +52,9 @@ public interface PanelMultiplier extends AutoCloseable {
   record Tile(MultiplyProblem panel, boolean shared, long additions) {
     /** Checks that the panel adds to what is there. */
     public Tile {
-      if (!panel.accumulate()) {
-        throw new IllegalArgumentException("A product of panels overwrites; expected " + panel);
+      if (!panel.factors().equals(MultiplyProblem.Factors.ADD)) {
+        throw new IllegalArgumentException(
+            "A product of panels must add to its tile; found " + panel);
       }
       if (additions < 0) {
         throw new IllegalArgumentException(

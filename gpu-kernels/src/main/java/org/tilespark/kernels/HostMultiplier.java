@@ -91,7 +91,8 @@ public final class HostMultiplier implements Multiplier {
   @Override
   public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
     problem.requireBytes(a.bytes(), b.bytes(), c.bytes());
-    if (problem.m() == 0 || problem.n() == 0 || (problem.k() == 0 && problem.accumulate())) {
+    boolean isKept = !problem.isProduct() && problem.factors().beta() == 1;
+    if (problem.m() == 0 || problem.n() == 0 || isKept) {
       return;
     }
     Stage stage = stages.poll();
@@ -141,6 +142,9 @@ public final class HostMultiplier implements Multiplier {
     private final HostMemory b;
     private final HostMemory c;
     private final Stage stage;
+    private final long k; // steps that have a share in C
+    private final double alpha;
+    private final double beta;
     private final boolean isDouble;
 
     Work(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c, Stage stage) {
@@ -149,6 +153,9 @@ public final class HostMultiplier implements Multiplier {
       this.b = b;
       this.c = c;
       this.stage = stage;
+      this.k = problem.isProduct() ? problem.k() : 0;
+      this.alpha = problem.factors().alpha();
+      this.beta = problem.factors().beta();
       this.isDouble = problem.type() == ElementType.FLOAT64;
     }
 
@@ -164,21 +171,17 @@ public final class HostMultiplier implements Multiplier {
     private void tile(long i, int rows, long j, int cols) {
       int rowPitch = wholeThrees(rows);
       int colPitch = wholeThrees(cols);
-      boolean vectors =
-          VECTORS && Math.min(CHUNK, problem.k()) * rowPitch * colPitch >= VECTOR_PRODUCTS;
+      boolean vectors = VECTORS && Math.min(CHUNK, k) * rowPitch * colPitch >= VECTOR_PRODUCTS;
       int chunk =
           vectors || !isDouble
               ? CHUNK
-              : (int) Math.max(8, Math.min(SCALAR_CHUNK, 2 * Math.sqrt((double) problem.k())));
+              : (int) Math.max(8, Math.min(SCALAR_CHUNK, 2 * Math.sqrt((double) k)));
       int elements = rows * colPitch;
       Arrays.fill(stage.sum, 0, elements, 0);
       Arrays.fill(stage.error, 0, elements, 0);
-      if (problem.accumulate()) {
-        load(c, i, j, problem.leadC(), rows, cols, Precision.FULL, stage.sum, colPitch);
-      }
       Precision precision = problem.precision();
-      for (long p = 0; p < problem.k(); p += chunk) {
-        int steps = (int) Math.min(chunk, problem.k() - p);
+      for (long p = 0; p < k; p += chunk) {
+        int steps = (int) Math.min(chunk, k - p);
         int pitchA = problem.transposeA() ? rowPitch : steps;
         int pitchB = problem.transposeB() ? steps : colPitch;
         if (problem.transposeA()) {
@@ -273,17 +276,23 @@ public final class HostMultiplier implements Multiplier {
           for (int e = 0; e < cols; e++) {
             double sum = stage.sum[start + e];
             double error = stage.error[start + e];
+            long to = address + (long) e * Double.BYTES;
             // An infinite sum has no error: what was computed for it is NaN.
+            double product = alpha * (Double.isFinite(error) ? sum + error : sum);
             UNSAFE.putDouble(
                 c.base(),
-                address + (long) e * Double.BYTES,
-                Double.isFinite(error) ? sum + error : sum);
+                to,
+                beta == 0 ? product : Math.fma(beta, UNSAFE.getDouble(c.base(), to), product));
           }
         } else {
           long address = c.offset() + at * Float.BYTES;
           for (int e = 0; e < cols; e++) {
+            long to = address + (long) e * Float.BYTES;
+            double product = alpha * stage.sum[start + e];
             UNSAFE.putFloat(
-                c.base(), address + (long) e * Float.BYTES, (float) stage.sum[start + e]);
+                c.base(),
+                to,
+                (float) (beta == 0 ? product : product + beta * UNSAFE.getFloat(c.base(), to)));
           }
         }
       }

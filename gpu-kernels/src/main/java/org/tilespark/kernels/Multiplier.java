@@ -11,10 +11,10 @@ import org.tilespark.kernels.plan.MultiplyProblem;
  */
 public interface Multiplier extends AutoCloseable {
   /**
-   * Computes {@code C = op(A) op(B)}, or adds it to C, for each product of the batch; returns when
+   * Computes {@code C = alpha op(A) op(B) + beta C} for each product of the batch; returns when
    * {@code c} holds all.
    *
-   * @param problem extents, type, precision, transposes, leading dimensions and batch
+   * @param problem extents, type, precision, transposes, leading dimensions, factors and batch
    * @param a exactly {@code problem.bytesA()} bytes; borrowed, not changed
    * @param b exactly {@code problem.bytesB()} bytes; borrowed, not changed
    * @param c exactly {@code problem.bytesC()} bytes; borrowed; must not overlap the others; what

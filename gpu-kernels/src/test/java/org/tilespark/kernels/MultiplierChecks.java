@@ -126,7 +126,7 @@ public abstract class MultiplierChecks {
               count * one.leadA(),
               count * one.leadB(),
               count * one.leadC(),
-              one.accumulate(),
+              one.factors(),
               new MultiplyProblem.Batch(count, one.leadA(), one.leadB(), one.leadC()));
     };
   }
@@ -142,17 +142,31 @@ public abstract class MultiplierChecks {
       boolean dense,
       SplittableRandom random) {
     return new MultiplyProblem(
-        m,
-        k,
-        n,
-        type,
-        Precision.FULL,
-        transposeA,
-        transposeB,
-        Math.max(1, transposeA ? m : k) + pad(dense, random),
-        Math.max(1, transposeB ? k : n) + pad(dense, random),
-        Math.max(1, n) + pad(dense, random),
-        random.nextBoolean());
+            m,
+            k,
+            n,
+            type,
+            Precision.FULL,
+            transposeA,
+            transposeB,
+            Math.max(1, transposeA ? m : k) + pad(dense, random),
+            Math.max(1, transposeB ? k : n) + pad(dense, random),
+            Math.max(1, n) + pad(dense, random),
+            false)
+        .withFactors(factors(random));
+  }
+
+  /** Plain ones more often than others, of which whole numbers make exact results. */
+  private static MultiplyProblem.Factors factors(SplittableRandom random) {
+    double[] alphas = {-1, 0.5, 1.75, -3, 1};
+    double[] betas = {0, 1, -1, 0.5, 2.25};
+    return switch (random.nextInt(4)) {
+      case 0 -> MultiplyProblem.Factors.OVERWRITE;
+      case 1 -> MultiplyProblem.Factors.ADD;
+      default ->
+          new MultiplyProblem.Factors(
+              alphas[random.nextInt(alphas.length)], betas[random.nextInt(betas.length)]);
+    };
   }
 
   /** Odd ones, and even ones that keep rows aligned. */
@@ -259,9 +273,11 @@ public abstract class MultiplierChecks {
     return unit * 2 * Math.sqrt(terms(problem));
   }
 
-  /** Terms of each sum: what C held counts as one more. */
+  /** Terms of each sum: what C held counts as one more, and so does a product by alpha. */
   private static double terms(MultiplyProblem problem) {
-    return (double) problem.k() + (problem.accumulate() ? 1 : 0);
+    return (double) problem.k()
+        + (problem.factors().readsC() ? 1 : 0)
+        + (problem.factors().alpha() == 1 ? 0 : 1);
   }
 
   /** The same on {@code multiplier}. */
@@ -297,7 +313,8 @@ public abstract class MultiplierChecks {
               if (i < 2 || j == 1) {
                 assertTrue(Double.isNaN(found), problem + ": C" + i + "," + j + " is " + found);
               } else if (i == 4) {
-                assertEquals(Double.POSITIVE_INFINITY, found, problem + ": C" + i + "," + j);
+                double infinity = problem.factors().alpha() * Double.POSITIVE_INFINITY;
+                assertEquals(infinity, found, problem + ": C" + i + "," + j);
               } else {
                 assertTrue(Double.isFinite(found), problem + ": C" + i + "," + j + " is " + found);
               }
@@ -346,7 +363,7 @@ public abstract class MultiplierChecks {
         put(guardedC, at, GUARD);
       }
       // What is overwritten must not matter: NaN there spoils a sum that begins with it.
-      DoubleSupplier old = problem.accumulate() ? source : () -> Double.NaN;
+      DoubleSupplier old = problem.factors().readsC() ? source : () -> Double.NaN;
       fillRows(c, problem.m(), problem.n(), problem.leadC(), batch.strideC(), old, GUARD);
       before = new double[Math.toIntExact(guardedC.bytes() / width)];
       for (int at = 0; at < before.length; at++) {
@@ -482,9 +499,9 @@ public abstract class MultiplierChecks {
     }
 
     double error(long product, long i, long j) {
-      double sum = problem.accumulate() ? oldC(product, i, j) : 0;
+      double sum = 0;
       double lost = 0;
-      double magnitude = Math.abs(sum);
+      double magnitude = 0;
       for (long p = 0; p < problem.k(); p++) {
         double left = getA(product, i, p);
         double right = getB(product, p, j);
@@ -496,7 +513,18 @@ public abstract class MultiplierChecks {
         sum = after;
         magnitude += Math.abs(term);
       }
-      double difference = Math.abs(get(c, inC(product, i, j)) - sum - lost);
+      double alpha = problem.factors().alpha();
+      double beta = problem.factors().beta();
+      double old = beta == 0 ? 0 : oldC(product, i, j);
+      double scaled = alpha * sum;
+      lost = alpha * lost + Math.fma(alpha, sum, -scaled);
+      double kept = beta * old;
+      lost += Math.fma(beta, old, -kept);
+      double result = scaled + kept;
+      double seen = result - scaled;
+      lost += (scaled - (result - seen)) + (kept - seen);
+      magnitude = Math.abs(alpha) * magnitude + Math.abs(kept);
+      double difference = Math.abs(get(c, inC(product, i, j)) - result - lost);
       return difference == 0 ? 0 : difference / magnitude;
     }
   }

@@ -100,10 +100,10 @@ final class Cublas implements AutoCloseable {
         long steps = Math.min(strategy.chunk(), problem.k() - p);
         long fromA = a + (problem.transposeA() ? p * problem.leadA() : p) * width;
         long fromB = b + (problem.transposeB() ? p : p * problem.leadB()) * width;
-        boolean adds = p > 0 || problem.accumulate();
+        MultiplyProblem.Factors factors = p > 0 ? problem.factors().next() : problem.factors();
         check(
             stream.callByAddress(
-                address -> multiply(problem, handle, steps, fromA, fromB, c, adds)),
+                address -> multiply(problem, handle, steps, fromA, fromB, c, factors)),
             problem.batch().count() == 1 ? "cublasGemmEx" : "cublasGemmStridedBatchedEx",
             problem::toString);
       }
@@ -122,16 +122,22 @@ final class Cublas implements AutoCloseable {
    * operands change places: C^T = op(B)^T op(A)^T.
    */
   private static int multiply(
-      MultiplyProblem problem, Handle handle, long steps, long a, long b, long c, boolean adds) {
+      MultiplyProblem problem,
+      Handle handle,
+      long steps,
+      long a,
+      long b,
+      long c,
+      MultiplyProblem.Factors asked) {
     boolean isDouble = problem.type() == ElementType.FLOAT64;
     int type = isDouble ? LibCublas.CUDA_R_64F : LibCublas.CUDA_R_32F;
     Memory factors = handle.factors();
     if (isDouble) {
-      factors.setDouble(Handle.ALPHA, 1);
-      factors.setDouble(Handle.BETA, adds ? 1 : 0);
+      factors.setDouble(Handle.ALPHA, asked.alpha());
+      factors.setDouble(Handle.BETA, asked.beta());
     } else {
-      factors.setFloat(Handle.ALPHA, 1);
-      factors.setFloat(Handle.BETA, adds ? 1 : 0);
+      factors.setFloat(Handle.ALPHA, (float) asked.alpha());
+      factors.setFloat(Handle.BETA, (float) asked.beta());
     }
     int operationA = problem.transposeA() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N;
     int operationB = problem.transposeB() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N;

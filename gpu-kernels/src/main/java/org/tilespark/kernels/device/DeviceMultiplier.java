@@ -468,11 +468,11 @@ public final class DeviceMultiplier implements Multiplier {
   public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
     problem.requireBytes(a.bytes(), b.bytes(), c.bytes());
     MultiplyProblem.Batch batch = problem.batch();
-    MultiplyProblem dense = problem.dense();
-    MultiplyPlan plan = plan(dense).orElseThrow();
+    MultiplyPlan plan = plan(problem.dense()).orElseThrow();
     if (plan.strategy() instanceof MultiplyStrategy.Nothing) {
       return;
     }
+    MultiplyProblem dense = plan.problem();
     int width = problem.type().bytes();
     BatchTransfer batchA =
         BatchTransfer.of(
@@ -506,11 +506,11 @@ public final class DeviceMultiplier implements Multiplier {
         DeviceBuffer right = device.allocate(dense.bytesB(), stream);
         DeviceBuffer result = device.allocate(dense.bytesC(), stream)) {
       PinnedBuffer[] buffers = {first, second};
-      if (problem.k() > 0) {
+      if (problem.isProduct()) {
         batchA.upload(a, left, stream, buffers);
         batchB.upload(b, right, stream, buffers);
       }
-      if (problem.accumulate()) {
+      if (problem.factors().readsC()) {
         batchC.upload(c, result, stream, buffers);
       }
       enqueue(plan, left, 0, right, 0, result, 0, stream);

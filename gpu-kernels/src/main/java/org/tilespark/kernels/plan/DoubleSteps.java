@@ -1,6 +1,7 @@
 package org.tilespark.kernels.plan;
 
 import java.util.List;
+import org.tilespark.kernels.plan.MultiplyProblem.Factors;
 import org.tilespark.kernels.plan.MultiplyStep.Place;
 import org.tilespark.kernels.plan.MultiplyStep.Side;
 import org.tilespark.kernels.plan.MultiplyStep.TensorMap;
@@ -74,7 +75,7 @@ final class DoubleSteps extends TensorSteps {
     long parts = strategy.rest().parts();
     Place c = c();
     DoublePair operands = operands(p, k);
-    addProduct(operands.first(from), k, 1, panels, new Target(c, problem.leadC(), 0, adds(p)));
+    addProduct(operands.first(from), k, 1, panels, new Target(c, problem.leadC(), 0, factors(p)));
     Place scratch = endOfWorkspace(TensorWorkspace.restBytes(problem, strategy.rest()));
     long m = exchanged ? rest : problem.m();
     long n = exchanged ? problem.n() : rest;
@@ -83,10 +84,10 @@ final class DoubleSteps extends TensorSteps {
         k,
         parts,
         Ceil.div(panels, parts),
-        new Target(scratch, n, m * n, false));
+        new Target(scratch, n, m * n, Factors.OVERWRITE));
     Place restOfC =
         new Place(c.side(), c.bytes() + from * (exchanged ? problem.leadC() : 1) * width);
-    addSum(scratch, restOfC, m, n, parts, adds(p));
+    addSum(scratch, restOfC, m, n, parts, factors(p));
   }
 
   @Override
@@ -166,7 +167,8 @@ final class DoubleSteps extends TensorSteps {
         strategy.chain(),
         rowTiles,
         colTiles,
-        c.adds() ? 1 : 0,
+        alpha(c.factors()),
+        beta(c.factors()),
         products(),
         parts > 1 ? 0 : c.step(),
         parts,

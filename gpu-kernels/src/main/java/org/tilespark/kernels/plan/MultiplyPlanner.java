@@ -121,11 +121,12 @@ public final class MultiplyPlanner {
       CublasPresence cublas,
       DeviceLimits limits,
       KernelIndex index) {
-    if (problem.m() == 0 || problem.n() == 0 || (problem.k() == 0 && problem.accumulate())) {
+    boolean isKept = !problem.isProduct() && problem.factors().beta() == 1;
+    if (problem.m() == 0 || problem.n() == 0 || isKept) {
       return new MultiplyPlan(problem, new MultiplyStrategy.Nothing(), Optional.empty());
     }
-    if (problem.k() == 0) { // zeros, which an own kernel writes
-      return own(problem.withPrecision(Precision.FULL), terms, limits, index);
+    if (!problem.isProduct()) { // C times beta, which an own kernel makes
+      return own(problem.withoutProduct(), terms, limits, index);
     }
     if (problem.precision() != Precision.FULL) {
       return rounded(problem, terms, engine, cublas, limits, index);
@@ -286,6 +287,9 @@ public final class MultiplyPlanner {
     if (problem.m() == 0 || problem.n() == 0) {
       return all;
     }
+    if (!problem.isProduct() && problem.k() > 0) {
+      return candidates(problem.withoutProduct(), terms, cublas, limits, index);
+    }
     if (problem.precision() == Precision.FULL) {
       for (KernelIndex.Kernel kernel : kernels(problem, limits, index)) {
         all.add(tiled(problem, kernel, limits));
@@ -369,7 +373,7 @@ public final class MultiplyPlanner {
         problem.leadA(),
         problem.leadB(),
         problem.leadC(),
-        problem.accumulate(),
+        problem.factors(),
         problem.batch());
   }
 

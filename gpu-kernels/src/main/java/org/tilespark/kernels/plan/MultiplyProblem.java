@@ -4,10 +4,10 @@ import java.util.Objects;
 import org.tilespark.layout.ElementType;
 
 /**
- * What is asked of a multiply: {@code C = op(A) op(B)}, or {@code C += op(A) op(B)}, of row-major
- * matrices. {@code op(A)} is M x K and {@code op(B)} is K x N; with {@code transposeA}, A itself is
- * stored as K x M, and with {@code transposeB}, B as N x K. C is M x N. A batch is several products
- * of one shape.
+ * What is asked of a multiply: {@code C = alpha op(A) op(B) + beta C}, of row-major matrices.
+ * {@code op(A)} is M x K and {@code op(B)} is K x N; with {@code transposeA}, A itself is stored as
+ * K x M, and with {@code transposeB}, B as N x K. C is M x N. A batch is several products of one
+ * shape.
  *
  * @param m rows of C; any extent may be 0
  * @param k the extent that is summed over
@@ -20,7 +20,7 @@ import org.tilespark.layout.ElementType;
  *     columns
  * @param leadB the same of B
  * @param leadC the same of C
- * @param accumulate true to add to what C holds; false to overwrite it, whatever it holds
+ * @param factors alpha and beta; of FLOAT32 rounded to floats
  * @param batch how many products, and how far apart they lie
  */
 public record MultiplyProblem(
@@ -34,8 +34,75 @@ public record MultiplyProblem(
     long leadA,
     long leadB,
     long leadC,
-    boolean accumulate,
+    Factors factors,
     Batch batch) {
+  /**
+   * What the product is multiplied by, and C before the product is added to it: as in BLAS, any
+   * numbers. Alpha times a sum of products is rounded once, and that and beta times C together
+   * once.
+   *
+   * @param alpha of the product; if 0, A and B are not read
+   * @param beta of what C holds; if 0, C is overwritten, whatever it holds
+   */
+  public record Factors(double alpha, double beta) {
+    /** {@code C = op(A) op(B)}. */
+    public static final Factors OVERWRITE = new Factors(1, 0);
+
+    /** {@code C += op(A) op(B)}. */
+    public static final Factors ADD = new Factors(1, 1);
+
+    /** Zeros have no sign. */
+    public Factors {
+      alpha = alpha == 0 ? 0 : alpha;
+      beta = beta == 0 ? 0 : beta;
+    }
+
+    /** True if the result depends on what C holds. */
+    public boolean readsC() {
+      return beta != 0;
+    }
+
+    /** For what is added to a C that has these behind it: beta becomes 1. */
+    public Factors next() {
+      return beta == 1 ? this : new Factors(alpha, 1);
+    }
+
+    /** Alpha as kernels for a type read it: a word of {@code factors.cuh}. */
+    long alphaWord(ElementType type) {
+      return word(type, alpha);
+    }
+
+    /** Beta, likewise. */
+    long betaWord(ElementType type) {
+      return word(type, beta);
+    }
+
+    private static long word(ElementType type, double factor) {
+      return type == ElementType.FLOAT32
+          ? Float.floatToRawIntBits((float) factor)
+          : Double.doubleToRawLongBits(factor);
+    }
+
+    private Factors asFloats() {
+      return new Factors(asFloat("Alpha", alpha), asFloat("Beta", beta));
+    }
+
+    private static double asFloat(String name, double factor) {
+      float rounded = (float) factor;
+      if ((rounded == 0 && factor != 0)
+          || (Float.isInfinite(rounded) && !Double.isInfinite(factor))) {
+        throw new IllegalArgumentException(
+            name
+                + " is "
+                + factor
+                + ", which is "
+                + rounded
+                + " as a float; expected one in range");
+      }
+      return rounded;
+    }
+  }
+
   /**
    * Products of one shape.
    *
@@ -80,11 +147,12 @@ public record MultiplyProblem(
    * Checks the parts against each other.
    *
    * @throws IllegalArgumentException if an extent is negative, a leading dimension is less than the
-   *     columns, the type is no floating-point type, the precision does not suit it, products of a
-   *     batch overlap in C, or a side reaches over more than 2^63 - 1 bytes
+   *     columns, the type is no floating-point type, the precision or a factor does not suit it,
+   *     products of a batch overlap in C, or a side reaches over more than 2^63 - 1 bytes
    */
   public MultiplyProblem {
     Objects.requireNonNull(precision, "precision");
+    Objects.requireNonNull(factors, "factors");
     Objects.requireNonNull(batch, "batch");
     if (m < 0 || k < 0 || n < 0) {
       throw new IllegalArgumentException(
@@ -98,6 +166,7 @@ public record MultiplyProblem(
       throw new IllegalArgumentException(
           "Precision " + precision + " of FLOAT64 elements; expected FULL");
     }
+    factors = type == ElementType.FLOAT32 ? factors.asFloats() : factors;
     requireLead("A", leadA, transposeA ? m : k);
     requireLead("B", leadB, transposeB ? k : n);
     requireLead("C", leadC, n);
@@ -107,7 +176,11 @@ public record MultiplyProblem(
     requireApart(m, n, leadC, batch);
   }
 
-  /** One product. */
+  /**
+   * One product.
+   *
+   * @param accumulate true to add to what C holds; false to overwrite it, whatever it holds
+   */
   public MultiplyProblem(
       long m,
       long k,
@@ -131,7 +204,7 @@ public record MultiplyProblem(
         leadA,
         leadB,
         leadC,
-        accumulate,
+        accumulate ? Factors.ADD : Factors.OVERWRITE,
         Batch.ONE);
   }
 
@@ -160,24 +233,30 @@ public record MultiplyProblem(
    */
   public MultiplyProblem withBatch(Batch products) {
     return new MultiplyProblem(
-        m,
-        k,
-        n,
-        type,
-        precision,
-        transposeA,
-        transposeB,
-        leadA,
-        leadB,
-        leadC,
-        accumulate,
-        products);
+        m, k, n, type, precision, transposeA, transposeB, leadA, leadB, leadC, factors, products);
+  }
+
+  /** This one with other factors. */
+  public MultiplyProblem withFactors(Factors asked) {
+    return new MultiplyProblem(
+        m, k, n, type, precision, transposeA, transposeB, leadA, leadB, leadC, asked, batch);
   }
 
   /** This one, as exact as asked. */
   public MultiplyProblem withPrecision(Precision asked) {
     return new MultiplyProblem(
-        m, k, n, type, asked, transposeA, transposeB, leadA, leadB, leadC, accumulate, batch);
+        m, k, n, type, asked, transposeA, transposeB, leadA, leadB, leadC, factors, batch);
+  }
+
+  /** True if A and B have a share in the result. */
+  public boolean isProduct() {
+    return k > 0 && factors.alpha() != 0;
+  }
+
+  /** The same C without a product, so that A and B are empty: C times beta. */
+  MultiplyProblem withoutProduct() {
+    return new MultiplyProblem(
+        m, 0, n, type, Precision.FULL, transposeA, transposeB, leadA, leadB, leadC, factors, batch);
   }
 
   /**
@@ -195,7 +274,7 @@ public record MultiplyProblem(
         Math.max(1, colsA()),
         Math.max(1, colsB()),
         Math.max(1, n),
-        accumulate,
+        factors,
         new Batch(
             batch.count(),
             batch.strideA() == 0 ? 0 : rowsA() * colsA(),

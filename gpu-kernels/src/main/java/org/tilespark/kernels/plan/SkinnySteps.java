@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import org.tilespark.kernels.plan.MultiplyProblem.Factors;
 import org.tilespark.kernels.plan.MultiplyStep.Place;
 import org.tilespark.kernels.plan.MultiplyStep.Side;
 
@@ -168,8 +169,9 @@ final class SkinnySteps {
 
   private void addProduct(long p, long k, long extent, long count, long partSteps) {
     long parts = Ceil.div(k, partSteps);
-    boolean adds = p > 0 || problem.accumulate();
+    Factors factors = p > 0 ? problem.factors().next() : problem.factors();
     boolean direct = parts == 1;
+    Factors ofParts = direct ? factors : Factors.OVERWRITE;
     long pieces = Ceil.div(extent, kernel.shape().rows());
     long chain =
         Math.max(
@@ -200,14 +202,15 @@ final class SkinnySteps {
                 chain,
                 pieces,
                 parts,
-                direct && adds ? 1 : 0),
+                ofParts.alphaWord(problem.type()),
+                ofParts.betaWord(problem.type())),
             List.of(),
             List.of(
                 from(fewCols ? Side.A : Side.B, p),
                 from(fewCols ? Side.B : Side.A, p),
                 direct ? c : scratch)));
     if (!direct) {
-      addSum(scratch, c, extent, count, stepX, stepJ, parts, adds);
+      addSum(scratch, c, extent, count, stepX, stepJ, parts, factors);
     }
   }
 
@@ -219,7 +222,7 @@ final class SkinnySteps {
       long stepX,
       long stepJ,
       long parts,
-      boolean adds) {
+      Factors factors) {
     int threads = summing.shape().threads();
     long pieces =
         Math.min(
@@ -236,7 +239,8 @@ final class SkinnySteps {
                 stepX,
                 stepJ,
                 parts,
-                adds ? 1 : 0),
+                factors.alphaWord(problem.type()),
+                factors.betaWord(problem.type())),
             List.of(),
             List.of(scratch, c)));
   }
@@ -259,7 +263,8 @@ final class SkinnySteps {
             problem.leadC(),
             rowTiles,
             colTiles,
-            problem.accumulate() ? 1 : 0),
+            problem.factors().alphaWord(problem.type()),
+            problem.factors().betaWord(problem.type())),
         List.of(),
         List.of(from(Side.A, 0), from(Side.B, 0), new Place(Side.C, 0)));
   }

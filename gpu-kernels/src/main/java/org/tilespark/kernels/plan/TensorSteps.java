@@ -2,6 +2,7 @@ package org.tilespark.kernels.plan;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.tilespark.kernels.plan.MultiplyProblem.Factors;
 import org.tilespark.kernels.plan.MultiplyStep.Place;
 import org.tilespark.kernels.plan.MultiplyStep.Side;
 import org.tilespark.kernels.plan.MultiplyStep.TensorMap;
@@ -77,7 +78,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   }
 
   /** Where C's products of a chunk go: to C, or part by part to the workspace. */
-  record Target(Place at, long lead, long step, boolean adds) {}
+  record Target(Place at, long lead, long step, Factors factors) {}
 
   /** What is done for {@code k} steps of K, from {@code p} on. */
   void addChunk(long p, long k) {
@@ -85,14 +86,18 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     long parts = PartsOfK.partsOfChunk(form, k, strategy.parts());
     if (parts == 1) {
       long step = products > 1 ? batch.strideC() : 0;
-      addProduct(p, k, 1, panels, new Target(c(), problem.leadC(), step, adds(p)));
+      addProduct(p, k, 1, panels, new Target(c(), problem.leadC(), step, factors(p)));
       return;
     }
     Place scratch = endOfWorkspace(TensorWorkspace.partBytes(problem, strategy.parts()));
     long plane = problem.m() * problem.n();
     addProduct(
-        p, k, parts, Ceil.div(panels, parts), new Target(scratch, problem.n(), plane, false));
-    addSum(scratch, c(), problem.m(), problem.n(), parts, adds(p));
+        p,
+        k,
+        parts,
+        Ceil.div(panels, parts),
+        new Target(scratch, problem.n(), plane, Factors.OVERWRITE));
+    addSum(scratch, c(), problem.m(), problem.n(), parts, factors(p));
   }
 
   /**
@@ -117,9 +122,19 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return new Place(Side.C, first * batch.strideC() * width);
   }
 
-  /** True if the chunk from there on is added to what C holds. */
-  final boolean adds(long p) {
-    return p > 0 || problem.accumulate();
+  /** Of the chunk from there on, which is added to those before. */
+  final Factors factors(long p) {
+    return p > 0 ? problem.factors().next() : problem.factors();
+  }
+
+  /** A word of a kernel's struct. */
+  final long alpha(Factors factors) {
+    return factors.alphaWord(problem.type());
+  }
+
+  /** The word behind it. */
+  final long beta(Factors factors) {
+    return factors.betaWord(problem.type());
   }
 
   /** So many bytes before the workspace's end. */
@@ -146,7 +161,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   }
 
   /** Adds the parts of one product, in the order of K. */
-  final void addSum(Place scratch, Place c, long m, long n, long parts, boolean adds) {
+  final void addSum(Place scratch, Place c, long m, long n, long parts, Factors factors) {
     KernelIndex.Kernel sum = strategy.summing().orElseThrow();
     add(
         new MultiplyStep(
@@ -159,7 +174,8 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
                 problem.leadC(),
                 1,
                 parts,
-                adds ? 1 : 0,
+                alpha(factors),
+                beta(factors),
                 1,
                 0),
             List.of(),

@@ -9,6 +9,7 @@ import static org.tilespark.kernels.plan.PlannerFixture.ABSENT;
 import static org.tilespark.kernels.plan.PlannerFixture.CUTTING;
 import static org.tilespark.kernels.plan.PlannerFixture.H200;
 import static org.tilespark.kernels.plan.PlannerFixture.HOPPER;
+import static org.tilespark.kernels.plan.PlannerFixture.ONE_DOUBLE;
 import static org.tilespark.kernels.plan.PlannerFixture.at;
 import static org.tilespark.kernels.plan.PlannerFixture.cutting;
 import static org.tilespark.kernels.plan.PlannerFixture.doubles;
@@ -57,7 +58,8 @@ class DoubleStepsTest {
                     16,
                     5, // tiles
                     1,
-                    1, // adds
+                    ONE_DOUBLE, // is added
+                    ONE_DOUBLE,
                     1,
                     0,
                     1, // all of K is one part
@@ -111,6 +113,7 @@ class DoubleStepsTest {
                     16,
                     3,
                     3,
+                    ONE_DOUBLE,
                     0,
                     1,
                     0,
@@ -165,7 +168,8 @@ class DoubleStepsTest {
                       16,
                       5, // tiles
                       1,
-                      1, // adds
+                      ONE_DOUBLE, // is added
+                      ONE_DOUBLE,
                       1,
                       0,
                       1, // all of K is one part
@@ -250,14 +254,14 @@ class DoubleStepsTest {
     MultiplyStep sum = steps.get(2);
     assertEquals(1408, whole.launch().words()[1]); // 11 columns of tiles, two rounds
     assertEquals(128, rest.launch().words()[1]);
-    assertEquals(5, rest.launch().words()[11]);
+    assertEquals(5, rest.launch().words()[12]);
     assertEquals(at(MultiplyStep.Side.B, 1408 * 1536 * 8), rest.maps().get(2).from());
     MultiplyStep.Place parts = at(MultiplyStep.Side.WORKSPACE, 2L * 1536 * 1536 * 8);
     assertEquals(List.of(parts), rest.pointers());
     assertEquals(List.of(parts, at(MultiplyStep.Side.C, 1408 * 8)), sum.pointers());
     assertEquals(
         new KernelLaunch(
-            "multiply_parts_w8_256", new LaunchConfig(768, 256, 0), 1536, 128, 1536, 1, 5, 0, 1, 0),
+            "multiply_parts_w8_256", new LaunchConfig(768, 256, 0), 1536, 128, 1536, 1, 5, ONE_DOUBLE, 0, 1, 0),
         sum.launch());
     // Rounds that are full, or nearly; a rest of many tiles; a rest of so few that it saves little.
     Object[][] none = {{1408, 1536}, {2048, 2048}, {3072, 3072}, {8192, 8192}, {1024, 1024}};
@@ -284,20 +288,21 @@ class DoubleStepsTest {
     for (int which = 0; which < 8; which++) {
       boolean transposeA = (which & 1) != 0;
       boolean transposeB = (which & 2) != 0;
-      boolean accumulate = (which & 4) != 0;
+      MultiplyProblem.Factors factors = new MultiplyProblem.Factors(-3, (which & 4) != 0 ? 2 : 0);
       MultiplyProblem problem =
           new MultiplyProblem(
-              1530,
-              520,
-              1540,
-              ElementType.FLOAT64,
-              Precision.FULL,
-              transposeA,
-              transposeB,
-              transposeA ? 1533 : 521,
-              transposeB ? 523 : 1541,
-              1543,
-              accumulate);
+                  1530,
+                  520,
+                  1540,
+                  ElementType.FLOAT64,
+                  Precision.FULL,
+                  transposeA,
+                  transposeB,
+                  transposeA ? 1533 : 521,
+                  transposeB ? 523 : 1541,
+                  1543,
+                  false)
+              .withFactors(factors);
       List<MultiplyStrategy.Tensor> withRest =
           MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, CUTTING).stream()
               .filter(plan -> plan.describe().contains("the last columns"))
@@ -341,7 +346,8 @@ class DoubleStepsTest {
 
     MultiplyStep whole = steps.get(copies);
     assertEquals(List.of(at(MultiplyStep.Side.C, 0)), whole.pointers(), text);
-    long adds = problem.accumulate() ? 1 : 0;
+    long alpha = Double.doubleToRawLongBits(problem.factors().alpha());
+    long beta = Double.doubleToRawLongBits(problem.factors().beta());
     long[] wholeWords = whole.launch().words();
     assertArrayEquals(
         new long[] {
@@ -353,7 +359,8 @@ class DoubleStepsTest {
           16,
           exchanged ? 25 : 24,
           from / 128,
-          adds,
+          alpha,
+          beta,
           1,
           0,
           1,
@@ -362,7 +369,7 @@ class DoubleStepsTest {
           0,
           0
         },
-        Arrays.copyOf(wholeWords, 16),
+        Arrays.copyOf(wholeWords, 17),
         text);
 
     MultiplyStep last = steps.get(copies + 1);
@@ -379,6 +386,7 @@ class DoubleStepsTest {
           16,
           exchanged ? 25 : 24,
           (rest + 127) / 128,
+          ONE_DOUBLE,
           0,
           1,
           0,
@@ -388,11 +396,11 @@ class DoubleStepsTest {
           0,
           0
         },
-        Arrays.copyOf(lastWords, 16),
+        Arrays.copyOf(lastWords, 17),
         text);
     // The left operand is the same; the right one goes on where the first columns end.
     assertEquals(whole.maps().subList(0, 2), last.maps().subList(0, 2), text);
-    assertEquals(wholeWords[16], lastWords[16], text);
+    assertEquals(wholeWords[17], lastWords[17], text);
     MultiplyStep.TensorMap first = whole.maps().get(2);
     MultiplyStep.TensorMap second = last.maps().get(2);
     assertEquals(first.strideBytes(), second.strideBytes(), text);
@@ -407,7 +415,9 @@ class DoubleStepsTest {
         sum.pointers(),
         text);
     assertArrayEquals(
-        new long[] {exchanged ? rest : 1530, exchanged ? 1540 : rest, 1543, 1, parts, adds, 1, 0},
+        new long[] {
+          exchanged ? rest : 1530, exchanged ? 1540 : rest, 1543, 1, parts, alpha, beta, 1, 0
+        },
         sum.launch().words(),
         text);
   }

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.tilespark.kernels.plan.PlannerFixture.ONE_FLOAT;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -264,6 +265,7 @@ class LowerPrecisionPlanTest {
                     4,
                     2,
                     1,
+                    ONE_FLOAT,
                     0,
                     1024,
                     1,
@@ -439,6 +441,7 @@ class LowerPrecisionPlanTest {
             panels,
             rowTiles,
             colTiles,
+            ONE_FLOAT,
             0,
             3,
             320,

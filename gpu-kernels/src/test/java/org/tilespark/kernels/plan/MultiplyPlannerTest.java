@@ -12,6 +12,7 @@ import static org.tilespark.kernels.plan.PlannerFixture.HOPPER;
 import static org.tilespark.kernels.plan.PlannerFixture.INDEX;
 import static org.tilespark.kernels.plan.PlannerFixture.LATER;
 import static org.tilespark.kernels.plan.PlannerFixture.OLD;
+import static org.tilespark.kernels.plan.PlannerFixture.ONE_FLOAT;
 import static org.tilespark.kernels.plan.PlannerFixture.batch;
 import static org.tilespark.kernels.plan.PlannerFixture.cutting;
 import static org.tilespark.kernels.plan.PlannerFixture.doubles;
@@ -69,7 +70,8 @@ class MultiplyPlannerTest {
             67,
             1,
             0,
-            1,
+            ONE_FLOAT,
+            ONE_FLOAT,
             32,
             5,
             2,
@@ -79,6 +81,31 @@ class MultiplyPlannerTest {
             0,
             1000),
         launch);
+  }
+
+  /** Without a product, C is scaled by a tiled kernel, or left as it is. */
+  @Test
+  void noProduct() {
+    for (MultiplyEngine engine : MultiplyEngine.values()) {
+      for (CublasPresence cublas : List.of(ABSENT, CublasPresence.PRESENT)) {
+        MultiplyProblem all =
+            MultiplyProblem.dense(3000, 4000, 5000, ElementType.FLOAT32, true, false)
+                .withPrecision(Precision.TF32);
+        MultiplyProblem kept = all.withFactors(new MultiplyProblem.Factors(0, 1));
+        MultiplyPlan plan =
+            MultiplyPlanner.plan(kept, 4000, engine, cublas, H200, INDEX).orElseThrow();
+        assertInstanceOf(MultiplyStrategy.Nothing.class, plan.strategy());
+        MultiplyProblem scaled = all.withFactors(new MultiplyProblem.Factors(0, -3));
+        plan = MultiplyPlanner.plan(scaled, 4000, engine, cublas, H200, INDEX).orElseThrow();
+        assertInstanceOf(MultiplyStrategy.Tiled.class, plan.strategy());
+        assertEquals(0, plan.problem().k());
+        assertEquals(0, plan.problem().bytesA() + plan.problem().bytesB());
+        assertEquals(scaled.bytesC(), plan.problem().bytesC());
+        List<MultiplyPlan> ways = MultiplyPlanner.candidates(scaled, 4000, cublas, H200, INDEX);
+        assertEquals(3, ways.size());
+        assertTrue(ways.stream().allMatch(way -> way.strategy() instanceof MultiplyStrategy.Tiled));
+      }
+    }
   }
 
   /** The launch of a batch; A is where it lies, B is one for all. */
@@ -99,6 +126,7 @@ class MultiplyPlannerTest {
             65,
             0,
             0,
+            ONE_FLOAT,
             0,
             32,
             5,

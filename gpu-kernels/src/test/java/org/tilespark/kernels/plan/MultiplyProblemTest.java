@@ -1,6 +1,7 @@
 package org.tilespark.kernels.plan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertSame;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -8,12 +9,15 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.plan.MultiplyProblem.Batch;
+import org.tilespark.kernels.plan.MultiplyProblem.Factors;
 import org.tilespark.layout.ElementType;
 
 class MultiplyProblemTest {
+  private static final Factors OVERWRITE = Factors.OVERWRITE;
+
   private static MultiplyProblem padded(Batch batch) {
     return new MultiplyProblem(
-        3, 4, 5, ElementType.FLOAT32, Precision.FULL, false, true, 10, 20, 30, false, batch);
+        3, 4, 5, ElementType.FLOAT32, Precision.FULL, false, true, 10, 20, 30, OVERWRITE, batch);
   }
 
   @Test
@@ -56,7 +60,7 @@ class MultiplyProblemTest {
             6,
             10,
             10,
-            true,
+            new Factors(3, -1),
             new Batch(2, 3, 5, 5));
     assertEquals(
         new MultiplyProblem(
@@ -70,7 +74,7 @@ class MultiplyProblemTest {
             3,
             5,
             5,
-            true,
+            new Factors(3, -1),
             new Batch(2, 12, 20, 15)),
         beside.dense());
     assertEquals(beside.dense(), beside.dense().dense());
@@ -90,6 +94,45 @@ class MultiplyProblemTest {
         () ->
             MultiplyProblem.dense(1, 1, 1, ElementType.FLOAT64, false, false)
                 .withPrecision(Precision.TF32));
+  }
+
+  @Test
+  void factors() {
+    MultiplyProblem plain = padded(Batch.ONE);
+    assertEquals(OVERWRITE, plain.factors());
+    assertEquals(new Factors(0, 0), new Factors(-0.0, -0.0));
+    // What is added to C later leaves it as it is.
+    assertEquals(new Factors(3, 1), new Factors(3, -2).next());
+    assertSame(Factors.ADD, Factors.ADD.next());
+    assertTrue(new Factors(1, Double.NaN).readsC());
+    assertTrue(
+        new MultiplyProblem(
+                1, 1, 1, ElementType.FLOAT64, Precision.FULL, false, false, 1, 1, 1, true)
+            .factors()
+            .readsC());
+
+    // Floats, as the kernels and cuBLAS take them.
+    MultiplyProblem tenth = plain.withFactors(new Factors(0.1, -0.1));
+    assertEquals(new Factors(0.1f, -0.1f), tenth.factors());
+    assertEquals(Float.floatToRawIntBits(0.1f), tenth.factors().alphaWord(tenth.type()));
+    assertEquals(Float.floatToRawIntBits(-0.1f), (int) tenth.factors().betaWord(tenth.type()));
+    Factors small = new Factors(1e-60, 1e60);
+    MultiplyProblem doubles = MultiplyProblem.dense(3, 4, 5, ElementType.FLOAT64, false, true);
+    assertEquals(small, doubles.withFactors(small).factors());
+    assertEquals(Double.doubleToRawLongBits(1e-60), small.alphaWord(ElementType.FLOAT64));
+    Exception e = assertThrows(IllegalArgumentException.class, () -> plain.withFactors(small));
+    assertEquals(
+        "Alpha is 1.0E-60, which is 0.0 as a float; expected one in range", e.getMessage());
+    e =
+        assertThrows(
+            IllegalArgumentException.class, () -> plain.withFactors(new Factors(1, -1e60)));
+    assertEquals(
+        "Beta is -1.0E60, which is -Infinity as a float; expected one in range", e.getMessage());
+    plain.withFactors(new Factors(Double.NEGATIVE_INFINITY, Double.NaN));
+
+    assertTrue(plain.isProduct());
+    assertFalse(plain.withFactors(new Factors(0, 2)).isProduct());
+    assertFalse(MultiplyProblem.dense(3, 0, 5, ElementType.FLOAT64, false, true).isProduct());
   }
 
   @Test

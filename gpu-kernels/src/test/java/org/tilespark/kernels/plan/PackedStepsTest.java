@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.tilespark.kernels.plan.PlannerFixture.ABSENT;
 import static org.tilespark.kernels.plan.PlannerFixture.CUTTING;
+import static org.tilespark.kernels.plan.PlannerFixture.ONE_FLOAT;
 import static org.tilespark.kernels.plan.PlannerFixture.at;
 import static org.tilespark.kernels.plan.PlannerFixture.by;
 import static org.tilespark.kernels.plan.PlannerFixture.problem;
@@ -79,6 +80,7 @@ class PackedStepsTest {
                 3,
                 2,
                 256,
+                ONE_FLOAT,
                 0,
                 1,
                 0,
@@ -117,6 +119,7 @@ class PackedStepsTest {
                 140,
                 0,
                 0,
+                ONE_FLOAT,
                 0,
                 96,
                 5,
@@ -138,7 +141,7 @@ class PackedStepsTest {
     assertEquals(at(MultiplyStep.Side.A, 8192 * 4), second.maps().get(0).from());
     assertEquals(8, second.maps().get(0).extents().get(0));
     assertEquals(1, second.launch().words()[3], "panels");
-    assertEquals(1, second.launch().words()[7], "adds");
+    assertEquals(ONE_FLOAT, second.launch().words()[8], "beta");
     MultiplyStep packed = steps.get(3);
     assertEquals(at(MultiplyStep.Side.B, 8192L * 131 * 4), packed.pointers().get(2));
     assertEquals(8, packed.launch().words()[9]);
@@ -257,7 +260,8 @@ class PackedStepsTest {
                     2,
                     3,
                     2,
-                    1,
+                    ONE_FLOAT,
+                    ONE_FLOAT,
                     1,
                     0,
                     0,
@@ -370,6 +374,7 @@ class PackedStepsTest {
               2,
               2,
               10 * 256,
+              ONE_FLOAT,
               0,
               10,
               direct ? 210 : 192,
@@ -410,7 +415,17 @@ class PackedStepsTest {
     MultiplyStep sum = steps.get(3);
     assertEquals(
         new KernelLaunch(
-            "multiply_parts_w4_256", new LaunchConfig(51, 256, 0), 130, 100, 100, 1, 19, 0, 1, 0),
+            "multiply_parts_w4_256",
+            new LaunchConfig(51, 256, 0),
+            130,
+            100,
+            100,
+            1,
+            19,
+            ONE_FLOAT,
+            0,
+            1,
+            0),
         sum.launch());
     assertEquals(
         List.of(at(MultiplyStep.Side.WORKSPACE, scratch), at(MultiplyStep.Side.C, 0)),

@@ -73,6 +73,12 @@ final class PlannerFixture {
   static final DeviceLimits LATER =
       new DeviceLimits(10, 0, 148, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 180L << 30);
 
+  /** A factor of 1, as kernels for float read it. */
+  static final long ONE_FLOAT = Float.floatToRawIntBits(1);
+
+  /** The same of double. */
+  static final long ONE_DOUBLE = Double.doubleToRawLongBits(1);
+
   static final CublasPresence ABSENT = CublasPresence.absent("no such library");
 
   private PlannerFixture() {}

@@ -55,7 +55,7 @@ final class SimulatedKernels {
     for (long q = 0; q < batch.count(); q++) {
       fill(Side.A, q * batch.strideA(), problem.rowsA(), problem.colsA(), problem.leadA(), random);
       fill(Side.B, q * batch.strideB(), problem.rowsB(), problem.colsB(), problem.leadB(), random);
-      if (problem.accumulate()) {
+      if (problem.factors().readsC()) {
         fill(Side.C, q * batch.strideC(), problem.m(), problem.n(), problem.leadC(), random);
       }
     }
@@ -117,10 +117,10 @@ final class SimulatedKernels {
       pack(split ? "raw" : form, Arrays.copyOf(w, 8), p.get(0), p.get(1));
       pack(split ? "split" : form, Arrays.copyOfRange(w, 8, 16), p.get(2), p.get(3));
     } else if (kernel.startsWith("multiply_split")) {
-      assertEquals(13, w.length);
-      long[] tensor = new long[12];
+      assertEquals(14, w.length);
+      long[] tensor = new long[13];
       System.arraycopy(w, 0, tensor, 0, 6);
-      System.arraycopy(w, 7, tensor, 6, 6);
+      System.arraycopy(w, 7, tensor, 6, 7);
       tensor(run.maps(), tensor, w[6], kernel.contains("across"), p.get(0), p.get(1));
     } else if (kernel.startsWith("multiply_double")) {
       doubles(kernel, run.maps(), w, p.get(0));
@@ -195,7 +195,7 @@ final class SimulatedKernels {
   /** TensorArguments, and SplitArguments but for the rows of a plane, if there are any. */
   private void tensor(
       List<TensorMap> maps, long[] w, long planeRows, boolean across, Place c, Place flags) {
-    assertEquals(12, w.length);
+    assertEquals(13, w.length);
     TensorMap a = maps.get(0);
     TensorMap b = maps.get(1);
     int panel = b.box().get(0);
@@ -203,7 +203,7 @@ final class SimulatedKernels {
     long tileRows = flags == null ? a.box().get(1) : 128;
     assertEquals((w[0] + tileRows - 1) / tileRows, w[4]);
     assertEquals((w[1] + tileCols - 1) / tileCols, w[5]);
-    for (long q = 0; q < w[7]; q++) {
+    for (long q = 0; q < w[8]; q++) {
       for (long row = 0; row < w[4]; row++) {
         for (long col = 0; col < w[5]; col++) {
           for (long half = 0; half < 2; half++) {
@@ -218,12 +218,12 @@ final class SimulatedKernels {
               long i = i0 + e / cols;
               long j = j0 + e % cols;
               for (long step = 0; step < w[3] * panel; step++) {
-                long p = q * w[11] + step;
-                double left = across ? fetch(a, i, q * w[8] + p) : fetch(a, p, q * w[8] + i);
-                double right = fetch(b, p, q * w[9] + j);
+                long p = q * w[12] + step;
+                double left = across ? fetch(a, i, q * w[9] + p) : fetch(a, p, q * w[9] + i);
+                double right = fetch(b, p, q * w[10] + j);
                 if (planeRows > 0) {
-                  right += fetch(b, p, q * w[9] + j + planeRows);
-                  right += fetch(b, p, q * w[9] + j + 2 * planeRows);
+                  right += fetch(b, p, q * w[10] + j + planeRows);
+                  right += fetch(b, p, q * w[10] + j + 2 * planeRows);
                 }
                 sums[e] += left * right;
               }
@@ -236,7 +236,11 @@ final class SimulatedKernels {
                   .putShort((int) (flags.bytes() + tile * 4 + half * 2), (short) (bad ? 1 : 0));
             }
             for (int e = 0; e < sums.length && !bad; e++) {
-              add(on(c, (q * w[10] + (i0 + e / cols) * w[2] + j0 + e % cols) * 4), sums[e], w[6]);
+              add(
+                  on(c, (q * w[11] + (i0 + e / cols) * w[2] + j0 + e % cols) * 4),
+                  sums[e],
+                  w[6],
+                  w[7]);
             }
           }
         }
@@ -246,7 +250,7 @@ final class SimulatedKernels {
 
   /** FusedArguments. */
   private void fused(String kernel, List<TensorMap> maps, long[] w, Place c) {
-    assertEquals(14, w.length);
+    assertEquals(15, w.length);
     boolean acrossA = kernel.matches(".*_t[nt]_w4_.*");
     boolean acrossB = kernel.matches(".*_[nt]n_w4_.*");
     assertEquals((w[0] + 127) / 128, w[4]);
@@ -255,7 +259,7 @@ final class SimulatedKernels {
     long panel = kernel.contains("tf32") ? 32 : 64;
     boolean atOnce = panel == 64 && cols == 256;
     for (int operand = 0; operand < 2; operand++) {
-      boolean blocks = w[12 + operand] == 1;
+      boolean blocks = w[13 + operand] == 1;
       assertTrue(!blocks || atOnce, kernel);
       assertEquals(
           List.of(32, atOnce && operand == 1 ? 64 : 32, blocks ? 2 : 1, 1),
@@ -264,16 +268,16 @@ final class SimulatedKernels {
           panel == 32 ? MultiplyStep.Element.TF32 : MultiplyStep.Element.FLOAT32,
           maps.get(operand).element());
     }
-    for (long q = 0; q < w[7]; q++) {
+    for (long q = 0; q < w[8]; q++) {
       for (long i = 0; i < w[0]; i++) {
         for (long j = 0; j < w[1]; j++) {
           double sum = 0;
-          for (long p = q * w[11]; p < q * w[11] + w[3] * panel; p++) {
+          for (long p = q * w[12]; p < q * w[12] + w[3] * panel; p++) {
             sum +=
-                stored(maps.get(0), acrossA ? i : p, acrossA ? p : i, q * w[8], w[12])
-                    * stored(maps.get(1), acrossB ? j : p, acrossB ? p : j, q * w[9], w[13]);
+                stored(maps.get(0), acrossA ? i : p, acrossA ? p : i, q * w[9], w[13])
+                    * stored(maps.get(1), acrossB ? j : p, acrossB ? p : j, q * w[10], w[14]);
           }
-          add(on(c, (q * w[10] + i * w[2] + j) * 4), sum, w[6]);
+          add(on(c, (q * w[11] + i * w[2] + j) * 4), sum, w[6], w[7]);
         }
       }
     }
@@ -288,20 +292,20 @@ final class SimulatedKernels {
 
   /** MmaArguments. */
   private void mma(String kernel, long[] w, Place a, Place b, Place c) {
-    assertEquals(15, w.length);
+    assertEquals(16, w.length);
     boolean isShort = kernel.contains("_w2_");
     int tile = kernel.contains("_64x64x") ? 64 : 128;
     assertEquals((w[0] + tile - 1) / tile, w[7]);
     assertEquals((w[1] + tile - 1) / tile, w[8]);
     long panel = isShort ? 64 : 32;
-    for (long q = 0; q < w[10]; q++) {
-      long first = q * w[14] * panel;
+    for (long q = 0; q < w[11]; q++) {
+      long first = q * w[15] * panel;
       long steps = Math.min(w[6] * panel, w[5] * panel - first);
       assertTrue(steps > 0, "part " + q + " is empty");
       for (long i = 0; i < w[0]; i++) {
         for (long j = 0; j < w[1]; j++) {
-          long row = q * w[11] + i;
-          long col = q * w[12] + j;
+          long row = q * w[12] + i;
+          long col = q * w[13] + j;
           assertTrue(row < w[3] && col < w[4], "row " + row + ", column " + col);
           double sum = 0;
           for (long p = first; p < first + steps; p++) {
@@ -309,7 +313,7 @@ final class SimulatedKernels {
                 packed(a, row * w[5] * panel + p, isShort)
                     * packed(b, col * w[5] * panel + p, isShort);
           }
-          add(on(c, (q * w[13] + i * w[2] + j) * 4), sum, w[9]);
+          add(on(c, (q * w[14] + i * w[2] + j) * 4), sum, w[9], w[10]);
         }
       }
     }
@@ -322,17 +326,23 @@ final class SimulatedKernels {
         : bytes.getFloat((int) (from.bytes() + at * 4));
   }
 
-  private void add(Place at, double sum, long accumulate) {
-    put(at, accumulate != 0 ? get(at) + sum : sum);
+  /** Words of factors.cuh. */
+  private void add(Place at, double sum, long alpha, long beta) {
+    double product = factor(alpha) * sum;
+    put(at, factor(beta) == 0 ? product : product + factor(beta) * get(at));
+  }
+
+  private double factor(long word) {
+    return isDouble ? Double.longBitsToDouble(word) : Float.intBitsToFloat((int) word);
   }
 
   /** MultiplyArguments; with flags, of the flagged tiles alone. */
   void tiled(long[] w, Place flags, Place a, Place b, Place c) {
-    assertEquals(17, w.length);
-    for (long q = 0; q < w[12]; q++) {
+    assertEquals(18, w.length);
+    for (long q = 0; q < w[13]; q++) {
       for (long i = 0; i < w[0]; i++) {
         for (long j = 0; j < w[2]; j++) {
-          long tile = (q * ((w[10] + 1) / 2) + i / 128) * ((w[11] + 1) / 2) + j / 128;
+          long tile = (q * ((w[11] + 1) / 2) + i / 128) * ((w[12] + 1) / 2) + j / 128;
           if (flags != null
               && memory
                       .get(flags.side())
@@ -341,14 +351,14 @@ final class SimulatedKernels {
             continue;
           }
           double sum = 0;
-          for (long p = 0; p < (q + 1 == w[12] ? w[16] : w[1]); p++) {
+          for (long p = 0; p < (q + 1 == w[13] ? w[17] : w[1]); p++) {
             double left =
-                get(on(a, (q * w[13] + (w[6] != 0 ? p * w[3] + i : i * w[3] + p)) * width));
+                get(on(a, (q * w[14] + (w[6] != 0 ? p * w[3] + i : i * w[3] + p)) * width));
             double right =
-                get(on(b, (q * w[14] + (w[7] != 0 ? j * w[4] + p : p * w[4] + j)) * width));
+                get(on(b, (q * w[15] + (w[7] != 0 ? j * w[4] + p : p * w[4] + j)) * width));
             sum += left * right;
           }
-          add(on(c, (q * w[15] + i * w[5] + j) * width), sum, w[8]);
+          add(on(c, (q * w[16] + i * w[5] + j) * width), sum, w[8], w[9]);
         }
       }
     }
@@ -356,10 +366,10 @@ final class SimulatedKernels {
 
   /** DoubleArguments. */
   private void doubles(String kernel, List<TensorMap> maps, long[] w, Place c) {
-    assertEquals(18, w.length);
+    assertEquals(19, w.length);
     assertEquals(4, maps.size());
     boolean phased = kernel.contains("_phased_");
-    assertTrue(phased || (w[16] == 0 && w[17] == 0), "nothing is shifted");
+    assertTrue(phased || (w[17] == 0 && w[18] == 0), "nothing is shifted");
     boolean leftAcross = kernel.contains("_tt_") || kernel.contains("_tn_");
     boolean rightAcross = kernel.contains("_tn_");
     boolean oneChain = kernel.contains("_chain_");
@@ -374,19 +384,19 @@ final class SimulatedKernels {
     for (TensorMap map : maps.subList(2, 4)) {
       assertEquals(box(64, rightAcross, phased), map.box());
     }
-    for (long q = 0; q < w[9]; q++) {
-      for (long part = 0; part < w[11]; part++) {
-        long end = Math.min(w[4], (part + 1) * w[12]);
-        assertTrue(part * w[12] < end, "empty part");
+    for (long q = 0; q < w[10]; q++) {
+      for (long part = 0; part < w[12]; part++) {
+        long end = Math.min(w[4], (part + 1) * w[13]);
+        assertTrue(part * w[13] < end, "empty part");
         for (long i = 0; i < w[0]; i++) {
           for (long j = 0; j < w[1]; j++) {
             double sum = 0;
-            for (long p = part * w[12] * 16; p < end * 16; p++) {
+            for (long p = part * w[13] * 16; p < end * 16; p++) {
               sum +=
-                  fetch(maps.subList(0, 2), phased, w[16], leftAcross, i, p, q * w[14])
-                      * fetch(maps.subList(2, 4), phased, w[17], rightAcross, j, p, q * w[15]);
+                  fetch(maps.subList(0, 2), phased, w[17], leftAcross, i, p, q * w[15])
+                      * fetch(maps.subList(2, 4), phased, w[18], rightAcross, j, p, q * w[16]);
             }
-            add(on(c, (q * w[10] + part * w[13] + i * w[2] + j * w[3]) * 8), sum, w[8]);
+            add(on(c, (q * w[11] + part * w[14] + i * w[2] + j * w[3]) * 8), sum, w[8], w[9]);
           }
         }
       }
@@ -423,14 +433,14 @@ final class SimulatedKernels {
 
   /** SumArguments. */
   private void sum(long[] w, Place scratch, Place c) {
-    assertEquals(8, w.length);
-    for (long q = 0; q < w[6]; q++) {
+    assertEquals(9, w.length);
+    for (long q = 0; q < w[7]; q++) {
       for (long at = 0; at < w[0] * w[1]; at++) {
         double sum = 0;
         for (long part = 0; part < w[4]; part++) {
           sum += get(on(scratch, ((q * w[4] + part) * w[0] * w[1] + at) * width));
         }
-        add(on(c, (q * w[7] + at / w[1] * w[2] + at % w[1] * w[3]) * width), sum, w[5]);
+        add(on(c, (q * w[8] + at / w[1] * w[2] + at % w[1] * w[3]) * width), sum, w[5], w[6]);
       }
     }
   }
@@ -451,7 +461,11 @@ final class SimulatedKernels {
                     * get(new Place(Side.B, (q * batch.strideB() + inB) * width));
           }
           int at = (int) (q * batch.strideC() + i * problem.leadC() + j);
-          expected[at] = problem.accumulate() ? before[at] + sum : sum;
+          double product = problem.factors().alpha() * sum;
+          expected[at] =
+              problem.factors().readsC()
+                  ? product + problem.factors().beta() * before[at]
+                  : product;
         }
       }
     }

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
+import static org.tilespark.kernels.plan.PlannerFixture.ONE_DOUBLE;
+import static org.tilespark.kernels.plan.PlannerFixture.ONE_FLOAT;
 
 import java.util.Arrays;
 import java.util.List;
@@ -130,6 +132,7 @@ class SkinnyStepsTest {
                     16, // chain
                     2,
                     4,
+                    ONE_DOUBLE,
                     0),
                 List.of(),
                 List.of(
@@ -145,7 +148,8 @@ class SkinnyStepsTest {
                     1,
                     702,
                     4,
-                    1),
+                    ONE_DOUBLE,
+                    ONE_DOUBLE),
                 List.of(),
                 List.of(at(MultiplyStep.Side.WORKSPACE, 0), at(MultiplyStep.Side.C, 0)))),
         strategy.steps());
@@ -185,9 +189,10 @@ class SkinnyStepsTest {
             24,
             156_250,
             1,
-            1),
+            ONE_FLOAT,
+            ONE_FLOAT),
         second.launch());
-    assertEquals(0, first.launch().words()[13]);
+    assertEquals(0, first.launch().words()[14]);
     assertEquals(
         List.of(
             at(MultiplyStep.Side.A, 1536 * 4),
@@ -213,7 +218,8 @@ class SkinnyStepsTest {
                     1030,
                     2,
                     3,
-                    1),
+                    ONE_FLOAT,
+                    ONE_FLOAT),
                 List.of(),
                 List.of(
                     at(MultiplyStep.Side.A, 0),
@@ -256,35 +262,37 @@ class SkinnyStepsTest {
     long n = extents[2];
     MultiplyProblem problem =
         new MultiplyProblem(
-            m,
-            k,
-            n,
-            random.nextBoolean() ? ElementType.FLOAT64 : ElementType.FLOAT32,
-            Precision.FULL,
-            transposeA,
-            transposeB,
-            (transposeA ? m : k) + random.nextInt(3),
-            (transposeB ? k : n) + random.nextInt(3),
-            n + random.nextInt(3),
-            random.nextBoolean());
+                m,
+                k,
+                n,
+                random.nextBoolean() ? ElementType.FLOAT64 : ElementType.FLOAT32,
+                Precision.FULL,
+                transposeA,
+                transposeB,
+                (transposeA ? m : k) + random.nextInt(3),
+                (transposeB ? k : n) + random.nextInt(3),
+                n + random.nextInt(3),
+                false)
+            .withFactors(new MultiplyProblem.Factors(random.nextInt(1, 4), random.nextInt(0, 3)));
     int width = problem.type().bytes();
     double[] a = random.doubles(problem.bytesA() / width, -8, 9).map(Math::floor).toArray();
     double[] b = random.doubles(problem.bytesB() / width, -8, 9).map(Math::floor).toArray();
     double[] c = new double[(int) (problem.bytesC() / width)];
-    Arrays.fill(c, problem.accumulate() ? 3 : Double.NaN);
+    Arrays.fill(c, problem.factors().readsC() ? 3 : Double.NaN);
     MultiplyStrategy.Skinny strategy = skinny(problem).orElseThrow();
     Device device =
         new Device(a, b, c, new double[(int) (strategy.workspaceBytes() / width)], width);
     strategy.steps().forEach(step -> device.run(step));
     for (long i = 0; i < m; i++) {
       for (long j = 0; j < n; j++) {
-        double sum = problem.accumulate() ? 3 : 0;
+        double sum = 0;
         for (long p = 0; p < k; p++) {
           sum +=
               a[(int) (transposeA ? p * problem.leadA() + i : i * problem.leadA() + p)]
                   * b[(int) (transposeB ? j * problem.leadB() + p : p * problem.leadB() + j)];
         }
-        if (sum != c[(int) (i * problem.leadC() + j)]) {
+        double expected = problem.factors().alpha() * sum + 3 * problem.factors().beta();
+        if (expected != c[(int) (i * problem.leadC() + j)]) {
           fail(problem + ": " + i + ", " + j);
         }
       }
@@ -342,10 +350,22 @@ class SkinnyStepsTest {
                       * small[(int) (fromSmall + p * w[4] + j * w[5])];
             }
             int place = (int) (part * w[9] + x * w[6] + j * w[7]);
-            to[place] = w[13] != 0 ? to[place] + sum : sum;
+            put(to, place, sum, w[13], w[14]);
           }
         }
       }
+    }
+
+    /** Words of factors.cuh. */
+    private void put(double[] to, int place, double sum, long alpha, long beta) {
+      double product = factor(alpha) * sum;
+      to[place] = factor(beta) == 0 ? product : product + factor(beta) * to[place];
+    }
+
+    private double factor(long word) {
+      return width == Double.BYTES
+          ? Double.longBitsToDouble(word)
+          : Float.intBitsToFloat((int) word);
     }
 
     private void sum(List<MultiplyStep.Place> at, long[] w) {
@@ -357,7 +377,7 @@ class SkinnyStepsTest {
           sum += from[(int) (part * w[0] * w[1] + e)];
         }
         int place = (int) (e / w[1] * w[2] + e % w[1] * w[3]);
-        to[place] = w[5] != 0 ? to[place] + sum : sum;
+        put(to, place, sum, w[5], w[6]);
       }
     }
 
@@ -374,7 +394,7 @@ class SkinnyStepsTest {
             sum += left[(int) (i * w[3] + p * w[4])] * right[(int) (p * w[5] + j * w[6])];
           }
           int place = (int) (i * w[7] + j);
-          to[place] = w[10] != 0 ? to[place] + sum : sum;
+          put(to, place, sum, w[10], w[11]);
         }
       }
     }

@@ -97,7 +97,9 @@ class TensorBatchesTest {
         beside * leadA,
         beside * leadB,
         beside * leadC,
-        pad % 2 == 1,
+        pad == 0
+            ? MultiplyProblem.Factors.OVERWRITE
+            : new MultiplyProblem.Factors(pad == 1 ? 2 : -1, pad == 1 ? 3 : 0),
         batch);
   }
 

@@ -1,0 +1,60 @@
+// What a product is multiplied by, and C before the product is added to it:
+//
+//   c = alpha * product + beta * c
+//
+// Every kernel rounds alpha times a sum of products once, and the sum of both once, so that all that make
+// the same sums make the same C. With beta = 0, C is not read: whatever it holds is overwritten.
+#pragma once
+
+namespace tilespark {
+
+// Each in a word of its own (MultiplyProblem.Factors).
+template <typename T>
+struct Factors {
+  alignas(8) T alpha;
+  alignas(8) T beta;
+
+  // True if sums are C as they are.
+  __device__ __forceinline__ bool are_plain() const { return alpha == 1 && beta == 0; }
+
+  __device__ __forceinline__ bool read() const { return beta != 0; }
+
+  // An element of C, from its sum and from what it was; that is used only if C is read.
+  __device__ __forceinline__ T combine(T sum, T before) const {
+    const T product = alpha * sum;
+    if constexpr (sizeof(T) == sizeof(double)) {
+      return read() ? fma(beta, before, product) : product;
+    } else {
+      return read() ? fmaf(beta, before, product) : product;
+    }
+  }
+
+  __device__ __forceinline__ void store(T* to, T sum) const { *to = combine(sum, read() ? *to : T(0)); }
+};
+
+// Stores neighbours. PLAIN: the factors are known to be plain.
+template <bool PLAIN>
+__device__ __forceinline__ void store_pair(const Factors<float>& factors, float2* to, float2 sums) {
+  if (!PLAIN) {
+    const float2 before = factors.read() ? *to : make_float2(0, 0);
+    sums = make_float2(factors.combine(sums.x, before.x), factors.combine(sums.y, before.y));
+  }
+  *to = sums;
+}
+
+template <bool PLAIN>
+__device__ __forceinline__ void store_quad(const Factors<float>& factors, float4* to, float4 sums) {
+  if (!PLAIN) {
+    const float4 before = factors.read() ? *to : make_float4(0, 0, 0, 0);
+    sums = make_float4(factors.combine(sums.x, before.x), factors.combine(sums.y, before.y),
+                       factors.combine(sums.z, before.z), factors.combine(sums.w, before.w));
+  }
+  *to = sums;
+}
+
+template <bool PLAIN>
+__device__ __forceinline__ double2 combined(const Factors<double>& factors, double2 sums, double2 before) {
+  return PLAIN ? sums : make_double2(factors.combine(sums.x, before.x), factors.combine(sums.y, before.y));
+}
+
+}  // namespace tilespark
