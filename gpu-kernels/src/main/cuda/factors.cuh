@@ -32,19 +32,17 @@ struct Factors {
   __device__ __forceinline__ void store(T* to, T sum) const { *to = combine(sum, read() ? *to : T(0)); }
 };
 
-// Stores neighbours. PLAIN: the factors are known to be plain.
-template <bool PLAIN>
-__device__ __forceinline__ void store_pair(const Factors<float>& factors, float2* to, float2 sums) {
-  if (!PLAIN) {
+// Stores neighbours. `plain` is that of the factors.
+__device__ __forceinline__ void store_pair(const Factors<float>& factors, bool plain, float2* to, float2 sums) {
+  if (!plain) {
     const float2 before = factors.read() ? *to : make_float2(0, 0);
     sums = make_float2(factors.combine(sums.x, before.x), factors.combine(sums.y, before.y));
   }
   *to = sums;
 }
 
-template <bool PLAIN>
-__device__ __forceinline__ void store_quad(const Factors<float>& factors, float4* to, float4 sums) {
-  if (!PLAIN) {
+__device__ __forceinline__ void store_quad(const Factors<float>& factors, bool plain, float4* to, float4 sums) {
+  if (!plain) {
     const float4 before = factors.read() ? *to : make_float4(0, 0, 0, 0);
     sums = make_float4(factors.combine(sums.x, before.x), factors.combine(sums.y, before.y),
                        factors.combine(sums.z, before.z), factors.combine(sums.w, before.w));

@@ -121,9 +121,10 @@ __device__ __forceinline__ bool any_of_warpgroup(u32 barrier, bool mine) {
 constexpr u32 STORE_PITCH = 40;  // rows of sums that are laid down together meet no bank twice
 constexpr u32 STORE_FLOATS = 16 * STORE_PITCH;
 
-template <u32 GROUPS, bool QUADS, bool PLAIN>
-__device__ __forceinline__ void store_sums_as(const float (&sums)[4 * GROUPS], float* c, u64 row, u64 col, u64 m,
-                                              u64 n, u64 lead, const Factors<float>& factors, float* staged) {
+template <u32 GROUPS, bool QUADS>
+__device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], float* c, u64 row, u64 col, u64 m,
+                                           u64 n, u64 lead, const Factors<float>& factors, float* staged) {
+  const bool plain = factors.are_plain();
   constexpr u32 WIDTH = QUADS ? 4 : 2;
   const bool aligned =
       col + GROUPS * 8 <= n && lead % WIDTH == 0 && reinterpret_cast<u64>(c) % (WIDTH * 4) == 0;
@@ -144,7 +145,7 @@ __device__ __forceinline__ void store_sums_as(const float (&sums)[4 * GROUPS], f
         const float4 quad = odd ? make_float4(x, y, sums[right], sums[right + 1])
                                 : make_float4(sums[left], sums[left + 1], x, y);
         if (inside) {
-          store_quad<PLAIN>(factors, reinterpret_cast<float4*>(line + group * 8), quad);
+          store_quad(factors, plain, reinterpret_cast<float4*>(line + group * 8), quad);
         }
       }
     }
@@ -160,7 +161,7 @@ __device__ __forceinline__ void store_sums_as(const float (&sums)[4 * GROUPS], f
 #pragma unroll
       for (u32 group = 0; group < GROUPS; group++) {
         const u32 first = group * 4 + half * 2;
-        store_pair<PLAIN>(factors, reinterpret_cast<float2*>(line + group * 8),
+        store_pair(factors, plain, reinterpret_cast<float2*>(line + group * 8),
                           make_float2(sums[first], sums[first + 1]));
       }
     }
@@ -177,11 +178,7 @@ __device__ __forceinline__ void store_sums_as(const float (&sums)[4 * GROUPS], f
         for (u32 e = 0; e < 2; e++) {
           if (row + half * 8 < m && first + group * 8 + e < n) {
             const float sum = sums[group * 4 + half * 2 + e];
-            if (PLAIN) {
-              line[group * 8 + e] = sum;
-            } else {
-              factors.store(line + group * 8 + e, sum);
-            }
+            factors.store(line + group * 8 + e, sum);
           }
         }
       }
@@ -207,7 +204,7 @@ __device__ __forceinline__ void store_sums_as(const float (&sums)[4 * GROUPS], f
 #pragma unroll
       for (u32 i = 0; i < AT_ONCE; i++) {
         values[i] = staged[(r + i) * STORE_PITCH + lane];
-        if (!PLAIN) {
+        if (!plain) {
           const bool read = factors.read() && first_row + r + i < m;
           values[i] = factors.combine(values[i], read ? to[(r + i) * lead] : 0);
         }
@@ -220,17 +217,6 @@ __device__ __forceinline__ void store_sums_as(const float (&sums)[4 * GROUPS], f
       }
     }
     __syncwarp();
-  }
-}
-
-// Plain factors have code of their own: to change sums in their registers would cost the products some.
-template <u32 GROUPS, bool QUADS>
-__device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], float* c, u64 row, u64 col, u64 m,
-                                           u64 n, u64 lead, const Factors<float>& factors, float* staged) {
-  if (factors.are_plain()) {
-    store_sums_as<GROUPS, QUADS, true>(sums, c, row, col, m, n, lead, factors, staged);
-  } else {
-    store_sums_as<GROUPS, QUADS, false>(sums, c, row, col, m, n, lead, factors, staged);
   }
 }
 
