@@ -10,7 +10,7 @@ namespace tilespark {
 // Threads to elements: a thread block takes quarters of tiles, 64 x 64, every gridDim-th, and skips those
 // that are done; 256 threads sum 4 x 4 each, in the order of K. Shared memory (16, 68) of each operand.
 //
-// Fields in the order of the host's launch.
+// Fields in the order of Split::mend in lab.cu.
 struct BadArguments {
   const float* a;  // (m, k), or (k, m) if a_across
   const float* b;  // (n, k), or (k, n) if b_across
@@ -26,7 +26,7 @@ struct BadArguments {
   u64 b_across;
   u64 row_tiles;
   u64 col_tiles;
-  u64 accumulate;
+  Factors<float> factors;
   u64 batches;
   u64 a_step;  // elements from one product to the next
   u64 b_step;
@@ -103,7 +103,7 @@ __device__ __forceinline__ void multiply_bad(const BadArguments& arguments) {
         const u64 i_col = col + tx * 4 + e % 4;
         if (i_row < arguments.m && i_col < arguments.n) {
           float* const to = arguments.c + batch * arguments.c_step + i_row * arguments.lead_c + i_col;
-          *to = arguments.accumulate != 0 ? *to + sums[e / 4][e % 4] : sums[e / 4][e % 4];
+          arguments.factors.store(to, sums[e / 4][e % 4]);
         }
       }
     }

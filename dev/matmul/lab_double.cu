@@ -160,9 +160,11 @@ struct Problem {
   u64 c_step() const { return m * lead_c; }
 };
 
+// Of what is added to C; products by these are exact.
+constexpr double ALPHA = -2, BETA = 0.5;
 template <typename T>
-static Factors<T> adding(const Problem& q) {
-  return {1, q.add ? T(1) : T(0)};
+static Factors<T> factors(const Problem& q) {
+  return q.add ? Factors<T>{T(ALPHA), T(BETA)} : Factors<T>{1, 0};
 }
 
 // True if $LAB_MOST, where set, forbids a check of so many products: sanitizers take hundreds of times as long.
@@ -342,14 +344,14 @@ struct Doubles {
       s.c = scratch.p, s.row_step = exchanged ? 1 : q.n, s.col_step = exchanged ? q.n : 1, s.factors = {1, 0};
       s.part_step = plane, s.c_step = s.parts * plane;
     } else {
-      s.c = pc, s.row_step = exchanged ? 1 : q.lead_c, s.col_step = exchanged ? q.lead_c : 1, s.factors = adding<double>(q);
+      s.c = pc, s.row_step = exchanged ? 1 : q.lead_c, s.col_step = exchanged ? q.lead_c : 1, s.factors = factors<double>(q);
       s.part_step = 0, s.c_step = q.c_step();
     }
     CHECK(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, kernel.shared));
     const u64 all = q.batches * s.parts * s.row_tiles * s.col_tiles;
     launch_early(function, (u32)std::min<u64>(all, processors), kernel.threads, kernel.shared, s);
     if (s.parts > 1) {
-      SumArguments<double> t{scratch.p, pc, q.m, q.n, q.lead_c, 1, s.parts, adding<double>(q), q.batches, q.c_step()};
+      SumArguments<double> t{scratch.p, pc, q.m, q.n, q.lead_c, 1, s.parts, factors<double>(q), q.batches, q.c_step()};
       sum_parts_of<double><<<(u32)std::min<u64>(tiles(q.batches * plane, SUM_THREADS), processors * 16), SUM_THREADS>>>(t);
       CHECK(cudaGetLastError());
     }
@@ -376,7 +378,7 @@ struct Mma {
   void run(const Problem& q, float* c) {
     const u64 row_tiles = tiles(q.m, Shape::ROWS), col_tiles = tiles(q.n, Shape::COLS), panels = padded_k / STEP;
     MmaArguments s{a.p, b.p, c, q.m, q.n, q.lead_c, q.batches * a_step, q.batches * b_step, panels, panels, row_tiles, col_tiles,
-                   adding<float>(q), q.batches, a_step, b_step, q.c_step(), 0};
+                   factors<float>(q), q.batches, a_step, b_step, q.c_step(), 0};
     auto kernel = multiply_mma_of<Shape>;
     int fit;
     CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, Shape::SHARED_BYTES));
@@ -401,7 +403,7 @@ struct Skinny {
   void run(const Problem& q, const T* a, const T* b, T* c) {
     if (q.k <= 16 && q.m > 16 && q.n > 16) {
       DepthArguments<T> s{a, b, c, q.m, q.k, q.n, q.ta ? 1 : q.lead_a, q.ta ? q.lead_a : 1, q.tb ? 1 : q.lead_b,
-                          q.tb ? q.lead_b : 1, q.lead_c, tiles(q.m, DEPTH_ROWS), tiles(q.n, DEPTH_COLS), adding<T>(q)};
+                          q.tb ? q.lead_b : 1, q.lead_c, tiles(q.m, DEPTH_ROWS), tiles(q.n, DEPTH_COLS), factors<T>(q)};
       const u32 grid = (u32)(s.row_tiles * s.col_tiles);
       if (q.k <= 4) {
         skinny_depth_of<T, 4><<<grid, SKINNY_THREADS>>>(s);
@@ -412,7 +414,7 @@ struct Skinny {
       return;
     }
     SkinnyArguments<T> s;
-    s.k = q.k, s.factors = adding<T>(q);
+    s.k = q.k, s.factors = factors<T>(q);
     bool across;
     if (q.n <= 16 && (q.n <= q.m || q.m > 16)) {
       s.big = a, s.small = b, s.lead = q.lead_a, across = q.ta, s.extent = q.m, s.count = q.n;
@@ -445,7 +447,7 @@ struct Skinny {
     }
     CHECK(cudaGetLastError());
     if (parts > 1) {
-      SumArguments<T> t{scratch.p, c, s.extent, s.count, c_x, c_j, parts, adding<T>(q), 1, 0};
+      SumArguments<T> t{scratch.p, c, s.extent, s.count, c_x, c_j, parts, factors<T>(q), 1, 0};
       sum_parts_of<T><<<(u32)std::min<u64>(tiles(s.extent * s.count, SUM_THREADS), processors * 16), SUM_THREADS>>>(t);
       CHECK(cudaGetLastError());
     }
@@ -463,7 +465,7 @@ __device__ double rounded(double v, int round) {
   }
   return v;
 }
-// worst[0] = max |c - c*| / (|a||b|), as bits of a double; c* by compensated sums; `before` is added if any.
+// worst[0] = max |c - c*| / (|a||b|), as bits of a double; c* by compensated sums, by ALPHA and BETA if there is `before`.
 template <typename T>
 __global__ void judge(const T* a, const T* b, const T* c, const T* before, Problem q, u64 row_step, u64 col_step, u64* worst,
                       u64* where, int round) {
@@ -472,9 +474,9 @@ __global__ void judge(const T* a, const T* b, const T* c, const T* before, Probl
   for (u64 e = blockIdx.x * (u64)blockDim.x + threadIdx.x; e < all; e += (u64)gridDim.x * blockDim.x) {
     const u64 i = e / cols * row_step;
     const u64 j = e % cols * col_step;
-    double sum = before ? before[i * q.lead_c + j] : 0, low = 0, size = fabs(sum);
+    double sum = before ? BETA * before[i * q.lead_c + j] : 0, low = 0, size = fabs(sum);
     for (u64 p = 0; p < q.k; p++) {
-      const double x = rounded(q.ta ? a[p * q.lead_a + i] : a[i * q.lead_a + p], round);
+      const double x = (before ? ALPHA : 1) * rounded(q.ta ? a[p * q.lead_a + i] : a[i * q.lead_a + p], round);
       const double y = rounded(q.tb ? b[j * q.lead_b + p] : b[p * q.lead_b + j], round);
       const double product = x * y;
       const double lost = fma(x, y, -product);

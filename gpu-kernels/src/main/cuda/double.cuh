@@ -777,7 +777,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
     const DoubleTile& tile = state->tiles[entry];
     const u64 row = u64{tile.row} + in_row;
     const u64 col = u64{tile.col} + second * Shape::TEAM_COLS + in_col;
-    if (arguments.factors.are_plain()) {
+    if (arguments.factors.are_plain()) {  // no reads, and no products of sums
       store_double<Shape, true>(sums, arguments, arguments.c + tile.c, row, col, lane);
     } else {
       store_double<Shape, false>(sums, arguments, arguments.c + tile.c, row, col, lane);

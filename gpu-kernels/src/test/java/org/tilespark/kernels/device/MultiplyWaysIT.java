@@ -119,9 +119,7 @@ class MultiplyWaysIT extends MultiplyWays {
       for (int which = 0; which < 16; which++) {
         boolean dense = (which & 4) != 0;
         MultiplyProblem problem =
-            adding(
-                (which & 8) != 0,
-                problem(
+            problem(
                     1530,
                     520,
                     1540,
@@ -129,7 +127,8 @@ class MultiplyWaysIT extends MultiplyWays {
                     (which & 1) != 0,
                     (which & 2) != 0,
                     dense,
-                    random));
+                    random)
+                .withFactors(new MultiplyProblem.Factors(-3, (which & 8) != 0 ? 0.5 : 0));
         OneWay placed = dense ? way.at(0) : way;
         if (placed.plan(problem).describe().contains("the last columns")) {
           rests++;
@@ -141,22 +140,6 @@ class MultiplyWaysIT extends MultiplyWays {
     }
     // 132 multiprocessors have two rounds of tiles, and a few are left; of others that depends.
     assertTrue(rests > 0 || device.limits().multiprocessors() != 132, "no plan with a rest");
-  }
-
-  /** The same, added to what C holds or not. */
-  private static MultiplyProblem adding(boolean accumulate, MultiplyProblem of) {
-    return new MultiplyProblem(
-        of.m(),
-        of.k(),
-        of.n(),
-        of.type(),
-        of.precision(),
-        of.transposeA(),
-        of.transposeB(),
-        of.leadA(),
-        of.leadB(),
-        of.leadC(),
-        accumulate);
   }
 
   /**

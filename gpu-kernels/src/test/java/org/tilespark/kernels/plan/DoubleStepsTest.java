@@ -261,7 +261,17 @@ class DoubleStepsTest {
     assertEquals(List.of(parts, at(MultiplyStep.Side.C, 1408 * 8)), sum.pointers());
     assertEquals(
         new KernelLaunch(
-            "multiply_parts_w8_256", new LaunchConfig(768, 256, 0), 1536, 128, 1536, 1, 5, ONE_DOUBLE, 0, 1, 0),
+            "multiply_parts_w8_256",
+            new LaunchConfig(768, 256, 0),
+            1536,
+            128,
+            1536,
+            1,
+            5,
+            ONE_DOUBLE,
+            0,
+            1,
+            0),
         sum.launch());
     // Rounds that are full, or nearly; a rest of many tiles; a rest of so few that it saves little.
     Object[][] none = {{1408, 1536}, {2048, 2048}, {3072, 3072}, {8192, 8192}, {1024, 1024}};
