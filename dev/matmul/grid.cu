@@ -18,10 +18,11 @@
 
 #include "mma.cuh"
 #include "tensor.cuh"
-// Both have a TilePlace.
+// Factors are those of all.
 namespace tilespark_tiled {
 using tilespark::Factors;
 }
+// Both have a TilePlace.
 #define tilespark tilespark_tiled
 #include "tiled.cuh"
 #undef tilespark

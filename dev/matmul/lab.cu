@@ -208,7 +208,7 @@ struct Problem {
   u64 rows_a() const { return ta ? k : m; }
   u64 rows_b() const { return tb ? n : k; }
 };
-// Of what is added to C.
+// Factors of problems with `add`.
 constexpr float ALPHA = -2, BETA = 0.5f;
 static Factors<float> factors(const Problem& q) { return q.add ? Factors<float>{ALPHA, BETA} : Factors<float>{1, 0}; }
 
@@ -494,7 +494,7 @@ static void check_one(const Problem& q, int kind) {
 }
 
 // Infinities, NaN, denormals and overflow: the same elements must be of the same class as those of plain
-// sums, and the finite ones near them. `add` checks C += too.
+// sums, and the finite ones near them. `add` checks factors too.
 __global__ void judge_special(const float* a, const float* b, const float* before, const float* c, Problem q, u64* wrong) {
   const u64 all = q.batches * q.m * q.n;
   for (u64 e = blockIdx.x * (u64)blockDim.x + threadIdx.x; e < all; e += (u64)gridDim.x * blockDim.x) {
@@ -1002,7 +1002,7 @@ static CUtensorMap fused_map(bool tf32, const float* base, u64 cols, u64 rows, u
   cuuint32_t steps[] = {1, 1, 1, 1};
   CUresult status = encode(&map, tf32 ? CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 : CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4, const_cast<float*>(base),
                            extents, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,
-                           CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+                           high != 0 ? CU_TENSOR_MAP_L2_PROMOTION_L2_128B : CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (status != CUDA_SUCCESS) {
     printf("cuTensorMapEncodeTiled says %d for %llu of %llu x %llu, lead %llu\n", status, batches, rows, cols, lead);
     exit(2);

@@ -160,7 +160,7 @@ struct Problem {
   u64 c_step() const { return m * lead_c; }
 };
 
-// Of what is added to C; products by these are exact.
+// Factors of problems with `add`; products by these are exact.
 constexpr double ALPHA = -2, BETA = 0.5;
 template <typename T>
 static Factors<T> factors(const Problem& q) {
@@ -179,10 +179,10 @@ static Problem problem(u64 m, u64 k, u64 n, bool ta, bool tb, u64 extra = 0, u64
 // Row-major C = op(A) op(B) is column-major C^T = op(B)^T op(A)^T.
 template <typename T>
 static void cublas(const Problem& q, const T* a, const T* b, T* c) {
-  const T one = 1, zero = 0;
+  const Factors<T> f = factors<T>(q);
   const int type = sizeof(T) == 8 ? R64F : R32F;
-  const int said = gemm_batched(handle, q.tb, q.ta, q.n, q.m, q.k, &one, b, type, q.lead_b, q.b_step(), a, type, q.lead_a,
-                                q.a_step(), q.add ? &one : &zero, c, type, q.lead_c, q.c_step(), q.batches,
+  const int said = gemm_batched(handle, q.tb, q.ta, q.n, q.m, q.k, &f.alpha, b, type, q.lead_b, q.b_step(), a, type, q.lead_a,
+                                q.a_step(), &f.beta, c, type, q.lead_c, q.c_step(), q.batches,
                                 sizeof(T) == 8 ? C64F : C32F, -1);
   if (said != 0) printf("cublasGemmStridedBatchedEx says %d\n", said);
 }
@@ -551,7 +551,7 @@ static double bar_of(const Problem& q) {
   // Up to 256 doubles may be one chain, which errs by up to a quarter of a unit for each.
   return sizeof(T) == 8 ? 0x1p-53 * std::max(2 * std::sqrt(terms), std::min(terms, 256.0) / 4) : 0x1p-24 * 2 * std::sqrt(terms);
 }
-// One chain of n additions errs by n units in the last place at most; what is added to C by one more.
+// One chain of n additions errs by n units in the last place at most; by one more where C is read.
 static double chain_bar(const Problem& q, u64 chunk) {
   const double steps = 16.0 * std::max<u64>(chunk, 1);
   return std::max(bar_of<double>(q), 0x1p-53 * (std::min(steps, (double)q.k) + std::ceil(q.k / steps) + q.add));
@@ -625,13 +625,13 @@ static void check_double(Problem q, int kind) {
   const u64 project_chunk = chain_of(q.k);
   for (const DoubleKernel& kernel : DOUBLES_ALL) {
     if (kernel.phased && (q.k < 2 || (!q.ta && q.tb))) continue;
-    for (int t = 0; t < 3; t++) {  // one chain; chunks, added to C; three parts
-      q.add = t == 1;
+    for (int t = 0; t < 3; t++) {  // one chain; with factors chunks, and three parts
+      q.add = t >= 1;
       const u64 chunk = t == 1 && kernel.chains ? 3 : 1 << 20;
       reset(all_c, q.add ? &all_before : nullptr);
       way.run(q, a.p, b.p, c, kernel, chunk, t == 2 ? 3 : 1);
       CHECK(cudaDeviceSynchronize());
-      expect((std::string(kernel.name) + (t == 1 ? " chunks, added" : t == 2 ? " parts" : "")).c_str(), q, a.p, b.p, c,
+      expect((std::string(kernel.name) + (t == 1 ? " chunks, added" : t == 2 ? " parts, added" : "")).c_str(), q, a.p, b.p, c,
              q.add ? before : nullptr, chain_bar(q, chunk));
     }
     // In the project's chains the project's bar holds.

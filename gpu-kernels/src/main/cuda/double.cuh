@@ -1,6 +1,6 @@
 // Product of double matrices on the tensor cores of sm_90:
 //
-//   c[i, j] = sum over p of left(i, p) * right(p, j)  (+ c[i, j])   0 <= i < rows, 0 <= j < cols
+//   c[i, j] = alpha * sum over p of left(i, p) * right(p, j) + beta * c[i, j]   0 <= i < rows, 0 <= j < cols
 //
 // c[i, j] lies at i * row_step + j * col_step. Either operand may be stored across, K down its columns;
 // it is read as it is. There are kernels for three of the four ways to store two operands:
@@ -340,8 +340,9 @@ __device__ __forceinline__ DoublePlace double_place(u32 number, u32 parts, u32 r
   return {product / parts, product % parts, group * GROUP + in_group - col * high, col};
 }
 
-// Brings a warp's sums to C. `row` and `col` are of the warp's first element. What is added to is
-// read LINES lines at a time: behind a store the compiler waits for each read.
+// Brings a warp's sums to C. `row` and `col` are of the warp's first element. C, if it is
+// read, is read LINES lines at a time: behind a store the compiler waits for each read. PLAIN: the factors are known to
+// be: then nothing is read or multiplied.
 template <typename Shape, bool PLAIN>
 __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_ROWS / 16][Shape::WARP_COLS / 8][4],
                                              const DoubleArguments& arguments, double* c, u64 row, u64 col,
@@ -350,7 +351,7 @@ __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_RO
   constexpr u32 WIDE = Shape::WARP_COLS / 8;
   constexpr u32 LINES = 1;  // as many as registers are left for
   const Factors<double>& factors = arguments.factors;
-  const bool read = !PLAIN && factors.read();
+  const bool read = !PLAIN && factors.reads_c();
   const u32 g = lane / 4;
   const u32 t = lane % 4;
   const bool inside = row + HIGH * 16 <= arguments.rows && col + Shape::WARP_COLS <= arguments.cols;

@@ -8,7 +8,7 @@
 
 namespace tilespark {
 
-// Each in a word of its own (MultiplyProblem.Factors).
+// Each in a word of its own, as the host writes structs (MultiplyProblem.Factors).
 template <typename T>
 struct Factors {
   alignas(8) T alpha;
@@ -17,25 +17,24 @@ struct Factors {
   // True if sums are C as they are.
   __device__ __forceinline__ bool are_plain() const { return alpha == 1 && beta == 0; }
 
-  __device__ __forceinline__ bool read() const { return beta != 0; }
+  __device__ __forceinline__ bool reads_c() const { return beta != 0; }
 
   // An element of C, from its sum and from what it was; that is used only if C is read.
   __device__ __forceinline__ T combine(T sum, T before) const {
     const T product = alpha * sum;
-    if constexpr (sizeof(T) == sizeof(double)) {
-      return read() ? fma(beta, before, product) : product;
-    } else {
-      return read() ? fmaf(beta, before, product) : product;
-    }
+    return reads_c() ? fma(beta, before, product) : product;
   }
 
-  __device__ __forceinline__ void store(T* to, T sum) const { *to = combine(sum, read() ? *to : T(0)); }
+  __device__ __forceinline__ void store(T* to, T sum) const { *to = combine(sum, reads_c() ? *to : T(0)); }
 };
+static_assert(sizeof(Factors<float>) == 16 && sizeof(Factors<double>) == 16, "two words");
 
-// Stores neighbours. `plain` is that of the factors.
+// Neighbours. `plain` is factors.are_plain(), which the caller asks once: plain sums are stored as they are, for to
+// change sums where the tensor cores left them would cost their kernels registers, and a copy of the code for each
+// case took 2 % longer.
 __device__ __forceinline__ void store_pair(const Factors<float>& factors, bool plain, float2* to, float2 sums) {
   if (!plain) {
-    const float2 before = factors.read() ? *to : make_float2(0, 0);
+    const float2 before = factors.reads_c() ? *to : make_float2(0, 0);
     sums = make_float2(factors.combine(sums.x, before.x), factors.combine(sums.y, before.y));
   }
   *to = sums;
@@ -43,13 +42,14 @@ __device__ __forceinline__ void store_pair(const Factors<float>& factors, bool p
 
 __device__ __forceinline__ void store_quad(const Factors<float>& factors, bool plain, float4* to, float4 sums) {
   if (!plain) {
-    const float4 before = factors.read() ? *to : make_float4(0, 0, 0, 0);
+    const float4 before = factors.reads_c() ? *to : make_float4(0, 0, 0, 0);
     sums = make_float4(factors.combine(sums.x, before.x), factors.combine(sums.y, before.y),
                        factors.combine(sums.z, before.z), factors.combine(sums.w, before.w));
   }
   *to = sums;
 }
 
+// PLAIN: the factors are known to be plain.
 template <bool PLAIN>
 __device__ __forceinline__ double2 combined(const Factors<double>& factors, double2 sums, double2 before) {
   return PLAIN ? sums : make_double2(factors.combine(sums.x, before.x), factors.combine(sums.y, before.y));

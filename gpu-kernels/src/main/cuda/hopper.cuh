@@ -40,6 +40,21 @@ __device__ __forceinline__ void barrier_wait(u64* barrier, u32 parity) {
       : "memory");
 }
 
+// The same where waits are long: the thread may sleep for up to 10 ms before it asks again.
+__device__ __forceinline__ void barrier_wait_asleep(u64* barrier, u32 parity) {
+  asm volatile(
+      "{\n"
+      ".reg .pred p;\n"
+      "again:\n"
+      "mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1, %2;\n"
+      "@p bra done;\n"
+      "bra again;\n"
+      "done:\n"
+      "}\n" ::"r"(shared_address(barrier)),
+      "r"(parity), "r"(10'000'000)
+      : "memory");
+}
+
 // One arrival, and so many bytes more to come.
 __device__ __forceinline__ void barrier_expect(u64* barrier, u32 bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)),

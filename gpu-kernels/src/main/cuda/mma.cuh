@@ -1,6 +1,6 @@
 // Product of matrices of half, bfloat16 or tf32 on the tensor cores of sm_80 and later, with sums in float:
 //
-//   c[i, j] = sum over p of a(i, p) * b(p, j)  (+ c[i, j])        0 <= i < m, 0 <= j < n, 0 <= p < k
+//   c[i, j] = alpha * sum over p of a(i, p) * b(p, j) + beta * c[i, j]     0 <= i < m, 0 <= j < n, 0 <= p < k
 //
 // Both operands lie with K along their rows, as pack.cuh leaves them: rows of whole panels of 128 bytes.
 //
@@ -15,7 +15,7 @@
 // Chunks of 16 bytes are swizzled so that neither the copies nor ldmatrix meet a bank twice.
 //
 // Bytes: A is read col_tiles times and B row_tiles times, mostly from L2; C is written once, and read once
-// if it is added to.
+// unless beta is 0.
 //
 // Source: NVIDIA, "PTX ISA" 9.0, sections 9.7.9 (cp.async) and 9.7.14 (mma, ldmatrix).
 #pragma once

@@ -3,17 +3,18 @@
 #include "tiled.cuh"
 
 // The tile of C and the threads are part of the name; the rest is each thread's, or each warp's, share.
-#define ENTRY(T, WIDTH, SUMS, HIGH, WIDE, COUNT, SHARE_HIGH, SHARE_WIDE)       \
-  extern "C" __global__ void __launch_bounds__(COUNT)                         \
-      multiply_tiled_w##WIDTH##_##HIGH##x##WIDE##x##COUNT(                     \
-          const __grid_constant__ tilespark::MultiplyArguments<T> arguments) { \
-    using Sums = tilespark::SUMS<HIGH, WIDE, SHARE_HIGH, SHARE_WIDE>;          \
-    static_assert(Sums::THREADS == COUNT, "threads of the name");              \
-    tilespark::multiply_tiles<Sums, false>(arguments, nullptr);                \
+#define ENTRY(WIDTH, KIND, HIGH, WIDE, COUNT, SHARE_HIGH, SHARE_WIDE)                     \
+  extern "C" __global__ void __launch_bounds__(COUNT)                                    \
+      multiply_tiled_w##WIDTH##_##HIGH##x##WIDE##x##COUNT(                                \
+          const __grid_constant__ tilespark::MultiplyArguments<                          \
+              tilespark::KIND<HIGH, WIDE, SHARE_HIGH, SHARE_WIDE>::T> arguments) {       \
+    using Sums = tilespark::KIND<HIGH, WIDE, SHARE_HIGH, SHARE_WIDE>;                     \
+    static_assert(Sums::THREADS == COUNT, "threads of the name");                        \
+    tilespark::multiply_tiles<Sums, false>(arguments, nullptr);                          \
   }
 
-ENTRY(float, 4, FloatSums, 128, 128, 256, 8, 8)
-ENTRY(float, 4, FloatSums, 64, 64, 128, 8, 4)
-ENTRY(float, 4, FloatSums, 32, 32, 64, 4, 4)
-ENTRY(double, 8, DoubleSums, 64, 64, 128, 32, 32)
-ENTRY(double, 8, DoubleSums, 32, 32, 128, 16, 16)
+ENTRY(4, FloatSums, 128, 128, 256, 8, 8)
+ENTRY(4, FloatSums, 64, 64, 128, 8, 4)
+ENTRY(4, FloatSums, 32, 32, 64, 4, 4)
+ENTRY(8, DoubleSums, 64, 64, 128, 32, 32)
+ENTRY(8, DoubleSums, 32, 32, 128, 16, 16)

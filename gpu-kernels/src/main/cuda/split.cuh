@@ -1,6 +1,6 @@
 // Product of float matrices at float accuracy on the tensor cores of sm_90a:
 //
-//   c[i, j] = sum over p of a(i, p) * b(p, j)  (+ c[i, j])        0 <= i < m, 0 <= j < n, 0 <= p < k
+//   c[i, j] = alpha * sum over p of a(i, p) * b(p, j) + beta * c[i, j]     0 <= i < m, 0 <= j < n, 0 <= p < k
 //
 // Each value is cut into three bfloat16 parts, value = a0 + a1 + a2 exactly, each at most 2^-8 of the one
 // before; of the nine products of parts, a1 b2, a2 b1 and a2 b2 are left out, 2^-24 |a||b| at most. A is
@@ -124,8 +124,8 @@ constexpr u32 STORE_FLOATS = 16 * STORE_PITCH;
 template <u32 GROUPS, bool QUADS>
 __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], float* c, u64 row, u64 col, u64 m,
                                            u64 n, u64 lead, const Factors<float>& factors, float* staged) {
-  const bool plain = factors.are_plain();
   constexpr u32 WIDTH = QUADS ? 4 : 2;
+  const bool plain = factors.are_plain();
   const bool aligned =
       col + GROUPS * 8 <= n && lead % WIDTH == 0 && reinterpret_cast<u64>(c) % (WIDTH * 4) == 0;
   const u32 quarter = threadIdx.x % 4;
@@ -162,7 +162,7 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
       for (u32 group = 0; group < GROUPS; group++) {
         const u32 first = group * 4 + half * 2;
         store_pair(factors, plain, reinterpret_cast<float2*>(line + group * 8),
-                          make_float2(sums[first], sums[first + 1]));
+                   make_float2(sums[first], sums[first + 1]));
       }
     }
     return;
@@ -205,7 +205,7 @@ __device__ __forceinline__ void store_sums(const float (&sums)[4 * GROUPS], floa
       for (u32 i = 0; i < AT_ONCE; i++) {
         values[i] = staged[(r + i) * STORE_PITCH + lane];
         if (!plain) {
-          const bool read = factors.read() && first_row + r + i < m;
+          const bool read = factors.reads_c() && first_row + r + i < m;
           values[i] = factors.combine(values[i], read ? to[(r + i) * lead] : 0);
         }
       }

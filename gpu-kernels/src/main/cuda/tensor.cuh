@@ -1,6 +1,6 @@
 // Product of matrices of half, bfloat16 or tf32 on the tensor cores of sm_90a, with sums in float:
 //
-//   c[i, j] = sum over p of a(i, p) * b(p, j)  (+ c[i, j])        0 <= i < m, 0 <= j < n, 0 <= p < k
+//   c[i, j] = alpha * sum over p of a(i, p) * b(p, j) + beta * c[i, j]     0 <= i < m, 0 <= j < n, 0 <= p < k
 //
 // An operand lies with K along its rows (pack.cuh makes it so where it does not) or, of the 16-bit kinds,
 // across: K along its columns.

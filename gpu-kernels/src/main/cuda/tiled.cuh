@@ -18,7 +18,7 @@
 // sqrt(k), so that the error is at most about 2 u sqrt(k) |a||b| for any input.
 //
 // Bytes: A is read col_tiles times and B row_tiles times, mostly from L2: neighbouring thread blocks
-// make tiles of GROUP neighbouring rows of tiles. C is written once, and read once if it is added to.
+// make tiles of GROUP neighbouring rows of tiles. C is written once, and read once unless beta is 0.
 //
 // Shared memory: two stages of both panels; while one is multiplied, the next arrives (cp.async, element
 // by element since rows begin anywhere). Rows are padded so that copies that go down a column spread
@@ -124,7 +124,7 @@ struct Panel {
   u32 x_left;  // x in the tile that lie inside, at most EXTENT
 
   // `steps_contiguous`: neighbouring p are neighbours in memory, else neighbouring x are. A panel has `steps`.
-  __device__ __forceinline__ void locate(const void* base, u64 lead, bool steps_contiguous,
+  __device__ __forceinline__ void locate(const T* base, u64 lead, bool steps_contiguous,
                                          u64 first, u64 extent, u32 steps) {
     const u32 t = threadIdx.x;
     if (steps_contiguous) {
@@ -132,7 +132,7 @@ struct Panel {
       x = t / STEP;
       p_step = 0;
       x_step = THREADS / STEP;
-      from = static_cast<const T*>(base) + (first + x) * lead + p;
+      from = base + (first + x) * lead + p;
       from_step = x_step * lead;
       advance = steps;
     } else {
@@ -140,7 +140,7 @@ struct Panel {
       x = t % EXTENT;
       p_step = THREADS / EXTENT;
       x_step = 0;
-      from = static_cast<const T*>(base) + p * lead + first + x;
+      from = base + p * lead + first + x;
       from_step = p_step * lead;
       advance = steps * lead;
     }
@@ -252,7 +252,7 @@ struct FloatSums {
   // `to` is the tile's first element; rows_left and cols_left of the tile lie inside.
   __device__ __forceinline__ void write(float* to, u64 lead, u32 rows_left, u32 cols_left,
                                         const Factors<float>& factors) const {
-    const bool vectors = !factors.read() && cols_left == COLS && lead % 4 == 0 &&
+    const bool vectors = !factors.reads_c() && cols_left == COLS && lead % 4 == 0 &&
                          reinterpret_cast<u64>(to) % sizeof(float4) == 0;
 #pragma unroll
     for (u32 r = 0; r < THREAD_ROWS; r++) {

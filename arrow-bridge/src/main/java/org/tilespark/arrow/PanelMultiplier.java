@@ -26,13 +26,13 @@ public interface PanelMultiplier extends AutoCloseable {
   /**
    * A product of parts of the panels, added to a part of the tile.
    *
-   * @param problem what is multiplied; it accumulates
+   * @param problem what is multiplied; its factors are those of {@code ADD}
    * @param startA first byte of op(A)'s part in A's panel
    * @param startB first byte of op(B)'s part in B's panel
    * @param startC first byte of the part of the tile
    */
   record Product(MultiplyProblem problem, long startA, long startB, long startC) {
-    /** Checks that the product adds to what is there. */
+    /** Checks the factors. */
     public Product {
       if (!problem.factors().equals(MultiplyProblem.Factors.ADD)) {
         throw new IllegalArgumentException(
@@ -44,13 +44,14 @@ public interface PanelMultiplier extends AutoCloseable {
   /**
    * A tile, and what will be added to it.
    *
-   * @param panel the product of the largest panels, which makes all of the tile; it accumulates
+   * @param panel the product of the largest panels, which makes all of the tile; its factors are
+   *     those of {@code ADD}
    * @param shared true if one panel serves as both
    * @param additions products that will be added to one element of the tile, at most; how sums are
    *     made depends on it, so the same result needs the same figure
    */
   record Tile(MultiplyProblem panel, boolean shared, long additions) {
-    /** Checks that the panel adds to what is there. */
+    /** Checks the factors, and that the count is one. */
     public Tile {
       if (!panel.factors().equals(MultiplyProblem.Factors.ADD)) {
         throw new IllegalArgumentException(

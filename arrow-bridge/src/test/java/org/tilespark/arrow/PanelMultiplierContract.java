@@ -15,6 +15,7 @@ import org.tilespark.arrow.PanelMultiplier.Product;
 import org.tilespark.arrow.PanelMultiplier.Tile;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.plan.MultiplyProblem.Factors;
 import org.tilespark.kernels.plan.Precision;
 import org.tilespark.layout.ElementType;
 
@@ -127,11 +128,16 @@ abstract class PanelMultiplierContract {
 
   @Test
   void aProductMustAccumulate() {
-    assertThrows(
-        IllegalArgumentException.class,
-        () ->
-            new Product(
-                MultiplyProblem.dense(1, 1, 1, ElementType.FLOAT64, false, false), 0, 0, 0));
+    for (Factors factors : List.of(Factors.OVERWRITE, new Factors(2, 1), new Factors(1, 2))) {
+      MultiplyProblem problem =
+          MultiplyProblem.dense(1, 1, 1, ElementType.FLOAT64, false, false).withFactors(factors);
+      String message = "A product of panels must add to its tile; found " + problem;
+      Exception e =
+          assertThrows(IllegalArgumentException.class, () -> new Product(problem, 0, 0, 0));
+      assertEquals(message, e.getMessage());
+      e = assertThrows(IllegalArgumentException.class, () -> new Tile(problem, false, 1));
+      assertEquals(message, e.getMessage());
+    }
   }
 
   /** What A and B hold. */

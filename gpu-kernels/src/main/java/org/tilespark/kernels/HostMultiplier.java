@@ -21,7 +21,8 @@ import sun.misc.Unsafe;
  * product exact and every sum far more exact than the result can hold, and it is also the fastest:
  * chunks that keep a {@code sgemm} accurate are so short that it runs no faster. For FLOAT64 the
  * chunks' sums are added with the rounding errors carried along (Knuth's two-sum), so that errors
- * do not grow with K. The lower precisions round the inputs as the device does.
+ * do not grow with K. Alpha times a sum is rounded, then that plus beta times C; for FLOAT32 both
+ * in double, and to float once. The lower precisions round the inputs as the device does.
  *
  * <p>No zero is skipped: NaN and infinity in one operand reach the result as in numpy, also where
  * they meet a zero.
@@ -91,8 +92,7 @@ public final class HostMultiplier implements Multiplier {
   @Override
   public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
     problem.requireBytes(a.bytes(), b.bytes(), c.bytes());
-    boolean isKept = !problem.isProduct() && problem.factors().beta() == 1;
-    if (problem.m() == 0 || problem.n() == 0 || isKept) {
+    if (problem.keepsC()) {
       return;
     }
     Stage stage = stages.poll();
@@ -154,7 +154,7 @@ public final class HostMultiplier implements Multiplier {
       this.c = c;
       this.stage = stage;
       this.k = problem.isProduct() ? problem.k() : 0;
-      this.alpha = problem.factors().alpha();
+      this.alpha = problem.isProduct() ? problem.factors().alpha() : 0;
       this.beta = problem.factors().beta();
       this.isDouble = problem.type() == ElementType.FLOAT64;
     }

@@ -325,6 +325,61 @@ public abstract class MultiplierChecks {
     }
   }
 
+  /**
+   * One product and three with {@code alpha} and each beta: of full precision within the bar, of
+   * lower ones exact. A C that is not read is NaN.
+   */
+  protected final void checkFactors(
+      Multiplier multiplier, MultiplyProblem problem, double alpha, double[] betas, long seed) {
+    SplittableRandom random = new SplittableRandom(seed);
+    for (double beta : betas) {
+      MultiplyProblem one = problem.withFactors(new MultiplyProblem.Factors(alpha, beta));
+      MultiplyProblem three = batch(one, 3, one.equals(one.dense()) ? Lie.BEHIND : Lie.APART);
+      if (problem.precision() == Precision.FULL) {
+        checkOne(multiplier, one, Inputs.SIGNED, random.nextLong());
+        checkOne(multiplier, three, Inputs.POSITIVE, random.nextLong());
+      } else {
+        checkExact(multiplier, one, random.nextLong());
+        checkExact(multiplier, three, random.nextLong());
+      }
+    }
+  }
+
+  /** Where there is no product, A and B may be NaN: C is beta times C, and +0 if beta is 0. */
+  protected final void checkNoProduct(Multiplier multiplier, MultiplyProblem problem) {
+    double beta = problem.factors().beta();
+    Sides sides = sides(problem);
+    sides.fillOperands(Double.NaN);
+    sides.run(multiplier);
+    sides.requireUntouched();
+    sides.requireEach(
+        (product, i, j) -> beta == 0 ? 0 : beta * sides.oldC(product, i, j), multiplier);
+  }
+
+  /** Factors that are no numbers, or infinite, reach C as in BLAS, and nothing beside it. */
+  protected final void checkFactorsThatAreNoNumbers(
+      Multiplier multiplier, MultiplyProblem problem) {
+    double[][] cases = { // alpha, beta, C
+      {Double.NaN, 0, Double.NaN},
+      {1, Double.NaN, Double.NaN},
+      {Double.POSITIVE_INFINITY, 0, Double.POSITIVE_INFINITY},
+      {Double.NEGATIVE_INFINITY, 1, Double.NEGATIVE_INFINITY},
+      {1, Double.NEGATIVE_INFINITY, Double.NEGATIVE_INFINITY}
+    };
+    for (double[] each : cases) {
+      Sides sides =
+          sides(problem.withFactors(new MultiplyProblem.Factors(each[0], each[1])), () -> 1);
+      sides.run(multiplier);
+      sides.requireUntouched();
+      sides.requireEach((product, i, j) -> each[2], multiplier);
+    }
+  }
+
+  /** An element of C of one product. */
+  private interface Element {
+    double of(long product, long i, long j);
+  }
+
   /** The memory of a problem, of signed inputs. */
   final Sides sides(MultiplyProblem problem) {
     return sides(problem, Inputs.SIGNED.source(new SplittableRandom(problem.hashCode())));
@@ -429,6 +484,15 @@ public abstract class MultiplierChecks {
       put(b, problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j, value);
     }
 
+    /** Makes all of A and B this, also between the rows. */
+    void fillOperands(double value) {
+      for (HostMemory operand : new HostMemory[] {a, b}) {
+        for (long at = 0; at < operand.bytes() / problem.type().bytes(); at++) {
+          put(operand, at, value);
+        }
+      }
+    }
+
     private double getA(long product, long i, long p) {
       long first = product * problem.batch().strideA();
       return get(
@@ -478,6 +542,21 @@ public abstract class MultiplierChecks {
                   + (at - GUARD_ELEMENTS)
                   + " beside C became "
                   + get(guardedC, at));
+        }
+      }
+    }
+
+    /** C is as expected; +0 and -0 differ. */
+    void requireEach(Element expected, Multiplier multiplier) {
+      for (long product = 0; product < problem.batch().count(); product++) {
+        for (long i = 0; i < problem.m(); i++) {
+          for (long j = 0; j < problem.n(); j++) {
+            String element = "C" + product + ":" + i + "," + j;
+            assertEquals(
+                expected.of(product, i, j),
+                get(c, inC(product, i, j)),
+                () -> problem + " on " + multiplier + ": " + element);
+          }
         }
       }
     }

@@ -20,6 +20,7 @@ import sun.misc.Unsafe;
 public abstract class MultiplierContract extends MultiplierChecks {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
   private static final ElementType FLOAT = ElementType.FLOAT32;
+  private static final double[] BETAS_OF_NO_PRODUCT = {0, 1, 2, -2};
 
   /** The multiplier under test, the same for all tests of the class. */
   protected abstract Multiplier multiplier();
@@ -181,32 +182,27 @@ public abstract class MultiplierContract extends MultiplierChecks {
     checkNanAndInfinity(multiplier(), TYPES);
   }
 
-  /** Alpha and beta, of products and where there is nothing to sum; a C that is not read is NaN. */
+  /** Alpha and beta, of products and where there is nothing to sum. */
   @Test
   void factors() {
     SplittableRandom random = new SplittableRandom(30);
     double[] factors = {0, 1, -1, 0.3, -17.5, 1e-30, 1e30};
+    long[][] shapes = {{67, 130, 41}, {5, 0, 37}, {200, 90, 3}, {140, 2, 150}};
     for (ElementType type : TYPES) {
       for (double alpha : factors) {
-        for (double beta : factors) {
+        for (long[] shape : shapes) {
           int which = random.nextInt(4);
-          MultiplyProblem.Factors both = new MultiplyProblem.Factors(alpha, beta);
-          for (long[] extents :
-              new long[][] {{67, 130, 41}, {5, 0, 37}, {200, 90, 3}, {140, 2, 150}}) {
-            MultiplyProblem problem =
-                problem(
-                        extents[0],
-                        extents[1],
-                        extents[2],
-                        type,
-                        (which & 1) != 0,
-                        (which & 2) != 0,
-                        false,
-                        random)
-                    .withFactors(both);
-            checkOne(problem, Inputs.SIGNED, random.nextLong());
-            checkOne(batch(problem, 3, Lie.APART), Inputs.POSITIVE, random.nextLong());
-          }
+          MultiplyProblem problem =
+              problem(
+                  shape[0],
+                  shape[1],
+                  shape[2],
+                  type,
+                  (which & 1) != 0,
+                  (which & 2) != 0,
+                  false,
+                  random);
+          checkFactors(multiplier(), problem, alpha, factors, random.nextLong());
         }
       }
     }
@@ -216,45 +212,44 @@ public abstract class MultiplierContract extends MultiplierChecks {
   @Test
   void noProduct() {
     for (ElementType type : TYPES) {
-      for (double beta : new double[] {0, 1, -2}) {
-        MultiplyProblem problem =
-            MultiplyProblem.dense(37, 41, 35, type, true, false)
-                .withFactors(new MultiplyProblem.Factors(0, beta));
-        Sides sides = sides(problem);
-        for (long p = 0; p < 41; p++) {
-          sides.setA(p % 37, p, Double.NaN);
-          sides.setB(p, p % 35, Double.POSITIVE_INFINITY);
-        }
-        sides.run(multiplier());
-        sides.requireUntouched();
-        for (long i = 0; i < 37; i++) {
-          for (long j = 0; j < 35; j++) {
-            assertEquals(beta == 0 ? 0 : beta * sides.oldC(0, i, j), sides.getC(i, j));
-          }
+      for (double beta : BETAS_OF_NO_PRODUCT) {
+        checkNoProduct(type, 41, 0, beta);
+      }
+    }
+  }
+
+  /** Where there is nothing to sum, alpha does not matter. */
+  @Test
+  void nothingToSumTimesAlpha() {
+    for (ElementType type : TYPES) {
+      for (double alpha : new double[] {-3, Double.NaN, Double.POSITIVE_INFINITY}) {
+        for (double beta : BETAS_OF_NO_PRODUCT) {
+          checkNoProduct(type, 0, alpha, beta);
         }
       }
     }
   }
 
-  /** Factors that are no numbers, or infinite, reach C as in BLAS. */
+  /** One and three, dense and with room between the rows. */
+  private void checkNoProduct(ElementType type, long k, double alpha, double beta) {
+    SplittableRandom random = new SplittableRandom(31);
+    MultiplyProblem.Factors factors = new MultiplyProblem.Factors(alpha, beta);
+    for (boolean dense : new boolean[] {false, true}) {
+      MultiplyProblem problem =
+          problem(37, k, 35, type, true, false, dense, random).withFactors(factors);
+      checkNoProduct(multiplier(), problem);
+      checkNoProduct(multiplier(), batch(problem, 3, Lie.APART));
+    }
+  }
+
+  /** NaN and infinite factors. */
   @Test
   void factorsThatAreNoNumbers() {
+    SplittableRandom random = new SplittableRandom(32);
     for (ElementType type : TYPES) {
-      MultiplyProblem one = MultiplyProblem.dense(20, 30, 40, type, false, false);
-      double[][] cases = {
-        {Double.NaN, 0, Double.NaN},
-        {1, Double.NaN, Double.NaN},
-        {Double.POSITIVE_INFINITY, 0, Double.POSITIVE_INFINITY},
-        {Double.NEGATIVE_INFINITY, 1, Double.NEGATIVE_INFINITY},
-        {1, Double.NEGATIVE_INFINITY, Double.NEGATIVE_INFINITY}
-      };
-      for (double[] each : cases) {
-        MultiplyProblem problem = one.withFactors(new MultiplyProblem.Factors(each[0], each[1]));
-        Sides sides = sides(problem, () -> 1);
-        sides.run(multiplier());
-        for (long at = 0; at < 20 * 40; at++) {
-          assertEquals(each[2], sides.getC(at / 40, at % 40), problem.toString());
-        }
+      for (boolean dense : new boolean[] {false, true}) {
+        checkFactorsThatAreNoNumbers(
+            multiplier(), problem(20, 30, 40, type, false, false, dense, random));
       }
     }
   }

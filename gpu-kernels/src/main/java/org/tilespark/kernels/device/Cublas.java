@@ -100,7 +100,7 @@ final class Cublas implements AutoCloseable {
         long steps = Math.min(strategy.chunk(), problem.k() - p);
         long fromA = a + (problem.transposeA() ? p * problem.leadA() : p) * width;
         long fromB = b + (problem.transposeB() ? p : p * problem.leadB()) * width;
-        MultiplyProblem.Factors factors = p > 0 ? problem.factors().next() : problem.factors();
+        MultiplyProblem.Factors factors = problem.factorsFrom(p);
         check(
             stream.callByAddress(
                 address -> multiply(problem, handle, steps, fromA, fromB, c, factors)),
@@ -128,16 +128,16 @@ final class Cublas implements AutoCloseable {
       long a,
       long b,
       long c,
-      MultiplyProblem.Factors asked) {
+      MultiplyProblem.Factors factors) {
     boolean isDouble = problem.type() == ElementType.FLOAT64;
     int type = isDouble ? LibCublas.CUDA_R_64F : LibCublas.CUDA_R_32F;
-    Memory factors = handle.factors();
+    Memory words = handle.factors();
     if (isDouble) {
-      factors.setDouble(Handle.ALPHA, asked.alpha());
-      factors.setDouble(Handle.BETA, asked.beta());
+      words.setDouble(Handle.ALPHA, factors.alpha());
+      words.setDouble(Handle.BETA, factors.beta());
     } else {
-      factors.setFloat(Handle.ALPHA, (float) asked.alpha());
-      factors.setFloat(Handle.BETA, (float) asked.beta());
+      words.setFloat(Handle.ALPHA, (float) factors.alpha());
+      words.setFloat(Handle.BETA, (float) factors.beta());
     }
     int operationA = problem.transposeA() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N;
     int operationB = problem.transposeB() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N;
@@ -151,7 +151,7 @@ final class Cublas implements AutoCloseable {
           problem.n(),
           problem.m(),
           steps,
-          factors.share(Handle.ALPHA),
+          words.share(Handle.ALPHA),
           b,
           type,
           problem.leadB(),
@@ -160,7 +160,7 @@ final class Cublas implements AutoCloseable {
           type,
           problem.leadA(),
           batch.strideA(),
-          factors.share(Handle.BETA),
+          words.share(Handle.BETA),
           c,
           type,
           problem.leadC(),
@@ -176,14 +176,14 @@ final class Cublas implements AutoCloseable {
         problem.n(),
         problem.m(),
         steps,
-        factors.share(Handle.ALPHA),
+        words.share(Handle.ALPHA),
         b,
         type,
         problem.leadB(),
         a,
         type,
         problem.leadA(),
-        factors.share(Handle.BETA),
+        words.share(Handle.BETA),
         c,
         type,
         problem.leadC(),

@@ -175,7 +175,10 @@ public final class DeviceMultiplier implements Multiplier {
     return opened().cublas().map(Cublas::version);
   }
 
-  /** How a problem would run by rule, or why it will not. */
+  /**
+   * How a problem would run by rule, or why it will not. Plans are kept, a thousand of them; others
+   * are made for other factors.
+   */
   public MultiplyDecision plan(MultiplyProblem problem) {
     return plan(problem, problem.k(), Optional.empty());
   }

@@ -135,7 +135,7 @@ public final class KernelModule {
               steps,
               LibCudaTensor.CU_TENSOR_MAP_INTERLEAVE_NONE,
               swizzle(map),
-              LibCudaTensor.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+              map.fetch().code(),
               LibCudaTensor.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
       if (code != CUresult.CUDA_SUCCESS) {
         device.check(code, "cuTensorMapEncodeTiled", map + " at " + address);

@@ -18,7 +18,6 @@ final class LibCudaTensor {
   static final int CU_TENSOR_MAP_SWIZZLE_NONE = 0;
   static final int CU_TENSOR_MAP_SWIZZLE_64B = 2;
   static final int CU_TENSOR_MAP_SWIZZLE_128B = 3;
-  static final int CU_TENSOR_MAP_L2_PROMOTION_L2_256B = 3;
   static final int CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0;
 
   static {

@@ -75,7 +75,12 @@ final class DoubleSteps extends TensorSteps {
     long parts = strategy.rest().parts();
     Place c = c();
     DoublePair operands = operands(p, k);
-    addProduct(operands.first(from), k, 1, panels, new Target(c, problem.leadC(), 0, factors(p)));
+    addProduct(
+        operands.first(from),
+        k,
+        1,
+        panels,
+        new Target(c, problem.leadC(), 0, problem.factorsFrom(p)));
     Place scratch = endOfWorkspace(TensorWorkspace.restBytes(problem, strategy.rest()));
     long m = exchanged ? rest : problem.m();
     long n = exchanged ? problem.n() : rest;
@@ -87,7 +92,7 @@ final class DoubleSteps extends TensorSteps {
         new Target(scratch, n, m * n, Factors.OVERWRITE));
     Place restOfC =
         new Place(c.side(), c.bytes() + from * (exchanged ? problem.leadC() : 1) * width);
-    addSum(scratch, restOfC, m, n, parts, factors(p));
+    addSum(scratch, restOfC, m, n, parts, problem.factorsFrom(p));
   }
 
   @Override
@@ -167,8 +172,8 @@ final class DoubleSteps extends TensorSteps {
         strategy.chain(),
         rowTiles,
         colTiles,
-        alpha(c.factors()),
-        beta(c.factors()),
+        problem.alphaWord(c.factors()),
+        problem.betaWord(c.factors()),
         products(),
         parts > 1 ? 0 : c.step(),
         parts,

@@ -93,8 +93,8 @@ final class FusedSteps extends TensorSteps {
         partPanels,
         rowTiles,
         colTiles,
-        alpha(c.factors()),
-        beta(c.factors()),
+        problem.alphaWord(c.factors()),
+        problem.betaWord(c.factors()),
         batches,
         countA() > 1 ? 1 : 0,
         countB() > 1 ? 1 : 0,
@@ -127,7 +127,9 @@ final class FusedSteps extends TensorSteps {
         form == TensorForm.TF32 ? MultiplyStep.Element.TF32 : MultiplyStep.Element.FLOAT32,
         blocks ? List.of((long) BOX, rows, cols / BOX, count) : List.of(cols, rows, 1L, count),
         List.of(leadBytes, blocks ? (long) BOX * width : leadBytes, strideBytes),
-        List.of(BOX, high, blocks ? BLOCKS : 1, 1));
+        List.of(BOX, high, blocks ? BLOCKS : 1, 1),
+        true,
+        atOnce ? TensorMap.Fetch.BYTES_128 : TensorMap.Fetch.BYTES_256);
   }
 
   private static boolean isBlocks(TensorMap map) {

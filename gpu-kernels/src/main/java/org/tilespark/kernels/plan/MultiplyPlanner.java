@@ -121,8 +121,7 @@ public final class MultiplyPlanner {
       CublasPresence cublas,
       DeviceLimits limits,
       KernelIndex index) {
-    boolean isKept = !problem.isProduct() && problem.factors().beta() == 1;
-    if (problem.m() == 0 || problem.n() == 0 || isKept) {
+    if (problem.keepsC()) {
       return new MultiplyPlan(problem, new MultiplyStrategy.Nothing(), Optional.empty());
     }
     if (!problem.isProduct()) { // C times beta, which an own kernel makes
@@ -272,8 +271,8 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * Every way to do it on this device, for tests, for benchmarks and for tuning; empty where there
-   * is nothing to multiply.
+   * Every way to do it on this device, for tests, for benchmarks and for tuning; empty where C is.
+   * Where A and B have no share in C, the ways to scale it.
    *
    * @param terms as in {@link #plan}
    */
@@ -287,8 +286,12 @@ public final class MultiplyPlanner {
     if (problem.m() == 0 || problem.n() == 0) {
       return all;
     }
-    if (!problem.isProduct() && problem.k() > 0) {
-      return candidates(problem.withoutProduct(), terms, cublas, limits, index);
+    if (!problem.isProduct()) {
+      MultiplyProblem scaled = problem.withoutProduct();
+      for (KernelIndex.Kernel kernel : kernels(scaled, limits, index)) {
+        all.add(tiled(scaled, kernel, limits));
+      }
+      return all;
     }
     if (problem.precision() == Precision.FULL) {
       for (KernelIndex.Kernel kernel : kernels(problem, limits, index)) {
@@ -297,7 +300,7 @@ public final class MultiplyPlanner {
     }
     SkinnySteps.of(problem, limits, index).ifPresent(skinny -> all.add(skinny(problem, skinny)));
     all.addAll(TensorPlans.of(problem, terms, limits, index));
-    if (cublas.isPresent() && problem.k() > 0) {
+    if (cublas.isPresent()) {
       all.add(cublas(problem, terms, limits));
     }
     return all;

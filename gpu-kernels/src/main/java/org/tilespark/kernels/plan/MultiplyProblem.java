@@ -38,10 +38,11 @@ public record MultiplyProblem(
     Batch batch) {
   /**
    * What the product is multiplied by, and C before the product is added to it: as in BLAS, any
-   * numbers. Alpha times a sum of products is rounded once, and that and beta times C together
-   * once.
+   * numbers (of FLOAT32 those in a float's range). Alpha times a sum of products is rounded once,
+   * and that and beta times C together once. Where K is made in chunks, each chunk's sum is
+   * multiplied by alpha.
    *
-   * @param alpha of the product; if 0, A and B are not read
+   * @param alpha of the product; if 0, A and B are not read, and with K = 0 it says nothing
    * @param beta of what C holds; if 0, C is overwritten, whatever it holds
    */
   public record Factors(double alpha, double beta) {
@@ -62,25 +63,9 @@ public record MultiplyProblem(
       return beta != 0;
     }
 
-    /** For what is added to a C that has these behind it: beta becomes 1. */
-    public Factors next() {
+    /** Of a later chunk of K, which is added to a C that has beta behind it. */
+    Factors next() {
       return beta == 1 ? this : new Factors(alpha, 1);
-    }
-
-    /** Alpha as kernels for a type read it: a word of {@code factors.cuh}. */
-    long alphaWord(ElementType type) {
-      return word(type, alpha);
-    }
-
-    /** Beta, likewise. */
-    long betaWord(ElementType type) {
-      return word(type, beta);
-    }
-
-    private static long word(ElementType type, double factor) {
-      return type == ElementType.FLOAT32
-          ? Float.floatToRawIntBits((float) factor)
-          : Double.doubleToRawLongBits(factor);
     }
 
     private Factors asFloats() {
@@ -236,7 +221,11 @@ public record MultiplyProblem(
         m, k, n, type, precision, transposeA, transposeB, leadA, leadB, leadC, factors, products);
   }
 
-  /** This one with other factors. */
+  /**
+   * This one with other factors.
+   *
+   * @throws IllegalArgumentException if a factor of FLOAT32 is out of a float's range
+   */
   public MultiplyProblem withFactors(Factors asked) {
     return new MultiplyProblem(
         m, k, n, type, precision, transposeA, transposeB, leadA, leadB, leadC, asked, batch);
@@ -253,10 +242,47 @@ public record MultiplyProblem(
     return k > 0 && factors.alpha() != 0;
   }
 
-  /** The same C without a product, so that A and B are empty: C times beta. */
+  /** True if C stays as it is, or is empty. */
+  public boolean keepsC() {
+    return m == 0 || n == 0 || (!isProduct() && factors.beta() == 1);
+  }
+
+  /** The factors of the chunk of K from step {@code p} on: beta is 1 but in the first. */
+  public Factors factorsFrom(long p) {
+    return p > 0 ? factors.next() : factors;
+  }
+
+  /** C times beta: A and B are empty. */
   MultiplyProblem withoutProduct() {
     return new MultiplyProblem(
-        m, 0, n, type, Precision.FULL, transposeA, transposeB, leadA, leadB, leadC, factors, batch);
+        m,
+        0,
+        n,
+        type,
+        Precision.FULL,
+        transposeA,
+        transposeB,
+        leadA,
+        leadB,
+        leadC,
+        new Factors(0, factors.beta()),
+        batch);
+  }
+
+  /** Alpha as kernels read it: a word of {@code factors.cuh}. */
+  long alphaWord(Factors of) {
+    return word(of.alpha());
+  }
+
+  /** Beta, likewise. */
+  long betaWord(Factors of) {
+    return word(of.beta());
+  }
+
+  private long word(double factor) {
+    return type == ElementType.FLOAT32
+        ? Float.floatToRawIntBits((float) factor)
+        : Double.doubleToRawLongBits(factor);
   }
 
   /**

@@ -93,6 +93,7 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
    *     neighbours along several axes may overlap
    * @param box extents of a box
    * @param swizzled true if rows of a box, of 64 or 128 bytes, are swizzled by their length
+   * @param fetch what L2 fetches at a time
    */
   public record TensorMap(
       Place from,
@@ -100,7 +101,27 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
       List<Long> extents,
       List<Long> strideBytes,
       List<Integer> box,
-      boolean swizzled) {
+      boolean swizzled,
+      Fetch fetch) {
+    /** What L2 brings from memory for a part of it; the codes are those of the driver. */
+    public enum Fetch {
+      /** 128 bytes. */
+      BYTES_128(2),
+      /** 256 bytes. */
+      BYTES_256(3);
+
+      private final int code;
+
+      Fetch(int code) {
+        this.code = code;
+      }
+
+      /** {@code CUtensorMapL2promotion}. */
+      public int code() {
+        return code;
+      }
+    }
+
     /** The strides that the copy engine takes are shorter than this. */
     static final long MOST_LEAD_BYTES = 1L << 40;
 
@@ -112,6 +133,7 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
     /** Copies the lists and checks what the driver demands. */
     public TensorMap {
       Objects.requireNonNull(from, "from");
+      Objects.requireNonNull(fetch, "fetch");
       extents = List.copyOf(extents);
       strideBytes = List.copyOf(strideBytes);
       box = List.copyOf(box);
@@ -138,6 +160,17 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
                 + strideBytes
                 + " bytes apart, cannot be copied");
       }
+    }
+
+    /** Of which L2 fetches 256 bytes at a time. */
+    public TensorMap(
+        Place from,
+        Element element,
+        List<Long> extents,
+        List<Long> strideBytes,
+        List<Integer> box,
+        boolean swizzled) {
+      this(from, element, extents, strideBytes, box, swizzled, Fetch.BYTES_256);
     }
 
     /** With swizzled boxes. */

@@ -169,7 +169,7 @@ final class SkinnySteps {
 
   private void addProduct(long p, long k, long extent, long count, long partSteps) {
     long parts = Ceil.div(k, partSteps);
-    Factors factors = p > 0 ? problem.factors().next() : problem.factors();
+    Factors factors = problem.factorsFrom(p);
     boolean direct = parts == 1;
     Factors ofParts = direct ? factors : Factors.OVERWRITE;
     long pieces = Ceil.div(extent, kernel.shape().rows());
@@ -202,8 +202,8 @@ final class SkinnySteps {
                 chain,
                 pieces,
                 parts,
-                ofParts.alphaWord(problem.type()),
-                ofParts.betaWord(problem.type())),
+                problem.alphaWord(ofParts),
+                problem.betaWord(ofParts)),
             List.of(),
             List.of(
                 from(fewCols ? Side.A : Side.B, p),
@@ -239,8 +239,8 @@ final class SkinnySteps {
                 stepX,
                 stepJ,
                 parts,
-                factors.alphaWord(problem.type()),
-                factors.betaWord(problem.type())),
+                problem.alphaWord(factors),
+                problem.betaWord(factors)),
             List.of(),
             List.of(scratch, c)));
   }
@@ -263,8 +263,8 @@ final class SkinnySteps {
             problem.leadC(),
             rowTiles,
             colTiles,
-            problem.factors().alphaWord(problem.type()),
-            problem.factors().betaWord(problem.type())),
+            problem.alphaWord(problem.factors()),
+            problem.betaWord(problem.factors())),
         List.of(),
         List.of(from(Side.A, 0), from(Side.B, 0), new Place(Side.C, 0)));
   }

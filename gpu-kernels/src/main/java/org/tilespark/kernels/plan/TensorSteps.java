@@ -86,7 +86,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     long parts = PartsOfK.partsOfChunk(form, k, strategy.parts());
     if (parts == 1) {
       long step = products > 1 ? batch.strideC() : 0;
-      addProduct(p, k, 1, panels, new Target(c(), problem.leadC(), step, factors(p)));
+      addProduct(p, k, 1, panels, new Target(c(), problem.leadC(), step, problem.factorsFrom(p)));
       return;
     }
     Place scratch = endOfWorkspace(TensorWorkspace.partBytes(problem, strategy.parts()));
@@ -97,7 +97,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
         parts,
         Ceil.div(panels, parts),
         new Target(scratch, problem.n(), plane, Factors.OVERWRITE));
-    addSum(scratch, c(), problem.m(), problem.n(), parts, factors(p));
+    addSum(scratch, c(), problem.m(), problem.n(), parts, problem.factorsFrom(p));
   }
 
   /**
@@ -120,21 +120,6 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   /** Where C of the first of these begins. */
   final Place c() {
     return new Place(Side.C, first * batch.strideC() * width);
-  }
-
-  /** Of the chunk from there on, which is added to those before. */
-  final Factors factors(long p) {
-    return p > 0 ? problem.factors().next() : problem.factors();
-  }
-
-  /** A word of a kernel's struct. */
-  final long alpha(Factors factors) {
-    return factors.alphaWord(problem.type());
-  }
-
-  /** The word behind it. */
-  final long beta(Factors factors) {
-    return factors.betaWord(problem.type());
   }
 
   /** So many bytes before the workspace's end. */
@@ -174,8 +159,8 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
                 problem.leadC(),
                 1,
                 parts,
-                alpha(factors),
-                beta(factors),
+                problem.alphaWord(factors),
+                problem.betaWord(factors),
                 1,
                 0),
             List.of(),

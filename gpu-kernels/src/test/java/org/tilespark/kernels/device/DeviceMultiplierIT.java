@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -18,6 +19,7 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -191,6 +193,59 @@ class DeviceMultiplierIT extends MultiplierContract {
     try (DeviceMultiplier library =
         new DeviceMultiplier(device, MultiplyEngine.CUBLAS, List.of(), tuning)) {
       assertTrue(choose(library, problem).isEmpty());
+    }
+  }
+
+  /** Where there is no product, nothing is tried, and nothing is kept. */
+  @Test
+  void noChoiceWithoutAProduct(@TempDir Path directory) throws Exception {
+    DeviceMultiplier.Tuning tuning =
+        new DeviceMultiplier.Tuning(
+            Duration.ofSeconds(5), Optional.of(directory.resolve("tilespark")));
+    MultiplyProblem problem =
+        MultiplyProblem.dense(500, 1100, 700, ElementType.FLOAT32, true, false)
+            .withFactors(new MultiplyProblem.Factors(0, 2));
+    try (DeviceMultiplier tuned =
+        new DeviceMultiplier(device, MultiplyEngine.AUTO, List.of(), tuning)) {
+      assertTrue(choose(tuned, problem).isEmpty());
+    }
+    try (Stream<Path> files = Files.walk(directory)) {
+      assertEquals(List.of(), files.filter(Files::isRegularFile).toList());
+    }
+  }
+
+  /** With alpha 0, C is scaled, whatever A and B hold. */
+  @Test
+  void noProductOfBuffers() {
+    SplittableRandom random = new SplittableRandom(33);
+    for (ElementType type : TYPES) {
+      HostMemory values =
+          type == ElementType.FLOAT32
+              ? HostMemory.ofArray(floats(50 * 70, random))
+              : HostMemory.ofArray(random.doubles(50 * 70).toArray());
+      for (double beta : new double[] {0, 1, -2}) {
+        MultiplyProblem problem =
+            MultiplyProblem.dense(50, 60, 70, type, false, true)
+                .withFactors(new MultiplyProblem.Factors(0, beta));
+        try (CudaStream stream = device.newStream();
+            PinnedBuffer before = device.allocatePinned(problem.bytesC());
+            PinnedBuffer after = device.allocatePinned(problem.bytesC());
+            DeviceBuffer a = device.allocate(problem.bytesA(), stream);
+            DeviceBuffer b = device.allocate(problem.bytesB(), stream);
+            DeviceBuffer c = device.allocate(problem.bytesC(), stream)) {
+          values.copyTo(before.memory());
+          stream.fill(a, (byte) -1); // NaN
+          stream.fill(b, (byte) -1);
+          stream.upload(before.memory(), c, 0);
+          multiplier.enqueue(problem, a, 0, b, 0, c, 0, stream);
+          stream.download(c, 0, after.memory());
+          stream.synchronize();
+          for (long at = 0; at < problem.bytesC(); at += type.bytes()) {
+            double expected = beta == 0 ? 0 : beta * value(before.memory(), at, type);
+            assertEquals(expected, value(after.memory(), at, type), problem + " at byte " + at);
+          }
+        }
+      }
     }
   }
 

@@ -17,6 +17,8 @@ import org.tilespark.layout.ElementType;
 
 /** Products on a device by each of the ways that the planner may choose. */
 abstract class MultiplyWays extends MultiplierChecks {
+  private static final String SKINNY = "multiply_skinny";
+
   private OpenMultiplier open;
   CudaDevice device;
   DeviceMultiplier multiplier;
@@ -75,7 +77,7 @@ abstract class MultiplyWays extends MultiplierChecks {
           .name()
           .replaceFirst("_[nt]{2}_w8_", "_w8_")
           .replaceFirst("_split_across_", "_split_")
-          .replaceFirst("multiply_skinny_.*", "multiply_skinny");
+          .replaceFirst(SKINNY + "_.*", SKINNY);
     }
 
     @Override
@@ -114,6 +116,11 @@ abstract class MultiplyWays extends MultiplierChecks {
 
     boolean isOwn(MultiplyProblem problem) {
       return !(plan(problem).strategy() instanceof MultiplyStrategy.Cublas);
+    }
+
+    /** True of the kernels for products with a small extent. */
+    boolean isSkinny() {
+      return name.equals(SKINNY);
     }
 
     @Override

@@ -110,14 +110,21 @@ class MultiplyWaysIT extends MultiplyWays {
     }
   }
 
-  /** The last columns of doubles in parts of K: ragged edges, sums added to C and not. */
+  /** The last columns of doubles in parts of K: ragged edges, plain sums and others. */
   @Test
   void restsOfDoublesInEveryWay() {
     SplittableRandom random = new SplittableRandom(29);
+    MultiplyProblem.Factors[] factors = {
+      MultiplyProblem.Factors.OVERWRITE,
+      MultiplyProblem.Factors.ADD,
+      new MultiplyProblem.Factors(-3, 0),
+      new MultiplyProblem.Factors(-3, 0.5)
+    };
     int rests = 0;
     for (OneWay way : ways(ElementType.FLOAT64)) {
       for (int which = 0; which < 16; which++) {
-        boolean dense = (which & 4) != 0;
+        // Each storage meets all factors, and each of these a dense problem and one that is not.
+        boolean dense = Integer.bitCount(which & 5) == 1;
         MultiplyProblem problem =
             problem(
                     1530,
@@ -128,7 +135,7 @@ class MultiplyWaysIT extends MultiplyWays {
                     (which & 2) != 0,
                     dense,
                     random)
-                .withFactors(new MultiplyProblem.Factors(-3, (which & 8) != 0 ? 0.5 : 0));
+                .withFactors(factors[which >> 2]);
         OneWay placed = dense ? way.at(0) : way;
         if (placed.plan(problem).describe().contains("the last columns")) {
           rests++;
@@ -390,6 +397,91 @@ class MultiplyWaysIT extends MultiplyWays {
     for (ElementType type : TYPES) {
       for (OneWay way : ways(type)) {
         checkNanAndInfinity(way, type);
+      }
+    }
+  }
+
+  /** Ragged tiles, whole ones, and few of a long K; or small extents, of each kind of kernel. */
+  private static long[][] shapesOfFactors(OneWay way) {
+    return way.isSkinny()
+        ? new long[][] {{130, 70, 3}, {3, 3000, 200}, {200, 3, 70}}
+        : new long[][] {{130, 70, 140}, {256, 96, 256}, {40, 3000, 70}};
+  }
+
+  /** A problem of any storage. */
+  private static MultiplyProblem problemOfFactors(
+      long[] shape, boolean dense, ProductKind kind, SplittableRandom random) {
+    return problem(
+            shape[0],
+            shape[1],
+            shape[2],
+            kind.type,
+            random.nextBoolean(),
+            random.nextBoolean(),
+            dense,
+            random)
+        .withPrecision(kind.precision);
+  }
+
+  @Test
+  void factorsInEveryWay() {
+    SplittableRandom random = new SplittableRandom(30);
+    for (ProductKind kind : ProductKind.values()) {
+      boolean full = kind.precision == Precision.FULL;
+      double[] alphas = full ? new double[] {1, -17.5, 1e30} : new double[] {1, -1, 0.5};
+      double[] betas = full ? new double[] {0, 0.3, 1e-30} : new double[] {0, -1, 2};
+      for (OneWay way : ways(kind.type, kind.precision)) {
+        for (long[] shape : shapesOfFactors(way)) {
+          for (double alpha : alphas) {
+            boolean dense = shape[0] == 256 || random.nextBoolean();
+            checkFactors(
+                dense ? way.at(0) : way,
+                problemOfFactors(shape, dense, kind, random),
+                alpha,
+                betas,
+                random.nextLong());
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void factorsThatAreNoNumbersInEveryWay() {
+    SplittableRandom random = new SplittableRandom(31);
+    for (ProductKind kind : ProductKind.values()) {
+      for (OneWay way : ways(kind.type, kind.precision)) {
+        for (long[] shape : shapesOfFactors(way)) {
+          boolean dense = shape[0] == 256;
+          OneWay placed = dense ? way.at(0) : way;
+          MultiplyProblem problem = problemOfFactors(shape, dense, kind, random);
+          checkFactorsThatAreNoNumbers(placed, problem);
+          checkFactorsThatAreNoNumbers(placed, batch(problem, 2, dense ? Lie.BEHIND : Lie.APART));
+        }
+      }
+    }
+  }
+
+  /** Where there is no product, tiled kernels are all that is left of the ways. */
+  @Test
+  void noProductInEveryWay() {
+    SplittableRandom random = new SplittableRandom(32);
+    double[] alphas = {-3, Double.NaN, Double.POSITIVE_INFINITY};
+    for (ProductKind kind : ProductKind.values()) {
+      for (OneWay way : ways(kind.type, kind.precision)) {
+        for (double beta : new double[] {0, 1, 2}) {
+          MultiplyProblem.Factors none = new MultiplyProblem.Factors(0, beta);
+          for (long[] shape : shapesOfFactors(way)) {
+            checkNoProduct(way, problemOfFactors(shape, false, kind, random).withFactors(none));
+          }
+          for (double alpha : alphas) {
+            MultiplyProblem empty =
+                problemOfFactors(new long[] {130, 0, 140}, false, kind, random)
+                    .withFactors(new MultiplyProblem.Factors(alpha, beta));
+            checkNoProduct(way, empty);
+            checkNoProduct(way, batch(empty, 3, Lie.APART));
+          }
+        }
       }
     }
   }

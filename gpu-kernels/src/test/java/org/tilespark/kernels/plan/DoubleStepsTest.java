@@ -290,15 +290,20 @@ class DoubleStepsTest {
   }
 
   /**
-   * Extents that are no multiples of tiles, rows that begin unevenly, sums added to C or not: whole
+   * Extents that are no multiples of tiles, rows that begin unevenly, plain sums and others: whole
    * rounds go to C, the rest to scratch behind all copies, and its sums to the rest of C.
    */
   @Test
   void restsWithRaggedEdges() {
-    for (int which = 0; which < 8; which++) {
+    MultiplyProblem.Factors[] factors = {
+      MultiplyProblem.Factors.OVERWRITE,
+      MultiplyProblem.Factors.ADD,
+      new MultiplyProblem.Factors(-3, 0),
+      new MultiplyProblem.Factors(-3, 0.5)
+    };
+    for (int which = 0; which < 16; which++) {
       boolean transposeA = (which & 1) != 0;
       boolean transposeB = (which & 2) != 0;
-      MultiplyProblem.Factors factors = new MultiplyProblem.Factors(-3, (which & 4) != 0 ? 2 : 0);
       MultiplyProblem problem =
           new MultiplyProblem(
                   1530,
@@ -312,7 +317,7 @@ class DoubleStepsTest {
                   transposeB ? 523 : 1541,
                   1543,
                   false)
-              .withFactors(factors);
+              .withFactors(factors[which >> 2]);
       List<MultiplyStrategy.Tensor> withRest =
           MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, CUTTING).stream()
               .filter(plan -> plan.describe().contains("the last columns"))

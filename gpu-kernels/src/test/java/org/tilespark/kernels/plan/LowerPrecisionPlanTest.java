@@ -372,7 +372,9 @@ class LowerPrecisionPlanTest {
         MultiplyStep.Element.FLOAT32,
         List.of(32L, 256L, 8L, 1024L),
         List.of(260L * 4, 32L * 4, 256L * 260 * 4),
-        List.of(32, high, 2, 1));
+        List.of(32, high, 2, 1),
+        true,
+        MultiplyStep.TensorMap.Fetch.BYTES_128);
   }
 
   /** A way that was named is taken, and sums of the two kinds of kernels differ in their order. */

@@ -104,6 +104,9 @@ class MultiplyProblemTest {
     // What is added to C later leaves it as it is.
     assertEquals(new Factors(3, 1), new Factors(3, -2).next());
     assertSame(Factors.ADD, Factors.ADD.next());
+    MultiplyProblem scaling = plain.withFactors(new Factors(3, -2));
+    assertEquals(new Factors(3, -2), scaling.factorsFrom(0));
+    assertEquals(new Factors(3, 1), scaling.factorsFrom(8192));
     assertTrue(new Factors(1, Double.NaN).readsC());
     assertTrue(
         new MultiplyProblem(
@@ -114,12 +117,12 @@ class MultiplyProblemTest {
     // Floats, as the kernels and cuBLAS take them.
     MultiplyProblem tenth = plain.withFactors(new Factors(0.1, -0.1));
     assertEquals(new Factors(0.1f, -0.1f), tenth.factors());
-    assertEquals(Float.floatToRawIntBits(0.1f), tenth.factors().alphaWord(tenth.type()));
-    assertEquals(Float.floatToRawIntBits(-0.1f), (int) tenth.factors().betaWord(tenth.type()));
+    assertEquals(Float.floatToRawIntBits(0.1f), tenth.alphaWord(tenth.factors()));
+    assertEquals(Float.floatToRawIntBits(-0.1f), (int) tenth.betaWord(tenth.factors()));
     Factors small = new Factors(1e-60, 1e60);
     MultiplyProblem doubles = MultiplyProblem.dense(3, 4, 5, ElementType.FLOAT64, false, true);
     assertEquals(small, doubles.withFactors(small).factors());
-    assertEquals(Double.doubleToRawLongBits(1e-60), small.alphaWord(ElementType.FLOAT64));
+    assertEquals(Double.doubleToRawLongBits(1e-60), doubles.alphaWord(small));
     Exception e = assertThrows(IllegalArgumentException.class, () -> plain.withFactors(small));
     assertEquals(
         "Alpha is 1.0E-60, which is 0.0 as a float; expected one in range", e.getMessage());

@@ -16,6 +16,9 @@ import org.tilespark.layout.ElementType;
 
 /** Steps where float operands are packed; the words are fields of structs in the kernels. */
 class PackedStepsTest {
+  private static final long TWO_FLOAT = Float.floatToRawIntBits(2);
+  private static final long THREE_FLOAT = Float.floatToRawIntBits(3);
+
   /** Two chunks of K, A as it lies where it can; the words are fields of structs in the kernels. */
   @Test
   void stepsOfASplit() {
@@ -31,7 +34,8 @@ class PackedStepsTest {
             8204,
             131,
             140,
-            false);
+            new MultiplyProblem.Factors(2, 3),
+            MultiplyProblem.Batch.ONE);
     String name = "multiply_split_w4_128x128x384";
     MultiplyStrategy.Tensor strategy = tensor(name, problem);
     MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
@@ -80,8 +84,8 @@ class PackedStepsTest {
                 3,
                 2,
                 256,
-                ONE_FLOAT,
-                0,
+                TWO_FLOAT,
+                THREE_FLOAT,
                 1,
                 0,
                 0,
@@ -119,8 +123,8 @@ class PackedStepsTest {
                 140,
                 0,
                 0,
-                ONE_FLOAT,
-                0,
+                TWO_FLOAT,
+                THREE_FLOAT,
                 96,
                 5,
                 3,
@@ -141,7 +145,11 @@ class PackedStepsTest {
     assertEquals(at(MultiplyStep.Side.A, 8192 * 4), second.maps().get(0).from());
     assertEquals(8, second.maps().get(0).extents().get(0));
     assertEquals(1, second.launch().words()[3], "panels");
+    assertEquals(TWO_FLOAT, second.launch().words()[7], "alpha");
     assertEquals(ONE_FLOAT, second.launch().words()[8], "beta");
+    MultiplyStep secondRepair = steps.get(5);
+    assertEquals(TWO_FLOAT, secondRepair.launch().words()[8], "alpha");
+    assertEquals(ONE_FLOAT, secondRepair.launch().words()[9], "beta");
     MultiplyStep packed = steps.get(3);
     assertEquals(at(MultiplyStep.Side.B, 8192L * 131 * 4), packed.pointers().get(2));
     assertEquals(8, packed.launch().words()[9]);

@@ -166,7 +166,8 @@ class SkinnyStepsTest {
             2001,
             2002,
             3,
-            false);
+            new MultiplyProblem.Factors(2, 3),
+            MultiplyProblem.Batch.ONE);
     strategy = skinny(tall).orElseThrow();
     assertEquals(0, strategy.workspaceBytes());
     MultiplyStep first = strategy.steps().get(0);
@@ -189,10 +190,11 @@ class SkinnyStepsTest {
             24,
             156_250,
             1,
-            ONE_FLOAT,
+            Float.floatToRawIntBits(2),
             ONE_FLOAT),
         second.launch());
-    assertEquals(0, first.launch().words()[14]);
+    assertEquals(Float.floatToRawIntBits(2), first.launch().words()[13], "alpha");
+    assertEquals(Float.floatToRawIntBits(3), first.launch().words()[14], "beta");
     assertEquals(
         List.of(
             at(MultiplyStep.Side.A, 1536 * 4),

@@ -99,7 +99,7 @@ class TensorBatchesTest {
         beside * leadC,
         pad == 0
             ? MultiplyProblem.Factors.OVERWRITE
-            : new MultiplyProblem.Factors(pad == 1 ? 2 : -1, pad == 1 ? 3 : 0),
+            : pad % 2 == 1 ? new MultiplyProblem.Factors(2, 3) : new MultiplyProblem.Factors(-1, 0),
         batch);
   }
 
