@@ -18,7 +18,7 @@
 
 #include "mma.cuh"
 #include "tensor.cuh"
-// Factors are those of all.
+// One Factors for both headers.
 namespace tilespark_tiled {
 using tilespark::Factors;
 }

@@ -340,9 +340,9 @@ __device__ __forceinline__ DoublePlace double_place(u32 number, u32 parts, u32 r
   return {product / parts, product % parts, group * GROUP + in_group - col * high, col};
 }
 
-// Brings a warp's sums to C. `row` and `col` are of the warp's first element. C, if it is
-// read, is read LINES lines at a time: behind a store the compiler waits for each read. PLAIN: the factors are known to
-// be: then nothing is read or multiplied.
+// Brings a warp's sums to C. `row` and `col` are of the warp's first element. If C is read, LINES lines are read at a
+// time: behind a store the compiler waits for each read. PLAIN: the factors are known to be plain, so that nothing is
+// read or multiplied.
 template <typename Shape, bool PLAIN>
 __device__ __forceinline__ void store_double(const double (&sums)[Shape::WARP_ROWS / 16][Shape::WARP_COLS / 8][4],
                                              const DoubleArguments& arguments, double* c, u64 row, u64 col,

@@ -29,9 +29,9 @@ struct Factors {
 };
 static_assert(sizeof(Factors<float>) == 16 && sizeof(Factors<double>) == 16, "two words");
 
-// Neighbours. `plain` is factors.are_plain(), which the caller asks once: plain sums are stored as they are, for to
-// change sums where the tensor cores left them would cost their kernels registers, and a copy of the code for each
-// case took 2 % longer.
+// Neighbours. `plain` is factors.are_plain(), which the caller asks once: plain sums are stored as they are, because
+// changing sums where the tensor cores left them would cost their kernels registers. (A copy of the code for each case
+// took 2 % longer.)
 __device__ __forceinline__ void store_pair(const Factors<float>& factors, bool plain, float2* to, float2 sums) {
   if (!plain) {
     const float2 before = factors.reads_c() ? *to : make_float2(0, 0);

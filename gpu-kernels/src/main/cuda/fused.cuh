@@ -15,10 +15,10 @@
 // of 128 bytes, of a stage, as wgmma reads them, and has the slot filled again. Of the 16-bit kinds a unit is two boxes
 // of 32 x 32 floats side by side, rows of 128 bytes, swizzled by 128 bytes, and rounded to nearest even; across, K goes
 // down the rows of the unit too. A warp has one slot for its unit of A and one for all of B, each filled by one copy:
-// at the power limit's clock what the warps do besides converting costs more than bytes that are on their way, and it is
-// a few percent faster if waiting threads sleep, B comes first and L2 fetches 128 bytes at a time instead of 256. Where two
-// thread blocks share a multiprocessor there is no room for that, and a slot is one box. Of tf32 the copy engine rounds;
-// a unit is the transpose of a box; an operand that lies along needs none and is copied into the stages at once.
+// at the power limit's clock what the warps do besides converting costs more than bytes that are on their way. There it
+// is about 2 % faster, too, that waiting threads sleep, B comes first and L2 fetches 128 bytes at a time. Where two
+// thread blocks share a multiprocessor there is no room for that, and a slot is one box. Of tf32 the copy engine
+// rounds; a unit is the transpose of a box; an operand that lies along needs none and is copied into the stages at once.
 //
 // Bytes: reads each operand once for each row or column of tiles, mostly from L2; writes C.
 //
@@ -74,7 +74,7 @@ struct FusedShape {
   static constexpr bool B_ACROSS = B_ACROSS_;
   static constexpr bool A_CONVERTED = NARROW || A_ACROSS;
   static constexpr bool B_CONVERTED = NARROW || B_ACROSS;
-  // Units of a warp and stage, those of A first.
+  // Units of a warp and stage.
   static constexpr u32 A_UNITS = ROWS / 128;
   static constexpr u32 B_UNITS = COLS / 128;
   static constexpr u32 CONVERTED = (A_CONVERTED ? A_UNITS : 0) + (B_CONVERTED ? B_UNITS : 0);
@@ -86,8 +86,7 @@ struct FusedShape {
   // A warp has a slot for all that it converts of an operand.
   static constexpr bool AT_ONCE = NARROW && WARPGROUPS > 1;
   static constexpr u32 B_AT_ONCE = AT_ONCE ? B_UNITS : 1;  // units
-  // What fills a slot at once, of a stage; those of A first, or B's where there is one of each: the larger copy begins
-  // the sooner.
+  // What fills a slot at once, of a stage; those of A first, but AT_ONCE that of B: the larger copy begins the sooner.
   static constexpr u32 A_ITEMS = A_CONVERTED ? A_UNITS * UNIT_BOXES / BOXES : 0;
   static constexpr u32 B_ITEMS = B_CONVERTED ? B_UNITS / B_AT_ONCE * UNIT_BOXES / BOXES : 0;
   static constexpr u32 ITEMS = A_ITEMS + B_ITEMS;
@@ -190,7 +189,7 @@ __device__ __forceinline__ void convert_boxes(Tf32, u32 from, u32, u32 to, u32, 
   }
 }
 
-// At the power limit's clock, threads that sleep leave the others more of it.
+// Threads that sleep use less power, which at the power limit is clock for the others. Measured for these shapes alone.
 template <typename Shape>
 __device__ __forceinline__ void wait_for(u64* barrier, u32 parity) {
   if (Shape::AT_ONCE) {

@@ -40,7 +40,8 @@ __device__ __forceinline__ void barrier_wait(u64* barrier, u32 parity) {
       : "memory");
 }
 
-// The same where waits are long: the thread may sleep for up to 10 ms before it asks again.
+// The same where waits are long. Both may suspend the thread: that one for a time of the hardware's choice, this one
+// for up to 10 ms unless the phase ends.
 __device__ __forceinline__ void barrier_wait_asleep(u64* barrier, u32 parity) {
   asm volatile(
       "{\n"

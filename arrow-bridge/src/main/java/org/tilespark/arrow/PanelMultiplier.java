@@ -51,7 +51,7 @@ public interface PanelMultiplier extends AutoCloseable {
    *     made depends on it, so the same result needs the same figure
    */
   record Tile(MultiplyProblem panel, boolean shared, long additions) {
-    /** Checks the factors, and that the count is one. */
+    /** Checks the factors, and that the additions are 0 or more. */
     public Tile {
       if (!panel.factors().equals(MultiplyProblem.Factors.ADD)) {
         throw new IllegalArgumentException(

@@ -551,11 +551,14 @@ public abstract class MultiplierChecks {
       for (long product = 0; product < problem.batch().count(); product++) {
         for (long i = 0; i < problem.m(); i++) {
           for (long j = 0; j < problem.n(); j++) {
-            String element = "C" + product + ":" + i + "," + j;
-            assertEquals(
-                expected.of(product, i, j),
-                get(c, inC(product, i, j)),
-                () -> problem + " on " + multiplier + ": " + element);
+            double wanted = expected.of(product, i, j);
+            double found = get(c, inC(product, i, j));
+            if (Double.compare(wanted, found) != 0) {
+              fail(
+                  String.format(
+                      "%s on %s: element %d, %d of product %d is %s, expected %s",
+                      problem, multiplier, i, j, product, found, wanted));
+            }
           }
         }
       }

@@ -175,16 +175,14 @@ public final class DeviceMultiplier implements Multiplier {
     return opened().cublas().map(Cublas::version);
   }
 
-  /**
-   * How a problem would run by rule, or why it will not. Plans are kept, a thousand of them; others
-   * are made for other factors.
-   */
+  /** How a problem would run by rule, or why it will not. */
   public MultiplyDecision plan(MultiplyProblem problem) {
     return plan(problem, problem.k(), Optional.empty());
   }
 
   /**
-   * How a problem would run, or why it will not.
+   * How a problem would run, or why it will not. Up to a thousand plans are kept; factors are part
+   * of a plan, so each pair takes one of its own.
    *
    * @param terms products that each element of C is the sum of in the end, {@code problem.k()} or
    *     more
@@ -247,7 +245,8 @@ public final class DeviceMultiplier implements Multiplier {
    * @param c likewise; what it holds is lost
    * @param workspace at least {@link #mostWorkspaceBytes(MultiplyProblem)}; borrowed
    * @param stream where trials are queued; they are done when this returns
-   * @return empty where the planner's rule holds, as it does for batches
+   * @return empty where the planner's rule holds, as it does for batches and where A and B have no
+   *     share in C
    */
   public Optional<MultiplyWay> choose(
       MultiplyProblem problem,
@@ -259,6 +258,7 @@ public final class DeviceMultiplier implements Multiplier {
       CudaStream stream) {
     if (problem.precision() != Precision.FULL
         || problem.batch().count() != 1
+        || !problem.isProduct()
         || !(plan(problem, terms, Optional.empty()) instanceof MultiplyPlan byRule)) {
       return Optional.empty();
     }

@@ -8,7 +8,7 @@ import java.util.stream.Stream;
 /**
  * How one multiply runs on one device: nothing is left to decide.
  *
- * @param problem what is asked; without A and B, K = 0, where they have no share in C
+ * @param problem what is asked; where C is only scaled, without A and B (K = 0)
  * @param strategy how it is answered
  * @param launch the launch of an own kernel; empty for the others
  */

@@ -261,18 +261,16 @@ public final class MultiplyPlanner {
         .orElse(plan);
   }
 
-  /** All own ways to do what {@code byRule} does; none where that is nothing. */
+  /** All own ways to do what {@code byRule} does. */
   private static List<MultiplyPlan> owns(
       MultiplyPlan byRule, long terms, DeviceLimits limits, KernelIndex index) {
-    return byRule.strategy() instanceof MultiplyStrategy.Nothing
-        ? List.of()
-        : candidates(
-            byRule.problem(), terms, CublasPresence.absent("not asked for"), limits, index);
+    return candidates(
+        byRule.problem(), terms, CublasPresence.absent("not asked for"), limits, index);
   }
 
   /**
-   * Every way to do it on this device, for tests, for benchmarks and for tuning; empty where C is.
-   * Where A and B have no share in C, the ways to scale it.
+   * Every way to do it on this device, for tests, for benchmarks and for tuning; none where C stays
+   * as it is, or is empty. Where A and B have no share in C, the ways to scale it.
    *
    * @param terms as in {@link #plan}
    */
@@ -283,7 +281,7 @@ public final class MultiplyPlanner {
       DeviceLimits limits,
       KernelIndex index) {
     List<MultiplyPlan> all = new ArrayList<>();
-    if (problem.m() == 0 || problem.n() == 0) {
+    if (problem.keepsC()) {
       return all;
     }
     if (!problem.isProduct()) {

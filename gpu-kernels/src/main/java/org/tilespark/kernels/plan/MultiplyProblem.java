@@ -38,8 +38,8 @@ public record MultiplyProblem(
     Batch batch) {
   /**
    * What the product is multiplied by, and C before the product is added to it: as in BLAS, any
-   * numbers (of FLOAT32 those in a float's range). Alpha times a sum of products is rounded once,
-   * and that and beta times C together once. Where K is made in chunks, each chunk's sum is
+   * numbers (of FLOAT32 those in a float's range). Our kernels round alpha times a sum of products
+   * once, and that and beta times C together once. Where K is made in chunks, each chunk's sum is
    * multiplied by alpha.
    *
    * @param alpha of the product; if 0, A and B are not read, and with K = 0 it says nothing
@@ -269,14 +269,18 @@ public record MultiplyProblem(
         batch);
   }
 
-  /** Alpha as kernels read it: a word of {@code factors.cuh}. */
-  long alphaWord(Factors of) {
-    return word(of.alpha());
+  /**
+   * Alpha as kernels read it: a word of {@code factors.cuh}.
+   *
+   * @param written those of a step: its own, of a later chunk, or plain ones of parts
+   */
+  long alphaWord(Factors written) {
+    return word(written.alpha());
   }
 
   /** Beta, likewise. */
-  long betaWord(Factors of) {
-    return word(of.beta());
+  long betaWord(Factors written) {
+    return word(written.beta());
   }
 
   private long word(double factor) {

@@ -48,7 +48,7 @@ public sealed interface MultiplyStrategy
     return List.of();
   }
 
-  /** C is empty, or nothing is added to it. */
+  /** C is empty, or stays as it is. */
   record Nothing() implements MultiplyStrategy {
     @Override
     public Optional<MultiplyWay> way() {

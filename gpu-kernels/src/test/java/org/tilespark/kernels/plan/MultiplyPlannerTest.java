@@ -95,6 +95,7 @@ class MultiplyPlannerTest {
         MultiplyPlan plan =
             MultiplyPlanner.plan(kept, 4000, engine, cublas, H200, INDEX).orElseThrow();
         assertInstanceOf(MultiplyStrategy.Nothing.class, plan.strategy());
+        assertEquals(List.of(), MultiplyPlanner.candidates(kept, 4000, cublas, H200, INDEX));
         MultiplyProblem scaled = all.withFactors(new MultiplyProblem.Factors(0, -3));
         plan = MultiplyPlanner.plan(scaled, 4000, engine, cublas, H200, INDEX).orElseThrow();
         assertInstanceOf(MultiplyStrategy.Tiled.class, plan.strategy());

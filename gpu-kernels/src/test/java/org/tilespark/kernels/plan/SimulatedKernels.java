@@ -267,6 +267,9 @@ final class SimulatedKernels {
       assertEquals(
           panel == 32 ? MultiplyStep.Element.TF32 : MultiplyStep.Element.FLOAT32,
           maps.get(operand).element());
+      assertEquals(
+          atOnce ? TensorMap.Fetch.BYTES_128 : TensorMap.Fetch.BYTES_256,
+          maps.get(operand).fetch());
     }
     for (long q = 0; q < w[8]; q++) {
       for (long i = 0; i < w[0]; i++) {
