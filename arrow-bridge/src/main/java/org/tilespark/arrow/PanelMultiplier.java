@@ -23,6 +23,13 @@ public interface PanelMultiplier extends AutoCloseable {
    */
   record Panels(HostMemory a, HostMemory b) {}
 
+  private static void requireAdds(MultiplyProblem problem) {
+    if (!problem.factors().equals(MultiplyProblem.Factors.ADD)) {
+      throw new IllegalArgumentException(
+          "A product of panels must add to its tile; found " + problem);
+    }
+  }
+
   /**
    * A product of parts of the panels, added to a part of the tile.
    *
@@ -34,10 +41,7 @@ public interface PanelMultiplier extends AutoCloseable {
   record Product(MultiplyProblem problem, long startA, long startB, long startC) {
     /** Checks the factors. */
     public Product {
-      if (!problem.factors().equals(MultiplyProblem.Factors.ADD)) {
-        throw new IllegalArgumentException(
-            "A product of panels must add to its tile; found " + problem);
-      }
+      requireAdds(problem);
     }
   }
 
@@ -53,10 +57,7 @@ public interface PanelMultiplier extends AutoCloseable {
   record Tile(MultiplyProblem panel, boolean shared, long additions) {
     /** Checks the factors, and that the additions are 0 or more. */
     public Tile {
-      if (!panel.factors().equals(MultiplyProblem.Factors.ADD)) {
-        throw new IllegalArgumentException(
-            "A product of panels must add to its tile; found " + panel);
-      }
+      requireAdds(panel);
       if (additions < 0) {
         throw new IllegalArgumentException(
             "A tile of " + additions + " additions; expected 0 or more");

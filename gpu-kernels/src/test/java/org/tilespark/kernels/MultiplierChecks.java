@@ -131,7 +131,19 @@ public abstract class MultiplierChecks {
     };
   }
 
-  /** A problem of full precision; unless {@code dense}, with room between the rows. */
+  /**
+   * A problem of full precision; unless {@code dense}, with room between the rows.
+   *
+   * @param shape M, K and N
+   * @param which bit 0 if A is stored transposed, bit 1 if B is
+   */
+  protected static MultiplyProblem problem(
+      long[] shape, ElementType type, int which, boolean dense, SplittableRandom random) {
+    return problem(
+        shape[0], shape[1], shape[2], type, (which & 1) != 0, (which & 2) != 0, dense, random);
+  }
+
+  /** The same of extents one by one. */
   protected static MultiplyProblem problem(
       long m,
       long k,

@@ -117,16 +117,7 @@ public abstract class MultiplierContract extends MultiplierChecks {
         for (Lie lie : Lie.values()) {
           long count = random.nextInt(2, 6);
           int which = random.nextInt(4);
-          MultiplyProblem one =
-              problem(
-                  shape[0],
-                  shape[1],
-                  shape[2],
-                  type,
-                  (which & 1) != 0,
-                  (which & 2) != 0,
-                  random.nextInt(3) == 0,
-                  random);
+          MultiplyProblem one = problem(shape, type, which, random.nextInt(3) == 0, random);
           checkOne(batch(one, count, lie), inputs, random.nextLong());
         }
       }
@@ -192,16 +183,7 @@ public abstract class MultiplierContract extends MultiplierChecks {
       for (double alpha : factors) {
         for (long[] shape : shapes) {
           int which = random.nextInt(4);
-          MultiplyProblem problem =
-              problem(
-                  shape[0],
-                  shape[1],
-                  shape[2],
-                  type,
-                  (which & 1) != 0,
-                  (which & 2) != 0,
-                  false,
-                  random);
+          MultiplyProblem problem = problem(shape, type, which, false, random);
           checkFactors(multiplier(), problem, alpha, factors, random.nextLong());
         }
       }

@@ -193,16 +193,7 @@ class MultiplyWaysIT extends MultiplyWays {
             boolean dense = random.nextBoolean();
             MultiplyProblem problem =
                 batch(
-                    problem(
-                            shape[0],
-                            shape[1],
-                            shape[2],
-                            type,
-                            (which & 1) != 0,
-                            (which & 2) != 0,
-                            dense,
-                            random)
-                        .withPrecision(precision),
+                    problem(shape, type, which, dense, random).withPrecision(precision),
                     random.nextInt(2, 7),
                     lie);
             OneWay placed = dense ? way.at(0) : way;
@@ -232,16 +223,7 @@ class MultiplyWaysIT extends MultiplyWays {
           boolean dense = which % 2 == 0;
           for (long[] shape : new long[][] {{40, 3000, 70}, {140, 5003, 130}, {3, 140_000, 5}}) {
             MultiplyProblem problem =
-                problem(
-                        shape[0],
-                        shape[1],
-                        shape[2],
-                        type,
-                        (which & 1) != 0,
-                        (which & 2) != 0,
-                        dense,
-                        random)
-                    .withPrecision(precision);
+                problem(shape, type, which, dense, random).withPrecision(precision);
             OneWay placed = dense ? way.at(0) : way;
             checkExact(placed, problem, random.nextLong());
             checkExact(placed, batch(problem, 2, Lie.APART), random.nextLong());
@@ -357,16 +339,7 @@ class MultiplyWaysIT extends MultiplyWays {
         SplittableRandom random = new SplittableRandom(21);
         for (long[] shape : shapes) {
           for (int which = 0; which < 4; which++) {
-            MultiplyProblem problem =
-                problem(
-                    shape[0],
-                    shape[1],
-                    shape[2],
-                    type,
-                    (which & 1) != 0,
-                    (which & 2) != 0,
-                    random.nextBoolean(),
-                    random);
+            MultiplyProblem problem = problem(shape, type, which, random.nextBoolean(), random);
             Inputs inputs = Inputs.values()[random.nextInt(Inputs.values().length)];
             if (inputs == Inputs.CONSTANT && !way.isOwn(problem)) {
               inputs = Inputs.POSITIVE; // the chains of cuBLAS are its own
