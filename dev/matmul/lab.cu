@@ -1108,12 +1108,14 @@ static void check_fused_all() {
       const u64 extra = s[0] == s[1] ? 0 : 4;
       q.lead_a = up(q.lead_a, 4) + extra, q.lead_b = up(q.lead_b, 4) + extra;
       q.lead_c += t;
-      q.add = t == 2;
-      for (bool special : {false, true}) {
-        check_fused<Half>("half", q, pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, HALVES[3], SMALL[0], 1, special);
-        check_fused<Bfloat16>("bfloat16", q, pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, BFLOATS[3], SMALL[1], 2, special);
-        check_fused<Tf32>("tf32", q, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, TF32S[1], SMALL[2], 3, special);
-        checked++;
+      for (bool add : {false, true}) {
+        for (bool special : {false, true}) {
+          q.add = add;
+          check_fused<Half>("half", q, pack_half, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, HALVES[3], SMALL[0], 1, special);
+          check_fused<Bfloat16>("bfloat16", q, pack_bfloat16, CU_TENSOR_MAP_DATA_TYPE_BFLOAT16, BFLOATS[3], SMALL[1], 2, special);
+          check_fused<Tf32>("tf32", q, pack_tf32, CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, TF32S[1], SMALL[2], 3, special);
+          checked++;
+        }
       }
     }
     if (failures > 60) break;

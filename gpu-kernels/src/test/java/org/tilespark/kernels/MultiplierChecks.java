@@ -181,6 +181,28 @@ public abstract class MultiplierChecks {
     };
   }
 
+  /** The same with rows that begin at multiples of 16 bytes if the matrices do. */
+  protected static MultiplyProblem even(MultiplyProblem problem) {
+    int step = 16 / problem.type().bytes();
+    return new MultiplyProblem(
+        problem.m(),
+        problem.k(),
+        problem.n(),
+        problem.type(),
+        problem.precision(),
+        problem.transposeA(),
+        problem.transposeB(),
+        roundUp(problem.leadA(), step),
+        roundUp(problem.leadB(), step),
+        roundUp(problem.leadC(), step),
+        problem.factors(),
+        MultiplyProblem.Batch.ONE);
+  }
+
+  private static long roundUp(long elements, int step) {
+    return (elements + step - 1) / step * step;
+  }
+
   /** Odd ones, and even ones that keep rows aligned. */
   private static long pad(boolean dense, SplittableRandom random) {
     return dense ? 0 : random.nextInt(4) == 0 ? 4L * random.nextInt(1, 9) : random.nextInt(1, 20);
@@ -298,40 +320,43 @@ public abstract class MultiplierChecks {
     for (ElementType type : types) {
       for (long extent : new long[] {5, 67, 257}) {
         for (int which = 0; which < 4; which++) {
-          long m = extent;
-          long k = extent + 2;
-          long n = extent + 1;
-          MultiplyProblem problem =
-              problem(m, k, n, type, (which & 1) != 0, (which & 2) != 0, false, random);
-          Sides sides = sides(problem);
-          for (long j = 0; j < n; j++) { // row 2 of B is zero
-            sides.setB(2, j, 0);
-          }
-          for (long i = 0; i < m; i++) { // column 3 of A is zero
-            sides.setA(i, 3, 0);
-          }
-          sides.setA(0, 0, Double.NaN); // row 0 of C
-          sides.setA(1, 2, Double.POSITIVE_INFINITY); // meets zeros: row 1 of C is NaN
-          sides.setB(3, 1, Double.NEGATIVE_INFINITY); // meets zeros: column 1 of C is NaN
-          for (long j = 0; j < n; j++) {
-            sides.setB(4, j, 1 + (int) j % 3);
-          }
-          sides.setA(4, 4, Double.POSITIVE_INFINITY); // row 4 of C is infinite
-          sides.run(multiplier);
-          sides.requireUntouched();
-          for (long i = 0; i < m; i++) {
-            for (long j = 0; j < n; j++) {
-              double found = sides.getC(i, j);
-              if (i < 2 || j == 1) {
-                assertTrue(Double.isNaN(found), problem + ": C" + i + "," + j + " is " + found);
-              } else if (i == 4) {
-                double infinity = problem.factors().alpha() * Double.POSITIVE_INFINITY;
-                assertEquals(infinity, found, problem + ": C" + i + "," + j);
-              } else {
-                assertTrue(Double.isFinite(found), problem + ": C" + i + "," + j + " is " + found);
-              }
-            }
-          }
+          long[] shape = {extent, extent + 2, extent + 1};
+          checkNanAndInfinity(multiplier, problem(shape, type, which, false, random));
+        }
+      }
+    }
+  }
+
+  /** The same of one problem, of extents of 5 and more. */
+  protected final void checkNanAndInfinity(Multiplier multiplier, MultiplyProblem problem) {
+    long m = problem.m();
+    long n = problem.n();
+    Sides sides = sides(problem);
+    for (long j = 0; j < n; j++) { // row 2 of B is zero
+      sides.setB(2, j, 0);
+    }
+    for (long i = 0; i < m; i++) { // column 3 of A is zero
+      sides.setA(i, 3, 0);
+    }
+    sides.setA(0, 0, Double.NaN); // row 0 of C
+    sides.setA(1, 2, Double.POSITIVE_INFINITY); // meets zeros: row 1 of C is NaN
+    sides.setB(3, 1, Double.NEGATIVE_INFINITY); // meets zeros: column 1 of C is NaN
+    for (long j = 0; j < n; j++) {
+      sides.setB(4, j, 1 + (int) j % 3);
+    }
+    sides.setA(4, 4, Double.POSITIVE_INFINITY); // row 4 of C is infinite
+    sides.run(multiplier);
+    sides.requireUntouched();
+    for (long i = 0; i < m; i++) {
+      for (long j = 0; j < n; j++) {
+        double found = sides.getC(i, j);
+        if (i < 2 || j == 1) {
+          assertTrue(Double.isNaN(found), problem + ": C" + i + "," + j + " is " + found);
+        } else if (i == 4) {
+          double infinity = problem.factors().alpha() * Double.POSITIVE_INFINITY;
+          assertEquals(infinity, found, problem + ": C" + i + "," + j);
+        } else {
+          assertTrue(Double.isFinite(found), problem + ": C" + i + "," + j + " is " + found);
         }
       }
     }
@@ -346,7 +371,7 @@ public abstract class MultiplierChecks {
     SplittableRandom random = new SplittableRandom(seed);
     for (double beta : betas) {
       MultiplyProblem one = problem.withFactors(new MultiplyProblem.Factors(alpha, beta));
-      MultiplyProblem three = batch(one, 3, one.equals(one.dense()) ? Lie.BEHIND : Lie.APART);
+      MultiplyProblem three = batch(one, 3, random.nextBoolean() ? Lie.BEHIND : Lie.APART);
       if (problem.precision() == Precision.FULL) {
         checkOne(multiplier, one, Inputs.SIGNED, random.nextLong());
         checkOne(multiplier, three, Inputs.POSITIVE, random.nextLong());

@@ -202,12 +202,15 @@ class DeviceMultiplierIT extends MultiplierContract {
     DeviceMultiplier.Tuning tuning =
         new DeviceMultiplier.Tuning(
             Duration.ofSeconds(5), Optional.of(directory.resolve("tilespark")));
-    MultiplyProblem problem =
-        MultiplyProblem.dense(500, 1100, 700, ElementType.FLOAT32, true, false)
-            .withFactors(new MultiplyProblem.Factors(0, 2));
-    try (DeviceMultiplier tuned =
-        new DeviceMultiplier(device, MultiplyEngine.AUTO, List.of(), tuning)) {
-      assertTrue(choose(tuned, problem).isEmpty());
+    for (MultiplyEngine engine : List.of(MultiplyEngine.AUTO, MultiplyEngine.OWN)) {
+      for (double beta : new double[] {0, 1, 2}) {
+        MultiplyProblem problem =
+            MultiplyProblem.dense(500, 1100, 700, ElementType.FLOAT32, true, false)
+                .withFactors(new MultiplyProblem.Factors(0, beta));
+        try (DeviceMultiplier tuned = new DeviceMultiplier(device, engine, List.of(), tuning)) {
+          assertTrue(choose(tuned, problem).isEmpty(), engine + ", " + problem);
+        }
+      }
     }
     try (Stream<Path> files = Files.walk(directory)) {
       assertEquals(List.of(), files.filter(Files::isRegularFile).toList());

@@ -3,7 +3,9 @@ package org.tilespark.kernels.device;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.tilespark.kernels.HostMemory;
@@ -18,6 +20,7 @@ import org.tilespark.layout.ElementType;
 /** Products on a device by each of the ways that the planner may choose. */
 abstract class MultiplyWays extends MultiplierChecks {
   private static final String SKINNY = "multiply_skinny";
+  private static final int EVEN_BYTES = 16; // of which the copy engine takes multiples
 
   private OpenMultiplier open;
   CudaDevice device;
@@ -75,7 +78,7 @@ abstract class MultiplyWays extends MultiplierChecks {
           .way()
           .orElseThrow()
           .name()
-          .replaceFirst("_[nt]{2}_w8_", "_w8_")
+          .replaceFirst("_[nt]{2}_w", "_w")
           .replaceFirst("_split_across_", "_split_")
           .replaceFirst(SKINNY + "_.*", SKINNY);
     }
@@ -108,14 +111,46 @@ abstract class MultiplyWays extends MultiplierChecks {
 
     /** By this way; what it cannot do goes by rule. */
     MultiplyPlan plan(MultiplyProblem problem) {
+      return byThisWay(problem).orElseGet(() -> multiplier.plan(problem).orElseThrow());
+    }
+
+    private Optional<MultiplyPlan> byThisWay(MultiplyProblem problem) {
       return multiplier.candidates(problem).stream()
           .filter(plan -> name(plan).equals(name))
-          .findFirst()
-          .orElseGet(() -> multiplier.plan(problem).orElseThrow());
+          .findFirst();
+    }
+
+    /** True if it does not go by rule. */
+    boolean takes(MultiplyProblem problem) {
+      return byThisWay(problem).isPresent();
+    }
+
+    /** The kernels that are launched; none by cuBLAS. */
+    Set<String> kernels(MultiplyProblem problem) {
+      long width = problem.type().bytes();
+      return plan(problem)
+          .steps(isEven(shift * width), isEven((shift == 0 ? 0 : shift + 1) * width))
+          .stream()
+          .map(step -> step.launch().kernel())
+          .collect(Collectors.toSet());
+    }
+
+    private boolean isEven(long bytes) {
+      return bytes % EVEN_BYTES == 0;
     }
 
     boolean isOwn(MultiplyProblem problem) {
       return !(plan(problem).strategy() instanceof MultiplyStrategy.Cublas);
+    }
+
+    /** True of the kernels for operands of which one, at least, does not lie along K. */
+    boolean readsAcrossAlone() {
+      return isPhased() || name.contains("_fused_tf32_");
+    }
+
+    /** True of the kernels for rows of doubles that begin at odd places or end within a tile. */
+    boolean isPhased() {
+      return name.contains("_phased_");
     }
 
     /** True of the kernels for products with a small extent. */

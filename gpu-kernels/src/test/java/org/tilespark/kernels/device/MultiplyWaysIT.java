@@ -6,11 +6,17 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Set;
 import java.util.SplittableRandom;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.RequiresGpu;
+import org.tilespark.kernels.plan.DeviceLimits;
+import org.tilespark.kernels.plan.KernelIndex;
+import org.tilespark.kernels.plan.MultiplyPlan;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.Precision;
 import org.tilespark.layout.ElementType;
@@ -48,8 +54,8 @@ class MultiplyWaysIT extends MultiplyWays {
   }
 
   /**
-   * Extents up to two of the largest tiles and 3 more, any storage; whole numbers, so that nothing
-   * may differ, and others.
+   * Extents up to two of the largest tiles and 3 more, any storage, of rows that begin evenly and
+   * of others; whole numbers, so that nothing may differ, and others.
    */
   @Test
   void randomExtentsInEveryWay() {
@@ -57,27 +63,24 @@ class MultiplyWaysIT extends MultiplyWays {
     System.out.println("random extents, seed " + seed);
     SplittableRandom random = new SplittableRandom(seed);
     for (ProductKind kind : ProductKind.values()) {
-      ElementType type = kind.type;
-      Precision precision = kind.precision;
-      for (OneWay way : ways(type, precision)) {
-        for (int round = 0; round < 24; round++) {
-          MultiplyProblem problem =
-              problem(
-                      random.nextInt(1, 260),
-                      round == 0 ? 1 : random.nextInt(1, 260),
-                      random.nextInt(1, 516),
-                      type,
-                      (round & 1) != 0,
-                      (round & 2) != 0,
-                      random.nextBoolean(),
-                      random)
-                  .withPrecision(precision);
-          checkExact(way, problem, random.nextLong());
-          if (round < 8 && precision != Precision.FULL) {
-            checkRounded(
-                way, problem, Inputs.values()[round / 4], random.nextLong()); // signed, positive
-          } else if (round < 8) {
-            checkOne(way, problem, Inputs.values()[round / 4], random.nextLong());
+      for (OneWay way : ways(kind.type, kind.precision)) {
+        for (int round = 0; round < 32; round++) {
+          long[] shape = {
+            random.nextInt(1, 260), round == 0 ? 1 : random.nextInt(1, 260), random.nextInt(1, 516)
+          };
+          boolean even = (round & 4) != 0;
+          if (even && (round & 8) != 0) {
+            shape[2] = (shape[2] + 127) / 128 * 128; // some kernels are for whole tiles alone
+          }
+          MultiplyProblem problem = problem(shape, kind, round & 3, random.nextBoolean(), random);
+          problem = even ? even(problem) : problem;
+          OneWay placed = even ? way.at(0) : way;
+          checkExact(placed, problem, random.nextLong());
+          Inputs inputs = (round & 16) == 0 ? Inputs.SIGNED : Inputs.POSITIVE;
+          if (kind.precision != Precision.FULL) {
+            checkRounded(placed, problem, inputs, random.nextLong());
+          } else {
+            checkOne(placed, problem, inputs, random.nextLong());
           }
         }
       }
@@ -221,12 +224,16 @@ class MultiplyWaysIT extends MultiplyWays {
       for (OneWay way : ways(type, precision)) {
         for (int which = 0; which < 4; which++) {
           boolean dense = which % 2 == 0;
-          for (long[] shape : new long[][] {{40, 3000, 70}, {140, 5003, 130}, {3, 140_000, 5}}) {
+          for (long[] shape :
+              new long[][] {{40, 3000, 70}, {140, 5003, 130}, {130, 3000, 256}, {3, 140_000, 5}}) {
             MultiplyProblem problem =
                 problem(shape, type, which, dense, random).withPrecision(precision);
             OneWay placed = dense ? way.at(0) : way;
             checkExact(placed, problem, random.nextLong());
             checkExact(placed, batch(problem, 2, Lie.APART), random.nextLong());
+            MultiplyProblem even = even(problem);
+            checkExact(way.at(0), even, random.nextLong());
+            checkExact(way.at(0), batch(even, 2, Lie.BEHIND), random.nextLong());
             if (precision == Precision.FULL) {
               checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
               checkOne(placed, problem, Inputs.POSITIVE, random.nextLong());
@@ -374,6 +381,69 @@ class MultiplyWaysIT extends MultiplyWays {
     }
   }
 
+  /**
+   * The same of rows that begin evenly, of ragged tiles and whole ones, and in lower precisions.
+   */
+  @Test
+  void nanAndInfinityPropagateFromEvenRowsInEveryWay() {
+    SplittableRandom random = new SplittableRandom(34);
+    for (ProductKind kind : ProductKind.values()) {
+      for (OneWay way : ways(kind.type, kind.precision)) {
+        for (long[] shape : new long[][] {{67, 70, 131}, {256, 96, 256}}) {
+          for (int which = 0; which < 4; which++) {
+            MultiplyProblem problem = problem(shape, kind, which, shape[0] == 256, random);
+            checkNanAndInfinity(way.at(0), even(problem));
+            checkNanAndInfinity(way, problem);
+          }
+        }
+      }
+    }
+  }
+
+  /**
+   * The ways of this class launch each kernel for products that the jar holds for the device, and
+   * it is right: of whole numbers nothing may differ.
+   */
+  @Test
+  void everyKernelIsMet() {
+    SplittableRandom random = new SplittableRandom(35);
+    // Whole tiles; parts of K; then a small extent of each size, in each place.
+    long[][] shapes = {
+      {256, 96, 256},
+      {127, 3000, 131},
+      {500, 70, 1},
+      {4, 500, 300},
+      {70, 300, 7},
+      {10, 90, 400},
+      {200, 3, 70},
+      {70, 16, 200}
+    };
+    Set<String> met = new TreeSet<>();
+    for (ProductKind kind : ProductKind.values()) {
+      for (OneWay way : ways(kind.type, kind.precision)) {
+        for (long[] shape : shapes) {
+          for (int which = 0; which < 4; which++) {
+            MultiplyProblem problem = problem(shape, kind, which, true, random);
+            for (OneWay placed : List.of(way, way.at(0))) {
+              if (placed.takes(problem)) {
+                checkExact(placed, problem, random.nextLong());
+                met.addAll(placed.kernels(problem));
+              }
+            }
+          }
+        }
+      }
+    }
+    DeviceLimits limits = device.limits();
+    assertEquals(
+        KernelIndex.ofThisJar().kernels().stream()
+            .filter(kernel -> kernel.runsOn(limits.computeMajor(), limits.computeMinor()))
+            .filter(kernel -> kernel.source().matches("multiply_.*|pack|repair_split"))
+            .map(KernelIndex.Kernel::name)
+            .collect(Collectors.toCollection(TreeSet::new)),
+        met);
+  }
+
   /** Ragged tiles, whole ones, and few of a long K; or small extents, of each kind of kernel. */
   private static long[][] shapesOfFactors(OneWay way) {
     return way.isSkinny()
@@ -381,19 +451,10 @@ class MultiplyWaysIT extends MultiplyWays {
         : new long[][] {{130, 70, 140}, {256, 96, 256}, {40, 3000, 70}};
   }
 
-  /** A problem of any storage. */
-  private static MultiplyProblem problemOfFactors(
-      long[] shape, boolean dense, ProductKind kind, SplittableRandom random) {
-    return problem(
-            shape[0],
-            shape[1],
-            shape[2],
-            kind.type,
-            random.nextBoolean(),
-            random.nextBoolean(),
-            dense,
-            random)
-        .withPrecision(kind.precision);
+  /** A problem of this kind. */
+  private static MultiplyProblem problem(
+      long[] shape, ProductKind kind, int which, boolean dense, SplittableRandom random) {
+    return problem(shape, kind.type, which, dense, random).withPrecision(kind.precision);
   }
 
   @Test
@@ -405,14 +466,14 @@ class MultiplyWaysIT extends MultiplyWays {
       double[] betas = full ? new double[] {0, 0.3, 1e-30} : new double[] {0, -1, 2};
       for (OneWay way : ways(kind.type, kind.precision)) {
         for (long[] shape : shapesOfFactors(way)) {
-          for (double alpha : alphas) {
+          for (int which = 0; which < 4; which++) {
             boolean dense = shape[0] == 256 || random.nextBoolean();
-            checkFactors(
-                dense ? way.at(0) : way,
-                problemOfFactors(shape, dense, kind, random),
-                alpha,
-                betas,
-                random.nextLong());
+            OneWay placed = dense ? way.at(0) : way;
+            MultiplyProblem any = problem(shape, kind, which, dense, random);
+            MultiplyProblem problem = dense ? even(any) : any;
+            requireTaken(placed, problem);
+            double alpha = alphas[random.nextInt(alphas.length)];
+            checkFactors(placed, problem, alpha, betas, random.nextLong());
           }
         }
       }
@@ -425,37 +486,58 @@ class MultiplyWaysIT extends MultiplyWays {
     for (ProductKind kind : ProductKind.values()) {
       for (OneWay way : ways(kind.type, kind.precision)) {
         for (long[] shape : shapesOfFactors(way)) {
-          boolean dense = shape[0] == 256;
-          OneWay placed = dense ? way.at(0) : way;
-          MultiplyProblem problem = problemOfFactors(shape, dense, kind, random);
-          checkFactorsThatAreNoNumbers(placed, problem);
-          checkFactorsThatAreNoNumbers(placed, batch(problem, 2, dense ? Lie.BEHIND : Lie.APART));
+          for (int which = 0; which < 4; which++) {
+            boolean dense = shape[0] == 256;
+            OneWay placed = dense ? way.at(0) : way;
+            MultiplyProblem problem = problem(shape, kind, which, dense, random);
+            requireTaken(placed, problem);
+            checkFactorsThatAreNoNumbers(placed, problem);
+            checkFactorsThatAreNoNumbers(placed, batch(problem, 2, dense ? Lie.BEHIND : Lie.APART));
+          }
         }
       }
     }
   }
 
-  /** Where there is no product, tiled kernels are all that is left of the ways. */
+  /** Each way takes problems that are made for it: none is left out by going by rule in silence. */
+  private static void requireTaken(OneWay way, MultiplyProblem problem) {
+    boolean liesAlong = !problem.transposeA() && problem.transposeB();
+    boolean isForIt =
+        way.isSkinny()
+            || (problem.m() == (way.isPhased() ? 130 : 256)
+                && !(liesAlong && way.readsAcrossAlone()));
+    assertTrue(!isForIt || way.takes(problem), () -> way + " does not take " + problem);
+  }
+
+  /** Where there is no product, C is scaled in each way that there is for it. */
   @Test
   void noProductInEveryWay() {
     SplittableRandom random = new SplittableRandom(32);
     double[] alphas = {-3, Double.NaN, Double.POSITIVE_INFINITY};
     for (ProductKind kind : ProductKind.values()) {
-      for (OneWay way : ways(kind.type, kind.precision)) {
-        for (double beta : new double[] {0, 1, 2}) {
-          MultiplyProblem.Factors none = new MultiplyProblem.Factors(0, beta);
-          for (long[] shape : shapesOfFactors(way)) {
-            checkNoProduct(way, problemOfFactors(shape, false, kind, random).withFactors(none));
-          }
-          for (double alpha : alphas) {
-            MultiplyProblem empty =
-                problemOfFactors(new long[] {130, 0, 140}, false, kind, random)
-                    .withFactors(new MultiplyProblem.Factors(alpha, beta));
-            checkNoProduct(way, empty);
-            checkNoProduct(way, batch(empty, 3, Lie.APART));
-          }
+      for (double beta : new double[] {0, 1, 2}) {
+        MultiplyProblem.Factors none = new MultiplyProblem.Factors(0, beta);
+        for (long[] shape : new long[][] {{130, 70, 140}, {256, 96, 256}, {130, 70, 3}}) {
+          checkNoProductInEveryWay(
+              problem(shape, kind, random.nextInt(4), false, random).withFactors(none));
+        }
+        for (double alpha : alphas) {
+          MultiplyProblem empty =
+              problem(new long[] {130, 0, 140}, kind, random.nextInt(4), false, random)
+                  .withFactors(new MultiplyProblem.Factors(alpha, beta));
+          checkNoProductInEveryWay(empty);
+          checkNoProductInEveryWay(batch(empty, 3, Lie.APART));
         }
       }
+    }
+  }
+
+  private void checkNoProductInEveryWay(MultiplyProblem problem) {
+    checkNoProduct(multiplier, problem);
+    List<MultiplyPlan> plans = multiplier.candidates(problem);
+    assertEquals(problem.keepsC(), plans.isEmpty(), () -> problem + ": " + plans);
+    for (MultiplyPlan plan : plans) {
+      checkNoProduct(new OneWay(plan), problem);
     }
   }
 

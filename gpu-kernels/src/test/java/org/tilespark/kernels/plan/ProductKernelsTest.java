@@ -1,0 +1,65 @@
+package org.tilespark.kernels.plan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Assumptions;
+import org.junit.jupiter.api.Test;
+import org.tilespark.layout.ElementType;
+
+/** The kernels for products that this jar holds. */
+class ProductKernelsTest {
+  /** Whole tiles; parts of K; then a small extent of each size, in each place. */
+  private static final long[][] SHAPES = {
+    {256, 96, 256},
+    {127, 3000, 131},
+    {500, 70, 1},
+    {4, 500, 300},
+    {70, 300, 7},
+    {10, 90, 400},
+    {200, 3, 70},
+    {70, 16, 200}
+  };
+
+  /** Each is launched by some plan for an H200, which can run all: none lies there unused. */
+  @Test
+  void eachHasAPlan() {
+    KernelIndex jar = KernelIndex.ofThisJar();
+    Assumptions.assumeTrue(jar.architectures().contains("sm_90a"), "built without nvcc or sm_90a");
+    Set<String> launched = new TreeSet<>();
+    for (long[] shape : SHAPES) {
+      for (int which = 0; which < 4; which++) {
+        for (Precision precision : Precision.values()) {
+          addKernels(
+              problem(shape, which, ElementType.FLOAT32).withPrecision(precision), jar, launched);
+        }
+        addKernels(problem(shape, which, ElementType.FLOAT64), jar, launched);
+      }
+    }
+    assertEquals(
+        jar.kernels().stream()
+            .filter(kernel -> kernel.source().matches("multiply_.*|pack|repair_split"))
+            .map(KernelIndex.Kernel::name)
+            .collect(Collectors.toCollection(TreeSet::new)),
+        launched);
+  }
+
+  /** A dense one; bit 0 of {@code which} if A is stored transposed, bit 1 if B is. */
+  private static MultiplyProblem problem(long[] shape, int which, ElementType type) {
+    return MultiplyProblem.dense(
+        shape[0], shape[1], shape[2], type, (which & 1) != 0, (which & 2) != 0);
+  }
+
+  /** What all ways launch for operands that begin evenly and for others. */
+  private static void addKernels(MultiplyProblem problem, KernelIndex jar, Set<String> launched) {
+    for (MultiplyPlan plan :
+        MultiplyPlanner.candidates(
+            problem, problem.k(), PlannerFixture.ABSENT, PlannerFixture.H200, jar)) {
+      for (boolean even : new boolean[] {false, true}) {
+        plan.steps(even, even).forEach(step -> launched.add(step.launch().kernel()));
+      }
+    }
+  }
+}
