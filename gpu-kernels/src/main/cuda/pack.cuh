@@ -28,6 +28,7 @@
 #include <cuda_fp16.h>
 
 #include "hopper.cuh"
+#include "rounding.cuh"
 
 namespace tilespark {
 
@@ -88,16 +89,9 @@ struct PackRaw {
 struct PackTf32 {
   using Type = float;
   static constexpr bool MIXED = false;
-  // Ties to even. Of NaN a bit is set that is not cut off.
-  static __device__ __forceinline__ float rounded(float value) {
-    const u32 bits = __float_as_uint(value);
-    const u32 size = bits & 0x7fffffffu;
-    return size < 0x7f800000u   ? __uint_as_float((bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u)
-           : size > 0x7f800000u ? __uint_as_float(bits | 0x400000u)
-                                : value;
-  }
   static __device__ __forceinline__ void put(Type* to, u64, float4 v) {
-    *reinterpret_cast<float4*>(to) = make_float4(rounded(v.x), rounded(v.y), rounded(v.z), rounded(v.w));
+    *reinterpret_cast<float4*>(to) =
+        make_float4(rounded_tf32(v.x), rounded_tf32(v.y), rounded_tf32(v.z), rounded_tf32(v.w));
   }
 };
 struct PackHalf {

@@ -18,7 +18,6 @@ import org.tilespark.kernels.plan.MultiplyStep;
 import org.tilespark.kernels.plan.MultiplyStrategy;
 import org.tilespark.kernels.plan.MultiplyWay;
 import org.tilespark.kernels.plan.PlanCache;
-import org.tilespark.kernels.plan.Precision;
 import org.tilespark.kernels.plan.ProductClass;
 import org.tilespark.kernels.tune.ProductStore;
 import org.tilespark.kernels.tune.ProductTuner;
@@ -256,8 +255,7 @@ public final class DeviceMultiplier implements Multiplier {
       DeviceBuffer c,
       DeviceBuffer workspace,
       CudaStream stream) {
-    if (problem.precision() != Precision.FULL
-        || problem.batch().count() != 1
+    if (problem.batch().count() != 1
         || !problem.isProduct()
         || !(plan(problem, terms, Optional.empty()) instanceof MultiplyPlan byRule)) {
       return Optional.empty();

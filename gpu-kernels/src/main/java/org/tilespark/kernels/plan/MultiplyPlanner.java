@@ -161,7 +161,10 @@ public final class MultiplyPlanner {
     // cuBLAS cuts inputs of tf32 off where they are to be rounded, and on an H200 takes tf32 for
     // FLOAT16 and BFLOAT16 too.
     if (engine != MultiplyEngine.CUBLAS) {
-      Optional<MultiplyPlan> ours = best(TensorPlans.of(problem, terms, limits, index), limits);
+      Optional<MultiplyPlan> ours =
+          skinnyByRule(problem, limits, index)
+              .map(skinny -> skinny(problem, skinny))
+              .or(() -> best(TensorPlans.of(problem, terms, limits, index), limits));
       if (ours.isPresent()) {
         return ours.get();
       }
@@ -183,9 +186,10 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The ways among which to choose by trying, for problems of full precision: {@link #candidates},
-   * less cuBLAS where sums are too short for it to be as exact as it must be, and less those that
-   * give other bits than the rule's where the engine is named so that bits are the same everywhere.
+   * The ways among which to choose by trying: {@link #candidates}, less cuBLAS where it would not
+   * be as exact as it must be, less kernels for older devices where the device has its own, and
+   * less those that give other bits than the rule's where the engine is named so that bits are the
+   * same everywhere.
    *
    * @param byRule what {@link #plan} says, which is the first of them
    * @param trial what they are tried on
@@ -199,17 +203,30 @@ public final class MultiplyPlanner {
       CublasPresence cublas,
       DeviceLimits limits,
       KernelIndex index) {
+    List<MultiplyPlan> candidates = candidates(trial, terms, cublas, limits, index);
+    boolean hasWarpgroups = candidates.stream().anyMatch(way -> isTensor(way, false));
     List<MultiplyPlan> choices = new ArrayList<>();
-    for (MultiplyPlan way : candidates(trial, terms, cublas, limits, index)) {
+    for (MultiplyPlan way : candidates) {
       if (way.strategy().way().equals(byRule.strategy().way())) {
         choices.add(0, way);
       } else if (engine == MultiplyEngine.AUTO
-          ? terms >= CUBLAS_LEAST_TERMS || !(way.strategy() instanceof MultiplyStrategy.Cublas)
+          ? isExact(way, terms) && !(hasWarpgroups && isTensor(way, true))
           : way.strategy().order().equals(byRule.strategy().order())) {
         choices.add(way);
       }
     }
     return choices;
+  }
+
+  /** False of cuBLAS where its sums are too short to be as exact, or inputs are to be rounded. */
+  private static boolean isExact(MultiplyPlan way, long terms) {
+    return !(way.strategy() instanceof MultiplyStrategy.Cublas)
+        || (way.problem().precision() == Precision.FULL && terms >= CUBLAS_LEAST_TERMS);
+  }
+
+  /** True of a way on the tensor cores by {@code mma.sync}, or by what newer devices have. */
+  private static boolean isTensor(MultiplyPlan way, boolean isMma) {
+    return way.strategy() instanceof MultiplyStrategy.Tensor tensor && tensor.isMma() == isMma;
   }
 
   /**

@@ -6,12 +6,14 @@ import java.util.regex.Pattern;
 import org.tilespark.layout.ElementType;
 
 /**
- * Products that one {@link MultiplyWay} suits: of one element type, operands stored the same way,
- * extents of about the same size and alignment. Written as {@code float32 NT 1024 x 512- x 16384}:
- * M x K x N; a minus behind the first, second or third extent says that the rows of A, B or C begin
- * unevenly.
+ * Products that one {@link MultiplyWay} suits: of one element type and precision, operands stored
+ * the same way, extents of about the same size and alignment. Written as {@code float32 NT 1024 x
+ * 512- x 16384}: M x K x N; a minus behind the first, second or third extent says that the rows of
+ * A, B or C begin unevenly. A precision other than FULL stands in the type's place: {@code tf32},
+ * {@code bfloat16} or {@code float16}, of float32 elements.
  *
  * @param type of the elements
+ * @param precision how exactly they are multiplied
  * @param transposeA whether A is stored transposed
  * @param transposeB whether B is
  * @param m rows of C, rounded up to a power of two, at most {@value #MOST_EXTENT}
@@ -21,12 +23,20 @@ import org.tilespark.layout.ElementType;
  *     multiples of 16 bytes from the first, which rules out the widest accesses
  */
 public record ProductClass(
-    ElementType type, boolean transposeA, boolean transposeB, long m, long k, long n, int uneven) {
+    ElementType type,
+    Precision precision,
+    boolean transposeA,
+    boolean transposeB,
+    long m,
+    long k,
+    long n,
+    int uneven) {
   private static final int MOST_EXTENT = 1 << 16;
   private static final int ALIGNMENT_BYTES = 16;
   private static final Pattern TEXT =
       Pattern.compile(
-          "(float32|float64) ([NT])([NT]) (\\d{1,5})(-?) x (\\d{1,5})(-?) x (\\d{1,5})(-?)");
+          "(float32|float64|tf32|bfloat16|float16)"
+              + " ([NT])([NT]) (\\d{1,5})(-?) x (\\d{1,5})(-?) x (\\d{1,5})(-?)");
 
   /**
    * The class of a problem. Batches have none: they go by rule.
@@ -41,6 +51,7 @@ public record ProductClass(
     int width = problem.type().bytes();
     return new ProductClass(
         problem.type(),
+        problem.precision(),
         problem.transposeA(),
         problem.transposeB(),
         rounded(problem.m()),
@@ -74,8 +85,11 @@ public record ProductClass(
       throw new IllegalArgumentException(
           "Class of products '" + text + "'; expected one like 'float32 NT 1024 x 512- x 16384'");
     }
+    String kind = matcher.group(1).toUpperCase(Locale.ROOT);
+    boolean isType = kind.equals("FLOAT32") || kind.equals("FLOAT64");
     return new ProductClass(
-        ElementType.valueOf(matcher.group(1).toUpperCase(Locale.ROOT)),
+        isType ? ElementType.valueOf(kind) : ElementType.FLOAT32,
+        isType ? Precision.FULL : Precision.valueOf(kind),
         matcher.group(2).equals("T"),
         matcher.group(3).equals("T"),
         Long.parseLong(matcher.group(4)),
@@ -86,7 +100,7 @@ public record ProductClass(
 
   @Override
   public String toString() {
-    return type.name().toLowerCase(Locale.ROOT)
+    return (precision == Precision.FULL ? type.name() : precision.name()).toLowerCase(Locale.ROOT)
         + " "
         + (transposeA ? "T" : "N")
         + (transposeB ? "T" : "N")

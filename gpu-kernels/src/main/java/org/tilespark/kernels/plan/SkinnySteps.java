@@ -1,6 +1,7 @@
 package org.tilespark.kernels.plan;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
@@ -16,13 +17,18 @@ import org.tilespark.kernels.plan.MultiplyStep.Side;
  * <p>How K is cut depends on the extents and on how operands are stored, on no device. Chains of
  * additions: in a part K / 32 + 5 where the large operand lies along K, else two of about the
  * square root; then that of the parts. Together they are about 2 sqrt(K) at most, as in {@code
- * tiled.cuh}.
+ * tiled.cuh}. Lower precisions are cut and summed likewise, of values rounded as they are read.
  */
 final class SkinnySteps {
   /** The most that the small extent may be. */
   static final int MOST = 16;
 
   private static final String FAMILY = "multiply_skinny_";
+
+  /** Kernels that round A and B as they read them. */
+  private static final String ROUNDED = FAMILY + "rounded_";
+
+  private static final String ALONG = "along";
 
   /** Steps of K of a part are a multiple of it; {@code SKINNY_CHUNK} of the kernels. */
   private static final long CHUNK = 256;
@@ -69,7 +75,7 @@ final class SkinnySteps {
   static Optional<MultiplyStrategy.Skinny> of(
       MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
     long least = Math.min(problem.m(), Math.min(problem.k(), problem.n()));
-    if (problem.precision() != Precision.FULL || least < 1 || least > MOST) {
+    if (least < 1 || least > MOST) {
       return Optional.empty();
     }
     Optional<KernelIndex.Kernel> kernel = kernel(problem, limits, index);
@@ -81,8 +87,7 @@ final class SkinnySteps {
 
   /** Scratch that a problem, or one of smaller extents, takes at most. */
   static long mostWorkspaceBytes(MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
-    if (problem.precision() != Precision.FULL
-        || problem.k() <= CHUNK // one part
+    if (problem.k() <= CHUNK // one part
         || summing(problem, limits, index).isEmpty()) {
       return 0;
     }
@@ -123,11 +128,12 @@ final class SkinnySteps {
   private static Optional<KernelIndex.Kernel> kernel(
       MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
     int width = problem.type().bytes();
+    String family = problem.precision() == Precision.FULL ? FAMILY : ROUNDED;
     if (isShallow(problem)) {
-      return index.find(FAMILY + (problem.k() <= 4 ? "depth4" : "depth16"), width, limits);
+      return index.find(family + (problem.k() <= 4 ? "depth4" : "depth16"), width, limits);
     }
     boolean across = hasFewCols(problem) ? problem.transposeA() : !problem.transposeB();
-    return index.findAll(FAMILY + (across ? "across" : "along"), width, limits).stream()
+    return index.findAll(family + (across ? "across" : ALONG), width, limits).stream()
         .filter(kernel -> kernel.shape().cols() >= count(problem))
         .min(Comparator.comparingInt(kernel -> kernel.shape().cols()));
   }
@@ -164,7 +170,7 @@ final class SkinnySteps {
   }
 
   private boolean isAlong() {
-    return kernel.family().equals(FAMILY + "along");
+    return kernel.family().endsWith(ALONG);
   }
 
   private void addProduct(long p, long k, long extent, long count, long partSteps) {
@@ -186,9 +192,8 @@ final class SkinnySteps {
     steps.add(
         new MultiplyStep(
             // Fields of SkinnyArguments.
-            new KernelLaunch(
-                kernel.name(),
-                blocks(pieces * parts, kernel),
+            launch(
+                pieces * parts,
                 extent,
                 k,
                 count,
@@ -250,9 +255,8 @@ final class SkinnySteps {
     long colTiles = Ceil.div(problem.n(), kernel.shape().cols());
     return new MultiplyStep(
         // Fields of DepthArguments.
-        new KernelLaunch(
-            kernel.name(),
-            blocks(rowTiles * colTiles, kernel),
+        launch(
+            rowTiles * colTiles,
             problem.m(),
             problem.k(),
             problem.n(),
@@ -267,6 +271,26 @@ final class SkinnySteps {
             problem.betaWord(problem.factors())),
         List.of(),
         List.of(from(Side.A, 0), from(Side.B, 0), new Place(Side.C, 0)));
+  }
+
+  /** Of a kernel that multiplies; RoundedArguments has one field more. */
+  private KernelLaunch launch(long pieces, long... words) {
+    long[] fields = words;
+    if (problem.precision() != Precision.FULL) {
+      fields = Arrays.copyOf(words, words.length + 1);
+      fields[words.length] = rounding(problem.precision());
+    }
+    return new KernelLaunch(kernel.name(), blocks(pieces, kernel), fields);
+  }
+
+  /** What {@code rounding.cuh} calls a precision. */
+  private static long rounding(Precision precision) {
+    return switch (precision) {
+      case TF32 -> 1;
+      case BFLOAT16 -> 2;
+      case FLOAT16 -> 3;
+      case FULL -> throw new IllegalArgumentException("FULL rounds nothing");
+    };
   }
 
   /** Where step {@code p} of K begins in A or B. */

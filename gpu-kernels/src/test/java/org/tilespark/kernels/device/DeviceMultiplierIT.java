@@ -24,6 +24,8 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.Multiplier;
 import org.tilespark.kernels.MultiplierContract;
@@ -32,6 +34,7 @@ import org.tilespark.kernels.plan.MultiplyEngine;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.MultiplyStrategy;
 import org.tilespark.kernels.plan.MultiplyWay;
+import org.tilespark.kernels.plan.Precision;
 import org.tilespark.layout.ElementType;
 
 /** One multiplier of a device, as tasks use it: what all multipliers do, and what it does alone. */
@@ -155,10 +158,14 @@ class DeviceMultiplierIT extends MultiplierContract {
   /**
    * All threads get the same choice, and so does the next process; without a budget there is none.
    */
-  @Test
-  void oneChoiceForAll(@TempDir Path directory) throws Exception {
+  @ParameterizedTest
+  @EnumSource(
+      value = Precision.class,
+      names = {"FULL", "FLOAT16"})
+  void oneChoiceForAll(Precision precision, @TempDir Path directory) throws Exception {
     MultiplyProblem problem =
-        MultiplyProblem.dense(500, 1100, 700, ElementType.FLOAT32, true, false);
+        MultiplyProblem.dense(500, 1100, 700, ElementType.FLOAT32, true, false)
+            .withPrecision(precision);
     assertTrue(choose(multiplier, problem).isEmpty());
     DeviceMultiplier.Tuning tuning =
         new DeviceMultiplier.Tuning(
@@ -176,7 +183,7 @@ class DeviceMultiplierIT extends MultiplierContract {
           choices.add(result.get());
         }
         MultiplyWay way = choices.iterator().next().orElseThrow();
-        System.out.println("500 x 1100 x 700 TN by " + way);
+        System.out.println("500 x 1100 x 700 TN, " + precision + ", by " + way);
         assertEquals(
             Optional.of(way),
             tuned.plan(problem, 1100, Optional.of(way)).orElseThrow().strategy().way());

@@ -195,16 +195,16 @@ abstract class MultiplyWays extends MultiplierChecks {
         }
       }
     }
-    if (precision == Precision.FULL) {
-      ways.add(skinny(type, 3));
-    }
+    ways.add(skinny(type, precision, 3));
     return ways;
   }
 
   /** The kernels for products with a small extent; other products go by rule. */
-  final OneWay skinny(ElementType type, int shift) {
+  final OneWay skinny(ElementType type, Precision precision, int shift) {
+    MultiplyProblem narrow =
+        MultiplyProblem.dense(64, 64, 1, type, false, false).withPrecision(precision);
     MultiplyPlan plan =
-        multiplier.candidates(MultiplyProblem.dense(64, 64, 1, type, false, false)).stream()
+        multiplier.candidates(narrow).stream()
             .filter(each -> each.strategy() instanceof MultiplyStrategy.Skinny)
             .findFirst()
             .orElseThrow();

@@ -10,6 +10,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -63,8 +65,16 @@ class LowerPrecisionPlanTest {
       }
     }
     for (String arch : List.of("sm_80", "sm_90a", "compute_80")) {
-      text.append("kernel multiply_parts multiply_parts_w4_256 %s\n".formatted(arch));
+      text.append(
+          """
+          kernel multiply_parts multiply_parts_w4_256 %1$s
+          kernel multiply_skinny_rounded multiply_skinny_rounded_along_w4_32x16x256 %1$s
+          kernel multiply_skinny_rounded multiply_skinny_rounded_depth16_w4_64x512x256 %1$s
+          kernel multiply_skinny multiply_skinny_sum_w4_256 %1$s
+          """
+              .formatted(arch));
     }
+    text.append("kernel multiply_skinny multiply_skinny_sum_w4_256 compute_75\n");
     return text.toString();
   }
 
@@ -154,6 +164,75 @@ class LowerPrecisionPlanTest {
               .toList();
       assertEquals(each[1], ways);
     }
+  }
+
+  /**
+   * Products with a small extent go by once, unless so little goes by that tiles take no longer.
+   */
+  @Test
+  void skinnyByRule() {
+    String along = "multiply_skinny_rounded_along_w4_32x16x256";
+    Object[][] cases = {
+      {problem(16_384, 16_384, 16, Precision.FLOAT16), along},
+      {problem(16_384, 16_384, 1, Precision.TF32), along},
+      {
+        problem(16_384, 16, 16_384, Precision.BFLOAT16),
+        along.replace("along_w4_32x16", "depth16_w4_64x512")
+      },
+      {problem(16_384, 16_384, 17, Precision.FLOAT16), "multiply_"},
+      {problem(200, 300, 5, Precision.FLOAT16), "multiply_"},
+      {problem(1000, 16, 1000, Precision.FLOAT16), "multiply_"},
+    };
+    for (Object[] each : cases) {
+      for (DeviceLimits limits : List.of(device(8, 0, 108), device(9, 0, 132))) {
+        for (CublasPresence cublas : List.of(ABSENT, CublasPresence.PRESENT)) {
+          String way = way(plan((MultiplyProblem) each[0], MultiplyEngine.AUTO, cublas, limits));
+          boolean isSkinny = each[1].toString().contains("skinny");
+          assertTrue(way.startsWith(each[1].toString()), each[0] + ": " + way);
+          assertEquals(isSkinny, way.contains("skinny"), each[0] + ": " + way);
+        }
+      }
+    }
+  }
+
+  /**
+   * The tuner tries what the device has for it, but no older kernels beside newer ones, nor cuBLAS,
+   * which does not round as asked; with an engine named, ways that make the same bits.
+   */
+  @Test
+  void choices() {
+    MultiplyProblem problem = problem(512, 512, 512, Precision.FLOAT16);
+    List<String> ours =
+        List.of("float16_w2_128x64x384", "float16_w2_128x128x384", "float16_w2_128x256x384");
+    List<String> fused =
+        List.of("fused_float16_nt_w4_128x256x384", "fused_float16_nt_w4_128x128x256");
+    List<String> mma = List.of("mma_float16_w2_64x64x128", "mma_float16_w2_128x128x256");
+    List<String> all = new ArrayList<>(ours);
+    all.addAll(fused);
+    for (MultiplyEngine engine : List.of(MultiplyEngine.AUTO, MultiplyEngine.OWN)) {
+      assertEquals(Set.copyOf(all), choices(problem, engine, device(9, 0, 132)));
+      assertEquals(Set.copyOf(mma), choices(problem, engine, device(8, 0, 108)));
+      assertEquals(Set.copyOf(mma), choices(problem, engine, device(12, 0, 170)));
+    }
+    // A large operand by once, which makes other sums.
+    MultiplyProblem narrow = problem(16_384, 16_384, 16, Precision.FLOAT16);
+    String once = "skinny_rounded_along_w4_32x16x256";
+    Set<String> ways = choices(narrow, MultiplyEngine.AUTO, device(9, 0, 132));
+    assertTrue(ways.contains(once) && ways.contains(ours.get(0)), ways.toString());
+    assertEquals(Set.of(once), choices(narrow, MultiplyEngine.OWN, device(9, 0, 132)));
+  }
+
+  /** The names, after what goes by rule was seen to be the first. */
+  private static Set<String> choices(
+      MultiplyProblem problem, MultiplyEngine engine, DeviceLimits limits) {
+    MultiplyPlan byRule = plan(problem, engine, CublasPresence.PRESENT, limits).orElseThrow();
+    List<MultiplyPlan> choices =
+        MultiplyPlanner.choices(
+            byRule, problem, problem.k(), engine, CublasPresence.PRESENT, limits, INDEX);
+    assertEquals(byRule.strategy().way(), choices.get(0).strategy().way());
+    return choices.stream()
+        .map(plan -> way(plan).replace("multiply_", ""))
+        .collect(Collectors.toSet());
   }
 
   /** 528 high tiles are four for each multiprocessor; of wide ones some have five. */

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
@@ -43,6 +44,24 @@ class ProductClassTest {
     assertEquals("float64 NN 1024 x 512- x 4-", text(1023, 512, 3, twice, false, false, 0));
     assertEquals(
         "float32 NT 1 x 65536 x 65536-", text(1, 1L << 40, 70_001, single, false, true, 0));
+  }
+
+  /** A lower precision stands where the type does else. */
+  @Test
+  void precisions() {
+    MultiplyProblem one = problem(64, 63, 64, ElementType.FLOAT32, false, true, 0);
+    Map<Precision, String> texts =
+        Map.of(
+            Precision.FULL, "float32 NT 64- x 64- x 64",
+            Precision.TF32, "tf32 NT 64- x 64- x 64",
+            Precision.BFLOAT16, "bfloat16 NT 64- x 64- x 64",
+            Precision.FLOAT16, "float16 NT 64- x 64- x 64");
+    texts.forEach(
+        (precision, text) -> {
+          ProductClass products = ProductClass.of(one.withPrecision(precision));
+          assertEquals(text, products.toString());
+          assertEquals(products, ProductClass.parse(text));
+        });
   }
 
   @Test

@@ -1,5 +1,6 @@
 package org.tilespark.kernels.plan;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
@@ -46,6 +47,10 @@ class SkinnyStepsTest {
               "sum_w%d_256")) {
         lines.append("kernel multiply_skinny multiply_skinny_").append(String.format(name, width));
         lines.append(" ").append(architecture).append("\n");
+        if (width == Float.BYTES && !name.startsWith("sum")) {
+          lines.append("kernel multiply_skinny_rounded multiply_skinny_rounded_");
+          lines.append(String.format(name, width)).append(" ").append(architecture).append("\n");
+        }
       }
     }
     return KernelIndex.parse(lines.toString());
@@ -87,6 +92,11 @@ class SkinnyStepsTest {
               (boolean) each[3],
               (boolean) each[4]);
       assertEquals(each[5], skinny(problem).orElseThrow().kernel().name(), problem.toString());
+      for (Precision precision : List.of(Precision.TF32, Precision.BFLOAT16, Precision.FLOAT16)) {
+        assertEquals(
+            ((String) each[5]).replace("skinny_", "skinny_rounded_"),
+            skinny(problem.withPrecision(precision)).orElseThrow().kernel().name());
+      }
     }
     for (long[] none : new long[][] {{17, 17, 17}, {5, 0, 5}, {0, 5, 5}, {5, 5, 0}}) {
       assertTrue(
@@ -230,6 +240,28 @@ class SkinnyStepsTest {
         skinny(shallow).orElseThrow().steps());
   }
 
+  /** Kernels that round are told how, behind all else; what sums parts rounds nothing. */
+  @Test
+  void launchesThatRound() {
+    MultiplyProblem deep = problem(3, 1000, 700, ElementType.FLOAT32, true, false);
+    MultiplyProblem shallow = problem(65, 16, 1025, ElementType.FLOAT32, true, true);
+    for (MultiplyProblem problem : List.of(deep, shallow)) {
+      List<MultiplyStep> full = skinny(problem).orElseThrow().steps();
+      Precision[] precisions = Precision.values();
+      for (int kind = 1; kind < precisions.length; kind++) { // TF32, BFLOAT16, FLOAT16
+        List<MultiplyStep> steps =
+            skinny(problem.withPrecision(precisions[kind])).orElseThrow().steps();
+        assertEquals(full.size(), steps.size());
+        long[] words = full.get(0).launch().words();
+        long[] rounding = Arrays.copyOf(words, words.length + 1);
+        rounding[words.length] = kind;
+        assertArrayEquals(rounding, steps.get(0).launch().words());
+        assertEquals(full.get(0).pointers(), steps.get(0).pointers());
+        assertEquals(full.subList(1, full.size()), steps.subList(1, steps.size()));
+      }
+    }
+  }
+
   /**
    * The steps, run as the kernels would on memory of just the needed length: results are right,
    * whatever is asked.
@@ -259,6 +291,7 @@ class SkinnyStepsTest {
   private static void check(long[] extents, int round, SplittableRandom random) {
     boolean transposeA = (round & 1) != 0;
     boolean transposeB = (round & 2) != 0;
+    Precision precision = Precision.values()[random.nextInt(4)];
     long m = extents[0];
     long k = extents[1];
     long n = extents[2];
@@ -267,8 +300,10 @@ class SkinnyStepsTest {
                 m,
                 k,
                 n,
-                random.nextBoolean() ? ElementType.FLOAT64 : ElementType.FLOAT32,
-                Precision.FULL,
+                precision == Precision.FULL && random.nextBoolean()
+                    ? ElementType.FLOAT64
+                    : ElementType.FLOAT32,
+                precision,
                 transposeA,
                 transposeB,
                 (transposeA ? m : k) + random.nextInt(3),
@@ -277,8 +312,9 @@ class SkinnyStepsTest {
                 false)
             .withFactors(new MultiplyProblem.Factors(random.nextInt(1, 4), random.nextInt(0, 3)));
     int width = problem.type().bytes();
-    double[] a = random.doubles(problem.bytesA() / width, -8, 9).map(Math::floor).toArray();
-    double[] b = random.doubles(problem.bytesB() / width, -8, 9).map(Math::floor).toArray();
+    // Sums are exact; lower precisions round most values.
+    double[] a = fractions(problem.bytesA() / width, random);
+    double[] b = fractions(problem.bytesB() / width, random);
     double[] c = new double[(int) (problem.bytesC() / width)];
     Arrays.fill(c, problem.factors().readsC() ? 3 : Double.NaN);
     MultiplyStrategy.Skinny strategy = skinny(problem).orElseThrow();
@@ -289,9 +325,9 @@ class SkinnyStepsTest {
       for (long j = 0; j < n; j++) {
         double sum = 0;
         for (long p = 0; p < k; p++) {
-          sum +=
-              a[(int) (transposeA ? p * problem.leadA() + i : i * problem.leadA() + p)]
-                  * b[(int) (transposeB ? j * problem.leadB() + p : p * problem.leadB() + j)];
+          double left = a[(int) (transposeA ? p * problem.leadA() + i : i * problem.leadA() + p)];
+          double right = b[(int) (transposeB ? j * problem.leadB() + p : p * problem.leadB() + j)];
+          sum += (double) precision.round((float) left) * precision.round((float) right);
         }
         double expected = problem.factors().alpha() * sum + 3 * problem.factors().beta();
         if (expected != c[(int) (i * problem.leadC() + j)]) {
@@ -299,6 +335,10 @@ class SkinnyStepsTest {
         }
       }
     }
+  }
+
+  private static double[] fractions(long count, SplittableRandom random) {
+    return random.ints(count, -0x8000, 0x8001).mapToDouble(value -> value / 4096.0).toArray();
   }
 
   /** What {@code skinny.cuh} does with the words of a launch. */
@@ -316,8 +356,12 @@ class SkinnyStepsTest {
     void run(MultiplyStep run) {
       long[] words = run.launch().words();
       String kernel = run.launch().kernel();
+      Precision precision =
+          kernel.contains("_rounded_")
+              ? Precision.values()[(int) words[words.length - 1]]
+              : Precision.FULL;
       if (kernel.contains("_depth")) {
-        depth(run.pointers(), words, kernel.contains("_depth4_") ? 4 : 16);
+        depth(run.pointers(), words, kernel.contains("_depth4_") ? 4 : 16, precision);
       } else if (kernel.contains("_sum_")) {
         sum(run.pointers(), words);
       } else {
@@ -325,12 +369,17 @@ class SkinnyStepsTest {
             run.pointers(),
             words,
             kernel.contains("_across_"),
-            INDEX.find(kernel).orElseThrow().shape());
+            INDEX.find(kernel).orElseThrow().shape(),
+            precision);
       }
     }
 
     private void multiply(
-        List<MultiplyStep.Place> at, long[] w, boolean across, KernelIndex.TileShape shape) {
+        List<MultiplyStep.Place> at,
+        long[] w,
+        boolean across,
+        KernelIndex.TileShape shape,
+        Precision precision) {
       double[] big = memory(at.get(0));
       double[] small = memory(at.get(1));
       double[] to = memory(at.get(2));
@@ -348,14 +397,18 @@ class SkinnyStepsTest {
             double sum = 0;
             for (long p = begin; p < Math.min(w[1], begin + w[8]); p++) {
               sum +=
-                  big[(int) (fromBig + (across ? p * w[3] + x : x * w[3] + p))]
-                      * small[(int) (fromSmall + p * w[4] + j * w[5])];
+                  rounded(big[(int) (fromBig + (across ? p * w[3] + x : x * w[3] + p))], precision)
+                      * rounded(small[(int) (fromSmall + p * w[4] + j * w[5])], precision);
             }
             int place = (int) (part * w[9] + x * w[6] + j * w[7]);
             put(to, place, sum, w[13], w[14]);
           }
         }
       }
+    }
+
+    private double rounded(double value, Precision precision) {
+      return width == Double.BYTES ? value : precision.round((float) value);
     }
 
     /** Words of factors.cuh. */
@@ -383,7 +436,7 @@ class SkinnyStepsTest {
       }
     }
 
-    private void depth(List<MultiplyStep.Place> at, long[] w, int most) {
+    private void depth(List<MultiplyStep.Place> at, long[] w, int most, Precision precision) {
       double[] left = memory(at.get(0));
       double[] right = memory(at.get(1));
       double[] to = memory(at.get(2));
@@ -393,7 +446,9 @@ class SkinnyStepsTest {
         for (long j = 0; j < w[2]; j++) {
           double sum = 0;
           for (long p = 0; p < w[1]; p++) {
-            sum += left[(int) (i * w[3] + p * w[4])] * right[(int) (p * w[5] + j * w[6])];
+            sum +=
+                rounded(left[(int) (i * w[3] + p * w[4])], precision)
+                    * rounded(right[(int) (p * w[5] + j * w[6])], precision);
           }
           int place = (int) (i * w[7] + j);
           put(to, place, sum, w[10], w[11]);
@@ -537,17 +592,25 @@ class SkinnyStepsTest {
         random.nextLong(1, 3000), random.nextLong(1, 200_000), random.nextLong(1, 3000)
       };
       ElementType type = random.nextBoolean() ? ElementType.FLOAT32 : ElementType.FLOAT64;
+      Precision precision =
+          type == ElementType.FLOAT64
+              ? Precision.FULL
+              : Precision.values()[random.nextInt(Precision.values().length)];
       long reserved =
           MultiplyPlanner.mostWorkspaceBytes(
-              problem(most[0], most[1], most[2], type, true, false), ABSENT, H200, INDEX);
+              problem(most[0], most[1], most[2], type, true, false).withPrecision(precision),
+              ABSENT,
+              H200,
+              INDEX);
       MultiplyProblem less =
           problem(
-              random.nextLong(1, 1 + Math.min(most[0], random.nextBoolean() ? 16 : most[0])),
-              random.nextLong(1, most[1] + 1),
-              random.nextLong(1, 1 + Math.min(most[2], random.nextBoolean() ? 16 : most[2])),
-              type,
-              random.nextBoolean(),
-              random.nextBoolean());
+                  random.nextLong(1, 1 + Math.min(most[0], random.nextBoolean() ? 16 : most[0])),
+                  random.nextLong(1, most[1] + 1),
+                  random.nextLong(1, 1 + Math.min(most[2], random.nextBoolean() ? 16 : most[2])),
+                  type,
+                  random.nextBoolean(),
+                  random.nextBoolean())
+              .withPrecision(precision);
       Optional<MultiplyStrategy.Skinny> strategy = skinny(less);
       if (strategy.isPresent()) {
         assertTrue(strategy.get().workspaceBytes() <= reserved, less + " of " + reserved);
