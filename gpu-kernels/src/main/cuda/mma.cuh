@@ -17,10 +17,11 @@
 // Bytes: A is read col_tiles times and B row_tiles times, mostly from L2; C is written once, and read once
 // unless beta is 0.
 //
-// Source: NVIDIA, "PTX ISA" 9.0, sections 9.7.9 (cp.async) and 9.7.14 (mma, ldmatrix).
+// Source: NVIDIA, "PTX ISA" 9.0, sections 9.7.9 (cp.async) and 9.7.14 (ldmatrix).
 #pragma once
 
 #include "split.cuh"
+#include "warp_product.cuh"
 
 namespace tilespark {
 
@@ -45,20 +46,6 @@ struct MmaArguments {
   u64 c_step;       // elements
   u64 panel_step;   // panels from one part to the next; 0 for products of their own
 };
-
-// Kinds: c (16 x 8 of a warp) += a (16 x 32 bytes) * b (32 bytes x 8).
-#define TILESPARK_MMA(KIND, TYPE, SHAPE)                                                                   \
-  struct KIND {                                                                                            \
-    static __device__ __forceinline__ void product(float* c, const u32 (&a)[4], u32 b0, u32 b1) {          \
-      asm("mma.sync.aligned." SHAPE ".row.col.f32." TYPE "." TYPE                                          \
-          ".f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"                                     \
-          : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])                                                 \
-          : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));                                 \
-    }                                                                                                      \
-  };
-TILESPARK_MMA(MmaHalf, "f16", "m16n8k16")
-TILESPARK_MMA(MmaBfloat16, "bf16", "m16n8k16")
-TILESPARK_MMA(MmaTf32, "tf32", "m16n8k8")
 
 template <typename Kind_, u32 ROWS_, u32 COLS_, u32 WARP_ROWS_, u32 WARP_COLS_, u32 DEPTH_, u32 STAGES_, bool PROMOTED_>
 struct MmaShape {

@@ -91,7 +91,7 @@ struct PackTf32 {
   static constexpr bool MIXED = false;
   static __device__ __forceinline__ void put(Type* to, u64, float4 v) {
     *reinterpret_cast<float4*>(to) =
-        make_float4(rounded_tf32(v.x), rounded_tf32(v.y), rounded_tf32(v.z), rounded_tf32(v.w));
+        make_float4(RoundedTf32::of(v.x), RoundedTf32::of(v.y), RoundedTf32::of(v.z), RoundedTf32::of(v.w));
   }
 };
 struct PackHalf {

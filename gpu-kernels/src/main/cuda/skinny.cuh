@@ -3,8 +3,8 @@
 //   c[x, j] = alpha * sum over p of big(x, p) * small(p, j) + beta * c[x, j]
 //                                                        0 <= x < extent, 0 <= j < count
 //
-// Three kernels, for element types float and double, any lead and alignment of elements; of float also with
-// big and small rounded as they are read (Rounded), sums in float all the same:
+// Three kernels, for element types float and double, any lead and alignment of elements (skinny_depth also of
+// operands that are rounded as they are read, with sums in float; the others: narrow.cuh):
 //
 //   skinny_along   big lies along K, at x * lead + p: a warp makes SKINNY_ROWS of x, its lanes share out p
 //   skinny_across  big lies across, at p * lead + x: a thread makes two of x, p goes by
@@ -61,13 +61,6 @@ struct SkinnyArguments {
   Factors<T> factors;
 };
 
-// With what becomes of big and small, or a and b, as they are read.
-template <typename Product>
-struct RoundedArguments {
-  Product product;
-  Rounded rounding;
-};
-
 constexpr u32 SKINNY_THREADS = 256;
 constexpr u32 SKINNY_CHUNK = 256;
 constexpr u32 SKINNY_ROWS = 4;
@@ -76,9 +69,8 @@ constexpr u32 SKINNY_ACROSS = 2 * SKINNY_THREADS;
 constexpr u32 SKINNY_AHEAD = 8;  // reads in flight of a thread of skinny_across, twice
 
 // One piece of x and one part.
-template <typename T, u32 COUNT, typename Rounding>
-__device__ __forceinline__ void skinny_along_piece(const SkinnyArguments<T>& arguments, Rounding rounding, u64 piece,
-                                                   u64 part) {
+template <typename T, u32 COUNT>
+__device__ __forceinline__ void skinny_along_piece(const SkinnyArguments<T>& arguments, u64 piece, u64 part) {
   constexpr u32 R = SKINNY_ROWS;
   __shared__ T small[COUNT][SKINNY_CHUNK];
   const u32 lane = threadIdx.x % 32;
@@ -102,8 +94,7 @@ __device__ __forceinline__ void skinny_along_piece(const SkinnyArguments<T>& arg
       const u32 p = k_first ? at % SKINNY_CHUNK : at / COUNT;
       const u32 j = k_first ? at / SKINNY_CHUNK : at % COUNT;
       const bool inside = p < steps && j < arguments.count;
-      small[j][p] =
-          inside ? rounding.one(arguments.small[(from + p) * arguments.small_k + j * arguments.small_j]) : T(0);
+      small[j][p] = inside ? arguments.small[(from + p) * arguments.small_k + j * arguments.small_j] : T(0);
     }
     __syncthreads();
     if (steps == SKINNY_CHUNK) {
@@ -117,7 +108,6 @@ __device__ __forceinline__ void skinny_along_piece(const SkinnyArguments<T>& arg
             values[r][i] = __ldcs(rows[r] + from + half + i * 32);
           }
         }
-        rounding.all(values);
 #pragma unroll
         for (u32 i = 0; i < SKINNY_CHUNK / 64; i++) {
 #pragma unroll
@@ -134,7 +124,7 @@ __device__ __forceinline__ void skinny_along_piece(const SkinnyArguments<T>& arg
       for (u32 p = lane; p < steps; p += 32) {
 #pragma unroll
         for (u32 r = 0; r < R; r++) {
-          const T value = rounding.one(rows[r][from + p - lane]);
+          const T value = rows[r][from + p - lane];
 #pragma unroll
           for (u32 j = 0; j < COUNT; j++) {
             sums[r][j] += value * small[j][p];
@@ -162,18 +152,17 @@ __device__ __forceinline__ void skinny_along_piece(const SkinnyArguments<T>& arg
 }
 
 // Launch: SKINNY_THREADS threads, any grid.
-template <typename T, u32 COUNT, typename Rounding = AsStored>
-__device__ __forceinline__ void skinny_along(const SkinnyArguments<T>& arguments, Rounding rounding = {}) {
+template <typename T, u32 COUNT>
+__device__ __forceinline__ void skinny_along(const SkinnyArguments<T>& arguments) {
   const u64 all = arguments.pieces * arguments.parts;
   for (u64 number = blockIdx.x; number < all; number += gridDim.x) {
-    skinny_along_piece<T, COUNT>(arguments, rounding, number % arguments.pieces, number / arguments.pieces);
+    skinny_along_piece<T, COUNT>(arguments, number % arguments.pieces, number / arguments.pieces);
   }
 }
 
 // One piece of x and one part.
-template <typename T, u32 COUNT, typename Rounding>
-__device__ __forceinline__ void skinny_across_piece(const SkinnyArguments<T>& arguments, Rounding rounding, u64 piece,
-                                                    u64 part) {
+template <typename T, u32 COUNT>
+__device__ __forceinline__ void skinny_across_piece(const SkinnyArguments<T>& arguments, u64 piece, u64 part) {
   __shared__ __align__(16) T small[SKINNY_CHUNK][COUNT];
   const u64 x = piece * u64{SKINNY_ACROSS} + threadIdx.x;
   const u64 begin = part * arguments.part_k;
@@ -193,8 +182,7 @@ __device__ __forceinline__ void skinny_across_piece(const SkinnyArguments<T>& ar
       const u32 p = k_first ? at % SKINNY_CHUNK : at / COUNT;
       const u32 j = k_first ? at / SKINNY_CHUNK : at % COUNT;
       const bool inside = p < steps && j < arguments.count;
-      small[p][j] =
-          inside ? rounding.one(arguments.small[(from + p) * arguments.small_k + j * arguments.small_j]) : T(0);
+      small[p][j] = inside ? arguments.small[(from + p) * arguments.small_k + j * arguments.small_j] : T(0);
     }
     __syncthreads();
     const T* line = first + from * arguments.lead;
@@ -207,7 +195,6 @@ __device__ __forceinline__ void skinny_across_piece(const SkinnyArguments<T>& ar
         values[i][1] = __ldcs(line + apart);
         line += arguments.lead;
       }
-      rounding.all(values);
 #pragma unroll
       for (u32 i = 0; i < SKINNY_AHEAD; i++) {
 #pragma unroll
@@ -230,8 +217,8 @@ __device__ __forceinline__ void skinny_across_piece(const SkinnyArguments<T>& ar
     for (; p < steps; p++, line += arguments.lead) {
 #pragma unroll
       for (u32 j = 0; j < COUNT; j++) {
-        sums[0][j] += rounding.one(line[0]) * small[p][j];
-        sums[1][j] += rounding.one(line[apart]) * small[p][j];
+        sums[0][j] += line[0] * small[p][j];
+        sums[1][j] += line[apart] * small[p][j];
       }
     }
   }
@@ -251,11 +238,11 @@ __device__ __forceinline__ void skinny_across_piece(const SkinnyArguments<T>& ar
 }
 
 // Launch: SKINNY_THREADS threads, any grid.
-template <typename T, u32 COUNT, typename Rounding = AsStored>
-__device__ __forceinline__ void skinny_across(const SkinnyArguments<T>& arguments, Rounding rounding = {}) {
+template <typename T, u32 COUNT>
+__device__ __forceinline__ void skinny_across(const SkinnyArguments<T>& arguments) {
   const u64 all = arguments.pieces * arguments.parts;
   for (u64 number = blockIdx.x; number < all; number += gridDim.x) {
-    skinny_across_piece<T, COUNT>(arguments, rounding, number % arguments.pieces, number / arguments.pieces);
+    skinny_across_piece<T, COUNT>(arguments, number % arguments.pieces, number / arguments.pieces);
   }
 }
 
@@ -283,7 +270,7 @@ constexpr u32 DEPTH_COLS = 2 * SKINNY_THREADS;
 
 // One tile; tiles are numbered along rows. DEPTH is a multiple of 4.
 template <typename T, u32 DEPTH, typename Rounding>
-__device__ __forceinline__ void skinny_depth_tile(const DepthArguments<T>& arguments, Rounding rounding, u64 number) {
+__device__ __forceinline__ void skinny_depth_tile(const DepthArguments<T>& arguments, u64 number) {
   __shared__ __align__(16) T rows[DEPTH_ROWS][DEPTH];
   const u64 row = number / arguments.col_tiles * DEPTH_ROWS;
   const u64 col = number % arguments.col_tiles * DEPTH_COLS + threadIdx.x;
@@ -293,7 +280,7 @@ __device__ __forceinline__ void skinny_depth_tile(const DepthArguments<T>& argum
     const u32 i = k_first ? at / DEPTH : at % DEPTH_ROWS;
     const u32 p = k_first ? at % DEPTH : at / DEPTH_ROWS;
     const bool inside = row + i < arguments.m && p < arguments.k;
-    rows[i][p] = inside ? rounding.one(arguments.a[(row + i) * arguments.a_row + p * arguments.a_k]) : T(0);
+    rows[i][p] = inside ? Rounding::of(arguments.a[(row + i) * arguments.a_row + p * arguments.a_k]) : T(0);
   }
   T factors[2][DEPTH];
 #pragma unroll
@@ -302,7 +289,7 @@ __device__ __forceinline__ void skinny_depth_tile(const DepthArguments<T>& argum
 #pragma unroll
     for (u32 p = 0; p < DEPTH; p++) {
       const bool inside = j < arguments.n && p < arguments.k;
-      factors[v][p] = inside ? rounding.one(arguments.b[p * arguments.b_k + j * arguments.b_col]) : T(0);
+      factors[v][p] = inside ? Rounding::of(arguments.b[p * arguments.b_k + j * arguments.b_col]) : T(0);
     }
   }
   __syncthreads();
@@ -338,10 +325,10 @@ __device__ __forceinline__ void skinny_depth_tile(const DepthArguments<T>& argum
 
 // Launch: SKINNY_THREADS threads, any grid.
 template <typename T, u32 DEPTH, typename Rounding = AsStored>
-__device__ __forceinline__ void skinny_depth(const DepthArguments<T>& arguments, Rounding rounding = {}) {
+__device__ __forceinline__ void skinny_depth(const DepthArguments<T>& arguments) {
   const u64 all = arguments.row_tiles * arguments.col_tiles;
   for (u64 number = blockIdx.x; number < all; number += gridDim.x) {
-    skinny_depth_tile<T, DEPTH>(arguments, rounding, number);
+    skinny_depth_tile<T, DEPTH, Rounding>(arguments, number);
   }
 }
 

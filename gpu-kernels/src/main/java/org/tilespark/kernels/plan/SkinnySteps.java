@@ -1,9 +1,9 @@
 package org.tilespark.kernels.plan;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import org.tilespark.kernels.plan.MultiplyProblem.Factors;
 import org.tilespark.kernels.plan.MultiplyStep.Place;
@@ -17,16 +17,14 @@ import org.tilespark.kernels.plan.MultiplyStep.Side;
  * <p>How K is cut depends on the extents and on how operands are stored, on no device. Chains of
  * additions: in a part K / 32 + 5 where the large operand lies along K, else two of about the
  * square root; then that of the parts. Together they are about 2 sqrt(K) at most, as in {@code
- * tiled.cuh}. Lower precisions are cut and summed likewise, of values rounded as they are read.
+ * tiled.cuh}. Lower precisions have kernels of their own ({@code narrow.cuh}), which are cut
+ * likewise, but for a K of 5 to 16, which is none of theirs.
  */
 final class SkinnySteps {
   /** The most that the small extent may be. */
   static final int MOST = 16;
 
   private static final String FAMILY = "multiply_skinny_";
-
-  /** Kernels that round A and B as they read them. */
-  private static final String ROUNDED = FAMILY + "rounded_";
 
   private static final String ALONG = "along";
 
@@ -71,7 +69,7 @@ final class SkinnySteps {
     this.width = problem.type().bytes();
   }
 
-  /** The strategy for a problem; empty if no extent is small, or the jar lacks a kernel. */
+  /** The strategy for a problem; empty if no extent is small, or the jar has no kernel for it. */
   static Optional<MultiplyStrategy.Skinny> of(
       MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
     long least = Math.min(problem.m(), Math.min(problem.k(), problem.n()));
@@ -128,7 +126,10 @@ final class SkinnySteps {
   private static Optional<KernelIndex.Kernel> kernel(
       MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
     int width = problem.type().bytes();
-    String family = problem.precision() == Precision.FULL ? FAMILY : ROUNDED;
+    String family =
+        problem.precision() == Precision.FULL
+            ? FAMILY
+            : FAMILY + problem.precision().name().toLowerCase(Locale.ROOT) + "_";
     if (isShallow(problem)) {
       return index.find(family + (problem.k() <= 4 ? "depth4" : "depth16"), width, limits);
     }
@@ -192,8 +193,9 @@ final class SkinnySteps {
     steps.add(
         new MultiplyStep(
             // Fields of SkinnyArguments.
-            launch(
-                pieces * parts,
+            new KernelLaunch(
+                kernel.name(),
+                blocks(pieces * parts, kernel),
                 extent,
                 k,
                 count,
@@ -255,8 +257,9 @@ final class SkinnySteps {
     long colTiles = Ceil.div(problem.n(), kernel.shape().cols());
     return new MultiplyStep(
         // Fields of DepthArguments.
-        launch(
-            rowTiles * colTiles,
+        new KernelLaunch(
+            kernel.name(),
+            blocks(rowTiles * colTiles, kernel),
             problem.m(),
             problem.k(),
             problem.n(),
@@ -271,26 +274,6 @@ final class SkinnySteps {
             problem.betaWord(problem.factors())),
         List.of(),
         List.of(from(Side.A, 0), from(Side.B, 0), new Place(Side.C, 0)));
-  }
-
-  /** Of a kernel that multiplies; RoundedArguments has one field more. */
-  private KernelLaunch launch(long pieces, long... words) {
-    long[] fields = words;
-    if (problem.precision() != Precision.FULL) {
-      fields = Arrays.copyOf(words, words.length + 1);
-      fields[words.length] = rounding(problem.precision());
-    }
-    return new KernelLaunch(kernel.name(), blocks(pieces, kernel), fields);
-  }
-
-  /** What {@code rounding.cuh} calls a precision. */
-  private static long rounding(Precision precision) {
-    return switch (precision) {
-      case TF32 -> 1;
-      case BFLOAT16 -> 2;
-      case FLOAT16 -> 3;
-      case FULL -> throw new IllegalArgumentException("FULL rounds nothing");
-    };
   }
 
   /** Where step {@code p} of K begins in A or B. */

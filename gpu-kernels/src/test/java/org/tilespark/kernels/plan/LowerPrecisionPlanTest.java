@@ -68,8 +68,9 @@ class LowerPrecisionPlanTest {
       text.append(
           """
           kernel multiply_parts multiply_parts_w4_256 %1$s
-          kernel multiply_skinny_rounded multiply_skinny_rounded_along_w4_32x16x256 %1$s
-          kernel multiply_skinny_rounded multiply_skinny_rounded_depth16_w4_64x512x256 %1$s
+          kernel multiply_narrow multiply_skinny_tf32_along_w4_256x16x256 %1$s
+          kernel multiply_narrow multiply_skinny_float16_along_w4_256x16x256 %1$s
+          kernel multiply_narrow multiply_skinny_bfloat16_depth4_w4_64x512x256 %1$s
           kernel multiply_skinny multiply_skinny_sum_w4_256 %1$s
           """
               .formatted(arch));
@@ -171,14 +172,12 @@ class LowerPrecisionPlanTest {
    */
   @Test
   void skinnyByRule() {
-    String along = "multiply_skinny_rounded_along_w4_32x16x256";
+    String along = "multiply_skinny_%s_along_w4_256x16x256";
     Object[][] cases = {
-      {problem(16_384, 16_384, 16, Precision.FLOAT16), along},
-      {problem(16_384, 16_384, 1, Precision.TF32), along},
-      {
-        problem(16_384, 16, 16_384, Precision.BFLOAT16),
-        along.replace("along_w4_32x16", "depth16_w4_64x512")
-      },
+      {problem(16_384, 16_384, 16, Precision.FLOAT16), along.formatted("float16")},
+      {problem(16_384, 16_384, 1, Precision.TF32), along.formatted("tf32")},
+      {problem(16_384, 4, 16_384, Precision.BFLOAT16), "multiply_skinny_bfloat16_depth4"},
+      {problem(16_384, 5, 16_384, Precision.BFLOAT16), "multiply_"},
       {problem(16_384, 16_384, 17, Precision.FLOAT16), "multiply_"},
       {problem(200, 300, 5, Precision.FLOAT16), "multiply_"},
       {problem(1000, 16, 1000, Precision.FLOAT16), "multiply_"},
@@ -216,7 +215,7 @@ class LowerPrecisionPlanTest {
     }
     // A large operand by once, which makes other sums.
     MultiplyProblem narrow = problem(16_384, 16_384, 16, Precision.FLOAT16);
-    String once = "skinny_rounded_along_w4_32x16x256";
+    String once = "skinny_float16_along_w4_256x16x256";
     Set<String> ways = choices(narrow, MultiplyEngine.AUTO, device(9, 0, 132));
     assertTrue(ways.contains(once) && ways.contains(ours.get(0)), ways.toString());
     assertEquals(Set.of(once), choices(narrow, MultiplyEngine.OWN, device(9, 0, 132)));

@@ -1,0 +1,216 @@
+// Products of which M or N is 16 at most, of float operands rounded to tf32, bfloat16 or float16 as they are
+// read, on the tensor cores of sm_80 and later, at the speed of memory:
+//
+//   c[x, j] = alpha * sum over p of round(big(x, p)) * round(small(p, j)) + beta * c[x, j]
+//                                                        0 <= x < extent, 0 <= j < count <= 16
+//
+// Two kernels, for any lead and alignment of elements, with the arguments of skinny.cuh, where it says what big
+// and small are, and how K is cut into parts; `chain` is not read:
+//
+//   narrow_along   big lies along K, at x * lead + p
+//   narrow_across  big lies across, at p * lead + x
+//
+// Threads to elements: a warp makes 32 of x, in four products of small's 16 j by 8 of x. K goes by in steps of 16.
+// Of each, thread t + 4 g has big's steps 4 t to 4 t + 3, of x = 8 i + g (along) or 4 g + i (across) for product i:
+// four neighbours are one read of 16 bytes, where rows begin evenly. The tensor cores count steps in another
+// order; small is laid down in that, a fragment a thread, so that sums are the same.
+//
+// Bytes: reads big once, small once for each thread block's x (from L2), writes c once.
+//
+// Accuracy: the tensor cores cut sums off. Those of SKINNY_CHUNK steps are added in ordinary registers, rounded
+// to nearest. The order depends on extents alone, on no address.
+//
+// Shared memory: SKINNY_CHUNK steps of small, (SKINNY_CHUNK / 16, 32 threads, 8).
+#pragma once
+
+#include "rounding.cuh"
+#include "skinny.cuh"
+#include "warp_product.cuh"
+
+namespace tilespark {
+
+constexpr u32 NARROW_STEPS = 16;
+constexpr u32 NARROW_COUNT = 16;
+constexpr u32 NARROW_WARP = 32;                                      // x of a warp
+constexpr u32 NARROW_EXTENT = SKINNY_THREADS / 32 * NARROW_WARP;  // and of a thread block
+constexpr u32 NARROW_AHEAD = 2;                                      // steps of 16 that are read at a time
+
+// 16 steps of small, and those of big for 8 of x, of a thread: four neighbours along K each; s, of small, for j = g
+// and g + 8.
+struct NarrowHalf : RoundedFloat16 {
+  using Type = __half;
+  static __device__ __forceinline__ Type rounded(float value) { return __float2half_rn(value); }
+  static __device__ __forceinline__ u32 pair(float x, float y) {
+    u32 pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+    return pair;
+  }
+  static __device__ __forceinline__ void product(float (&c)[4], const Type* s, const float (&v)[4]) {
+    const uint4 a = *reinterpret_cast<const uint4*>(s);
+    MmaHalf::product(c, {a.x, a.y, a.z, a.w}, pair(v[0], v[1]), pair(v[2], v[3]));
+  }
+};
+struct NarrowBfloat16 : RoundedBfloat16 {
+  using Type = __nv_bfloat16;
+  static __device__ __forceinline__ Type rounded(float value) { return __float2bfloat16_rn(value); }
+  static __device__ __forceinline__ u32 pair(float x, float y) {
+    u32 pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+    return pair;
+  }
+  static __device__ __forceinline__ void product(float (&c)[4], const Type* s, const float (&v)[4]) {
+    const uint4 a = *reinterpret_cast<const uint4*>(s);
+    MmaBfloat16::product(c, {a.x, a.y, a.z, a.w}, pair(v[0], v[1]), pair(v[2], v[3]));
+  }
+};
+struct NarrowTf32 : RoundedTf32 {
+  using Type = float;
+  static __device__ __forceinline__ Type rounded(float value) { return of(value); }
+  static __device__ __forceinline__ void product(float (&c)[4], const Type* s, const float (&v)[4]) {
+#pragma unroll
+    for (u32 half = 0; half < 2; half++) {
+      const uint4 a = *reinterpret_cast<const uint4*>(s + 4 * half);
+      MmaTf32::product(c, {a.x, a.z, a.y, a.w}, __float_as_uint(of(v[2 * half])), __float_as_uint(of(v[2 * half + 1])));
+    }
+  }
+};
+
+// Where a thread reads big.
+template <bool ACROSS>
+struct NarrowReader {
+  const float* from[ACROSS ? 1 : 4];  // step 0 of each product's x; across, of all
+  u64 lead;
+  u32 left;    // across: x that are inside, of this thread's four
+  u32 first;   // step
+  bool whole;  // the warp may read 16 bytes at a time: all of its x are inside, and rows begin evenly
+
+  __device__ __forceinline__ NarrowReader(const SkinnyArguments<float>& arguments, u64 x) {
+    const u32 lane = threadIdx.x % 32;
+    lead = arguments.lead;
+    first = lane % 4 * 4;
+    whole = (reinterpret_cast<u64>(arguments.big) | lead * sizeof(float)) % 16 == 0;
+    left = 4;
+    if (ACROSS) {
+      whole = whole && x + NARROW_WARP <= arguments.extent;
+      x += lane / 4 * 4;
+      left = x >= arguments.extent ? 0 : arguments.extent - x < 4 ? static_cast<u32>(arguments.extent - x) : 4;
+      from[0] = arguments.big + first * lead + x;
+    } else {
+#pragma unroll
+      for (u32 i = 0; i < 4; i++) {
+        // Rows beyond the last read the last.
+        const u64 row = x + 8 * i + lane / 4;
+        from[i] = arguments.big + (row < arguments.extent ? row : arguments.extent - 1) * lead + first;
+      }
+    }
+  }
+
+  // True if NARROW_AHEAD times 16 steps of so many may be read so; the same for all threads of a warp.
+  __device__ __forceinline__ bool is_whole(u32 steps) const { return whole && steps >= NARROW_AHEAD * NARROW_STEPS; }
+
+  // The 16 steps from p on.
+  __device__ __forceinline__ void read_whole(float (&values)[4][4], u64 p) const {
+#pragma unroll
+    for (u32 n = 0; n < 4; n++) {
+      const float4 four = __ldcs(reinterpret_cast<const float4*>(ACROSS ? from[0] + (p + n) * lead : from[n] + p));
+      const float one[4] = {four.x, four.y, four.z, four.w};
+#pragma unroll
+      for (u32 e = 0; e < 4; e++) {
+        (ACROSS ? values[e][n] : values[n][e]) = one[e];
+      }
+    }
+  }
+
+  // The same of any, of which so many steps are inside; 0 for others, and for x beyond the last.
+  __device__ __forceinline__ void read_some(float (&values)[4][4], u64 p, u32 steps) const {
+#pragma unroll
+    for (u32 i = 0; i < 4; i++) {
+#pragma unroll
+      for (u32 e = 0; e < 4; e++) {
+        const bool inside = first + e < steps && (!ACROSS || i < left);
+        values[i][e] = inside ? __ldcs(ACROSS ? from[0] + (p + e) * lead + i : from[i] + p + e) : 0;
+      }
+    }
+  }
+};
+
+// One piece of x and one part.
+template <typename Kind, bool ACROSS>
+__device__ __forceinline__ void narrow_piece(const SkinnyArguments<float>& arguments, u64 piece, u64 part) {
+  using Type = typename Kind::Type;
+  __shared__ __align__(16) Type small[SKINNY_CHUNK / NARROW_STEPS][32][8];
+  const u32 lane = threadIdx.x % 32;
+  const u64 x = piece * NARROW_EXTENT + threadIdx.x / 32 * NARROW_WARP;
+  const u64 begin = part * arguments.part_k;
+  const u64 end = arguments.k - begin < arguments.part_k ? arguments.k : begin + arguments.part_k;
+  const NarrowReader<ACROSS> reader(arguments, x);
+  float totals[4][4] = {};
+  for (u64 from = begin; from < end; from += SKINNY_CHUNK) {
+    const u32 steps = end - from < SKINNY_CHUNK ? static_cast<u32>(end - from) : SKINNY_CHUNK;
+    __syncthreads();
+    for (u32 at = threadIdx.x; at < NARROW_COUNT * SKINNY_CHUNK; at += SKINNY_THREADS) {
+      // Neighbours along what lies together.
+      const bool k_first = arguments.small_k == 1;
+      const u32 p = k_first ? at % SKINNY_CHUNK : at / NARROW_COUNT;
+      const u32 j = k_first ? at / SKINNY_CHUNK : at % NARROW_COUNT;
+      const bool inside = p < steps && j < arguments.count;
+      const float value = inside ? arguments.small[(from + p) * arguments.small_k + j * arguments.small_j] : 0;
+      const u32 e = p % 4;
+      small[p / NARROW_STEPS][j % 8 * 4 + p % NARROW_STEPS / 4][e / 2 * 4 + j / 8 * 2 + e % 2] = Kind::rounded(value);
+    }
+    __syncthreads();
+    float sums[4][4] = {};
+    const auto multiply = [&](u32 p, const float (&values)[4][4]) {
+#pragma unroll
+      for (u32 i = 0; i < 4; i++) {
+        Kind::product(sums[i], small[p / NARROW_STEPS][lane], values[i]);
+      }
+    };
+    u32 p = 0;
+    for (; reader.is_whole(steps - p); p += NARROW_AHEAD * NARROW_STEPS) {
+      float values[NARROW_AHEAD][4][4];
+#pragma unroll
+      for (u32 ahead = 0; ahead < NARROW_AHEAD; ahead++) {
+        reader.read_whole(values[ahead], from + p + ahead * NARROW_STEPS);
+      }
+#pragma unroll
+      for (u32 ahead = 0; ahead < NARROW_AHEAD; ahead++) {
+        multiply(p + ahead * NARROW_STEPS, values[ahead]);
+      }
+    }
+#pragma unroll 1
+    for (; p < steps; p += NARROW_STEPS) {
+      float values[4][4];
+      reader.read_some(values, from + p, steps - p);
+      multiply(p, values);
+    }
+#pragma unroll
+    for (u32 at = 0; at < 16; at++) {
+      totals[at / 4][at % 4] += sums[at / 4][at % 4];
+    }
+  }
+  float* const c = arguments.c + part * arguments.part_step;
+#pragma unroll
+  for (u32 i = 0; i < 4; i++) {
+#pragma unroll
+    for (u32 r = 0; r < 4; r++) {
+      const u32 col = lane % 4 * 2 + r % 2;  // of the product's 8
+      const u64 to_x = x + (ACROSS ? 4 * col + i : 8 * i + col);
+      const u32 j = lane / 4 + r / 2 * 8;
+      if (to_x < arguments.extent && j < arguments.count) {
+        arguments.factors.store(c + to_x * arguments.c_x + j * arguments.c_j, totals[i][r]);
+      }
+    }
+  }
+}
+
+// Launch: SKINNY_THREADS threads, any grid.
+template <typename Kind, bool ACROSS>
+__device__ __forceinline__ void narrow(const SkinnyArguments<float>& arguments) {
+  const u64 all = arguments.pieces * arguments.parts;
+  for (u64 number = blockIdx.x; number < all; number += gridDim.x) {
+    narrow_piece<Kind, ACROSS>(arguments, number % arguments.pieces, number / arguments.pieces);
+  }
+}
+
+}  // namespace tilespark
