@@ -66,11 +66,16 @@ struct NarrowBfloat16 : RoundedBfloat16 {
 struct NarrowTf32 : RoundedTf32 {
   using Type = float;
   static __device__ __forceinline__ Type rounded(float value) { return of(value); }
+  // Bits that are not cut off, since the tensor cores do not read them.
+  static __device__ __forceinline__ u32 bits(float value) {
+    const u32 bits = __float_as_uint(value);
+    return value == value ? bits + 0xfffu + (bits >> 13 & 1u) : 0x7fffffffu;
+  }
   static __device__ __forceinline__ void product(float (&c)[4], const Type* s, const float (&v)[4]) {
 #pragma unroll
     for (u32 half = 0; half < 2; half++) {
       const uint4 a = *reinterpret_cast<const uint4*>(s + 4 * half);
-      MmaTf32::product(c, {a.x, a.z, a.y, a.w}, __float_as_uint(of(v[2 * half])), __float_as_uint(of(v[2 * half + 1])));
+      MmaTf32::product(c, {a.x, a.z, a.y, a.w}, bits(v[2 * half]), bits(v[2 * half + 1]));
     }
   }
 };
@@ -82,16 +87,18 @@ struct NarrowReader {
   u64 lead;
   u32 left;    // across: x that are inside, of this thread's four
   u32 first;   // step
-  bool whole;  // the warp may read 16 bytes at a time: all of its x are inside, and rows begin evenly
+  bool inside;  // all x of the warp are
+  bool even;    // 16 bytes may be read at a time
 
   __device__ __forceinline__ NarrowReader(const SkinnyArguments<float>& arguments, u64 x) {
     const u32 lane = threadIdx.x % 32;
     lead = arguments.lead;
     first = lane % 4 * 4;
-    whole = (reinterpret_cast<u64>(arguments.big) | lead * sizeof(float)) % 16 == 0;
+    even = (reinterpret_cast<u64>(arguments.big) | lead * sizeof(float)) % 16 == 0;
+    inside = true;
     left = 4;
     if (ACROSS) {
-      whole = whole && x + NARROW_WARP <= arguments.extent;
+      inside = x + NARROW_WARP <= arguments.extent;
       x += lane / 4 * 4;
       left = x >= arguments.extent ? 0 : arguments.extent - x < 4 ? static_cast<u32>(arguments.extent - x) : 4;
       from[0] = arguments.big + first * lead + x;
@@ -105,18 +112,27 @@ struct NarrowReader {
     }
   }
 
-  // True if NARROW_AHEAD times 16 steps of so many may be read so; the same for all threads of a warp.
-  __device__ __forceinline__ bool is_whole(u32 steps) const { return whole && steps >= NARROW_AHEAD * NARROW_STEPS; }
+  // True if NARROW_AHEAD times 16 steps of so many may be read as they are; the same for all threads of a warp.
+  __device__ __forceinline__ bool is_whole(u32 steps) const { return inside && steps >= NARROW_AHEAD * NARROW_STEPS; }
 
   // The 16 steps from p on.
+  template <bool EVEN>
   __device__ __forceinline__ void read_whole(float (&values)[4][4], u64 p) const {
 #pragma unroll
     for (u32 n = 0; n < 4; n++) {
-      const float4 four = __ldcs(reinterpret_cast<const float4*>(ACROSS ? from[0] + (p + n) * lead : from[n] + p));
-      const float one[4] = {four.x, four.y, four.z, four.w};
+      const float* const at = ACROSS ? from[0] + (p + n) * lead : from[n] + p;
+      float four[4];
+      if (EVEN) {
+        *reinterpret_cast<float4*>(four) = __ldcs(reinterpret_cast<const float4*>(at));
+      } else {
+#pragma unroll
+        for (u32 e = 0; e < 4; e++) {
+          four[e] = __ldcs(at + e);
+        }
+      }
 #pragma unroll
       for (u32 e = 0; e < 4; e++) {
-        (ACROSS ? values[e][n] : values[n][e]) = one[e];
+        (ACROSS ? values[e][n] : values[n][e]) = four[e];
       }
     }
   }
@@ -127,12 +143,37 @@ struct NarrowReader {
     for (u32 i = 0; i < 4; i++) {
 #pragma unroll
       for (u32 e = 0; e < 4; e++) {
-        const bool inside = first + e < steps && (!ACROSS || i < left);
-        values[i][e] = inside ? __ldcs(ACROSS ? from[0] + (p + e) * lead + i : from[i] + p + e) : 0;
+        const bool is_inside = first + e < steps && (!ACROSS || i < left);
+        values[i][e] = is_inside ? __ldcs(ACROSS ? from[0] + (p + e) * lead + i : from[i] + p + e) : 0;
       }
     }
   }
 };
+
+// 16 steps.
+template <typename Kind>
+__device__ __forceinline__ void narrow_products(const float (&values)[4][4], const typename Kind::Type (*small)[8],
+                                                float (&sums)[4][4]) {
+#pragma unroll
+  for (u32 i = 0; i < 4; i++) {
+    Kind::product(sums[i], small[threadIdx.x % 32], values[i]);
+  }
+}
+
+// NARROW_AHEAD times 16 steps from p on, all read before the first product.
+template <typename Kind, bool ACROSS, bool EVEN>
+__device__ __forceinline__ void narrow_steps(const NarrowReader<ACROSS>& reader, u64 p,
+                                             const typename Kind::Type (*small)[32][8], float (&sums)[4][4]) {
+  float values[NARROW_AHEAD][4][4];
+#pragma unroll
+  for (u32 ahead = 0; ahead < NARROW_AHEAD; ahead++) {
+    reader.template read_whole<EVEN>(values[ahead], p + ahead * NARROW_STEPS);
+  }
+#pragma unroll
+  for (u32 ahead = 0; ahead < NARROW_AHEAD; ahead++) {
+    narrow_products<Kind>(values[ahead], small[ahead], sums);
+  }
+}
 
 // One piece of x and one part.
 template <typename Kind, bool ACROSS>
@@ -160,29 +201,21 @@ __device__ __forceinline__ void narrow_piece(const SkinnyArguments<float>& argum
     }
     __syncthreads();
     float sums[4][4] = {};
-    const auto multiply = [&](u32 p, const float (&values)[4][4]) {
-#pragma unroll
-      for (u32 i = 0; i < 4; i++) {
-        Kind::product(sums[i], small[p / NARROW_STEPS][lane], values[i]);
-      }
-    };
     u32 p = 0;
-    for (; reader.is_whole(steps - p); p += NARROW_AHEAD * NARROW_STEPS) {
-      float values[NARROW_AHEAD][4][4];
-#pragma unroll
-      for (u32 ahead = 0; ahead < NARROW_AHEAD; ahead++) {
-        reader.read_whole(values[ahead], from + p + ahead * NARROW_STEPS);
+    if (reader.even) {
+      for (; reader.is_whole(steps - p); p += NARROW_AHEAD * NARROW_STEPS) {
+        narrow_steps<Kind, ACROSS, true>(reader, from + p, small + p / NARROW_STEPS, sums);
       }
-#pragma unroll
-      for (u32 ahead = 0; ahead < NARROW_AHEAD; ahead++) {
-        multiply(p + ahead * NARROW_STEPS, values[ahead]);
+    } else {
+      for (; reader.is_whole(steps - p); p += NARROW_AHEAD * NARROW_STEPS) {
+        narrow_steps<Kind, ACROSS, false>(reader, from + p, small + p / NARROW_STEPS, sums);
       }
     }
 #pragma unroll 1
     for (; p < steps; p += NARROW_STEPS) {
       float values[4][4];
       reader.read_some(values, from + p, steps - p);
-      multiply(p, values);
+      narrow_products<Kind>(values, small[p / NARROW_STEPS], sums);
     }
 #pragma unroll
     for (u32 at = 0; at < 16; at++) {

@@ -175,7 +175,8 @@ class LowerPrecisionPlanTest {
     String along = "multiply_skinny_%s_along_w4_256x16x256";
     Object[][] cases = {
       {problem(16_384, 16_384, 16, Precision.FLOAT16), along.formatted("float16")},
-      {problem(16_384, 16_384, 1, Precision.TF32), along.formatted("tf32")},
+      {problem(16_384, 16_383, 1, Precision.TF32), along.formatted("tf32")},
+      {problem(1000, 16_384, 1, Precision.TF32), along.formatted("tf32")},
       {problem(16_384, 4, 16_384, Precision.BFLOAT16), "multiply_skinny_bfloat16_depth4"},
       {problem(16_384, 5, 16_384, Precision.BFLOAT16), "multiply_"},
       {problem(16_384, 16_384, 17, Precision.FLOAT16), "multiply_"},
@@ -192,6 +193,20 @@ class LowerPrecisionPlanTest {
         }
       }
     }
+  }
+
+  /**
+   * Where the copy engine rounds a large A as it reads it, tiles of the tensor cores do as well.
+   */
+  @Test
+  void tf32IsReadOnceByTiles() {
+    MultiplyProblem problem = problem(65_536, 256, 16, Precision.TF32);
+    assertEquals(
+        "multiply_tf32_w4_128x64x384",
+        way(plan(problem, MultiplyEngine.AUTO, ABSENT, device(9, 0, 132))));
+    assertEquals(
+        "multiply_skinny_tf32_along_w4_256x16x256",
+        way(plan(problem, MultiplyEngine.AUTO, ABSENT, device(8, 0, 108))));
   }
 
   /**
