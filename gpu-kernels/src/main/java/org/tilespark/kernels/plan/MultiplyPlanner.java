@@ -50,6 +50,18 @@ public final class MultiplyPlanner {
    */
   static final double SKINNY_ELEMENTS = 256.0 * 256;
 
+  /** The same of lower precisions, whose tiles are made by the tensor cores. */
+  private static final double NARROW_ELEMENTS = 512.0 * 512;
+
+  /**
+   * Elements of a FLOAT A that lies along K from which the tensor cores' kernel is faster than a
+   * skinny one for more than {@value #SKINNY_COLS} columns: 0.39 to 0.83 times as long from 2000 x
+   * 2000 on, 1.1 times at 1000 x 1000, on an H200.
+   */
+  private static final double WIDE_ELEMENTS = 1024.0 * 2048;
+
+  private static final int SKINNY_COLS = 8;
+
   /**
    * The same of each product of a batch: the skinny kernels take one launch for each, a tiled one
    * takes one for all. About what goes by in the time of a launch, estimated.
@@ -471,7 +483,8 @@ public final class MultiplyPlanner {
       MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
     double m = problem.m();
     double largest = Math.max(m * problem.n(), Math.max(m, (double) problem.n()) * problem.k());
-    return largest < (problem.batch().count() == 1 ? SKINNY_ELEMENTS : SKINNY_BATCH_ELEMENTS)
+    double one = problem.precision() == Precision.FULL ? SKINNY_ELEMENTS : NARROW_ELEMENTS;
+    return largest < (problem.batch().count() == 1 ? one : SKINNY_BATCH_ELEMENTS)
         ? Optional.empty()
         : SkinnySteps.of(problem, limits, index)
             .filter(
@@ -479,6 +492,16 @@ public final class MultiplyPlanner {
                     !SkinnySteps.isShallow(problem)
                         || SkinnySteps.tiles(problem, skinny.kernel().shape())
                             >= limits.multiprocessors());
+  }
+
+  /** True of so many columns of floats that skinny kernels read a large A slowly along K. */
+  private static boolean isWideAlong(MultiplyProblem problem) {
+    return problem.type() == ElementType.FLOAT32
+        && problem.n() > SKINNY_COLS
+        && problem.n() <= SkinnySteps.MOST
+        && !problem.transposeA()
+        && problem.k() > SkinnySteps.MOST
+        && (double) problem.m() * problem.k() >= WIDE_ELEMENTS;
   }
 
   /** True if a skinny kernel is expected to be faster than cuBLAS, or hardly slower. */
@@ -512,7 +535,7 @@ public final class MultiplyPlanner {
 
   private static MultiplyDecision own(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    if (isTensorSize(problem, limits, index)) {
+    if (isTensorSize(problem, limits, index) || isWideAlong(problem)) {
       Optional<MultiplyPlan> tensor = best(TensorPlans.of(problem, terms, limits, index), limits);
       if (tensor.isPresent()) {
         return tensor.get();

@@ -13,6 +13,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.SplittableRandom;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.plan.MultiplyPlanner.CublasPresence;
 import org.tilespark.layout.ElementType;
@@ -545,6 +547,45 @@ class SkinnyStepsTest {
     assertInstanceOf(MultiplyStrategy.Skinny.class, strategy);
     assertEquals(Optional.of(chosen), strategy.way());
     assertEquals("multiply_skinny_across_w8_512x16x256, sums of 256", strategy.describe());
+  }
+
+  /** More than 8 columns of floats are the tensor cores', where A is large and lies along K. */
+  @Test
+  void manyColumnsAlong() {
+    KernelIndex index = PlannerFixture.CUTTING;
+    KernelIndex both =
+        KernelIndex.parse(
+            Stream.concat(index.kernels().stream(), INDEX.kernels().stream())
+                .map(
+                    kernel ->
+                        String.format(
+                            "kernel %s %s %s%n",
+                            kernel.source(),
+                            kernel.name(),
+                            kernel.architectures().iterator().next()))
+                .collect(Collectors.joining()));
+    ElementType f = ElementType.FLOAT32;
+    Object[][] rules = {
+      {problem(1_000_000, 256, 16, f, false, false), "multiply_split"},
+      {problem(2048, 1024, 9, f, false, true), "multiply_split"},
+      {problem(1_000_000, 256, 8, f, false, false), "multiply_skinny"},
+      {problem(1_000_000, 256, 16, f, true, false), "multiply_skinny"},
+      {problem(1000, 1000, 16, f, false, false), "multiply_skinny"},
+      {problem(16, 16_384, 16_384, f, true, true), "multiply_skinny"},
+      {problem(16_384, 16, 16_384, f, false, true), "multiply_skinny"},
+      {problem(1_000_000, 256, 16, ElementType.FLOAT64, false, false), "multiply_skinny"},
+    };
+    for (Object[] rule : rules) {
+      MultiplyProblem problem = (MultiplyProblem) rule[0];
+      String way =
+          MultiplyPlanner.plan(problem, problem.k(), MultiplyEngine.OWN, ABSENT, H200, both)
+              .orElseThrow()
+              .strategy()
+              .way()
+              .orElseThrow()
+              .name();
+      assertTrue(way.startsWith((String) rule[1]), problem + ": " + way);
+    }
   }
 
   private static MultiplyProblem batch(MultiplyProblem one, long count) {
