@@ -18,7 +18,7 @@
 // Bytes: reads big once, small once for each thread block's x (from L2), writes c once.
 //
 // Accuracy: the tensor cores cut sums off. Those of SKINNY_CHUNK steps are added in ordinary registers, rounded
-// to nearest. The order depends on extents alone, on no address.
+// to nearest. The order depends on extents and storage alone, on no address.
 //
 // Shared memory: SKINNY_CHUNK steps of small, (SKINNY_CHUNK / 16, 32 threads, 8).
 #pragma once
@@ -37,7 +37,7 @@ constexpr u32 NARROW_AHEAD = 2;                                      // steps of
 
 // 16 steps of small, and those of big for 8 of x, of a thread: four neighbours along K each; s, of small, for j = g
 // and g + 8.
-struct NarrowHalf : RoundedFloat16 {
+struct NarrowHalf {
   using Type = __half;
   static __device__ __forceinline__ Type rounded(float value) { return __float2half_rn(value); }
   static __device__ __forceinline__ u32 pair(float x, float y) {
@@ -50,7 +50,7 @@ struct NarrowHalf : RoundedFloat16 {
     MmaHalf::product(c, {a.x, a.y, a.z, a.w}, pair(v[0], v[1]), pair(v[2], v[3]));
   }
 };
-struct NarrowBfloat16 : RoundedBfloat16 {
+struct NarrowBfloat16 {
   using Type = __nv_bfloat16;
   static __device__ __forceinline__ Type rounded(float value) { return __float2bfloat16_rn(value); }
   static __device__ __forceinline__ u32 pair(float x, float y) {
@@ -63,13 +63,13 @@ struct NarrowBfloat16 : RoundedBfloat16 {
     MmaBfloat16::product(c, {a.x, a.y, a.z, a.w}, pair(v[0], v[1]), pair(v[2], v[3]));
   }
 };
-struct NarrowTf32 : RoundedTf32 {
+struct NarrowTf32 {
   using Type = float;
-  static __device__ __forceinline__ Type rounded(float value) { return of(value); }
-  // Bits that are not cut off, since the tensor cores do not read them.
+  static __device__ __forceinline__ Type rounded(float value) { return RoundedTf32::of(value); }
+  // As RoundedTf32::of, in fewer instructions: infinity rounds to itself.
   static __device__ __forceinline__ u32 bits(float value) {
     const u32 bits = __float_as_uint(value);
-    return value == value ? bits + 0xfffu + (bits >> 13 & 1u) : 0x7fffffffu;
+    return value == value ? (bits + 0xfffu + (bits >> 13 & 1u)) & 0xffffe000u : 0x7fffe000u;
   }
   static __device__ __forceinline__ void product(float (&c)[4], const Type* s, const float (&v)[4]) {
 #pragma unroll
@@ -201,20 +201,21 @@ __device__ __forceinline__ void narrow_piece(const SkinnyArguments<float>& argum
     }
     __syncthreads();
     float sums[4][4] = {};
+    const u32 mine = x < arguments.extent ? steps : 0;  // the same for all threads of a warp
     u32 p = 0;
     if (reader.even) {
-      for (; reader.is_whole(steps - p); p += NARROW_AHEAD * NARROW_STEPS) {
+      for (; reader.is_whole(mine - p); p += NARROW_AHEAD * NARROW_STEPS) {
         narrow_steps<Kind, ACROSS, true>(reader, from + p, small + p / NARROW_STEPS, sums);
       }
     } else {
-      for (; reader.is_whole(steps - p); p += NARROW_AHEAD * NARROW_STEPS) {
+      for (; reader.is_whole(mine - p); p += NARROW_AHEAD * NARROW_STEPS) {
         narrow_steps<Kind, ACROSS, false>(reader, from + p, small + p / NARROW_STEPS, sums);
       }
     }
 #pragma unroll 1
-    for (; p < steps; p += NARROW_STEPS) {
+    for (; p < mine; p += NARROW_STEPS) {
       float values[4][4];
-      reader.read_some(values, from + p, steps - p);
+      reader.read_some(values, from + p, mine - p);
       narrow_products<Kind>(values, small[p / NARROW_STEPS], sums);
     }
 #pragma unroll

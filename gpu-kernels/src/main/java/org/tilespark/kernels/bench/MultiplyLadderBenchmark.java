@@ -25,6 +25,7 @@ import org.tilespark.kernels.plan.MultiplyPlanner;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.MultiplyStrategy;
 import org.tilespark.kernels.plan.MultiplyWay;
+import org.tilespark.kernels.plan.Precision;
 import org.tilespark.layout.ElementType;
 
 /**
@@ -33,13 +34,15 @@ import org.tilespark.layout.ElementType;
  * cuBLAS in a single call.
  *
  * <p>{@code java org.tilespark.kernels.bench.MultiplyLadderBenchmark --commit ID [--extent 4096]
- * [--types float,double] [--runs 9] [--library-path DIR]} multiplies square matrices of an extent
- * that is a multiple of {@value #EXTENT_MULTIPLE}, which is what the rungs 1 to 5 make, and prints
- * a line for each rung: milliseconds (median), TFLOP/s (2 x extent^3 / time), the ratio to the rate
- * of cuBLAS, and the error (max |C - C*| / |A||B|, of elements drawn at random). The rungs 1 to 5
- * are for NN; 6 and on come with NT, TN and TT too. 6 is each of the shipped tiles, 7 what the
- * planner takes by rule of the kernels for the tensor cores of sm_90a, 8 what the tuner chooses
- * among all ways, cuBLAS in chunks included. Measured as by {@link MultiplyBenchmark}.
+ * [--types float,double,tf32,...] [--runs 9] [--library-path DIR]} multiplies square matrices of an
+ * extent that is a multiple of {@value #EXTENT_MULTIPLE}, which is what the rungs 1 to 5 make, and
+ * prints a line for each rung: milliseconds (median), TFLOP/s (2 x extent^3 / time), the ratio to
+ * the rate of cuBLAS, and the error (max |C - C*| / |A||B|, of elements drawn at random). The rungs
+ * 1 to 5 are for NN; 6 and on come with NT, TN and TT too. 6 is each of the shipped tiles, 7 what
+ * the planner takes by rule of the kernels for the tensor cores of sm_90a, 8 what the tuner chooses
+ * among all ways, of full precision cuBLAS in chunks included. Lower precisions (tf32, bfloat16,
+ * float16) begin at 6, with tiles by {@code mma.sync} and those of operands rounded on the way.
+ * Measured as by {@link MultiplyBenchmark}.
  *
  * <p>The ladder is that of the Triton-C tutorial on matrix multiplication; tiles of thread blocks,
  * warps and threads, and the pipeline of stages, are those of CUTLASS's documentation, "Efficient
@@ -63,15 +66,31 @@ public final class MultiplyLadderBenchmark {
       new DeviceMultiplier.Tuning(Duration.ofSeconds(10), Optional.empty());
 
   private static final String USAGE =
-      "usage: MultiplyLadderBenchmark --commit ID [--extent N] [--types float,double] [--runs N]"
-          + " [--library-path DIR]";
+      "usage: MultiplyLadderBenchmark --commit ID [--extent N]"
+          + " [--types float,double,tf32,bfloat16,float16] [--runs N] [--library-path DIR]";
+
+  /** What matrices hold and how exactly they are multiplied. */
+  enum Kind {
+    FLOAT(ElementType.FLOAT32, Precision.FULL),
+    DOUBLE(ElementType.FLOAT64, Precision.FULL),
+    TF32(ElementType.FLOAT32, Precision.TF32),
+    BFLOAT16(ElementType.FLOAT32, Precision.BFLOAT16),
+    FLOAT16(ElementType.FLOAT32, Precision.FLOAT16);
+
+    final ElementType type;
+    final Precision precision;
+
+    Kind(ElementType type, Precision precision) {
+      this.type = type;
+      this.precision = precision;
+    }
+  }
 
   /** One line of the table. */
   record Rung(String name, MultiplyDecision decision) {}
 
   /** What is asked on the command line. */
-  record Options(
-      String commit, long extent, List<ElementType> types, int runs, List<Path> libraryPath) {
+  record Options(String commit, long extent, List<Kind> types, int runs, List<Path> libraryPath) {
     private static final Set<String> KNOWN =
         Set.of("--commit", "--extent", "--types", "--runs", "--library-path");
 
@@ -122,13 +141,14 @@ public final class MultiplyLadderBenchmark {
       throw new IllegalArgumentException(name + " " + value + "; expected at least 1");
     }
 
-    private static ElementType type(String name) {
-      return switch (name) {
-        case "float" -> ElementType.FLOAT32;
-        case "double" -> ElementType.FLOAT64;
-        default ->
-            throw new IllegalArgumentException("--types " + name + "; expected float or double");
-      };
+    private static Kind type(String name) {
+      return Arrays.stream(Kind.values())
+          .filter(kind -> kind.name().toLowerCase(Locale.ROOT).equals(name))
+          .findFirst()
+          .orElseThrow(
+              () ->
+                  new IllegalArgumentException(
+                      "--types " + name + "; expected float, double, tf32, bfloat16 or float16"));
     }
   }
 
@@ -166,8 +186,8 @@ public final class MultiplyLadderBenchmark {
       MultiplyBenchmark benchmark =
           new MultiplyBenchmark(device, multiplier, options.runs(), new long[0], false);
       try {
-        for (ElementType type : options.types()) {
-          for (MultiplyProblem problem : problems(options.extent(), type)) {
+        for (Kind kind : options.types()) {
+          for (MultiplyProblem problem : problems(options.extent(), kind)) {
             ladder.climb(problem, benchmark);
           }
         }
@@ -178,11 +198,13 @@ public final class MultiplyLadderBenchmark {
   }
 
   /** NN, NT, TN and TT of one extent. */
-  static List<MultiplyProblem> problems(long extent, ElementType type) {
+  static List<MultiplyProblem> problems(long extent, Kind kind) {
     List<MultiplyProblem> problems = new ArrayList<>();
     for (int which = 0; which < 4; which++) {
       problems.add(
-          MultiplyProblem.dense(extent, extent, extent, type, (which & 2) != 0, (which & 1) != 0));
+          MultiplyProblem.dense(
+                  extent, extent, extent, kind.type, (which & 2) != 0, (which & 1) != 0)
+              .withPrecision(kind.precision));
     }
     return problems;
   }
@@ -190,7 +212,8 @@ public final class MultiplyLadderBenchmark {
   /** The lines for a problem, cuBLAS last; the tuner chooses now. */
   List<Rung> rungs(MultiplyProblem problem) {
     List<Rung> rungs = new ArrayList<>();
-    if (!problem.transposeA() && !problem.transposeB()) {
+    boolean full = problem.precision() == Precision.FULL;
+    if (full && !problem.transposeA() && !problem.transposeB()) {
       for (Map.Entry<String, String> family : FAMILIES) {
         rungs.add(new Rung(family.getKey(), plan(problem, family.getValue())));
       }
@@ -199,10 +222,21 @@ public final class MultiplyLadderBenchmark {
     candidates.stream()
         .filter(plan -> plan.strategy() instanceof MultiplyStrategy.Tiled)
         .forEach(plan -> rungs.add(new Rung("6 fused N/T", plan)));
+    if (!full) {
+      addFamily("6 mma.sync", "multiply_mma_", candidates, rungs);
+      addFamily("6 rounded on the way", "multiply_fused_", candidates, rungs);
+    }
     rungs.add(new Rung("7 tensor cores", tensor(problem, candidates)));
     rungs.add(new Rung("8 autotuned", multiplier.plan(problem, problem.k(), tuned(problem))));
     rungs.add(new Rung("cuBLAS", cublas(candidates)));
     return rungs;
+  }
+
+  private static void addFamily(
+      String name, String family, List<MultiplyPlan> candidates, List<Rung> rungs) {
+    candidates.stream()
+        .filter(plan -> plan.strategy().way().orElseThrow().name().startsWith(family))
+        .forEach(plan -> rungs.add(new Rung(name, plan)));
   }
 
   private MultiplyDecision plan(MultiplyProblem problem, String family) {

@@ -50,17 +50,11 @@ public final class MultiplyPlanner {
    */
   static final double SKINNY_ELEMENTS = 256.0 * 256;
 
-  /** The same of lower precisions, whose tiles are made by the tensor cores. */
-  private static final double NARROW_ELEMENTS = 512.0 * 512;
-
   /**
-   * Elements of a FLOAT A that lies along K from which the tensor cores' kernel is faster than a
-   * skinny one for more than {@value #SKINNY_COLS} columns: 0.39 to 0.83 times as long from 2000 x
-   * 2000 on, 1.1 times at 1000 x 1000, on an H200.
+   * The same of lower precisions, whose tiles are the tensor cores': 300 x 300 x 5 took 1.3 times
+   * as long by the skinny kernel, 1000 x 1000 x 8 0.8 times, on an H200.
    */
-  private static final double WIDE_ELEMENTS = 1024.0 * 2048;
-
-  private static final int SKINNY_COLS = 8;
+  private static final double NARROW_ELEMENTS = 512.0 * 512;
 
   /**
    * The same of each product of a batch: the skinny kernels take one launch for each, a tiled one
@@ -73,6 +67,21 @@ public final class MultiplyPlanner {
    * faster (docs/benchmarks-kernels.md); of floats they are up to all 16.
    */
   private static final long SKINNY_DOUBLES = 8;
+
+  /** Columns of floats up to which skinny kernels read a large A along K near memory's speed. */
+  private static final int SKINNY_COLS = 8;
+
+  /**
+   * Elements of such an A from which, for more columns, the tensor cores' kernel is faster: 0.39 to
+   * 0.83 times as long from 2000 x 2000 on, 1.1 times at 1000 x 1000, on an H200.
+   */
+  private static final double WIDE_ELEMENTS = 1024.0 * 2048;
+
+  /** Rows of it from which packing B is no large part of that. */
+  private static final long WIDE_ROWS = 1024;
+
+  /** A way that no memory is reserved for by rule takes no more of it. */
+  private static final long MOST_WIDE_BYTES = 1L << 30;
 
   /** What the trials of one way compute: about a millisecond of an H200. */
   private static final double TRIAL_OPERATIONS = 0x1p35;
@@ -284,8 +293,11 @@ public final class MultiplyPlanner {
             cublas,
             limits,
             index);
-    if (way.isCublas() || !(byRule instanceof MultiplyPlan plan)) {
+    if (way.isCublas()) {
       return byRule;
+    }
+    if (!(byRule instanceof MultiplyPlan plan)) { // rounded operands that are too large to pack
+      return plan(problem, terms, MultiplyEngine.AUTO, cublas, limits, index);
     }
     return owns(plan, terms, limits, index).stream()
         .filter(own -> own.strategy().way().equals(Optional.of(way)))
@@ -499,9 +511,9 @@ public final class MultiplyPlanner {
     return problem.type() == ElementType.FLOAT32
         && problem.n() > SKINNY_COLS
         && problem.n() <= SkinnySteps.MOST
-        && !problem.transposeA()
-        && problem.k() > SkinnySteps.MOST
-        && (double) problem.m() * problem.k() >= WIDE_ELEMENTS;
+        && problem.m() >= WIDE_ROWS
+        && (double) problem.m() * problem.k() >= WIDE_ELEMENTS
+        && isEvenAlong(problem);
   }
 
   /** True if a skinny kernel is expected to be faster than cuBLAS, or hardly slower. */
@@ -516,17 +528,27 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * True if a large A goes by once in the tensor cores' own kernel too: the copy engine rounds it
-   * to tf32 as it reads it. That took 0.7 to 0.9 times as long as the skinny kernel, on an H200.
+   * True if few columns leave a large A that goes by once in the tensor cores' own kernel too: the
+   * copy engine rounds it to tf32 as it reads it. That took 0.82 to 1.01 times as long as the
+   * skinny kernel, on an H200.
    */
   private static boolean isReadOnce(MultiplyPlan tensor, DeviceLimits limits) {
     MultiplyProblem problem = tensor.problem();
     return problem.precision() == Precision.TF32
         && !strategy(tensor).isMma()
-        && !problem.transposeA()
-        && problem.leadA() * Float.BYTES % TensorSteps.EVEN_BYTES == 0
+        && problem.n() <= SkinnySteps.MOST
+        && isEvenAlong(problem)
         && 2 * MultiplyStrategy.Tiled.tiles(problem, strategy(tensor).kernel().shape())
             >= limits.multiprocessors();
+  }
+
+  /** True if A lies along a K that is not small, in rows that begin evenly if A does. */
+  private static boolean isEvenAlong(MultiplyProblem problem) {
+    long strideA = problem.batch().count() == 1 ? 0 : problem.batch().strideA();
+    return !problem.transposeA()
+        && problem.k() > SkinnySteps.MOST
+        && problem.leadA() * Float.BYTES % TensorSteps.EVEN_BYTES == 0
+        && strideA % problem.leadA() == 0;
   }
 
   private static MultiplyPlan skinny(MultiplyProblem problem, MultiplyStrategy.Skinny strategy) {
@@ -535,8 +557,11 @@ public final class MultiplyPlanner {
 
   private static MultiplyDecision own(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    if (isTensorSize(problem, limits, index) || isWideAlong(problem)) {
-      Optional<MultiplyPlan> tensor = best(TensorPlans.of(problem, terms, limits, index), limits);
+    boolean isWide = isWideAlong(problem);
+    if (isWide || isTensorSize(problem, limits, index)) {
+      Optional<MultiplyPlan> tensor =
+          best(TensorPlans.of(problem, terms, limits, index), limits)
+              .filter(plan -> !isWide || plan.workspaceBytes() <= MOST_WIDE_BYTES);
       if (tensor.isPresent()) {
         return tensor.get();
       }

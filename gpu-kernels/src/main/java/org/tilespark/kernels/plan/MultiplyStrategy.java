@@ -329,8 +329,8 @@ public sealed interface MultiplyStrategy
 
   /**
    * An own kernel for products of which one extent is at most 16: the large operand, or C where K
-   * is what is small, goes by once ({@code multiply_skinny.cu}). Products of a batch go one after
-   * the other.
+   * is what is small, goes by once ({@code multiply_skinny.cu}; of lower precisions {@code
+   * multiply_narrow.cu}). Products of a batch go one after the other.
    *
    * @param kernel what multiplies
    * @param part steps of K that are summed at a time

@@ -17,8 +17,8 @@ import org.tilespark.kernels.plan.MultiplyStep.Side;
  * <p>How K is cut depends on the extents and on how operands are stored, on no device. Chains of
  * additions: in a part K / 32 + 5 where the large operand lies along K, else two of about the
  * square root; then that of the parts. Together they are about 2 sqrt(K) at most, as in {@code
- * tiled.cuh}. Lower precisions have kernels of their own ({@code narrow.cuh}), which are cut
- * likewise, but for a K of 5 to 16, which is none of theirs.
+ * tiled.cuh}. Lower precisions have kernels of their own ({@code narrow.cuh}), for which K is cut
+ * likewise, though their chains are shorter; a K of 5 to 16 is none of theirs.
  */
 final class SkinnySteps {
   /** The most that the small extent may be. */

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.bench.MultiplyLadderBenchmark.Kind;
 import org.tilespark.kernels.bench.MultiplyLadderBenchmark.Options;
 import org.tilespark.kernels.plan.DeviceLimits;
 import org.tilespark.kernels.plan.KernelIndex;
@@ -34,19 +35,19 @@ class MultiplyLadderBenchmarkTest {
   @Test
   void optionsHaveDefaults() {
     assertEquals(
-        new Options("abc", 4096, List.of(ElementType.FLOAT32, ElementType.FLOAT64), 9, List.of()),
+        new Options("abc", 4096, List.of(Kind.FLOAT, Kind.DOUBLE), 9, List.of()),
         Options.parse("--commit", "abc"));
   }
 
   @Test
   void optionsAreRead() {
     assertEquals(
-        new Options("abc", 256, List.of(ElementType.FLOAT64), 3, List.of(Path.of("lib"))),
+        new Options("abc", 256, List.of(Kind.DOUBLE, Kind.TF32), 3, List.of(Path.of("lib"))),
         Options.parse(
             "--runs",
             "3",
             "--types",
-            "double",
+            "double,tf32",
             "--extent",
             "256",
             "--library-path",
@@ -73,7 +74,12 @@ class MultiplyLadderBenchmarkTest {
         "4095");
     assertRefused("--extent 0; expected at least 1", "--commit", "a", "--extent", "0");
     assertRefused("--runs many; expected a number", "--commit", "a", "--runs", "many");
-    assertRefused("--types half; expected float or double", "--commit", "a", "--types", "half");
+    assertRefused(
+        "--types half; expected float, double, tf32, bfloat16 or float16",
+        "--commit",
+        "a",
+        "--types",
+        "half");
   }
 
   /** Each rung is there for both types, wherever our own tiles are, and makes what is asked. */
@@ -110,7 +116,7 @@ class MultiplyLadderBenchmarkTest {
   void plannerTakesNoRung() {
     KernelIndex index = KernelIndex.ofThisJar();
     Assumptions.assumeFalse(index.isEmpty(), "built without nvcc");
-    for (MultiplyProblem problem : MultiplyLadderBenchmark.problems(4096, ElementType.FLOAT32)) {
+    for (MultiplyProblem problem : MultiplyLadderBenchmark.problems(4096, Kind.FLOAT)) {
       List<MultiplyPlan> ways =
           MultiplyPlanner.candidates(
               problem, problem.k(), MultiplyPlanner.CublasPresence.PRESENT, H200, index);

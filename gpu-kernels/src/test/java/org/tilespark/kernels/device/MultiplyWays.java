@@ -195,8 +195,15 @@ abstract class MultiplyWays extends MultiplierChecks {
         }
       }
     }
-    ways.add(skinny(type, precision, 3));
+    if (hasNarrow(precision)) {
+      ways.add(skinny(type, precision, 3));
+    }
     return ways;
+  }
+
+  /** True if the device has kernels for products with a small extent. */
+  final boolean hasNarrow(Precision precision) {
+    return precision == Precision.FULL || device.limits().computeMajor() >= 8;
   }
 
   /** The kernels for products with a small extent; other products go by rule. */

@@ -66,10 +66,14 @@ class MultiplyWaysIT extends MultiplyWays {
       for (OneWay way : ways(kind.type, kind.precision)) {
         for (int round = 0; round < 32; round++) {
           long[] shape = {
-            random.nextInt(1, 260), round == 0 ? 1 : random.nextInt(1, 260), random.nextInt(1, 516)
+            random.nextInt(1, 516), round == 0 ? 1 : random.nextInt(1, 260), random.nextInt(1, 516)
           };
+          if (way.isSkinny()) { // whose tiles have up to 512 rows or columns
+            shape[random.nextInt(3)] = random.nextInt(1, 17);
+            shape[2] *= shape[2] > 16 ? 2 : 1;
+          }
           boolean even = (round & 4) != 0;
-          if (even && (round & 8) != 0) {
+          if (even && (round & 8) != 0 && !way.isSkinny()) {
             shape[2] = (shape[2] + 127) / 128 * 128; // some kernels are for whole tiles alone
           }
           MultiplyProblem problem = problem(shape, kind, round & 3, random.nextBoolean(), random);
@@ -389,7 +393,11 @@ class MultiplyWaysIT extends MultiplyWays {
     SplittableRandom random = new SplittableRandom(34);
     for (ProductKind kind : ProductKind.values()) {
       for (OneWay way : ways(kind.type, kind.precision)) {
-        for (long[] shape : new long[][] {{67, 70, 131}, {256, 96, 256}}) {
+        long[][] shapes =
+            way.isSkinny()
+                ? new long[][] {{300, 70, 5}, {9, 70, 300}, {70, 16, 600}}
+                : new long[][] {{67, 70, 131}, {256, 96, 256}};
+        for (long[] shape : shapes) {
           for (int which = 0; which < 4; which++) {
             MultiplyProblem problem = problem(shape, kind, which, shape[0] == 256, random);
             checkNanAndInfinity(way.at(0), even(problem));

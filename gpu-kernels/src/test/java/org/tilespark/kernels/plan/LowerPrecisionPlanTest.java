@@ -208,6 +208,20 @@ class LowerPrecisionPlanTest {
     assertEquals(
         "multiply_skinny_tf32_along_w4_256x16x256",
         way(plan(problem, MultiplyEngine.AUTO, ABSENT, device(8, 0, 108))));
+    for (MultiplyProblem other :
+        List.of(
+            problem(16, 16_384, 20_000, Precision.TF32), // B is large
+            problem(65_536, 255, 16, Precision.TF32), // A would be copied
+            batch(problem(65_536, 256, 16, Precision.TF32), 3, 65_536 * 256 + 4))) {
+      assertEquals(
+          "multiply_skinny_tf32_along_w4_256x16x256",
+          way(plan(other, MultiplyEngine.AUTO, ABSENT, device(9, 0, 132))));
+    }
+  }
+
+  private static MultiplyProblem batch(MultiplyProblem one, long count, long strideA) {
+    return one.withBatch(
+        new MultiplyProblem.Batch(count, strideA, one.k() * one.n(), one.m() * one.n()));
   }
 
   /**
@@ -575,6 +589,22 @@ class LowerPrecisionPlanTest {
         "Precision TF32 of operands as large as these needs cuBLAS, which is not there: no such"
             + " library; ask for precision FULL, or install cuBLAS",
         plan(problem, MultiplyEngine.AUTO, ABSENT, limits).describe());
+  }
+
+  /** A way that was chosen for smaller ones of the class does not take cuBLAS away. */
+  @Test
+  void operandsTooLargeForTheChosenWay() {
+    DeviceLimits limits = device(8, 0, 108);
+    MultiplyWay chosen = new MultiplyWay("multiply_mma_tf32_w4_64x64x128");
+    MultiplyProblem large = problem(700_000, 8192, 64, Precision.TF32);
+    assertEquals(
+        "cublas",
+        way(MultiplyPlanner.plan(large, 8192, chosen, CublasPresence.PRESENT, limits, INDEX)));
+    assertFalse(MultiplyPlanner.plan(large, 8192, chosen, ABSENT, limits, INDEX).isSupported());
+    MultiplyProblem smaller = problem(70_000, 8192, 64, Precision.TF32);
+    assertEquals(
+        chosen.name(),
+        way(MultiplyPlanner.plan(smaller, 8192, chosen, CublasPresence.PRESENT, limits, INDEX)));
   }
 
   /** What this jar holds is what the cases above take for granted. */

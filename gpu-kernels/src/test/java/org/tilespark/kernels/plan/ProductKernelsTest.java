@@ -1,7 +1,11 @@
 package org.tilespark.kernels.plan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -22,6 +26,9 @@ class ProductKernelsTest {
     {200, 3, 70},
     {70, 16, 200}
   };
+
+  private static final int MOST_KERNELS = 120; // of an architecture
+  private static final long MOST_BYTES = 24L << 20; // of all kernels
 
   /** Each is launched by some plan for an H200, which can run all: none lies there unused. */
   @Test
@@ -44,6 +51,29 @@ class ProductKernelsTest {
             .map(KernelIndex.Kernel::name)
             .collect(Collectors.toCollection(TreeSet::new)),
         launched);
+  }
+
+  /** Few enough to be compiled in minutes and to be carried by every executor. */
+  @Test
+  void areFewAndSmall() throws IOException {
+    KernelIndex jar = KernelIndex.ofThisJar();
+    for (String architecture : jar.architectures()) {
+      long products =
+          jar.kernels().stream()
+              .filter(kernel -> kernel.architectures().contains(architecture))
+              .filter(kernel -> kernel.source().matches("(ladder_)?multiply_.*|pack|repair_split"))
+              .count();
+      assertTrue(products <= MOST_KERNELS, products + " kernels of products for " + architecture);
+    }
+    long bytes = 0;
+    try (InputStream in = KernelIndex.class.getResourceAsStream(KernelIndex.RESOURCE)) {
+      Assumptions.assumeTrue(in != null, "built without nvcc");
+      String text = new String(in.readAllBytes(), StandardCharsets.UTF_8);
+      for (String line : text.lines().filter(each -> each.startsWith("fatbin ")).toList()) {
+        bytes += Long.parseLong(line.split(" ")[2]);
+      }
+    }
+    assertTrue(bytes > 0 && bytes <= MOST_BYTES, bytes + " bytes of fatbins");
   }
 
   /** A dense one; bit 0 of {@code which} if A is stored transposed, bit 1 if B is. */
