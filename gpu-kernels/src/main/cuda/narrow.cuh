@@ -31,9 +31,9 @@ namespace tilespark {
 
 constexpr u32 NARROW_STEPS = 16;
 constexpr u32 NARROW_COUNT = 16;
-constexpr u32 NARROW_WARP = 32;                                      // x of a warp
+constexpr u32 NARROW_WARP = 32;                                   // x of a warp
 constexpr u32 NARROW_EXTENT = SKINNY_THREADS / 32 * NARROW_WARP;  // and of a thread block
-constexpr u32 NARROW_AHEAD = 2;                                      // steps of 16 that are read at a time
+constexpr u32 NARROW_AHEAD = 2;                                   // times 16 steps are read at a time
 
 // 16 steps of small, and those of big for 8 of x, of a thread: four neighbours along K each; s, of small, for j = g
 // and g + 8.
@@ -85,8 +85,8 @@ template <bool ACROSS>
 struct NarrowReader {
   const float* from[ACROSS ? 1 : 4];  // step 0 of each product's x; across, of all
   u64 lead;
-  u32 left;    // across: x that are inside, of this thread's four
-  u32 first;   // step
+  u32 left;     // across: x that are inside, of this thread's four
+  u32 first;    // step
   bool inside;  // all x of the warp are
   bool even;    // 16 bytes may be read at a time
 
