@@ -77,7 +77,7 @@ public final class MultiplyPlanner {
    */
   private static final double WIDE_ELEMENTS = 1024.0 * 2048;
 
-  /** Rows of it from which packing B is no large part of that. */
+  /** Rows of an A along K from which packing B is no large part of the time. */
   private static final long WIDE_ROWS = 1024;
 
   /** A way that no memory is reserved for by rule takes no more of it. */
@@ -184,7 +184,7 @@ public final class MultiplyPlanner {
     if (engine != MultiplyEngine.CUBLAS) {
       Optional<MultiplyPlan> tensor = best(TensorPlans.of(problem, terms, limits, index), limits);
       Optional<MultiplyPlan> ours =
-          tensor.filter(plan -> isReadOnce(plan, limits)).isPresent()
+          tensor.filter(MultiplyPlanner::isReadOnce).isPresent()
               ? tensor
               : skinnyByRule(problem, limits, index)
                   .map(skinny -> skinny(problem, skinny))
@@ -529,17 +529,16 @@ public final class MultiplyPlanner {
 
   /**
    * True if few columns leave a large A that goes by once in the tensor cores' own kernel too: the
-   * copy engine rounds it to tf32 as it reads it. That took 0.82 to 1.01 times as long as the
-   * skinny kernel, on an H200.
+   * copy engine rounds it to tf32 as it reads it. From 2000 rows on that took 0.64 to 0.98 times as
+   * long as the skinny kernel for 16 columns, and 0.83 to 1.08 times for one, on an H200.
    */
-  private static boolean isReadOnce(MultiplyPlan tensor, DeviceLimits limits) {
+  private static boolean isReadOnce(MultiplyPlan tensor) {
     MultiplyProblem problem = tensor.problem();
     return problem.precision() == Precision.TF32
         && !strategy(tensor).isMma()
         && problem.n() <= SkinnySteps.MOST
-        && isEvenAlong(problem)
-        && 2 * MultiplyStrategy.Tiled.tiles(problem, strategy(tensor).kernel().shape())
-            >= limits.multiprocessors();
+        && problem.m() >= WIDE_ROWS
+        && isEvenAlong(problem);
   }
 
   /** True if A lies along a K that is not small, in rows that begin evenly if A does. */

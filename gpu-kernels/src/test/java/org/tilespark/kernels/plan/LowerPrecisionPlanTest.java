@@ -201,13 +201,15 @@ class LowerPrecisionPlanTest {
    */
   @Test
   void tf32IsReadOnceByTiles() {
-    MultiplyProblem problem = problem(65_536, 256, 16, Precision.TF32);
-    assertEquals(
-        "multiply_tf32_w4_128x64x384",
-        way(plan(problem, MultiplyEngine.AUTO, ABSENT, device(9, 0, 132))));
-    assertEquals(
-        "multiply_skinny_tf32_along_w4_256x16x256",
-        way(plan(problem, MultiplyEngine.AUTO, ABSENT, device(8, 0, 108))));
+    for (MultiplyProblem problem :
+        List.of(problem(65_536, 256, 16, Precision.TF32), problem(2000, 2000, 1, Precision.TF32))) {
+      assertEquals(
+          "multiply_tf32_w4_128x64x384",
+          way(plan(problem, MultiplyEngine.AUTO, ABSENT, device(9, 0, 132))));
+      assertEquals(
+          "multiply_skinny_tf32_along_w4_256x16x256",
+          way(plan(problem, MultiplyEngine.AUTO, ABSENT, device(8, 0, 108))));
+    }
     for (MultiplyProblem other :
         List.of(
             problem(16, 16_384, 20_000, Precision.TF32), // B is large
