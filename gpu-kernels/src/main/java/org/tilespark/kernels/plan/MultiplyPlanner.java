@@ -51,10 +51,10 @@ public final class MultiplyPlanner {
   static final double SKINNY_ELEMENTS = 256.0 * 256;
 
   /**
-   * The same of lower precisions, whose tiles are the tensor cores': 300 x 300 x 5 took 1.3 times
-   * as long by the skinny kernel, 1000 x 1000 x 8 0.8 times, on an H200.
+   * The same of lower precisions, whose tiles are the tensor cores': 300 x 300 x 5 took 1.2 to 1.6
+   * times as long by the skinny kernel, 500 x 500 x 8 0.7 times, on an H200.
    */
-  private static final double NARROW_ELEMENTS = 512.0 * 512;
+  private static final double NARROW_ELEMENTS = 448.0 * 448;
 
   /**
    * The same of each product of a batch: the skinny kernels take one launch for each, a tiled one
@@ -68,12 +68,12 @@ public final class MultiplyPlanner {
    */
   private static final long SKINNY_DOUBLES = 8;
 
-  /** Columns of floats up to which skinny kernels read a large A along K near memory's speed. */
+  /** Columns of floats up to which the skinny kernels for an A along K are the fastest of ours. */
   private static final int SKINNY_COLS = 8;
 
   /**
    * Elements of such an A from which, for more columns, the tensor cores' kernel is faster: 0.39 to
-   * 0.83 times as long from 2000 x 2000 on, 1.1 times at 1000 x 1000, on an H200.
+   * 0.98 times as long from 2000 x 2000 on, 1.1 times at 1000 x 1000, on an H200.
    */
   private static final double WIDE_ELEMENTS = 1024.0 * 2048;
 

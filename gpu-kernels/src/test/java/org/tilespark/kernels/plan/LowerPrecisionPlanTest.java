@@ -180,8 +180,8 @@ class LowerPrecisionPlanTest {
       {problem(16_384, 4, 16_384, Precision.BFLOAT16), "multiply_skinny_bfloat16_depth4"},
       {problem(16_384, 5, 16_384, Precision.BFLOAT16), "multiply_"},
       {problem(16_384, 16_384, 17, Precision.FLOAT16), "multiply_"},
-      {problem(500, 500, 5, Precision.FLOAT16), "multiply_"},
-      {problem(600, 500, 5, Precision.FLOAT16), along.formatted("float16")},
+      {problem(400, 400, 5, Precision.FLOAT16), "multiply_"},
+      {problem(500, 500, 5, Precision.FLOAT16), along.formatted("float16")},
       {problem(1000, 16, 1000, Precision.FLOAT16), "multiply_"},
     };
     for (Object[] each : cases) {
