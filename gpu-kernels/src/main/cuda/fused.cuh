@@ -121,16 +121,8 @@ __device__ __forceinline__ void store_quad(u32 to, u32 x, u32 y, u32 z, u32 w) {
   asm volatile("st.shared.v4.b32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
 }
 
-__device__ __forceinline__ u32 rounded_pair(Half, float x, float y) {
-  u32 pair;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
-  return pair;
-}
-__device__ __forceinline__ u32 rounded_pair(Bfloat16, float x, float y) {
-  u32 pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
-  return pair;
-}
+__device__ __forceinline__ u32 rounded_pair(Half, float x, float y) { return RoundedFloat16::pair(x, y); }
+__device__ __forceinline__ u32 rounded_pair(Bfloat16, float x, float y) { return RoundedBfloat16::pair(x, y); }
 
 // Rounds COUNT boxes, `step` bytes apart, to the halves of a unit of a 16-bit kind from `box` on: chunk j of 16 bytes
 // of row r is at j ^ r % 8, and of the boxes' chunks so. Eight neighbouring threads have eight rows, so that they meet

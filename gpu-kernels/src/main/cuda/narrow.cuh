@@ -37,32 +37,17 @@ constexpr u32 NARROW_AHEAD = 2;                                   // times 16 st
 
 // 16 steps of small, and those of big for 8 of x, of a thread: four neighbours along K each; s, of small, for j = g
 // and g + 8.
-struct NarrowHalf {
-  using Type = __half;
-  static __device__ __forceinline__ Type rounded(float value) { return __float2half_rn(value); }
-  static __device__ __forceinline__ u32 pair(float x, float y) {
-    u32 pair;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
-    return pair;
-  }
+template <typename Rounding, typename Mma>
+struct Narrow16 {
+  using Type = typename Rounding::Type;
+  static __device__ __forceinline__ Type rounded(float value) { return Rounding::stored(value); }
   static __device__ __forceinline__ void product(float (&c)[4], const Type* s, const float (&v)[4]) {
     const uint4 a = *reinterpret_cast<const uint4*>(s);
-    MmaHalf::product(c, {a.x, a.y, a.z, a.w}, pair(v[0], v[1]), pair(v[2], v[3]));
+    Mma::product(c, {a.x, a.y, a.z, a.w}, Rounding::pair(v[0], v[1]), Rounding::pair(v[2], v[3]));
   }
 };
-struct NarrowBfloat16 {
-  using Type = __nv_bfloat16;
-  static __device__ __forceinline__ Type rounded(float value) { return __float2bfloat16_rn(value); }
-  static __device__ __forceinline__ u32 pair(float x, float y) {
-    u32 pair;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
-    return pair;
-  }
-  static __device__ __forceinline__ void product(float (&c)[4], const Type* s, const float (&v)[4]) {
-    const uint4 a = *reinterpret_cast<const uint4*>(s);
-    MmaBfloat16::product(c, {a.x, a.y, a.z, a.w}, pair(v[0], v[1]), pair(v[2], v[3]));
-  }
-};
+using NarrowHalf = Narrow16<RoundedFloat16, MmaHalf>;
+using NarrowBfloat16 = Narrow16<RoundedBfloat16, MmaBfloat16>;
 struct NarrowTf32 {
   using Type = float;
   static __device__ __forceinline__ Type rounded(float value) { return RoundedTf32::of(value); }

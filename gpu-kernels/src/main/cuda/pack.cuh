@@ -24,9 +24,6 @@
 // threads meet all banks, whether they lay down units of rows 1 or 4 apart or read a row.
 #pragma once
 
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
-
 #include "hopper.cuh"
 #include "rounding.cuh"
 
@@ -71,13 +68,13 @@ constexpr u32 LEAST_RANK = LEAST_BITS * 2 - 1;
 // Two values (x in the lower half) as three bfloat16 each, x = parts[0] + parts[1] + parts[2]: each is the
 // nearest of 8 bits to what those before left out, which three always reach.
 __device__ __forceinline__ void cut(float x, float y, u32& first, u32& second, u32& third) {
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(first) : "f"(y), "f"(x));
+  first = RoundedBfloat16::pair(x, y);
   x -= __uint_as_float(first << 16);
   y -= __uint_as_float(first & 0xffff0000u);
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(second) : "f"(y), "f"(x));
+  second = RoundedBfloat16::pair(x, y);
   x -= __uint_as_float(second << 16);
   y -= __uint_as_float(second & 0xffff0000u);
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(third) : "f"(y), "f"(x));
+  third = RoundedBfloat16::pair(x, y);
 }
 
 // What is written of the 4 values of a unit, into one plane or three.
@@ -98,20 +95,14 @@ struct PackHalf {
   using Type = __half;
   static constexpr bool MIXED = false;
   static __device__ __forceinline__ void put(Type* to, u64, float4 v) {
-    uint2 pairs;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pairs.x) : "f"(v.y), "f"(v.x));
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pairs.y) : "f"(v.w), "f"(v.z));
-    *reinterpret_cast<uint2*>(to) = pairs;
+    *reinterpret_cast<uint2*>(to) = make_uint2(RoundedFloat16::pair(v.x, v.y), RoundedFloat16::pair(v.z, v.w));
   }
 };
 struct PackBfloat16 {
   using Type = __nv_bfloat16;
   static constexpr bool MIXED = false;
   static __device__ __forceinline__ void put(Type* to, u64, float4 v) {
-    uint2 pairs;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pairs.x) : "f"(v.y), "f"(v.x));
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pairs.y) : "f"(v.w), "f"(v.z));
-    *reinterpret_cast<uint2*>(to) = pairs;
+    *reinterpret_cast<uint2*>(to) = make_uint2(RoundedBfloat16::pair(v.x, v.y), RoundedBfloat16::pair(v.z, v.w));
   }
 };
 struct PackSplit {

@@ -26,12 +26,27 @@ struct RoundedTf32 {
   }
 };
 
+// Of 16 bits also one as it is stored, and two in a register, x in the lower half (from sm_80 on).
 struct RoundedBfloat16 {
-  static __device__ __forceinline__ float of(float value) { return __bfloat162float(__float2bfloat16_rn(value)); }
+  using Type = __nv_bfloat16;
+  static __device__ __forceinline__ Type stored(float value) { return __float2bfloat16_rn(value); }
+  static __device__ __forceinline__ float of(float value) { return __bfloat162float(stored(value)); }
+  static __device__ __forceinline__ unsigned pair(float x, float y) {
+    unsigned pair;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+    return pair;
+  }
 };
 
 struct RoundedFloat16 {
-  static __device__ __forceinline__ float of(float value) { return __half2float(__float2half_rn(value)); }
+  using Type = __half;
+  static __device__ __forceinline__ Type stored(float value) { return __float2half_rn(value); }
+  static __device__ __forceinline__ float of(float value) { return __half2float(stored(value)); }
+  static __device__ __forceinline__ unsigned pair(float x, float y) {
+    unsigned pair;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(y), "f"(x));
+    return pair;
+  }
 };
 
 }  // namespace tilespark

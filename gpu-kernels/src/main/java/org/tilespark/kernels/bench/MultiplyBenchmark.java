@@ -226,12 +226,8 @@ public final class MultiplyBenchmark {
 
   private static List<Case> cases(String shapes, String kinds) {
     List<Case> cases = new ArrayList<>();
-    for (String kind : kinds.split(",", -1)) {
-      ElementType type = kind.equals("double") ? ElementType.FLOAT64 : ElementType.FLOAT32;
-      Precision precision =
-          kind.equals("double") || kind.equals("float")
-              ? Precision.FULL
-              : Precision.valueOf(kind.toUpperCase(Locale.ROOT));
+    for (String word : kinds.split(",", -1)) {
+      ProductKind kind = ProductKind.of(word);
       for (String text : shapes.split(",", -1)) {
         int star = text.indexOf('*');
         long count = star < 0 ? 1 : Long.parseLong(text.substring(0, star));
@@ -243,8 +239,13 @@ public final class MultiplyBenchmark {
           cases.add(
               new Case(
                   MultiplyProblem.dense(
-                          shape[0], shape[1], shape[2], type, (which & 2) != 0, (which & 1) != 0)
-                      .withPrecision(precision)
+                          shape[0],
+                          shape[1],
+                          shape[2],
+                          kind.type(),
+                          (which & 2) != 0,
+                          (which & 1) != 0)
+                      .withPrecision(kind.precision())
                       .withBatch(
                           new MultiplyProblem.Batch(
                               count,

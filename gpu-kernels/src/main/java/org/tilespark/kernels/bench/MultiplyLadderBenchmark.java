@@ -26,7 +26,6 @@ import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.MultiplyStrategy;
 import org.tilespark.kernels.plan.MultiplyWay;
 import org.tilespark.kernels.plan.Precision;
-import org.tilespark.layout.ElementType;
 
 /**
  * The table of the literature on the matrix product for the user's own GPU: one thread an element,
@@ -69,28 +68,12 @@ public final class MultiplyLadderBenchmark {
       "usage: MultiplyLadderBenchmark --commit ID [--extent N]"
           + " [--types float,double,tf32,bfloat16,float16] [--runs N] [--library-path DIR]";
 
-  /** What matrices hold and how exactly they are multiplied. */
-  enum Kind {
-    FLOAT(ElementType.FLOAT32, Precision.FULL),
-    DOUBLE(ElementType.FLOAT64, Precision.FULL),
-    TF32(ElementType.FLOAT32, Precision.TF32),
-    BFLOAT16(ElementType.FLOAT32, Precision.BFLOAT16),
-    FLOAT16(ElementType.FLOAT32, Precision.FLOAT16);
-
-    final ElementType type;
-    final Precision precision;
-
-    Kind(ElementType type, Precision precision) {
-      this.type = type;
-      this.precision = precision;
-    }
-  }
-
   /** One line of the table. */
   record Rung(String name, MultiplyDecision decision) {}
 
   /** What is asked on the command line. */
-  record Options(String commit, long extent, List<Kind> types, int runs, List<Path> libraryPath) {
+  record Options(
+      String commit, long extent, List<ProductKind> types, int runs, List<Path> libraryPath) {
     private static final Set<String> KNOWN =
         Set.of("--commit", "--extent", "--types", "--runs", "--library-path");
 
@@ -123,7 +106,7 @@ public final class MultiplyLadderBenchmark {
           given.get("--commit"),
           extent,
           Stream.of(given.getOrDefault("--types", "float,double").split(",", -1))
-              .map(Options::type)
+              .map(ProductKind::of)
               .toList(),
           (int) Math.min(Integer.MAX_VALUE, number("--runs", given.getOrDefault("--runs", "9"))),
           Stream.ofNullable(given.get("--library-path")).map(Path::of).toList());
@@ -139,16 +122,6 @@ public final class MultiplyLadderBenchmark {
         throw new IllegalArgumentException(name + " " + value + "; expected a number", e);
       }
       throw new IllegalArgumentException(name + " " + value + "; expected at least 1");
-    }
-
-    private static Kind type(String name) {
-      return Arrays.stream(Kind.values())
-          .filter(kind -> kind.name().toLowerCase(Locale.ROOT).equals(name))
-          .findFirst()
-          .orElseThrow(
-              () ->
-                  new IllegalArgumentException(
-                      "--types " + name + "; expected float, double, tf32, bfloat16 or float16"));
     }
   }
 
@@ -186,7 +159,7 @@ public final class MultiplyLadderBenchmark {
       MultiplyBenchmark benchmark =
           new MultiplyBenchmark(device, multiplier, options.runs(), new long[0], false);
       try {
-        for (Kind kind : options.types()) {
+        for (ProductKind kind : options.types()) {
           for (MultiplyProblem problem : problems(options.extent(), kind)) {
             ladder.climb(problem, benchmark);
           }
@@ -198,13 +171,13 @@ public final class MultiplyLadderBenchmark {
   }
 
   /** NN, NT, TN and TT of one extent. */
-  static List<MultiplyProblem> problems(long extent, Kind kind) {
+  static List<MultiplyProblem> problems(long extent, ProductKind kind) {
     List<MultiplyProblem> problems = new ArrayList<>();
     for (int which = 0; which < 4; which++) {
       problems.add(
           MultiplyProblem.dense(
-                  extent, extent, extent, kind.type, (which & 2) != 0, (which & 1) != 0)
-              .withPrecision(kind.precision));
+                  extent, extent, extent, kind.type(), (which & 2) != 0, (which & 1) != 0)
+              .withPrecision(kind.precision()));
     }
     return problems;
   }

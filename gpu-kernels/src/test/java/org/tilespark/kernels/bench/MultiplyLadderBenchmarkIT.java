@@ -13,7 +13,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.RequiresGpu;
-import org.tilespark.kernels.bench.MultiplyLadderBenchmark.Kind;
 import org.tilespark.kernels.bench.MultiplyLadderBenchmark.Rung;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaStream;
@@ -62,7 +61,7 @@ class MultiplyLadderBenchmarkIT {
 
   /** Square ones, and one of three extents for each storage, large enough for the tuner. */
   private static Stream<MultiplyProblem> problems() {
-    return Stream.of(Kind.values())
+    return Stream.of(ProductKind.values())
         .flatMap(
             kind ->
                 MultiplyLadderBenchmark.problems(256, kind).stream()
@@ -74,10 +73,10 @@ class MultiplyLadderBenchmarkIT {
                                         512,
                                         384,
                                         640,
-                                        kind.type,
+                                        kind.type(),
                                         square.transposeA(),
                                         square.transposeB())
-                                    .withPrecision(kind.precision))));
+                                    .withPrecision(kind.precision()))));
   }
 
   @ParameterizedTest

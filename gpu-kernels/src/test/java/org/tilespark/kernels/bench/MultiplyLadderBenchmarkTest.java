@@ -11,7 +11,6 @@ import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.bench.MultiplyLadderBenchmark.Kind;
 import org.tilespark.kernels.bench.MultiplyLadderBenchmark.Options;
 import org.tilespark.kernels.plan.DeviceLimits;
 import org.tilespark.kernels.plan.KernelIndex;
@@ -35,14 +34,15 @@ class MultiplyLadderBenchmarkTest {
   @Test
   void optionsHaveDefaults() {
     assertEquals(
-        new Options("abc", 4096, List.of(Kind.FLOAT, Kind.DOUBLE), 9, List.of()),
+        new Options("abc", 4096, List.of(ProductKind.FLOAT, ProductKind.DOUBLE), 9, List.of()),
         Options.parse("--commit", "abc"));
   }
 
   @Test
   void optionsAreRead() {
     assertEquals(
-        new Options("abc", 256, List.of(Kind.DOUBLE, Kind.TF32), 3, List.of(Path.of("lib"))),
+        new Options(
+            "abc", 256, List.of(ProductKind.DOUBLE, ProductKind.TF32), 3, List.of(Path.of("lib"))),
         Options.parse(
             "--runs",
             "3",
@@ -75,7 +75,7 @@ class MultiplyLadderBenchmarkTest {
     assertRefused("--extent 0; expected at least 1", "--commit", "a", "--extent", "0");
     assertRefused("--runs many; expected a number", "--commit", "a", "--runs", "many");
     assertRefused(
-        "--types half; expected float, double, tf32, bfloat16 or float16",
+        "Kind of products 'half'; expected one of float, tf32, bfloat16, float16, double",
         "--commit",
         "a",
         "--types",
@@ -116,7 +116,7 @@ class MultiplyLadderBenchmarkTest {
   void plannerTakesNoRung() {
     KernelIndex index = KernelIndex.ofThisJar();
     Assumptions.assumeFalse(index.isEmpty(), "built without nvcc");
-    for (MultiplyProblem problem : MultiplyLadderBenchmark.problems(4096, Kind.FLOAT)) {
+    for (MultiplyProblem problem : MultiplyLadderBenchmark.problems(4096, ProductKind.FLOAT)) {
       List<MultiplyPlan> ways =
           MultiplyPlanner.candidates(
               problem, problem.k(), MultiplyPlanner.CublasPresence.PRESENT, H200, index);

@@ -9,16 +9,16 @@ import java.util.List;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.RequiresGpu;
-import org.tilespark.kernels.plan.DeviceLimits;
+import org.tilespark.kernels.bench.ProductKind;
 import org.tilespark.kernels.plan.KernelIndex;
 import org.tilespark.kernels.plan.MultiplyPlan;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.plan.ProductKernels;
 import org.tilespark.layout.ElementType;
 
 /** All ways to multiply, whatever the planner would choose. */
@@ -63,7 +63,7 @@ class MultiplyWaysIT extends MultiplyWays {
     System.out.println("random extents, seed " + seed);
     SplittableRandom random = new SplittableRandom(seed);
     for (ProductKind kind : ProductKind.values()) {
-      for (OneWay way : ways(kind.type, kind.precision)) {
+      for (OneWay way : ways(kind.type(), kind.precision())) {
         for (int round = 0; round < 32; round++) {
           long[] shape = {
             random.nextInt(1, 516), round == 0 ? 1 : random.nextInt(1, 260), random.nextInt(1, 516)
@@ -81,7 +81,7 @@ class MultiplyWaysIT extends MultiplyWays {
           OneWay placed = even ? way.at(0) : way;
           checkExact(placed, problem, random.nextLong());
           Inputs inputs = (round & 16) == 0 ? Inputs.SIGNED : Inputs.POSITIVE;
-          if (kind.precision != Precision.FULL) {
+          if (kind.precision() != Precision.FULL) {
             checkRounded(placed, problem, inputs, random.nextLong());
           } else {
             checkOne(placed, problem, inputs, random.nextLong());
@@ -96,8 +96,8 @@ class MultiplyWaysIT extends MultiplyWays {
   void largeProblemsInEveryWay() {
     SplittableRandom random = new SplittableRandom(23);
     for (ProductKind kind : ProductKind.values()) {
-      ElementType type = kind.type;
-      Precision precision = kind.precision;
+      ElementType type = kind.type();
+      Precision precision = kind.precision();
       for (OneWay way : ways(type, precision)) {
         for (int which = 0; which < 4; which += 3) {
           boolean transposeA = (which & 1) != 0;
@@ -190,8 +190,8 @@ class MultiplyWaysIT extends MultiplyWays {
     SplittableRandom random = new SplittableRandom(27);
     long[][] shapes = {{5, 7, 3}, {64, 64, 64}, {130, 70, 140}, {33, 257, 300}, {256, 96, 256}};
     for (ProductKind kind : ProductKind.values()) {
-      ElementType type = kind.type;
-      Precision precision = kind.precision;
+      ElementType type = kind.type();
+      Precision precision = kind.precision();
       for (OneWay way : ways(type, precision)) {
         for (Lie lie : Lie.values()) {
           for (long[] shape : shapes) {
@@ -223,8 +223,8 @@ class MultiplyWaysIT extends MultiplyWays {
   void fewTilesAndALongInnerDimensionInEveryWay() {
     SplittableRandom random = new SplittableRandom(28);
     for (ProductKind kind : ProductKind.values()) {
-      ElementType type = kind.type;
-      Precision precision = kind.precision;
+      ElementType type = kind.type();
+      Precision precision = kind.precision();
       for (OneWay way : ways(type, precision)) {
         for (int which = 0; which < 4; which++) {
           boolean dense = which % 2 == 0;
@@ -392,7 +392,7 @@ class MultiplyWaysIT extends MultiplyWays {
   void nanAndInfinityPropagateFromEvenRowsInEveryWay() {
     SplittableRandom random = new SplittableRandom(34);
     for (ProductKind kind : ProductKind.values()) {
-      for (OneWay way : ways(kind.type, kind.precision)) {
+      for (OneWay way : ways(kind.type(), kind.precision())) {
         long[][] shapes =
             way.isSkinny()
                 ? new long[][] {{300, 70, 5}, {9, 70, 300}, {70, 16, 600}}
@@ -415,21 +415,10 @@ class MultiplyWaysIT extends MultiplyWays {
   @Test
   void everyKernelIsMet() {
     SplittableRandom random = new SplittableRandom(35);
-    // Whole tiles; parts of K; then a small extent of each size, in each place.
-    long[][] shapes = {
-      {256, 96, 256},
-      {127, 3000, 131},
-      {500, 70, 1},
-      {4, 500, 300},
-      {70, 300, 7},
-      {10, 90, 400},
-      {200, 3, 70},
-      {70, 16, 200}
-    };
     Set<String> met = new TreeSet<>();
     for (ProductKind kind : ProductKind.values()) {
-      for (OneWay way : ways(kind.type, kind.precision)) {
-        for (long[] shape : shapes) {
+      for (OneWay way : ways(kind.type(), kind.precision())) {
+        for (long[] shape : ProductKernels.shapes()) {
           for (int which = 0; which < 4; which++) {
             MultiplyProblem problem = problem(shape, kind, which, true, random);
             for (OneWay placed : List.of(way, way.at(0))) {
@@ -442,14 +431,7 @@ class MultiplyWaysIT extends MultiplyWays {
         }
       }
     }
-    DeviceLimits limits = device.limits();
-    assertEquals(
-        KernelIndex.ofThisJar().kernels().stream()
-            .filter(kernel -> kernel.runsOn(limits.computeMajor(), limits.computeMinor()))
-            .filter(kernel -> kernel.source().matches("multiply_.*|pack|repair_split"))
-            .map(KernelIndex.Kernel::name)
-            .collect(Collectors.toCollection(TreeSet::new)),
-        met);
+    assertEquals(ProductKernels.of(KernelIndex.ofThisJar(), device.limits()), met);
   }
 
   /** Ragged tiles, whole ones, and few of a long K; or small extents, of each kind of kernel. */
@@ -462,17 +444,17 @@ class MultiplyWaysIT extends MultiplyWays {
   /** A problem of this kind. */
   private static MultiplyProblem problem(
       long[] shape, ProductKind kind, int which, boolean dense, SplittableRandom random) {
-    return problem(shape, kind.type, which, dense, random).withPrecision(kind.precision);
+    return problem(shape, kind.type(), which, dense, random).withPrecision(kind.precision());
   }
 
   @Test
   void factorsInEveryWay() {
     SplittableRandom random = new SplittableRandom(30);
     for (ProductKind kind : ProductKind.values()) {
-      boolean full = kind.precision == Precision.FULL;
+      boolean full = kind.precision() == Precision.FULL;
       double[] alphas = full ? new double[] {1, -17.5, 1e30} : new double[] {1, -1, 0.5};
       double[] betas = full ? new double[] {0, 0.3, 1e-30} : new double[] {0, -1, 2};
-      for (OneWay way : ways(kind.type, kind.precision)) {
+      for (OneWay way : ways(kind.type(), kind.precision())) {
         for (long[] shape : shapesOfFactors(way)) {
           for (int which = 0; which < 4; which++) {
             boolean dense = shape[0] == 256 || random.nextBoolean();
@@ -492,7 +474,7 @@ class MultiplyWaysIT extends MultiplyWays {
   void factorsThatAreNoNumbersInEveryWay() {
     SplittableRandom random = new SplittableRandom(31);
     for (ProductKind kind : ProductKind.values()) {
-      for (OneWay way : ways(kind.type, kind.precision)) {
+      for (OneWay way : ways(kind.type(), kind.precision())) {
         for (long[] shape : shapesOfFactors(way)) {
           for (int which = 0; which < 4; which++) {
             boolean dense = shape[0] == 256;

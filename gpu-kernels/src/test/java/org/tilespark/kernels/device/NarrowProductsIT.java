@@ -9,6 +9,7 @@ import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.RequiresGpu;
+import org.tilespark.kernels.bench.ProductKind;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.Precision;
 import org.tilespark.layout.ElementType;
@@ -25,7 +26,7 @@ class NarrowProductsIT extends MultiplyWays {
     long[] depths = {1, 2, 7, 8, 31, 33, 255, 256, 257, 513, 700, 20_000};
     SplittableRandom random = freshRandom();
     for (ProductKind kind : kinds()) {
-      OneWay way = skinny(kind.type, kind.precision, 3);
+      OneWay way = skinny(kind.type(), kind.precision(), 3);
       for (long small = 1; small <= 17; small++) {
         for (int which = 0; which < 16; which++) {
           long x = large[random.nextInt(large.length)];
@@ -34,7 +35,8 @@ class NarrowProductsIT extends MultiplyWays {
           boolean dense = random.nextBoolean();
           for (long[] shape : new long[][] {{x, k, small}, {small, k, x}, {x, small, y}}) {
             MultiplyProblem problem =
-                problem(shape, kind.type, which & 3, dense, random).withPrecision(kind.precision);
+                problem(shape, kind.type(), which & 3, dense, random)
+                    .withPrecision(kind.precision());
             requireTaken(way, problem);
             checkExact(way, problem, random.nextLong());
             check(way, problem, Inputs.values()[which / 4], random.nextLong());
@@ -49,13 +51,13 @@ class NarrowProductsIT extends MultiplyWays {
   void narrowProductsWithALongInnerDimension() {
     SplittableRandom random = new SplittableRandom(25);
     for (ProductKind kind : kinds()) {
-      OneWay way = skinny(kind.type, kind.precision, 3);
+      OneWay way = skinny(kind.type(), kind.precision(), 3);
       for (Inputs inputs : Inputs.values()) {
         for (int which = 0; which < 4; which++) {
           long[][] shapes = {{1, 1_000_000, 1}, {16, 1_000_003, 3}, {4, 100_003, 16}};
           for (long[] shape : shapes) {
             MultiplyProblem problem =
-                problem(shape, kind.type, which, true, random).withPrecision(kind.precision);
+                problem(shape, kind.type(), which, true, random).withPrecision(kind.precision());
             check(way, problem, inputs, random.nextLong());
           }
         }
@@ -73,7 +75,7 @@ class NarrowProductsIT extends MultiplyWays {
 
   /** Those of which the device has kernels. */
   private List<ProductKind> kinds() {
-    return Arrays.stream(ProductKind.values()).filter(kind -> hasNarrow(kind.precision)).toList();
+    return Arrays.stream(ProductKind.values()).filter(kind -> hasNarrow(kind.precision())).toList();
   }
 
   private static SplittableRandom freshRandom() {

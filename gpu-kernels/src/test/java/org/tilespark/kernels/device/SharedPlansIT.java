@@ -9,6 +9,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.RequiresGpu;
+import org.tilespark.kernels.bench.ProductKind;
 import org.tilespark.kernels.plan.MultiplyPlan;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.MultiplyStrategy;
@@ -36,10 +37,10 @@ class SharedPlansIT extends MultiplyWays {
                   shape[0],
                   shape[1],
                   shape[2],
-                  kind.type,
+                  kind.type(),
                   random.nextBoolean(),
                   random.nextBoolean());
-          MultiplyProblem problem = batch(one.withPrecision(kind.precision), 2, Lie.BEHIND);
+          MultiplyProblem problem = batch(one.withPrecision(kind.precision()), 2, Lie.BEHIND);
           for (MultiplyPlan plan : multiplier.candidates(problem)) {
             if (!(plan.strategy() instanceof MultiplyStrategy.Cublas)) {
               checkSameBits(plan, threads, random);

@@ -8,24 +8,12 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.Collectors;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
 
 /** The kernels for products that this jar holds. */
 class ProductKernelsTest {
-  /** Whole tiles; parts of K; then a small extent of each size, in each place. */
-  private static final long[][] SHAPES = {
-    {256, 96, 256},
-    {127, 3000, 131},
-    {500, 70, 1},
-    {4, 500, 300},
-    {70, 300, 7},
-    {10, 90, 400},
-    {200, 3, 70},
-    {70, 16, 200}
-  };
 
   private static final int MOST_KERNELS = 120; // of an architecture
   private static final long MOST_BYTES = 24L << 20; // of all kernels
@@ -36,7 +24,7 @@ class ProductKernelsTest {
     KernelIndex jar = KernelIndex.ofThisJar();
     Assumptions.assumeTrue(jar.architectures().contains("sm_90a"), "built without nvcc or sm_90a");
     Set<String> launched = new TreeSet<>();
-    for (long[] shape : SHAPES) {
+    for (long[] shape : ProductKernels.shapes()) {
       for (int which = 0; which < 4; which++) {
         for (Precision precision : Precision.values()) {
           addKernels(
@@ -45,12 +33,7 @@ class ProductKernelsTest {
         addKernels(problem(shape, which, ElementType.FLOAT64), jar, launched);
       }
     }
-    assertEquals(
-        jar.kernels().stream()
-            .filter(kernel -> kernel.source().matches("multiply_.*|pack|repair_split"))
-            .map(KernelIndex.Kernel::name)
-            .collect(Collectors.toCollection(TreeSet::new)),
-        launched);
+    assertEquals(ProductKernels.of(jar, PlannerFixture.H200), launched);
   }
 
   /** Few enough to be compiled in minutes and to be carried by every executor. */
