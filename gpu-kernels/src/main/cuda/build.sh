@@ -2,7 +2,7 @@
 # Compiles every .cu file of this directory to one fatbin each, and writes kernels.index, which says
 # which kernels there are for which architecture (KernelIndex reads it).
 #
-#   build.sh ARCHITECTURES CACHE OUTPUT
+#   build.sh ARCHITECTURES CACHE OUTPUT [CUDA [OFFLINE]]
 #
 # ARCHITECTURES  comma-separated: sm_NN[a] makes machine code, compute_NN makes PTX. A source with a line
 #                "// Architectures: sm_90a ..." is made for those of them that it names
@@ -10,8 +10,11 @@
 #                header, the options or the compiler changed
 # OUTPUT         where the fatbins and the index go
 #
-# Without nvcc (on the PATH, in $CUDA_HOME or in /usr/local/cuda) it says so and succeeds; OUTPUT then
-# holds no kernels.
+# CUDA           auto (default): without a compiler it says so and succeeds, and OUTPUT then holds no kernels;
+#                require: it fails then; skip: OUTPUT holds no kernels
+# OFFLINE        true: nothing is downloaded
+#
+# find-nvcc.sh says where the compiler comes from.
 set -euo pipefail
 
 # Compressed for size: a quarter of the bytes; the drivers that load what nvcc 13 makes can read it.
@@ -20,18 +23,6 @@ options=(-std=c++17 -O3 -Werror all-warnings --compress-mode=size)
 fail() {
   echo "[cuda] $*" >&2
   exit 1
-}
-
-find_nvcc() {
-  command -v nvcc && return
-  local home
-  for home in "${CUDA_HOME:-}" /usr/local/cuda; do
-    if [[ -n $home && -x $home/bin/nvcc ]]; then
-      echo "$home/bin/nvcc"
-      return
-    fi
-  done
-  return 1
 }
 
 check_architectures() {
@@ -167,24 +158,33 @@ install_file() {
   cmp -s "$1" "$2" || cp "$1" "$2"
 }
 
-[[ $# -eq 3 || ($# -eq 4 && $1 == --compile) ]] ||
-  fail "expected: build.sh ARCHITECTURES CACHE OUTPUT"
+[[ $# -ge 3 && $# -le 5 ]] || fail "expected: build.sh ARCHITECTURES CACHE OUTPUT [CUDA [OFFLINE]]"
 source_directory=$(cd "$(dirname "$0")" && pwd)
 
-if [[ $1 == --compile ]]; then # build.sh --compile ARCHITECTURES CACHE SOURCE, run by itself
+if [[ $1 == --compile ]]; then # build.sh --compile ARCHITECTURES CACHE NVCC SOURCE, run by itself
   IFS=', ' read -r -a architectures <<<"$2"
   cache=$3
-  nvcc=$(find_nvcc)
-  compile "$4"
+  nvcc=$4
+  compile "$5"
   exit
 fi
 
 IFS=', ' read -r -a architectures <<<"$1"
 cache=$2
 output=$3
+cuda=${4:-auto}
+[[ $cuda == auto || $cuda == require || $cuda == skip ]] || fail "cuda is '$cuda'; expected auto, require or skip"
 check_architectures
-if ! nvcc=$(find_nvcc); then
-  echo "[cuda] nvcc not found (PATH, \$CUDA_HOME, /usr/local/cuda): building without device kernels"
+status=1
+if [[ $cuda != skip ]]; then
+  status=0
+  if [[ ${5:-false} == true ]]; then offline=(--offline); else offline=(); fi
+  nvcc=$(bash "$source_directory/find-nvcc.sh" ${offline[@]+"${offline[@]}"}) || status=$?
+fi
+((status < 2)) || fail "no compiler, see above"
+if ((status == 1)); then
+  [[ $cuda != require ]] || fail "there is no compiler, and -Dcuda=require asks for kernels"
+  echo "[cuda] building without device kernels"
   rm -f "$output"/*.fatbin "$output/kernels.index"
   exit
 fi
@@ -200,7 +200,7 @@ for file in "$source_directory"/*.cu; do
   names+=("$(basename "$file" .cu)")
 done
 printf '%s\0' "${names[@]}" |
-  xargs -0 -n 1 -P "$(nproc)" bash "$source_directory/build.sh" --compile "$1" "$cache" ||
+  xargs -0 -n 1 -P "$(nproc)" bash "$source_directory/build.sh" --compile "$1" "$cache" "$nvcc" ||
   fail "device code did not compile"
 
 # Results of sources that are no more go.
