@@ -1,6 +1,7 @@
 package org.tilespark.spark;
 
 import org.apache.spark.sql.SparkSessionExtensions;
+import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.PlanBlocks;
@@ -21,6 +22,7 @@ public final class TileSparkExtensions
     extends AbstractFunction1<SparkSessionExtensions, BoxedUnit> {
   @Override
   public BoxedUnit apply(SparkSessionExtensions extensions) {
+    SparkVersion.warnIfUntested();
     // Analysis: names that SQL knows.
     for (TableFunctions function : TableFunctions.values()) {
       function.inject(extensions);

@@ -19,6 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.planner.Backend;
 import org.tilespark.spark.planner.ExecutorReport;
 import org.tilespark.spark.planner.ExecutorReports;
@@ -59,6 +60,7 @@ public final class TileSparkPlugin implements SparkPlugin {
 
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
+      SparkVersion.warnIfUntested();
       reports = ExecutorReports.start();
       context.addSparkListener(board);
       context.addSparkListener(

@@ -162,6 +162,12 @@ final class ArrowBlocks implements AutoCloseable {
 
   private record BlockTable(String name) implements SupportsRead {
     @Override
+    @SuppressWarnings("deprecation") // Spark 4.0 declares no default
+    public StructType schema() {
+      return COLUMNS;
+    }
+
+    @Override
     public Column[] columns() {
       return Arrays.stream(COLUMNS.fields())
           .map(field -> Column.create(field.name(), field.dataType(), field.nullable()))

@@ -14,7 +14,6 @@ import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
@@ -22,6 +21,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
 import scala.collection.immutable.IndexedSeq;
@@ -75,9 +75,7 @@ public final class AssembleBlocksExec extends SparkPlan {
 
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    return ScalaInterop.<Distribution>seq(
-        new ClusteredDistribution(
-            ScalaInterop.<Expression>seq(clustering()), false, ScalaInterop.none()));
+    return ScalaInterop.<Distribution>seq(ClusteredDistributions.of(clustering()));
   }
 
   /** Rows of a target block together, its mark first, its pieces in the order of their places. */

@@ -11,15 +11,14 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.physical.AllTuples$;
-import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.DataType;
 import org.tilespark.spark.Missing;
+import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks.PlaceColumn;
@@ -85,8 +84,7 @@ public final class CheckPlacesExec extends SparkPlan {
     return ScalaInterop.<Distribution>seq(
         groups.isEmpty()
             ? AllTuples$.MODULE$
-            : new ClusteredDistribution(
-                ScalaInterop.<Expression>seq(groups), false, ScalaInterop.none()));
+            : ClusteredDistributions.of(groups));
   }
 
   @Override

@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
@@ -26,6 +25,7 @@ import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.Permutation;
+import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.distribution.Cuts;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
@@ -148,8 +148,7 @@ public final class FourierBlocksExec extends SparkPlan {
     return ScalaInterop.<Distribution>seq(
         together.isEmpty()
             ? UnspecifiedDistribution$.MODULE$
-            : new ClusteredDistribution(
-                ScalaInterop.<Expression>seq(together), false, ScalaInterop.none()));
+            : ClusteredDistributions.of(together));
   }
 
   /** Rows of an array together; of pieces the mark first, then in the order of their places. */

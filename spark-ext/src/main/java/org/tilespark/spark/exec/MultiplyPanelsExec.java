@@ -9,13 +9,13 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
 import org.tilespark.spark.plans.Attributes;
@@ -117,10 +117,8 @@ public final class MultiplyPanelsExec extends SparkPlan {
     for (SparkPlan each : ScalaInterop.<SparkPlan>list(pieces)) {
       distributions.add(
           cuboids.isPlaced()
-              ? new ClusteredDistribution(
-                  ScalaInterop.<Expression>seq(PieceColumns.pieceKey(columns(each))),
-                  true,
-                  Option.apply((Object) cuboids.partitions()))
+              ? ClusteredDistributions.ofAll(
+                  PieceColumns.pieceKey(columns(each)), cuboids.partitions())
               : UnspecifiedDistribution$.MODULE$);
     }
     return ScalaInterop.seq(distributions);

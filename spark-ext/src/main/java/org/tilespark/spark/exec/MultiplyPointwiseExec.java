@@ -14,13 +14,13 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
 import scala.collection.immutable.IndexedSeq;
@@ -142,8 +142,7 @@ public final class MultiplyPointwiseExec extends SparkPlan {
   }
 
   private static Distribution clustered(List<Attribute> keys) {
-    return new ClusteredDistribution(
-        ScalaInterop.<Expression>seq(keys), false, ScalaInterop.none());
+    return ClusteredDistributions.of(keys);
   }
 
   /** The output column with the content of a key of the first factor. */

@@ -67,8 +67,7 @@ final class NpyTable implements SupportsRead, SupportsWrite {
 
   @Override
   public Column[] columns() {
-    NpyLayout found = layout();
-    return Arrays.stream((found == null ? given : found.schema()).fields())
+    return Arrays.stream(schema().fields())
         .map(
             field ->
                 Column.create(
@@ -78,6 +77,14 @@ final class NpyTable implements SupportsRead, SupportsWrite {
                     null,
                     field.metadata().json()))
         .toArray(Column[]::new);
+  }
+
+  /** The same as a struct: Spark 4.0 declares no default for this method, newer ones do. */
+  @Override
+  @SuppressWarnings("deprecation") // Spark 4.0 has no other way to implement a table
+  public StructType schema() {
+    NpyLayout found = layout();
+    return found == null ? given : found.schema();
   }
 
   /** The file's layout, or null if there is no file yet. */

@@ -12,10 +12,9 @@ import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnionExec;
-import org.apache.spark.sql.execution.exchange.REPARTITION_BY_NUM$;
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.internal.SQLConf;
 import org.tilespark.spark.TileSparkConf;
+import org.tilespark.spark.catalyst.compat.ShuffleExchanges;
 import org.tilespark.spark.distribution.AxisCuts;
 import org.tilespark.spark.distribution.Bytes;
 import org.tilespark.spark.distribution.CuboidPlan;
@@ -254,11 +253,8 @@ public final class ProductPlanner {
   }
 
   private static SparkPlan shuffled(SparkPlan child, List<Attribute> key, int partitions) {
-    return new ShuffleExchangeExec(
-        new HashPartitioning(ScalaInterop.<Expression>seq(key), partitions),
-        child,
-        REPARTITION_BY_NUM$.MODULE$,
-        ScalaInterop.none());
+    return ShuffleExchanges.of(
+        new HashPartitioning(ScalaInterop.<Expression>seq(key), partitions), child);
   }
 
   private static SparkPlan sorted(SparkPlan child, List<Attribute> order) {

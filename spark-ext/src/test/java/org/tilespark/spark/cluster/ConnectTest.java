@@ -2,7 +2,6 @@ package org.tilespark.spark.cluster;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
-import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.io.IOException;
 import java.net.InetAddress;
@@ -13,6 +12,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -23,22 +23,25 @@ import org.tilespark.spark.TileSparkPlugin;
 
 /**
  * The operators over Spark Connect: a server in one JVM, and in another a client that has none of
- * Spark's classes for plans. The build copies Connect's jars to {@code target/connect}.
+ * Spark's classes for plans. {@code tilespark.test.connect} is the directory of Connect's jars: the
+ * build copies them to {@code target/connect}, a distribution of Spark has them among its own.
  */
 class ConnectTest {
   private static final Duration LIMIT = Duration.ofMinutes(15);
 
   /** What the client brings itself, or must not have. */
   private static final Pattern NOT_THE_CLIENTS =
-      Pattern.compile(
-          "spark-(sql|sql-api|core|catalyst|connect|network-.*|launcher|kvstore)_.*\\.jar");
+      Pattern.compile("spark-(sql|sql-api|catalyst|connect)_.*\\.jar");
+
+  /** What the client has no need of where it has Connect's shims: a distribution has none. */
+  private static final Pattern SHIMMED =
+      Pattern.compile("spark-(core|network-.*|launcher|kvstore)_.*\\.jar");
 
   @TempDir Path directory;
 
   @Test
   void operatorsAreCallsOfSqlFunctions() throws Exception {
     Path jars = Path.of(System.getProperty("tilespark.test.connect"));
-    assumeTrue(Files.isDirectory(jars), "this Spark's Connect server could not be had");
     int port = freePort();
     Map<String, String> loopback = Map.of("SPARK_LOCAL_IP", "127.0.0.1");
     List<String> conf =
@@ -56,11 +59,10 @@ class ConnectTest {
     String ours = System.getProperty("java.class.path");
     try (ChildJvm server =
         ChildJvm.start(
-            String.join(
-                ":",
-                ours,
+            classPath(
+                Optional.of(ours),
                 jar(jars, "spark-connect_"),
-                jar(jars, "spark-pipelines_"),
+                jar(jars, "spark-pipelines_"), // since 4.1
                 jar(jars, "spark-mllib_"),
                 jar(jars, "spark-mllib-local_")),
             "org.apache.spark.sql.connect.service.SparkConnectServer",
@@ -69,17 +71,16 @@ class ConnectTest {
             loopback,
             directory.resolve("server.log"))) {
       awaitPort(server, port);
+      Optional<String> shims = jar(jars, "spark-connect-shims_");
       String clients =
           Arrays.stream(ours.split(":"))
-              .filter(path -> !NOT_THE_CLIENTS.matcher(Path.of(path).getFileName() + "").matches())
+              .filter(path -> !isNamed(path, NOT_THE_CLIENTS))
+              .filter(path -> shims.isEmpty() || !isNamed(path, SHIMMED))
               .collect(Collectors.joining(":"));
       ChildJvm.Outcome outcome =
           ChildJvm.start(
-                  jar(jars, "spark-connect-client")
-                      + ":"
-                      + jar(jars, "spark-connect-shims")
-                      + ":"
-                      + clients,
+                  classPath(
+                      jar(jars, "spark-connect-client-jvm_"), shims, Optional.of(clients)),
                   ConnectJob.class.getName(),
                   List.of("sc://127.0.0.1:" + port),
                   List.of(),
@@ -112,13 +113,22 @@ class ConnectTest {
     }
   }
 
-  private static String jar(Path jars, String prefix) throws IOException {
-    try (Stream<Path> files = Files.list(jars)) {
+  @SafeVarargs
+  private static String classPath(Optional<String>... parts) {
+    return Arrays.stream(parts).flatMap(Optional::stream).collect(Collectors.joining(":"));
+  }
+
+  private static boolean isNamed(String path, Pattern pattern) {
+    return pattern.matcher(Path.of(path).getFileName().toString()).matches();
+  }
+
+  /** In the directory, or where distributions have those of the client. */
+  private static Optional<String> jar(Path jars, String prefix) throws IOException {
+    try (Stream<Path> files = Files.walk(jars, 2)) {
       return files
           .filter(file -> file.getFileName().toString().startsWith(prefix))
-          .findFirst()
-          .orElseThrow(() -> new IllegalStateException("no " + prefix + " in " + jars))
-          .toString();
+          .map(Path::toString)
+          .findFirst();
     }
   }
 }

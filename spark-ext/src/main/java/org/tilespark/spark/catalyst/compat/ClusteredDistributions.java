@@ -1,0 +1,30 @@
+package org.tilespark.spark.catalyst.compat;
+
+import java.util.Collection;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
+import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
+import scala.collection.immutable.Seq;
+
+/**
+ * Makes Spark's {@link ClusteredDistribution}. Spark 4.3 added the parameter {@code
+ * allowNullKeySpreading}; by its default, rows with equal null keys stay together as in older ones.
+ */
+public final class ClusteredDistributions {
+  private static final NewestConstructor<ClusteredDistribution> CONSTRUCTOR =
+      new NewestConstructor<>(
+          ClusteredDistribution.class, Seq.class, boolean.class, Option.class);
+
+  private ClusteredDistributions() {}
+
+  /** Rows with equal keys in one partition. */
+  public static ClusteredDistribution of(Collection<? extends Expression> keys) {
+    return CONSTRUCTOR.make(ScalaInterop.<Expression>seq(keys), false, ScalaInterop.none());
+  }
+
+  /** Rows with equal keys in one of {@code partitions}, which only all keys together choose. */
+  public static ClusteredDistribution ofAll(Collection<? extends Expression> keys, int partitions) {
+    return CONSTRUCTOR.make(ScalaInterop.<Expression>seq(keys), true, Option.apply(partitions));
+  }
+}

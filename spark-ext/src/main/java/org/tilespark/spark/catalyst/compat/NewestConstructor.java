@@ -1,0 +1,112 @@
+package org.tilespark.spark.catalyst.compat;
+
+import java.lang.reflect.Constructor;
+import java.lang.reflect.InvocationTargetException;
+import java.util.Arrays;
+import java.util.Optional;
+
+/**
+ * The constructor of a Scala class of the running Spark, known by its first parameters: those that
+ * every version has. Parameters that newer versions add behind them take the default that Scala
+ * declares. Immutable.
+ */
+final class NewestConstructor<T> {
+  private final Class<T> type;
+  private final Class<?>[] first;
+  private final Constructor<T> constructor; // null if there is none to use
+  private final Object[] defaults;
+  private final ReflectiveOperationException failure; // null if there is one
+
+  /**
+   * Looks for the constructor, once.
+   *
+   * @param type a class with a companion object
+   * @param first types of the parameters that callers give
+   */
+  NewestConstructor(Class<T> type, Class<?>... first) {
+    this.type = type;
+    this.first = first.clone();
+    Constructor<T> found = null;
+    Object[] further = {};
+    ReflectiveOperationException missing = null;
+    try {
+      found = find(type, first);
+      further = new Object[found.getParameterCount() - first.length];
+      for (int i = 0; i < further.length; i++) {
+        further[i] = defaultOf(type, first.length + i);
+      }
+    } catch (ReflectiveOperationException e) {
+      missing = e;
+    }
+    this.constructor = found;
+    this.defaults = further;
+    this.failure = missing;
+  }
+
+  /**
+   * A new object.
+   *
+   * @param arguments one for each of the first parameters
+   * @throws UnsupportedOperationException if no constructor begins with these parameters, or a
+   *     further parameter has no default; names the version of Spark
+   */
+  T make(Object... arguments) {
+    if (failure != null) {
+      throw unsupported();
+    }
+    Object[] all = Arrays.copyOf(arguments, constructor.getParameterCount());
+    System.arraycopy(defaults, 0, all, arguments.length, defaults.length);
+    try {
+      return constructor.newInstance(all);
+    } catch (InvocationTargetException e) {
+      throw e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e);
+    } catch (InstantiationException | IllegalAccessException e) {
+      throw new IllegalStateException(constructor.toString(), e);
+    }
+  }
+
+  private UnsupportedOperationException unsupported() {
+    return new UnsupportedOperationException(
+        "Spark "
+            + SparkVersion.running()
+            + " has no constructor "
+            + type.getSimpleName()
+            + parameters(first)
+            + " with defaults for all further parameters; its constructors are "
+            + Arrays.stream(type.getConstructors())
+                .map(other -> type.getSimpleName() + parameters(other.getParameterTypes()))
+                .toList()
+            + ". This tilespark was tested up to Spark "
+            + SparkVersion.NEWEST_TESTED
+            + ": use that, or a newer tilespark",
+        failure);
+  }
+
+  private static String parameters(Class<?>[] types) {
+    return Arrays.stream(types).map(Class::getSimpleName).toList().toString();
+  }
+
+  private static <T> Constructor<T> find(Class<T> type, Class<?>[] first)
+      throws NoSuchMethodException {
+    Optional<Constructor<?>> found =
+        Arrays.stream(type.getConstructors())
+            .filter(constructor -> constructor.getParameterCount() >= first.length)
+            .filter(
+                constructor ->
+                    Arrays.equals(
+                        Arrays.copyOf(constructor.getParameterTypes(), first.length), first))
+            .findFirst();
+    @SuppressWarnings("unchecked") // as getConstructors promises
+    Constructor<T> constructor =
+        (Constructor<T>) found.orElseThrow(() -> new NoSuchMethodException(type.getName()));
+    return constructor;
+  }
+
+  /** What Scala calls the default of constructor parameter {@code i}, counted from 0. */
+  private static Object defaultOf(Class<?> type, int i) throws ReflectiveOperationException {
+    Class<?> companion = Class.forName(type.getName() + "$", true, type.getClassLoader());
+    return companion
+        .getMethod("$lessinit$greater$default$" + (i + 1))
+        .invoke(companion.getField("MODULE$").get(null));
+  }
+}
