@@ -294,31 +294,39 @@ __device__ __forceinline__ void product_16x8x8(double (&c)[4], const double (&a)
       : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 }
 
-// Waits for the team and the warp that copies for it.
+// Waits for the team and the warp that copies for it. All threads of the warp must be converged (.aligned).
 template <typename Shape>
-__device__ __forceinline__ void team_sync(u32 barrier) {
+__device__ __forceinline__ void team_barrier(u32 barrier) {
   asm volatile("barrier.cta.sync.aligned %0, %1;" ::"r"(barrier), "n"(Shape::TEAM_THREADS + 32) : "memory");
 }
 
-// The same when the values, a panel's last of each operand, are read. They go into the number of the barrier (`zero` is
-// 0, which the compiler does not know), so that they have arrived before: the copy engine may overwrite the panel as
-// soon as all have come, and what only says that reads were begun may overtake them. When a count stood here, and
-// values went into no address, an H200 got a few of the 2 million panels that the warps read for 4096^3 wrong.
+// The same after code that may diverge: lanes leave a wait for an mbarrier one by one, and one lane alone copies.
 template <typename Shape>
-__device__ __forceinline__ void team_sync(u32 barrier, const double (&left)[4], const double (&right)[2], u32 zero) {
-  u32 last = 0;
+__device__ __forceinline__ void team_sync(u32 barrier) {
+  __syncwarp();
+  team_barrier<Shape>(barrier);
+}
+
+// What ties a panel's release to its reads. The copy engine overwrites the panel as soon as all warps have come to the
+// barrier, and a barrier does not wait for reads that are on their way: with a plain one, an H200 got a few of the 2
+// million panels wrong that the warps read for 4096^3. Products before the barrier do not hold it back either: the
+// compiler moves it ahead of them. So a word of every read of the panel's second half goes into `seen`, and `seen` into
+// the number of the barrier, which cannot issue before these values have arrived, in whatever order they come. Values
+// of the first half go into products that the second half's need, half a panel earlier; dev/check-reads looks in the
+// machine code that each of them is used before the barrier.
+template <typename Shape>
+__device__ __forceinline__ void see_left(u32& seen, const double (&values)[4]) {
 #pragma unroll
   for (u32 i = 0; i < 4; i += Shape::ACROSS_LEFT && !Shape::PHASED ? 2 : 1) {  // one of each read
-    last |= static_cast<u32>(__double2loint(left[i]));
+    seen |= static_cast<u32>(__double2loint(values[i]));
   }
-  // Of warps with two rows of fragments these are read behind the left operand's; with more, products have used them.
-  if (Shape::WARP_ROWS == 32) {
+}
+template <typename Shape>
+__device__ __forceinline__ void see_right(u32& seen, const double (&values)[2]) {
 #pragma unroll
-    for (u32 i = 0; i < 2; i += Shape::ACROSS_LEFT && !Shape::ACROSS_RIGHT ? 2 : 1) {
-      last |= static_cast<u32>(__double2loint(right[i]));
-    }
+  for (u32 i = 0; i < 2; i += Shape::ACROSS_LEFT && !Shape::ACROSS_RIGHT ? 2 : 1) {
+    seen |= static_cast<u32>(__double2loint(values[i]));
   }
-  team_sync<Shape>(barrier + (last & zero));
 }
 
 // The tile of that number: products and parts apart, and within one an order in which neighbours share
@@ -728,6 +736,7 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
         const bool last = left_at == (STAGES - 1) * Shape::LEFT_STEP;
         const u32 left_next = last ? 0 : left_at + Shape::LEFT_STEP;
         const u32 right_next = !Shape::PHASED ? left_next : last ? 0 : right_at + Shape::RIGHT_STEP;
+        u32 seen = 0;
 #pragma unroll
         for (u32 half = 0; half < 2; half++) {
 #pragma unroll
@@ -741,7 +750,15 @@ __device__ __forceinline__ void sum_double(const DoubleArguments& arguments, cha
               // write, which they wait for.
               __syncwarp();
               if (x == (HIGH > 2 ? 0 : 1) && ahead == 2 * HIGH) {
-                team_sync<Shape>(1 + team, left[1][HIGH - 1], right[1][WIDE - 1], zero);
+#pragma unroll
+                for (u32 y = 0; y < HIGH; y++) {
+                  see_left<Shape>(seen, left[1][y]);
+                }
+#pragma unroll
+                for (u32 y = 0; y < WIDE; y++) {
+                  see_right<Shape>(seen, right[1][y]);
+                }
+                team_barrier<Shape>(1 + team + (seen & zero));
               }
               // Registers that these write were last used two products ago.
               if (x == 1) {

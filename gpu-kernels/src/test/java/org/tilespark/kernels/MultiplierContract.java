@@ -204,7 +204,7 @@ public abstract class MultiplierContract extends MultiplierChecks {
   @Test
   void nothingToSumTimesAlpha() {
     for (ElementType type : TYPES) {
-      for (double alpha : new double[] {-3, Double.NaN, Double.POSITIVE_INFINITY}) {
+      for (double alpha : new double[] {-3, Double.NaN, Float.MAX_VALUE}) {
         for (double beta : BETAS_OF_NO_PRODUCT) {
           checkNoProduct(type, 0, alpha, beta);
         }
@@ -224,7 +224,7 @@ public abstract class MultiplierContract extends MultiplierChecks {
     }
   }
 
-  /** NaN and infinite factors. */
+  /** NaN as a factor, and an infinite beta. */
   @Test
   void factorsThatAreNoNumbers() {
     SplittableRandom random = new SplittableRandom(32);

@@ -7,8 +7,11 @@ import com.sun.jna.ptr.PointerByReference;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntSupplier;
 import jcuda.driver.JCudaDriver;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.MultiplyStrategy;
 import org.tilespark.kernels.plan.Precision;
@@ -20,11 +23,15 @@ import org.tilespark.layout.ElementType;
  *
  * <p>The order of its sums depends on the problem alone: atomics stay off, as is the default, and
  * the workspace is given by each call, as NVIDIA asks for where several streams are used. FULL
- * precision uses the default math mode, which has no tf32 and no emulation.
+ * precision uses the default math mode, which has no tf32 and no emulation unless the environment
+ * asks cuBLAS for them: {@link CublasEnvironment}, which is logged once per process.
  */
 final class Cublas implements AutoCloseable {
   /** As many tasks may well queue work at one moment. */
   private static final int MOST_IDLE_HANDLES = 16;
+
+  private static final Logger LOG = LoggerFactory.getLogger(Cublas.class);
+  private static final AtomicBoolean ENVIRONMENT_CHECKED = new AtomicBoolean();
 
   private final CudaDevice device;
   private final IdleHandles<Handle> idle = new IdleHandles<>(MOST_IDLE_HANDLES);
@@ -50,6 +57,9 @@ final class Cublas implements AutoCloseable {
   static Opened open(CudaDevice device, List<Path> libraryPath) {
     device.enter();
     String reason = LibCublas.load(libraryPath);
+    if (reason.isEmpty() && !ENVIRONMENT_CHECKED.getAndSet(true)) {
+      CublasEnvironment.warning(System.getenv()).ifPresent(LOG::warn);
+    }
     return new Opened(
         reason.isEmpty() ? Optional.of(new Cublas(device)) : Optional.empty(), reason);
   }

@@ -38,11 +38,15 @@ public record MultiplyProblem(
     Batch batch) {
   /**
    * What the product is multiplied by, and C before the product is added to it: as in BLAS, any
-   * numbers (of FLOAT32 those in a float's range). Our kernels round alpha times a sum of products
-   * once, and that and beta times C together once. Where K is made in chunks, each chunk's sum is
-   * multiplied by alpha.
+   * numbers (of FLOAT32 those in a float's range) but an infinite alpha. Our kernels round alpha
+   * times a sum of products once, and that and beta times C together once.
    *
-   * @param alpha of the product; if 0, A and B are not read, and with K = 0 it says nothing
+   * <p>Where K is summed in chunks, each chunk's sum is multiplied by alpha. This is why alpha is
+   * finite: infinity times each sum is NaN where their signs differ or one is 0. A finite alpha
+   * that is so large that alpha times a chunk's sum overflows has the same effect.
+   *
+   * @param alpha of the product, finite or NaN; if 0, A and B are not read, and with K = 0 it says
+   *     nothing
    * @param beta of what C holds; if 0, C is overwritten, whatever it holds
    */
   public record Factors(double alpha, double beta) {
@@ -52,8 +56,19 @@ public record MultiplyProblem(
     /** {@code C += op(A) op(B)}. */
     public static final Factors ADD = new Factors(1, 1);
 
-    /** Zeros have no sign. */
+    /**
+     * Zeros lose their sign.
+     *
+     * @throws IllegalArgumentException if alpha is infinite
+     */
     public Factors {
+      if (Double.isInfinite(alpha)) {
+        throw new IllegalArgumentException(
+            "Alpha is "
+                + alpha
+                + "; expected a finite number or NaN, because K may be summed in chunks, each of"
+                + " which is multiplied by alpha");
+      }
       alpha = alpha == 0 ? 0 : alpha;
       beta = beta == 0 ? 0 : beta;
     }

@@ -131,11 +131,25 @@ class MultiplyProblemTest {
             IllegalArgumentException.class, () -> plain.withFactors(new Factors(1, -1e60)));
     assertEquals(
         "Beta is -1.0E60, which is -Infinity as a float; expected one in range", e.getMessage());
-    plain.withFactors(new Factors(Double.NEGATIVE_INFINITY, Double.NaN));
+    plain.withFactors(new Factors(Double.NaN, Double.NEGATIVE_INFINITY));
 
     assertTrue(plain.isProduct());
     assertFalse(plain.withFactors(new Factors(0, 2)).isProduct());
     assertFalse(MultiplyProblem.dense(3, 0, 5, ElementType.FLOAT64, false, true).isProduct());
+  }
+
+  /** Of K in chunks, infinity times 1 and infinity times -2 are NaN, not -infinity. */
+  @Test
+  void infiniteAlphaIsRefused() {
+    for (double alpha : new double[] {Double.POSITIVE_INFINITY, Double.NEGATIVE_INFINITY}) {
+      Exception e = assertThrows(IllegalArgumentException.class, () -> new Factors(alpha, 0));
+      assertEquals(
+          "Alpha is "
+              + alpha
+              + "; expected a finite number or NaN, because K may be summed in chunks, each of"
+              + " which is multiplied by alpha",
+          e.getMessage());
+    }
   }
 
   @Test
