@@ -1,27 +1,46 @@
 package org.tilespark.kernels.device;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.Multiplier;
 import org.tilespark.kernels.MultiplierChecks;
 import org.tilespark.kernels.plan.MultiplyPlan;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.MultiplyStrategy;
+import org.tilespark.kernels.plan.MultiplyWay;
 import org.tilespark.kernels.plan.Precision;
 import org.tilespark.layout.ElementType;
 
-/** Products on a device by each of the ways that the planner may choose. */
+/**
+ * Products on a device by each of the ways that the planner may choose.
+ *
+ * <p>A test that names a way gets that way or fails: {@link OneWay#plan} refuses problems that the
+ * way does not take, instead of planning them by rule. A test whose problems do not all suit a way
+ * asks {@link OneWay#takes} first; it fails if the way took none of them.
+ */
 abstract class MultiplyWays extends MultiplierChecks {
   private static final String SKINNY = "multiply_skinny";
+  private static final String SPLIT = "multiply_split";
+  private static final int MOST_SKINNY = 16; // SkinnySteps.MOST
+  private static final int MOST_SHALLOW = 4; // steps of K, of lower precisions
+  private static final int WHOLE_TILE = 128; // columns of tiles of shared multiprocessors
+  private static final int LEAST_SPLIT = 64; // TensorPlans.SPLIT_LEAST_TERMS
   private static final int EVEN_BYTES = 16; // of which the copy engine takes multiples
 
+  private final Map<String, Boolean> taken = new TreeMap<>(); // by the ways asked in this test
   private OpenMultiplier open;
   CudaDevice device;
   DeviceMultiplier multiplier;
@@ -38,6 +57,23 @@ abstract class MultiplyWays extends MultiplierChecks {
     if (open != null) {
       open.close();
     }
+  }
+
+  @BeforeEach
+  final void forgetWays() {
+    taken.clear();
+  }
+
+  @AfterEach
+  final void requireWaysTaken() {
+    List<String> idle =
+        taken.entrySet().stream().filter(way -> !way.getValue()).map(Map.Entry::getKey).toList();
+    assertEquals(List.of(), idle, "ways that were asked for and took no problem of this test");
+  }
+
+  @Override
+  protected boolean takes(Multiplier multiplier, MultiplyProblem problem) {
+    return !(multiplier instanceof OneWay way) || way.takes(problem);
   }
 
   @Override
@@ -79,7 +115,7 @@ abstract class MultiplyWays extends MultiplierChecks {
           .orElseThrow()
           .name()
           .replaceFirst("_[nt]{2}_w", "_w")
-          .replaceFirst("_split_across_", "_split_")
+          .replaceFirst("^" + SPLIT + "_across_", SPLIT + "_")
           .replaceFirst(SKINNY + "_.*", SKINNY);
     }
 
@@ -109,20 +145,56 @@ abstract class MultiplyWays extends MultiplierChecks {
       }
     }
 
-    /** By this way; what it cannot do goes by rule. */
+    /** By this way; fails if the way does not take the problem. */
     MultiplyPlan plan(MultiplyProblem problem) {
-      return byThisWay(problem).orElseGet(() -> multiplier.plan(problem).orElseThrow());
+      return byThisWay(problem)
+          .orElseThrow(
+              () ->
+                  new AssertionError(
+                      name
+                          + " was asked for "
+                          + problem
+                          + " and does not take it; by rule it goes by "
+                          + multiplier.plan(problem).describe()
+                          + "; ask takes(problem) first, or take extents from near()"));
     }
 
     private Optional<MultiplyPlan> byThisWay(MultiplyProblem problem) {
-      return multiplier.candidates(problem).stream()
-          .filter(plan -> name(plan).equals(name))
-          .findFirst();
+      Optional<MultiplyPlan> plan =
+          multiplier.candidates(problem).stream()
+              .filter(each -> name(each).equals(name))
+              .findFirst();
+      taken.merge(name, plan.isPresent(), Boolean::logicalOr);
+      return plan;
     }
 
-    /** True if it does not go by rule. */
+    /** True if it takes this problem; of those that a test asks for it must take one. */
     boolean takes(MultiplyProblem problem) {
       return byThisWay(problem).isPresent();
+    }
+
+    /**
+     * Extents close to these that the way takes, if the storage suits it: a small one for skinny
+     * kernels, enough terms for a split, one chain for kernels that make no more, whole tiles for
+     * those that two thread blocks of a multiprocessor run.
+     */
+    long[] near(long... shape) {
+      long m = shape[0];
+      long k = shape[1];
+      long n = shape[2];
+      if (isSkinny()) {
+        boolean isShallow = k <= MOST_SKINNY && m > MOST_SKINNY && n > MOST_SKINNY;
+        return isShallow
+            ? new long[] {m, (k - 1) % MOST_SHALLOW + 1, n}
+            : Math.min(m, n) <= MOST_SKINNY
+                ? new long[] {m, k, n}
+                : new long[] {m, k, (n - 1) % MOST_SKINNY + 1};
+      }
+      long terms =
+          isSplit() ? Math.max(k, LEAST_SPLIT) : isOneChain() ? Math.min(k, chainOfDoubles()) : k;
+      return new long[] {
+        m, terms, isWholeTilesAlone() ? (n + WHOLE_TILE - 1) / WHOLE_TILE * WHOLE_TILE : n
+      };
     }
 
     /** The kernels that are launched; none by cuBLAS. */
@@ -139,8 +211,19 @@ abstract class MultiplyWays extends MultiplierChecks {
       return bytes % EVEN_BYTES == 0;
     }
 
-    boolean isOwn(MultiplyProblem problem) {
-      return !(plan(problem).strategy() instanceof MultiplyStrategy.Cublas);
+    /** False of cuBLAS. */
+    boolean isOwn() {
+      return !name.equals(MultiplyWay.CUBLAS.name());
+    }
+
+    /** True of the kernels that cut floats into three parts. */
+    boolean isSplit() {
+      return name.startsWith(SPLIT);
+    }
+
+    /** True of the kernels for doubles whose K is one chain, and so not long. */
+    boolean isOneChain() {
+      return name.contains("_chain_");
     }
 
     /** True of the kernels for operands of which one, at least, does not lie along K. */
@@ -151,6 +234,11 @@ abstract class MultiplyWays extends MultiplierChecks {
     /** True of the kernels for rows of doubles that begin at odd places or end within a tile. */
     boolean isPhased() {
       return name.contains("_phased_");
+    }
+
+    /** True of the kernels for a C of whole columns of tiles. */
+    private boolean isWholeTilesAlone() {
+      return name.matches("multiply_fused_.*_128x128x256");
     }
 
     /** True of the kernels for products with a small extent. */
@@ -206,7 +294,12 @@ abstract class MultiplyWays extends MultiplierChecks {
     return precision == Precision.FULL || device.limits().computeMajor() >= 8;
   }
 
-  /** The kernels for products with a small extent; other products go by rule. */
+  /** The split, which not all devices have. */
+  final Optional<OneWay> split() {
+    return ways(ElementType.FLOAT32).stream().filter(OneWay::isSplit).findFirst();
+  }
+
+  /** The kernels for products with a small extent. */
   final OneWay skinny(ElementType type, Precision precision, int shift) {
     MultiplyProblem narrow =
         MultiplyProblem.dense(64, 64, 1, type, false, false).withPrecision(precision);

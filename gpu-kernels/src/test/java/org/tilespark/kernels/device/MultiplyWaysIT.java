@@ -5,11 +5,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
-import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.RequiresGpu;
@@ -27,22 +28,23 @@ class MultiplyWaysIT extends MultiplyWays {
   /** Where doubles begin, an odd number to a row, does not change a bit. */
   @Test
   void doublesHaveTheSameBitsAnywhere() {
-    int m = 301;
-    int k = 259;
-    int n = 131;
     SplittableRandom random = new SplittableRandom(28);
-    double[] a = random.doubles((long) m * k, -1, 1).toArray();
-    double[] b = random.doubles((long) k * n, -1, 1).toArray();
     for (OneWay way : ways(ElementType.FLOAT64)) {
+      if (!way.isOwn()) {
+        continue; // cuBLAS promises no such thing
+      }
+      long[] shape = way.near(301, 259, 131);
       for (int which = 0; which < 4; which++) {
-        MultiplyProblem problem =
-            MultiplyProblem.dense(m, k, n, ElementType.FLOAT64, (which & 1) != 0, (which & 2) != 0);
-        if (!way.isOwn(problem)) {
-          continue; // cuBLAS promises no such thing
+        MultiplyProblem problem = problem(shape, ElementType.FLOAT64, which, true, random);
+        problem = problem.withFactors(MultiplyProblem.Factors.OVERWRITE);
+        if (!way.takes(problem)) {
+          continue;
         }
+        double[] a = random.doubles(shape[0] * shape[1], -1, 1).toArray();
+        double[] b = random.doubles(shape[1] * shape[2], -1, 1).toArray();
         double[] expected = null;
         for (int shift = 0; shift < 4; shift++) {
-          double[] c = new double[m * n];
+          double[] c = new double[Math.toIntExact(shape[0] * shape[2])];
           way.at(shift)
               .multiply(
                   problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
@@ -76,9 +78,13 @@ class MultiplyWaysIT extends MultiplyWays {
           if (even && (round & 8) != 0 && !way.isSkinny()) {
             shape[2] = (shape[2] + 127) / 128 * 128; // some kernels are for whole tiles alone
           }
+          shape = way.near(shape);
           MultiplyProblem problem = problem(shape, kind, round & 3, random.nextBoolean(), random);
           problem = even ? even(problem) : problem;
           OneWay placed = even ? way.at(0) : way;
+          if (!placed.takes(problem)) {
+            continue;
+          }
           checkExact(placed, problem, random.nextLong());
           Inputs inputs = (round & 16) == 0 ? Inputs.SIGNED : Inputs.POSITIVE;
           if (kind.precision() != Precision.FULL) {
@@ -96,22 +102,15 @@ class MultiplyWaysIT extends MultiplyWays {
   void largeProblemsInEveryWay() {
     SplittableRandom random = new SplittableRandom(23);
     for (ProductKind kind : ProductKind.values()) {
-      ElementType type = kind.type();
-      Precision precision = kind.precision();
-      for (OneWay way : ways(type, precision)) {
+      for (OneWay way : ways(kind.type(), kind.precision())) {
         for (int which = 0; which < 4; which += 3) {
-          boolean transposeA = (which & 1) != 0;
-          boolean transposeB = (which & 2) != 0;
-          checkExact(
-              way,
-              problem(40, 17_000, 140, type, transposeA, transposeB, which == 0, random)
-                  .withPrecision(precision),
-              random.nextLong());
-          checkExact(
-              way,
-              problem(1530, 65, 1540, type, transposeA, transposeB, which == 0, random)
-                  .withPrecision(precision),
-              random.nextLong());
+          for (long[] shape : new long[][] {{40, 17_000, 140}, {1530, 65, 1540}}) {
+            MultiplyProblem problem =
+                problem(way.near(shape), kind, which, which == 0, random);
+            if (way.takes(problem)) {
+              checkExact(way, problem, random.nextLong());
+            }
+          }
         }
       }
     }
@@ -157,28 +156,32 @@ class MultiplyWaysIT extends MultiplyWays {
   }
 
   /**
-   * Large products of doubles, where stages, tiles and thread blocks meet in many orders: of whole
-   * numbers, so every way and every run makes the same bits.
+   * Large products of random doubles, where stages, tiles and thread blocks meet in many orders:
+   * every run makes the same bits, and so do ways that sum in the same order. Whole numbers would
+   * hide sums in another order.
    */
   @Test
   void largeDoublesAgainAndAgain() {
-    int n = 1536;
     SplittableRandom random = new SplittableRandom(24);
-    double[] a = random.ints((long) n * n, -8, 9).asDoubleStream().toArray();
-    double[] b = random.ints((long) n * n, -8, 9).asDoubleStream().toArray();
-    for (int which = 0; which < 4; which++) {
-      MultiplyProblem problem =
-          MultiplyProblem.dense(n, n, n, ElementType.FLOAT64, (which & 1) != 0, (which & 2) != 0);
-      double[] first = null;
-      for (OneWay way : ways(ElementType.FLOAT64)) {
-        for (int run = 0; run < 4; run++) {
-          double[] c = new double[n * n];
-          way.multiply(
-              problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
-          if (first == null) {
-            first = c;
+    for (int n : new int[] {1536, 1531}) { // rows that begin evenly, and others
+      double[] a = random.doubles((long) n * n, -1, 1).toArray();
+      double[] b = random.doubles((long) n * n, -1, 1).toArray();
+      for (int which = 0; which < 4; which++) {
+        MultiplyProblem problem =
+            MultiplyProblem.dense(n, n, n, ElementType.FLOAT64, (which & 1) != 0, (which & 2) != 0);
+        Map<String, double[]> firsts = new HashMap<>(); // by the order of sums
+        for (OneWay way : ways(ElementType.FLOAT64)) {
+          if (!way.isOwn() || way.isSkinny() || way.isOneChain() || !way.takes(problem)) {
+            continue; // cuBLAS promises no such thing
           }
-          assertEquals(-1, Arrays.mismatch(first, c), way + ", run " + run + ", " + problem);
+          for (int run = 0; run < 3; run++) {
+            double[] c = new double[n * n];
+            way.at(0)
+                .multiply(
+                    problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+            double[] first = firsts.computeIfAbsent(way.plan(problem).strategy().order(), o -> c);
+            assertEquals(-1, Arrays.mismatch(first, c), way + ", run " + run + ", " + problem);
+          }
         }
       }
     }
@@ -200,10 +203,13 @@ class MultiplyWaysIT extends MultiplyWays {
             boolean dense = random.nextBoolean();
             MultiplyProblem problem =
                 batch(
-                    problem(shape, type, which, dense, random).withPrecision(precision),
+                    problem(way.near(shape), type, which, dense, random).withPrecision(precision),
                     random.nextInt(2, 7),
                     lie);
             OneWay placed = dense ? way.at(0) : way;
+            if (!placed.takes(problem)) {
+              continue;
+            }
             checkExact(placed, problem, random.nextLong());
             if (precision == Precision.FULL) {
               checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
@@ -211,9 +217,13 @@ class MultiplyWaysIT extends MultiplyWays {
           }
         }
         // More tiles than thread blocks.
-        MultiplyProblem small =
-            problem(40, 64, 72, type, false, true, true, random).withPrecision(precision);
-        checkExact(way.at(0), batch(small, 700, Lie.BEHIND), random.nextLong());
+        for (int which = 0; which < 3; which += 2) { // NN, and NT, which some are not for
+          MultiplyProblem small = problem(way.near(40, 64, 72), kind, which, true, random);
+          MultiplyProblem batch = batch(small, 700, Lie.BEHIND);
+          if (way.takes(batch)) {
+            checkExact(way.at(0), batch, random.nextLong());
+          }
+        }
       }
     }
   }
@@ -231,14 +241,20 @@ class MultiplyWaysIT extends MultiplyWays {
           for (long[] shape :
               new long[][] {{40, 3000, 70}, {140, 5003, 130}, {130, 3000, 256}, {3, 140_000, 5}}) {
             MultiplyProblem problem =
-                problem(shape, type, which, dense, random).withPrecision(precision);
+                problem(way.near(shape), type, which, dense, random).withPrecision(precision);
             OneWay placed = dense ? way.at(0) : way;
-            checkExact(placed, problem, random.nextLong());
-            checkExact(placed, batch(problem, 2, Lie.APART), random.nextLong());
             MultiplyProblem even = even(problem);
-            checkExact(way.at(0), even, random.nextLong());
-            checkExact(way.at(0), batch(even, 2, Lie.BEHIND), random.nextLong());
-            if (precision == Precision.FULL) {
+            for (MultiplyProblem each : List.of(problem, batch(problem, 2, Lie.APART))) {
+              if (placed.takes(each)) {
+                checkExact(placed, each, random.nextLong());
+              }
+            }
+            for (MultiplyProblem each : List.of(even, batch(even, 2, Lie.BEHIND))) {
+              if (way.takes(each)) {
+                checkExact(way.at(0), each, random.nextLong());
+              }
+            }
+            if (precision == Precision.FULL && placed.takes(problem)) {
               checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
               checkOne(placed, problem, Inputs.POSITIVE, random.nextLong());
             }
@@ -253,9 +269,9 @@ class MultiplyWaysIT extends MultiplyWays {
   void valuesThatHaveNoPartsInABatchAndInParts() {
     int m = 140;
     int k = 2048;
-    int n = 150;
     float[] values = {Float.NaN, Float.POSITIVE_INFINITY, 0x1p-130f};
     for (OneWay way : ways(ElementType.FLOAT32)) {
+      int n = (int) way.near(m, k, 150)[2];
       for (int which = 0; which < 4; which++) {
         boolean transposeA = (which & 1) != 0;
         boolean transposeB = (which & 2) != 0;
@@ -297,22 +313,23 @@ class MultiplyWaysIT extends MultiplyWays {
       {0x1p100f, 0x1.001ffep100f},
       {0x1.000ffep100f, -0x1.000ffep100f},
     };
-    int n = 300;
+    int m = 300;
     int k = 256;
     for (OneWay way : ways(ElementType.FLOAT32)) {
+      int n = (int) way.near(m, k, 300)[2];
       for (float[] pair : pairs) {
-        float[] a = new float[n * k];
+        float[] a = new float[m * k];
         float[] b = new float[k * n];
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < m; i++) {
           a[i * k + i % k] = 1; // row i of C is row i % k of B
         }
         Arrays.fill(b, 3);
         a[7 * k + 5] = pair[0]; // C[7, 9] alone sees both
         b[5 * n + 9] = pair[1];
-        MultiplyProblem problem = MultiplyProblem.dense(n, k, n, ElementType.FLOAT32, false, false);
-        float[] c = new float[n * n];
+        MultiplyProblem problem = MultiplyProblem.dense(m, k, n, ElementType.FLOAT32, false, false);
+        float[] c = new float[m * n];
         way.multiply(problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < m; i++) {
           for (int j = 0; j < n; j++) {
             double expected = b[i % k * n + j];
             if (i == 7) {
@@ -350,10 +367,14 @@ class MultiplyWaysIT extends MultiplyWays {
         SplittableRandom random = new SplittableRandom(21);
         for (long[] shape : shapes) {
           for (int which = 0; which < 4; which++) {
-            MultiplyProblem problem = problem(shape, type, which, random.nextBoolean(), random);
+            boolean dense = random.nextBoolean();
+            MultiplyProblem problem = problem(way.near(shape), type, which, dense, random);
             Inputs inputs = Inputs.values()[random.nextInt(Inputs.values().length)];
-            if (inputs == Inputs.CONSTANT && !way.isOwn(problem)) {
+            if (inputs == Inputs.CONSTANT && !way.isOwn()) {
               inputs = Inputs.POSITIVE; // the chains of cuBLAS are its own
+            }
+            if (!way.takes(problem)) {
+              continue;
             }
             checkOne(way, problem, inputs, random.nextLong());
           }
@@ -368,7 +389,7 @@ class MultiplyWaysIT extends MultiplyWays {
     for (ElementType type : TYPES) {
       for (OneWay way : ways(type)) {
         SplittableRandom random = new SplittableRandom(22);
-        MultiplyProblem problem = problem(5, 1_000_000, 3, type, true, false, true, random);
+        MultiplyProblem problem = problem(way.near(5, 1_000_000, 3), type, 1, true, random);
         checkOne(way, problem, Inputs.SIGNED, 22);
         checkOne(way, problem, Inputs.POSITIVE, 23);
         checkOne(way, problem, Inputs.CONSTANT, 24); // of cuBLAS too, whose chunks are short enough
@@ -378,9 +399,18 @@ class MultiplyWaysIT extends MultiplyWays {
 
   @Test
   void nanAndInfinityPropagateInEveryWay() {
+    SplittableRandom random = new SplittableRandom(15);
     for (ElementType type : TYPES) {
       for (OneWay way : ways(type)) {
-        checkNanAndInfinity(way, type);
+        for (long extent : new long[] {5, 67, 257}) {
+          for (int which = 0; which < 4; which++) {
+            long[] shape = way.near(extent, extent + 2, extent + 1);
+            MultiplyProblem problem = problem(shape, type, which, false, random);
+            if (way.takes(problem)) {
+              checkNanAndInfinity(way, problem);
+            }
+          }
+        }
       }
     }
   }
@@ -400,8 +430,12 @@ class MultiplyWaysIT extends MultiplyWays {
         for (long[] shape : shapes) {
           for (int which = 0; which < 4; which++) {
             MultiplyProblem problem = problem(shape, kind, which, shape[0] == 256, random);
-            checkNanAndInfinity(way.at(0), even(problem));
-            checkNanAndInfinity(way, problem);
+            if (way.takes(even(problem))) {
+              checkNanAndInfinity(way.at(0), even(problem));
+            }
+            if (way.takes(problem)) {
+              checkNanAndInfinity(way, problem);
+            }
           }
         }
       }
@@ -462,6 +496,9 @@ class MultiplyWaysIT extends MultiplyWays {
             MultiplyProblem any = problem(shape, kind, which, dense, random);
             MultiplyProblem problem = dense ? even(any) : any;
             requireTaken(placed, problem);
+            if (!placed.takes(problem)) {
+              continue;
+            }
             double alpha = alphas[random.nextInt(alphas.length)];
             checkFactors(placed, problem, alpha, betas, random.nextLong());
           }
@@ -481,15 +518,19 @@ class MultiplyWaysIT extends MultiplyWays {
             OneWay placed = dense ? way.at(0) : way;
             MultiplyProblem problem = problem(shape, kind, which, dense, random);
             requireTaken(placed, problem);
-            checkFactorsThatAreNoNumbers(placed, problem);
-            checkFactorsThatAreNoNumbers(placed, batch(problem, 2, dense ? Lie.BEHIND : Lie.APART));
+            Lie lie = dense ? Lie.BEHIND : Lie.APART;
+            for (MultiplyProblem each : List.of(problem, batch(problem, 2, lie))) {
+              if (placed.takes(each)) {
+                checkFactorsThatAreNoNumbers(placed, each);
+              }
+            }
           }
         }
       }
     }
   }
 
-  /** Each way takes problems that are made for it: none is left out by going by rule in silence. */
+  /** Each way takes the problems that are made for it, in each storage. */
   private static void requireTaken(OneWay way, MultiplyProblem problem) {
     boolean liesAlong = !problem.transposeA() && problem.transposeB();
     boolean isForIt =
@@ -528,73 +569,6 @@ class MultiplyWaysIT extends MultiplyWays {
     assertEquals(problem.keepsC(), plans.isEmpty(), () -> problem + ": " + plans);
     for (MultiplyPlan plan : plans) {
       checkNoProduct(new OneWay(plan), problem);
-    }
-  }
-
-  /** Offsets beyond 2^31 elements in each operand, in every way. */
-  @Test
-  void rowsFarApartOnTheDevice() {
-    long lead = (1L << 30) + 8;
-    long bytes = (2 * lead + 3) * Float.BYTES;
-    Assumptions.assumeTrue(device.memoryInfo().freeBytes() > 2 * bytes, "too little device memory");
-    float[] unit = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-    float[] values = {1, 2, 3, 4, 5, 6, 7, 8, 10};
-    for (OneWay way : ways(ElementType.FLOAT32)) {
-      for (boolean transposed : new boolean[] {false, true}) {
-        float[] expected = transposed ? new float[] {1, 4, 7, 2, 5, 8, 3, 6, 10} : values;
-        assertArrayEquals(expected, far(way, transposed, false, lead, 3, 3, values, unit));
-        assertArrayEquals(expected, far(way, false, transposed, 3, lead, 3, unit, values));
-      }
-      assertArrayEquals(values, far(way, false, false, 3, 3, lead, unit, values));
-    }
-  }
-
-  /** A product of 3 x 3 matrices whose rows lie as far apart as asked. */
-  private float[] far(
-      OneWay way,
-      boolean transposeA,
-      boolean transposeB,
-      long leadA,
-      long leadB,
-      long leadC,
-      float[] a,
-      float[] b) {
-    MultiplyProblem problem =
-        new MultiplyProblem(
-            3,
-            3,
-            3,
-            ElementType.FLOAT32,
-            Precision.FULL,
-            transposeA,
-            transposeB,
-            leadA,
-            leadB,
-            leadC,
-            false);
-    try (PinnedBuffer pinned = device.allocatePinned(3 * 9 * Float.BYTES);
-        CudaStream stream = device.newStream();
-        DeviceBuffer deviceA = device.allocate(problem.bytesA(), stream);
-        DeviceBuffer deviceB = device.allocate(problem.bytesB(), stream);
-        DeviceBuffer deviceC = device.allocate(problem.bytesC(), stream)) {
-      long block = 9 * Float.BYTES;
-      HostMemory.ofArray(a).copyTo(pinned.memory().slice(0, block));
-      HostMemory.ofArray(b).copyTo(pinned.memory().slice(block, block));
-      long row = 3 * Float.BYTES;
-      for (int i = 0; i < 3; i++) {
-        stream.upload(pinned.memory().slice(i * row, row), deviceA, i * leadA * Float.BYTES);
-        stream.upload(
-            pinned.memory().slice(block + i * row, row), deviceB, i * leadB * Float.BYTES);
-      }
-      multiplier.enqueue(way.plan(problem), deviceA, 0, deviceB, 0, deviceC, 0, stream);
-      for (int i = 0; i < 3; i++) {
-        stream.download(
-            deviceC, i * leadC * Float.BYTES, pinned.memory().slice(2 * block + i * row, row));
-      }
-      stream.synchronize();
-      float[] c = new float[9];
-      pinned.memory().slice(2 * block, block).copyTo(HostMemory.ofArray(c));
-      return c;
     }
   }
 }

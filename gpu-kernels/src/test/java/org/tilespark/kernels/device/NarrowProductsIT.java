@@ -38,8 +38,10 @@ class NarrowProductsIT extends MultiplyWays {
                 problem(shape, kind.type(), which & 3, dense, random)
                     .withPrecision(kind.precision());
             requireTaken(way, problem);
-            checkExact(way, problem, random.nextLong());
-            check(way, problem, Inputs.values()[which / 4], random.nextLong());
+            if (way.takes(problem)) {
+              checkExact(way, problem, random.nextLong());
+              check(way, problem, Inputs.values()[which / 4], random.nextLong());
+            }
           }
         }
       }
@@ -175,26 +177,28 @@ class NarrowProductsIT extends MultiplyWays {
     return Float.intBitsToFloat(Float.floatToRawIntBits(value) >> cut << cut);
   }
 
-  /** Where operands begin does not change a bit. */
+  /** Where operands begin does not change a bit, with rows that begin evenly or not. */
   @Test
   void narrowProductsHaveTheSameBitsAnywhere() {
     SplittableRandom random = new SplittableRandom(26);
-    float[] a = floats(3000 * 1001, random);
-    float[] b = floats(1001 * 5, random);
-    for (Precision precision : Precision.values()) {
-      for (int which = 0; which < 4; which++) {
-        MultiplyProblem problem =
-            MultiplyProblem.dense(
-                    3000, 1001, 5, ElementType.FLOAT32, (which & 1) != 0, (which & 2) != 0)
-                .withPrecision(precision);
-        float[] expected = null;
-        for (int shift = 0; shift < 4; shift++) {
-          float[] c = new float[3000 * 5];
-          skinny(ElementType.FLOAT32, precision, shift)
-              .multiply(
-                  problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
-          expected = expected == null ? c : expected;
-          assertArrayEquals(expected, c, problem + " from element " + shift);
+    for (int k : new int[] {1000, 1001}) {
+      float[] a = floats(3000 * k, random);
+      float[] b = floats(k * 5, random);
+      for (Precision precision : Precision.values()) {
+        for (int which = 0; which < 4; which++) {
+          MultiplyProblem problem =
+              MultiplyProblem.dense(
+                      3000, k, 5, ElementType.FLOAT32, (which & 1) != 0, (which & 2) != 0)
+                  .withPrecision(precision);
+          float[] expected = null;
+          for (int shift = 0; shift < 5; shift++) { // 4 begins evenly as 0 does
+            float[] c = new float[3000 * 5];
+            skinny(ElementType.FLOAT32, precision, shift)
+                .multiply(
+                    problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+            expected = expected == null ? c : expected;
+            assertArrayEquals(expected, c, problem + " from element " + shift);
+          }
         }
       }
     }
