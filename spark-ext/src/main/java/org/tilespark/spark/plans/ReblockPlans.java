@@ -75,6 +75,7 @@ public final class ReblockPlans {
       Missing missing,
       boolean mayBeUnmarked,
       String operator) {
+    Streaming.refuse(operator, input);
     this.input = input;
     this.kind = kind;
     this.operator = operator;
@@ -290,8 +291,7 @@ public final class ReblockPlans {
   }
 
   private void checkGroups() {
-    for (int position : further) {
-      Attribute column = columns.get(position);
+    for (Attribute column : GroupingColumns.of(blocks, columns, operator)) {
       if (!RowOrdering$.MODULE$.isOrderable(column.dataType())) {
         throw new IllegalArgumentException(
             operator
@@ -396,13 +396,11 @@ public final class ReblockPlans {
     List<Attribute> known = ScalaInterop.list(from.output());
     List<Expression> groups = new ArrayList<>();
     for (int position : further) {
-      String name = columns.get(position).name();
+      Attribute own = columns.get(position);
       Attribute column =
-          from == input
-              ? columns.get(position)
-              : known.stream().filter(c -> c.name().equals(name)).findFirst().orElseThrow();
+          from == input ? own : GroupingColumns.named(known, own).orElseThrow();
       groups.add(column);
-      outputs.add(Attributes.alias(column, name));
+      outputs.add(Attributes.alias(column, own.name()));
     }
     return new Aggregate(
         ScalaInterop.seq(groups), ScalaInterop.seq(outputs), from, ScalaInterop.none());
