@@ -35,6 +35,7 @@ import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
+import org.tilespark.spark.plans.CheckedBlocks;
 import org.tilespark.spark.plans.GroupingColumns;
 import org.tilespark.spark.plans.ReblockPlans;
 import org.tilespark.spark.plans.Streaming;
@@ -250,14 +251,19 @@ public final class ElementwisePlans {
     for (int plane = 0; plane < matrix.blocks().planes().size(); plane++) {
       joined = joinMeans(matrix, arguments, plane, joined, means);
     }
-    return matrix.replaced(
-        plane -> {
-          List<Expression> children = matrix.block();
-          children.add(means.get(plane));
-          return new SubtractColumnMeans(arguments, plane, ScalaInterop.seq(children));
-        },
-        matrix.extents(),
-        joined);
+    LogicalPlan centered =
+        matrix.replaced(
+            plane -> {
+              List<Expression> children = matrix.block();
+              children.add(means.get(plane));
+              return new SubtractColumnMeans(arguments, plane, ScalaInterop.seq(children));
+            },
+            matrix.extents(),
+            joined);
+    // The means miss a block that is not there; without any block, nobody reads them in the join.
+    return matrix.further().isEmpty() && matrix.extents().isPresent()
+        ? CheckedBlocks.of(centered, means(matrix, arguments, 0))
+        : centered;
   }
 
   /** {@code left} with the means of each block's columns in a further column, added to the list. */
@@ -267,6 +273,33 @@ public final class ElementwisePlans {
       int plane,
       LogicalPlan left,
       List<Attribute> means) {
+    Aggregate aggregate = means(matrix, arguments, plane);
+    List<Attribute> found = ScalaInterop.list(aggregate.output());
+    int last = matrix.further().size();
+    List<Attribute> range = new ArrayList<>();
+    for (StructField field : ColumnMeans.RANGE.fields()) {
+      range.add(Attributes.column(field.name(), field.dataType(), Metadata.empty()));
+    }
+    LogicalPlan generate =
+        new Generate(
+            new Inline(found.get(last)),
+            ScalaInterop.<Object>seq(List.of(last)),
+            false,
+            ScalaInterop.none(),
+            ScalaInterop.seq(range),
+            aggregate);
+    Expression sameColumns =
+        new And(new EqualTo(matrix.col(), range.get(0)), new EqualTo(matrix.cols(), range.get(1)));
+    for (int i = 0; i < last; i++) {
+      sameColumns =
+          new And(sameColumns, new EqualNullSafe(matrix.further().get(i), found.get(i)));
+    }
+    means.add(range.get(2));
+    return join(left, generate, LeftOuter$.MODULE$, sameColumns, Optional.of(BROADCAST$.MODULE$));
+  }
+
+  /** The further columns, then the means of each matrix, as {@link ColumnMeans} gives them. */
+  private static Aggregate means(Matrix matrix, MatrixArguments arguments, int plane) {
     List<NamedExpression> summed = new ArrayList<>(matrix.further());
     NamedExpression sums =
         Attributes.alias(
@@ -276,40 +309,16 @@ public final class ElementwisePlans {
     for (Attribute column : matrix.further()) {
       aggregates.add(Attributes.alias(column, column.name()));
     }
-    NamedExpression ranges =
+    aggregates.add(
         Attributes.alias(
             new ColumnMeans(arguments, ScalaInterop.<Expression>seq(sums.toAttribute()), 0, 0)
                 .toAggregateExpression(),
-            "ranges");
-    aggregates.add(ranges);
-    LogicalPlan aggregate =
-        new Aggregate(
-            ScalaInterop.<Expression>seq(matrix.further()),
-            ScalaInterop.seq(aggregates),
-            new Project(ScalaInterop.seq(summed), matrix.plan()),
-            ScalaInterop.none());
-    List<Attribute> range = new ArrayList<>();
-    for (StructField field : ColumnMeans.RANGE.fields()) {
-      range.add(Attributes.column(field.name(), field.dataType(), Metadata.empty()));
-    }
-    LogicalPlan generate =
-        new Generate(
-            new Inline(ranges.toAttribute()),
-            ScalaInterop.<Object>seq(List.of(matrix.further().size())),
-            false,
-            ScalaInterop.none(),
-            ScalaInterop.seq(range),
-            aggregate);
-    Expression sameColumns =
-        new And(new EqualTo(matrix.col(), range.get(0)), new EqualTo(matrix.cols(), range.get(1)));
-    for (int i = 0; i < matrix.further().size(); i++) {
-      sameColumns =
-          new And(
-              sameColumns,
-              new EqualNullSafe(matrix.further().get(i), aggregates.get(i).toAttribute()));
-    }
-    means.add(range.get(2));
-    return join(left, generate, LeftOuter$.MODULE$, sameColumns, Optional.of(BROADCAST$.MODULE$));
+            "ranges"));
+    return new Aggregate(
+        ScalaInterop.<Expression>seq(matrix.further()),
+        ScalaInterop.seq(aggregates),
+        new Project(ScalaInterop.seq(summed), matrix.plan()),
+        ScalaInterop.none());
   }
 
   /** The second matrix in blocks of the first one's stated shape, if its own is stated too. */

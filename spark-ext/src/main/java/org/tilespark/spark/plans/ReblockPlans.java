@@ -16,7 +16,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.RowOrdering$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -33,10 +32,13 @@ import org.tilespark.spark.distribution.CellOrigins;
 import org.tilespark.spark.distribution.Cuts;
 import org.tilespark.spark.distribution.PieceSizes;
 import org.tilespark.spark.distribution.RowBytes;
+import org.tilespark.spark.elementwise.TilingCheck;
 import org.tilespark.spark.exec.AssembleSpec;
 import org.tilespark.spark.exec.AssembleSpec.Prediction;
 import org.tilespark.spark.exec.CutSpec;
+import org.tilespark.spark.exec.GridCheck;
 import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
 
 /**
  * The logical plan of a re-block, of matrices and volumes alike:
@@ -322,13 +324,35 @@ public final class ReblockPlans {
     return true;
   }
 
-  /** The input, with a look at each block's place: metadata may be stale. */
+  /**
+   * The input, with a look at each block's place, and at all places together: metadata may be
+   * stale. The rule {@link org.tilespark.spark.rules.WatchPlaces} drops the second look where
+   * places cannot be read without computing all of the input again.
+   */
   private LogicalPlan checked() {
-    List<Expression> places = new ArrayList<>();
+    List<Attribute> places = new ArrayList<>();
     blocks.offsets().forEach(position -> places.add(columns.get(position)));
     blocks.sizes().forEach(position -> places.add(columns.get(position)));
-    return new Filter(
-        new OnGrid(kind, blockShape, extents.orElseThrow(), ScalaInterop.seq(places)), input);
+    GridCheck check = new GridCheck(kind, blockShape, extents.orElseThrow(), operator);
+    List<Expression> groups = new ArrayList<>();
+    further.forEach(position -> groups.add(columns.get(position)));
+    NamedExpression isTiled =
+        Attributes.alias(
+            new TilingCheck(check, ScalaInterop.<Expression>seq(places), 0, 0)
+                .toAggregateExpression(),
+            "is_tiled");
+    LogicalPlan checks =
+        new Aggregate(
+            ScalaInterop.seq(groups),
+            ScalaInterop.<NamedExpression>seq(isTiled),
+            input,
+            ScalaInterop.none());
+    return new CheckedBlocks(
+        Option.apply(check),
+        ScalaInterop.seq(places),
+        checks.output(),
+        input,
+        ScalaInterop.<LogicalPlan>seq(checks));
   }
 
   // ---- cut, shuffle, assemble
