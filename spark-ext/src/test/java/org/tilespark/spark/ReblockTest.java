@@ -337,6 +337,67 @@ class ReblockTest extends SparkTest {
     df.unpersist(true);
   }
 
+  /** Only places are read for that, and where they are cheap to read. */
+  @Test
+  void blocksThatLieRightAreCheckedForHolesAndOverlaps(@TempDir Path dir) {
+    TestArray array = TestArray.matrix(ElementType.FLOAT32, 17, 23, 5, 6);
+    String file = dir.resolve("m.npy").toString();
+    MatrixBlocks.withExtents(plain(array), 17, 23).write().format("npy").save(file);
+    Dataset<Row> read = spark.read().format("npy").option("blockShape", "5,6").load(file);
+    assertReblocked(array, MatrixBlocks.reblock(read, 5, 6), 5, 6);
+    for (boolean grouped : new boolean[] {false, true}) {
+      Dataset<Row> whole = grouped ? read.withColumn("sample", lit(1)) : read;
+      for (Map<String, String> mode : executionModes()) {
+        with(
+            mode,
+            () -> {
+              assertFails(
+                  () -> MatrixBlocks.reblock(whole.where("row <> 5"), 5, 6).collectAsList(),
+                  "no block at row 5, col 0",
+                  "MatrixBlocks.reblock");
+              assertFails(
+                  () -> MatrixBlocks.reblock(whole.union(whole), 5, 6).collectAsList(),
+                  "block at row 0, col 0",
+                  "overlap");
+            });
+      }
+    }
+    assertFails(
+        () -> MatrixBlocks.reblock(read.where("row < 0"), 5, 6).count(), "no block at row 0");
+    assertFails(() -> MatrixBlocks.reblock(read.where("false"), 5, 6).count(), "no block at row 0");
+    assertEquals(
+        0,
+        MatrixBlocks.reblock(read.where("false").withColumn("sample", lit(1)), 5, 6).count());
+    // A condition above the re-block is no hole, and reaches the file.
+    Dataset<Row> part = MatrixBlocks.reblock(read, 5, 6).where("row = 5");
+    assertEquals(4, part.collectAsList().size());
+    assertTrue(explained(part).contains("row = 5"), explained(part));
+  }
+
+  /** The join takes the block away that is not on the grid. */
+  @Test
+  void placesAreNotCheckedBelowAJoin() {
+    TestArray array = TestArray.matrix(ElementType.FLOAT32, 8, 12, 4, 6);
+    Dataset<Row> plain = plain(array);
+    Dataset<Row> bad =
+        array.toDataFrame(spark, 1, List.of(Box.at(new long[] {1, 5}, new long[] {2, 2})));
+    Dataset<Row> df = stated(plain.union(bad), "8,12", "4,6");
+    Dataset<Row> keys = spark.sql("SELECT * FROM VALUES 0L, 4L AS k (row)");
+    Dataset<Row> joined = df.join(keys, "row").select(plain.columns()[0], tail(plain.columns()));
+    for (Map<String, String> mode : executionModes()) {
+      with(mode, () -> assertReblocked(array, MatrixBlocks.reblock(joined, 4, 6), 4, 6));
+    }
+    keys.createOrReplaceTempView("keys_of_blocks");
+    Dataset<Row> filtered = df.where("row % 4 = 0 AND row <= (SELECT max(row) FROM keys_of_blocks)");
+    assertReblocked(array, MatrixBlocks.reblock(filtered, 4, 6), 4, 6);
+    assertFails(
+        () -> MatrixBlocks.reblock(df, 4, 6).collectAsList(), "block at row 1, col 5");
+  }
+
+  private static String[] tail(String[] names) {
+    return java.util.Arrays.copyOfRange(names, 1, names.length);
+  }
+
   @Tag("versions")
   @Test
   void oneShuffleWithWhatWasPredicted() {

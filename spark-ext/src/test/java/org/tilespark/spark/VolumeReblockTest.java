@@ -157,12 +157,12 @@ class VolumeReblockTest extends SparkTest {
     Dataset<Row> slabs = stated(plain(array), array).cache();
     for (Dataset<Row> same :
         List.of(VolumeBlocks.slabs(slabs, "x"), VolumeBlocks.slabs(slabs, "x", 3))) {
-      assertEquals(0, shuffles(same).size(), explained(same));
+      assertEquals(List.of(), shufflesOfValues(same), explained(same));
       assertTiled(array, same, 3, 8, 7);
     }
     // A permutation keeps what the metadata says of the blocks: y-slabs of yzx are there already.
     Dataset<Row> permuted = VolumeBlocks.slabs(VolumeBlocks.permute(slabs, "zxy"), "y");
-    assertEquals(0, shuffles(permuted).size(), explained(permuted));
+    assertEquals(List.of(), shufflesOfValues(permuted), explained(permuted));
     assertEquals("(7, 3, 8)", blockShape(permuted));
     // What was made once lies right from then on.
     Dataset<Row> twice = VolumeBlocks.slabs(VolumeBlocks.slabs(slabs, "z", 2), "z");
@@ -440,6 +440,13 @@ class VolumeReblockTest extends SparkTest {
   private static List<ShuffleExchangeExec> shuffles(Dataset<Row> df) {
     df.collectAsList();
     return PlanNodes.all(plan(df), ShuffleExchangeExec.class);
+  }
+
+  /** Without those of places, which are checked together. */
+  private static List<ShuffleExchangeExec> shufflesOfValues(Dataset<Row> df) {
+    return shuffles(df).stream()
+        .filter(shuffle -> shuffle.schema().getFieldIndex("values").isDefined())
+        .toList();
   }
 
   private static void assertTiled(TestArray array, Dataset<Row> df, int... blockShape) {

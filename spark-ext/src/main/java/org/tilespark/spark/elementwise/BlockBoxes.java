@@ -10,7 +10,7 @@ import org.tilespark.spark.validate.Coverage;
  * The places of the blocks that an aggregate met, for the check that they tile the array: 16 bytes
  * for each axis of each block. Not for several threads at once.
  */
-final class BlockBoxes {
+public final class BlockBoxes {
   private final BlockKind kind;
   private final int length; // numbers of a box: offsets, then sizes
   private long[] boxes;

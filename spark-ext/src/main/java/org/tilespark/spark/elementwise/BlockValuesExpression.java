@@ -121,6 +121,15 @@ abstract class BlockValuesExpression extends Expression implements CodegenFallba
         .copyTo(HostMemory.ofArray(values));
   }
 
+  /**
+   * True, as a block may be wrong. Spark then does not move a condition on the result below a join,
+   * which may take the wrong block away.
+   */
+  @Override
+  public final boolean throwable() {
+    return true;
+  }
+
   /** Of several inherited forms: the one that calls {@link #eval}. */
   @Override
   public ExprCode doGenCode(CodegenContext context, ExprCode code) {

@@ -35,7 +35,10 @@ import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
+import org.tilespark.spark.plans.CheckedBlocks;
+import org.tilespark.spark.plans.GroupingColumns;
 import org.tilespark.spark.plans.ReblockPlans;
+import org.tilespark.spark.plans.Streaming;
 import scala.Option;
 
 /**
@@ -46,6 +49,14 @@ public final class ElementwisePlans {
   /** A matrix: its plan, and where its columns are. */
   private record Matrix(
       String operator, LogicalPlan plan, List<Attribute> columns, BlockSchema blocks) {
+    /** A matrix whose blocks are combined. */
+    static Matrix combined(LogicalPlan plan, String operator) {
+      Streaming.refuse(operator, plan);
+      Matrix matrix = of(plan, operator);
+      GroupingColumns.of(matrix.blocks, matrix.columns, operator);
+      return matrix;
+    }
+
     static Matrix of(LogicalPlan plan, String operator) {
       BlockSchema blocks = BlockSchema.find(plan.schema(), BlockKind.MATRIX, operator);
       List<Attribute> columns = ScalaInterop.list(plan.output());
@@ -139,8 +150,8 @@ public final class ElementwisePlans {
    *     in type, stated extents or further columns
    */
   public static LogicalPlan add(LogicalPlan a, LogicalPlan b, Missing missing, String operator) {
-    Matrix plainFirst = Matrix.of(a, operator);
-    Matrix asGiven = Matrix.of(b, operator);
+    Matrix plainFirst = Matrix.combined(a, operator);
+    Matrix asGiven = Matrix.combined(b, operator);
     checkAlike(plainFirst, asGiven);
     Matrix plainSecond = cutAs(plainFirst, asGiven, missing);
     Optional<Shape> extents = plainFirst.extents().or(plainSecond::extents);
@@ -169,7 +180,8 @@ public final class ElementwisePlans {
             new EqualTo(plainFirst.row(), second.row()),
             new EqualTo(plainFirst.col(), second.col()));
     for (Attribute column : plainFirst.further()) {
-      samePlace = new And(samePlace, new EqualNullSafe(column, named(second, column).get()));
+      Attribute partner = GroupingColumns.named(second.further(), column).orElseThrow();
+      samePlace = new And(samePlace, new EqualNullSafe(column, partner));
     }
     LogicalPlan join =
         join(
@@ -193,10 +205,14 @@ public final class ElementwisePlans {
                         second.block())),
             extents,
             join);
-    return missing == Missing.ERROR ? sums : placed(plainFirst, second, (Project) sums);
+    return placed(plainFirst, second, (Project) sums);
   }
 
-  /** The sums of blocks, with place and further columns of whichever matrix has the block. */
+  /**
+   * The sums of blocks, with place and further columns of whichever matrix has the block. Also
+   * where both must have it: a condition on a column of the first matrix alone would keep the outer
+   * join from giving the blocks that only the second has, and nobody would miss them.
+   */
   private static LogicalPlan placed(Matrix first, Matrix second, Project sums) {
     List<NamedExpression> list = new ArrayList<>(ScalaInterop.list(sums.projectList()));
     List<Attribute> inFirst = first.block().stream().map(Attribute.class::cast).toList();
@@ -207,7 +223,10 @@ public final class ElementwisePlans {
       }
       Attribute column = first.columns().get(i);
       int place = inFirst.indexOf(column);
-      Attribute other = place < 0 ? named(second, column).orElseThrow() : inSecond.get(place);
+      Attribute other =
+          place < 0
+              ? GroupingColumns.named(second.further(), column).orElseThrow()
+              : inSecond.get(place);
       list.set(
           i,
           Attributes.alias(
@@ -225,21 +244,26 @@ public final class ElementwisePlans {
    * @throws IllegalArgumentException if {@code a} has no matrix blocks of FLOAT or DOUBLE
    */
   public static LogicalPlan center(LogicalPlan a, String operator) {
-    Matrix matrix = Matrix.of(a, operator);
+    Matrix matrix = Matrix.combined(a, operator);
     MatrixArguments arguments = matrix.arguments(matrix.extents());
     LogicalPlan joined = a;
     List<Attribute> means = new ArrayList<>();
     for (int plane = 0; plane < matrix.blocks().planes().size(); plane++) {
       joined = joinMeans(matrix, arguments, plane, joined, means);
     }
-    return matrix.replaced(
-        plane -> {
-          List<Expression> children = matrix.block();
-          children.add(means.get(plane));
-          return new SubtractColumnMeans(arguments, plane, ScalaInterop.seq(children));
-        },
-        matrix.extents(),
-        joined);
+    LogicalPlan centered =
+        matrix.replaced(
+            plane -> {
+              List<Expression> children = matrix.block();
+              children.add(means.get(plane));
+              return new SubtractColumnMeans(arguments, plane, ScalaInterop.seq(children));
+            },
+            matrix.extents(),
+            joined);
+    // The means miss a block that is not there; without any block, nobody reads them in the join.
+    return matrix.further().isEmpty() && matrix.extents().isPresent()
+        ? CheckedBlocks.of(centered, means(matrix, arguments, 0))
+        : centered;
   }
 
   /** {@code left} with the means of each block's columns in a further column, added to the list. */
@@ -249,6 +273,33 @@ public final class ElementwisePlans {
       int plane,
       LogicalPlan left,
       List<Attribute> means) {
+    Aggregate aggregate = means(matrix, arguments, plane);
+    List<Attribute> found = ScalaInterop.list(aggregate.output());
+    int last = matrix.further().size();
+    List<Attribute> range = new ArrayList<>();
+    for (StructField field : ColumnMeans.RANGE.fields()) {
+      range.add(Attributes.column(field.name(), field.dataType(), Metadata.empty()));
+    }
+    LogicalPlan generate =
+        new Generate(
+            new Inline(found.get(last)),
+            ScalaInterop.<Object>seq(List.of(last)),
+            false,
+            ScalaInterop.none(),
+            ScalaInterop.seq(range),
+            aggregate);
+    Expression sameColumns =
+        new And(new EqualTo(matrix.col(), range.get(0)), new EqualTo(matrix.cols(), range.get(1)));
+    for (int i = 0; i < last; i++) {
+      sameColumns =
+          new And(sameColumns, new EqualNullSafe(matrix.further().get(i), found.get(i)));
+    }
+    means.add(range.get(2));
+    return join(left, generate, LeftOuter$.MODULE$, sameColumns, Optional.of(BROADCAST$.MODULE$));
+  }
+
+  /** The further columns, then the means of each matrix, as {@link ColumnMeans} gives them. */
+  private static Aggregate means(Matrix matrix, MatrixArguments arguments, int plane) {
     List<NamedExpression> summed = new ArrayList<>(matrix.further());
     NamedExpression sums =
         Attributes.alias(
@@ -258,40 +309,16 @@ public final class ElementwisePlans {
     for (Attribute column : matrix.further()) {
       aggregates.add(Attributes.alias(column, column.name()));
     }
-    NamedExpression ranges =
+    aggregates.add(
         Attributes.alias(
             new ColumnMeans(arguments, ScalaInterop.<Expression>seq(sums.toAttribute()), 0, 0)
                 .toAggregateExpression(),
-            "ranges");
-    aggregates.add(ranges);
-    LogicalPlan aggregate =
-        new Aggregate(
-            ScalaInterop.<Expression>seq(matrix.further()),
-            ScalaInterop.seq(aggregates),
-            new Project(ScalaInterop.seq(summed), matrix.plan()),
-            ScalaInterop.none());
-    List<Attribute> range = new ArrayList<>();
-    for (StructField field : ColumnMeans.RANGE.fields()) {
-      range.add(Attributes.column(field.name(), field.dataType(), Metadata.empty()));
-    }
-    LogicalPlan generate =
-        new Generate(
-            new Inline(ranges.toAttribute()),
-            ScalaInterop.<Object>seq(List.of(matrix.further().size())),
-            false,
-            ScalaInterop.none(),
-            ScalaInterop.seq(range),
-            aggregate);
-    Expression sameColumns =
-        new And(new EqualTo(matrix.col(), range.get(0)), new EqualTo(matrix.cols(), range.get(1)));
-    for (int i = 0; i < matrix.further().size(); i++) {
-      sameColumns =
-          new And(
-              sameColumns,
-              new EqualNullSafe(matrix.further().get(i), aggregates.get(i).toAttribute()));
-    }
-    means.add(range.get(2));
-    return join(left, generate, LeftOuter$.MODULE$, sameColumns, Optional.of(BROADCAST$.MODULE$));
+            "ranges"));
+    return new Aggregate(
+        ScalaInterop.<Expression>seq(matrix.further()),
+        ScalaInterop.seq(aggregates),
+        new Project(ScalaInterop.seq(summed), matrix.plan()),
+        ScalaInterop.none());
   }
 
   /** The second matrix in blocks of the first one's stated shape, if its own is stated too. */
@@ -334,7 +361,7 @@ public final class ElementwisePlans {
     }
     for (Matrix[] pair : new Matrix[][] {{first, second}, {second, first}}) {
       for (Attribute column : pair[0].further()) {
-        Optional<Attribute> other = named(pair[1], column);
+        Optional<Attribute> other = GroupingColumns.named(pair[1].further(), column);
         if (other.isEmpty() || !other.get().dataType().sameType(column.dataType())) {
           throw new IllegalArgumentException(
               operator
@@ -348,13 +375,6 @@ public final class ElementwisePlans {
         }
       }
     }
-  }
-
-  /** The further column with the name of another matrix's. */
-  private static Optional<Attribute> named(Matrix matrix, Attribute column) {
-    return matrix.further().stream()
-        .filter(other -> other.name().equalsIgnoreCase(column.name()))
-        .findFirst();
   }
 
   private static String typeText(Matrix matrix) {

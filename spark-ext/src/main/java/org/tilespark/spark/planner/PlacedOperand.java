@@ -29,6 +29,7 @@ import org.tilespark.spark.distribution.MultiplyShape.Axis;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.AssembleBlocks;
 import org.tilespark.spark.plans.Attributes;
+import org.tilespark.spark.plans.CheckedBlocks;
 import org.tilespark.spark.plans.MultiplyBlocks;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
@@ -138,6 +139,9 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
   private static Optional<HashPartitioning> partitioning(SparkContext context, LogicalPlan plan) {
     if (plan instanceof Filter filter) {
       return partitioning(context, filter.child());
+    }
+    if (plan instanceof CheckedBlocks checked) {
+      return partitioning(context, checked.blocks());
     }
     if (plan instanceof Project project) {
       return partitioning(context, project.child()).flatMap(below -> above(project, below));

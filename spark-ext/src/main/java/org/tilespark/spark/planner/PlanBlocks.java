@@ -12,11 +12,13 @@ import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.exec.AssembleBlocksExec;
 import org.tilespark.spark.exec.BlockStageExec;
+import org.tilespark.spark.exec.CheckedBlocksExec;
 import org.tilespark.spark.exec.CutBlocksExec;
 import org.tilespark.spark.exec.MarkCellsExec;
 import org.tilespark.spark.exec.MultiplyPointwiseExec;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.AssembleBlocks;
+import org.tilespark.spark.plans.CheckedBlocks;
 import org.tilespark.spark.plans.CutBlocks;
 import org.tilespark.spark.plans.FourierBlocks;
 import org.tilespark.spark.plans.MarkCells;
@@ -69,6 +71,17 @@ public final class PlanBlocks extends SparkStrategy {
     if (plan instanceof MarkCells mark) {
       return new MarkCellsExec(
           mark.spec(), mark.inputs(), mark.produced(), planLater(mark.child()));
+    }
+    if (plan instanceof CheckedBlocks checked) {
+      return new CheckedBlocksExec(
+          checked.grid(),
+          checked.places(),
+          checked.found(),
+          planLater(checked.blocks()),
+          ScalaInterop.seq(
+              ScalaInterop.<LogicalPlan>list(checked.checks()).stream()
+                  .map(this::planLater)
+                  .toList()));
     }
     if (plan instanceof MultiplyPointwise product) {
       return new MultiplyPointwiseExec(

@@ -68,7 +68,8 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
     if (extents.isPresent()) {
       return stated(extents.get(), metadata.blockShape(rank));
     }
-    Row found = found(asDataset.apply(perArray(input, blocks, columns)), rank);
+    Streaming.refuse(operator, input);
+    Row found = found(asDataset.apply(perArray(input, blocks, columns, operator)), rank);
     Optional<String> defect = defect(found, rank, missing);
     if (defect.isPresent()) {
       throw new IllegalArgumentException(
@@ -219,8 +220,8 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
    * many blocks there are.
    */
   private static LogicalPlan perArray(
-      LogicalPlan input, BlockSchema blocks, List<Attribute> columns) {
-    List<Expression> groups = List.copyOf(blocks.further(columns));
+      LogicalPlan input, BlockSchema blocks, List<Attribute> columns, String operator) {
+    List<Expression> groups = List.copyOf(GroupingColumns.of(blocks, columns, operator));
     List<NamedExpression> outputs = new ArrayList<>();
     for (int axis = 0; axis < blocks.kind().rank(); axis++) {
       Attribute offset = columns.get(blocks.offsets().get(axis));

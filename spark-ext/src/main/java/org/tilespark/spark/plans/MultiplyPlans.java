@@ -2,7 +2,6 @@ package org.tilespark.spark.plans;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import java.util.function.Function;
 import org.apache.spark.sql.Dataset;
@@ -233,16 +232,14 @@ public final class MultiplyPlans {
   }
 
   private static void requireSameGroups(Operand left, Operand right, String operator) {
-    String leftText = left.groupsText();
-    String rightText = right.groupsText();
-    if (!left.groupTypes().equals(right.groupTypes())) {
+    if (!left.hasGroupsOf(right) || !right.hasGroupsOf(left)) {
       throw new IllegalArgumentException(
           operator
               + ": further columns tell several matrices apart and must be the same on both sides;"
               + " A has ("
-              + leftText
+              + left.groupsText()
               + "), B has ("
-              + rightText
+              + right.groupsText()
               + "). Drop those that are no part of the key");
     }
   }
@@ -305,6 +302,7 @@ public final class MultiplyPlans {
       ElementType type) {
 
     static Operand of(LogicalPlan plan, String side, String operator) {
+      Streaming.refuse(operator, plan);
       List<Attribute> output = ScalaInterop.list(plan.output());
       String who = operator + ", matrix " + side;
       BlockSchema blocks = BlockSchema.find(plan.schema(), BlockKind.MATRIX, who);
@@ -330,7 +328,9 @@ public final class MultiplyPlans {
               output.get(blocks.sizes().get(1)),
               output.get(blocks.values()));
       List<Attribute> groups =
-          blocks.further(output).stream().map(group -> requireKey(group, who)).toList();
+          GroupingColumns.of(blocks, output, who).stream()
+              .map(group -> requireKey(group, who))
+              .toList();
       return new Operand(plan, blocks, operator, block, groups, type);
     }
 
@@ -376,26 +376,23 @@ public final class MultiplyPlans {
     List<Attribute> columnsLike(Operand other) {
       List<Attribute> columns = new ArrayList<>(block);
       for (Attribute group : other.groups) {
-        columns.add(
-            groups.stream()
-                .filter(g -> g.name().equalsIgnoreCase(group.name()))
-                .findFirst()
-                .orElseThrow());
+        columns.add(GroupingColumns.named(groups, group).orElseThrow());
       }
       return columns;
     }
 
-    /** Names and types, without regard to order and case. */
-    List<String> groupTypes() {
-      return groups.stream()
-          .map(g -> g.name().toLowerCase(Locale.ROOT) + " " + g.dataType().sql())
-          .sorted()
-          .toList();
+    /** True if every grouping column of {@code other} has one of its name and type here. */
+    boolean hasGroupsOf(Operand other) {
+      return other.groups.stream()
+          .allMatch(
+              group ->
+                  GroupingColumns.named(groups, group)
+                      .filter(own -> own.dataType().sql().equals(group.dataType().sql()))
+                      .isPresent());
     }
 
     String groupsText() {
-      return String.join(
-          ", ", groups.stream().map(g -> g.name() + " " + g.dataType().sql()).toList());
+      return GroupingColumns.text(List.of(Attributes.schema(groups).fields()));
     }
 
     String typeText() {

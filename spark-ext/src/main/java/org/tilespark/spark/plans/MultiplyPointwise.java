@@ -72,23 +72,17 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
     }
     requireSame(operator, "extents", ArrayMetadata.EXTENTS, a.extents(), b.extents());
     requireSame(operator, "axes", ArrayMetadata.AXES, a.metadata().axes(), b.metadata().axes());
-    List<Integer> partners = new ArrayList<>();
+    List<Attribute> partners = new ArrayList<>();
     for (Attribute column : a.further()) {
-      int partner =
-          IntStream.range(0, b.further().size())
-              .filter(i -> b.further().get(i).name().equalsIgnoreCase(column.name()))
-              .findFirst()
-              .orElse(-1);
-      if (partner < 0 || !b.further().get(partner).dataType().sameType(column.dataType())) {
-        throw differentColumns(a, b, operator);
-      }
-      partners.add(partner);
+      partners.add(
+          GroupingColumns.named(b.further(), column)
+              .filter(partner -> partner.dataType().sameType(column.dataType()))
+              .orElseThrow(() -> differentColumns(a, b, operator)));
     }
     if (partners.size() != b.further().size()) {
       throw differentColumns(a, b, operator);
     }
     boolean isComplex = a.blocks().isComplex() || b.blocks().isComplex();
-    List<Attribute> rightFurther = partners.stream().map(b.further()::get).toList();
     BlockSchema out = canonical(a.blocks(), isComplex);
     return new MultiplyPointwise(
         new PointwiseSpec(
@@ -98,7 +92,7 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
             ScalaInterop.option(a.extents().or(b::extents)),
             operator),
         ScalaInterop.seq(a.inputs(a.further())),
-        ScalaInterop.seq(b.inputs(rightFurther)),
+        ScalaInterop.seq(b.inputs(partners)),
         ScalaInterop.seq(produced(a, isComplex)),
         first,
         right);
@@ -168,6 +162,7 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
   /** One of the two volumes. */
   private record Side(List<Attribute> columns, BlockSchema blocks, List<Attribute> further) {
     static Side of(LogicalPlan plan, String which, String operator) {
+      Streaming.refuse(operator, plan);
       String who = operator + ", " + which + " volume";
       BlockSchema blocks = BlockSchema.find(plan.schema(), BlockKind.VOLUME, who);
       List<Attribute> columns = ScalaInterop.list(plan.output());
@@ -179,7 +174,7 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
                 + columns.get(blocks.values()).dataType().sql()
                 + "; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)");
       }
-      List<Attribute> further = blocks.further(columns);
+      List<Attribute> further = GroupingColumns.of(blocks, columns, who);
       return new Side(columns, blocks, further);
     }
 
@@ -203,8 +198,7 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
     }
 
     String furtherText() {
-      return String.join(
-          ", ", further.stream().map(c -> c.name() + " " + c.dataType().sql()).toList());
+      return GroupingColumns.text(List.of(Attributes.schema(further).fields()));
     }
   }
 

@@ -16,7 +16,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.RowOrdering$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -33,10 +32,13 @@ import org.tilespark.spark.distribution.CellOrigins;
 import org.tilespark.spark.distribution.Cuts;
 import org.tilespark.spark.distribution.PieceSizes;
 import org.tilespark.spark.distribution.RowBytes;
+import org.tilespark.spark.elementwise.TilingCheck;
 import org.tilespark.spark.exec.AssembleSpec;
 import org.tilespark.spark.exec.AssembleSpec.Prediction;
 import org.tilespark.spark.exec.CutSpec;
+import org.tilespark.spark.exec.GridCheck;
 import org.tilespark.spark.interop.ScalaInterop;
+import scala.Option;
 
 /**
  * The logical plan of a re-block, of matrices and volumes alike:
@@ -75,6 +77,7 @@ public final class ReblockPlans {
       Missing missing,
       boolean mayBeUnmarked,
       String operator) {
+    Streaming.refuse(operator, input);
     this.input = input;
     this.kind = kind;
     this.operator = operator;
@@ -290,8 +293,7 @@ public final class ReblockPlans {
   }
 
   private void checkGroups() {
-    for (int position : further) {
-      Attribute column = columns.get(position);
+    for (Attribute column : GroupingColumns.of(blocks, columns, operator)) {
       if (!RowOrdering$.MODULE$.isOrderable(column.dataType())) {
         throw new IllegalArgumentException(
             operator
@@ -322,13 +324,35 @@ public final class ReblockPlans {
     return true;
   }
 
-  /** The input, with a look at each block's place: metadata may be stale. */
+  /**
+   * The input, with a look at each block's place, and at all places together: metadata may be
+   * stale. The rule {@link org.tilespark.spark.rules.WatchPlaces} drops the second look where
+   * places cannot be read without computing all of the input again.
+   */
   private LogicalPlan checked() {
-    List<Expression> places = new ArrayList<>();
+    List<Attribute> places = new ArrayList<>();
     blocks.offsets().forEach(position -> places.add(columns.get(position)));
     blocks.sizes().forEach(position -> places.add(columns.get(position)));
-    return new Filter(
-        new OnGrid(kind, blockShape, extents.orElseThrow(), ScalaInterop.seq(places)), input);
+    GridCheck check = new GridCheck(kind, blockShape, extents.orElseThrow(), operator);
+    List<Expression> groups = new ArrayList<>();
+    further.forEach(position -> groups.add(columns.get(position)));
+    NamedExpression isTiled =
+        Attributes.alias(
+            new TilingCheck(check, ScalaInterop.<Expression>seq(places), 0, 0)
+                .toAggregateExpression(),
+            "is_tiled");
+    LogicalPlan checks =
+        new Aggregate(
+            ScalaInterop.seq(groups),
+            ScalaInterop.<NamedExpression>seq(isTiled),
+            input,
+            ScalaInterop.none());
+    return new CheckedBlocks(
+        Option.apply(check),
+        ScalaInterop.seq(places),
+        checks.output(),
+        input,
+        ScalaInterop.<LogicalPlan>seq(checks));
   }
 
   // ---- cut, shuffle, assemble
@@ -396,13 +420,11 @@ public final class ReblockPlans {
     List<Attribute> known = ScalaInterop.list(from.output());
     List<Expression> groups = new ArrayList<>();
     for (int position : further) {
-      String name = columns.get(position).name();
+      Attribute own = columns.get(position);
       Attribute column =
-          from == input
-              ? columns.get(position)
-              : known.stream().filter(c -> c.name().equals(name)).findFirst().orElseThrow();
+          from == input ? own : GroupingColumns.named(known, own).orElseThrow();
       groups.add(column);
-      outputs.add(Attributes.alias(column, name));
+      outputs.add(Attributes.alias(column, own.name()));
     }
     return new Aggregate(
         ScalaInterop.seq(groups), ScalaInterop.seq(outputs), from, ScalaInterop.none());

@@ -42,7 +42,7 @@ final class TrendPlans {
       LogicalPlan plan, LogicalPlan input, Shape extents, FftOptions options, String operator) {
     BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     List<Attribute> columns = ScalaInterop.list(input.output());
-    List<Attribute> further = blocks.further(columns);
+    List<Attribute> further = GroupingColumns.of(blocks, columns, operator);
     VolumeArguments arguments =
         new VolumeArguments(
             blocks.elementType(), blocks.isComplex(), operator, extents, options.missing());
@@ -66,12 +66,8 @@ final class TrendPlans {
             ScalaInterop.none());
     Expression sameVolume = Literal.create(true, DataTypes.BooleanType);
     for (int i = 0; i < further.size(); i++) {
-      String name = further.get(i).name();
       Attribute of =
-          ScalaInterop.<Attribute>list(plan.output()).stream()
-              .filter(column -> column.name().equals(name))
-              .findFirst()
-              .orElseThrow();
+          GroupingColumns.named(ScalaInterop.list(plan.output()), further.get(i)).orElseThrow();
       Expression same = new EqualNullSafe(of, outputs.get(i).toAttribute());
       sameVolume = i == 0 ? same : new And(sameVolume, same);
     }

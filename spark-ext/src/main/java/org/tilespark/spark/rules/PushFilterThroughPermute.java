@@ -3,7 +3,9 @@ package org.tilespark.spark.rules;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -11,12 +13,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
+import org.tilespark.spark.plans.CheckedBlocks;
 import org.tilespark.spark.plans.PermuteBlocks;
-import org.tilespark.spark.plans.PermutedColumns;
 
 /**
  * Moves conditions on places, sizes and further columns below a permutation, in terms of its input,
- * so that blocks nobody wants are neither read nor moved.
+ * so that blocks nobody wants are neither read nor moved. Below a check, all conditions are moved.
  */
 public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
   @Override
@@ -24,13 +26,35 @@ public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
     return plan.transformDown(
         ScalaInterop.partialFunction(
             node ->
-                node instanceof Filter filter && filter.child() instanceof PermuteBlocks permute
-                    ? push(filter, permute)
-                    : null));
+                node instanceof Filter filter ? push(filter) : null));
   }
 
-  private static LogicalPlan push(Filter filter, PermuteBlocks permute) {
-    PermutedColumns columns = permute.columns();
+  private static LogicalPlan push(Filter filter) {
+    if (filter.child() instanceof PermuteBlocks permute) {
+      return push(
+          filter,
+          permute.columns()::source,
+          below ->
+              permute.withNewChildren(
+                  ScalaInterop.<LogicalPlan>seq(new Filter(below, permute.child()))));
+    }
+    if (filter.child() instanceof CheckedBlocks checked) {
+      return push(
+          filter, Optional::of, below -> checked.withBlocks(new Filter(below, checked.blocks())));
+    }
+    return null;
+  }
+
+  /**
+   * Moves what can be moved.
+   *
+   * @param source what a column of the node is called below it; empty if it is made there
+   * @param onto the node over what is left by a condition
+   */
+  private static LogicalPlan push(
+      Filter filter,
+      Function<Attribute, Optional<? extends Expression>> source,
+      Function<Expression, LogicalPlan> onto) {
     List<Expression> below = new ArrayList<>();
     List<Expression> above = new ArrayList<>();
     for (Expression condition : conjuncts(filter.condition())) {
@@ -39,14 +63,13 @@ public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
               && condition.deterministic()
               && !SubqueryExpression$.MODULE$.hasSubquery(condition);
       Optional<Expression> moved =
-          movable ? Attributes.renamed(condition, columns::source) : Optional.empty();
+          movable ? Attributes.renamed(condition, source) : Optional.empty();
       moved.ifPresentOrElse(below::add, () -> above.add(condition));
     }
     if (below.isEmpty()) {
       return null;
     }
-    LogicalPlan pushed =
-        permute.withNewChildren(ScalaInterop.seq(new Filter(all(below), permute.child())));
+    LogicalPlan pushed = onto.apply(all(below));
     return above.isEmpty() ? pushed : new Filter(all(above), pushed);
   }
 

@@ -6,6 +6,7 @@ import java.util.Locale;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -18,6 +19,7 @@ import org.apache.spark.storage.StorageLevel;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.ProductPlanner;
 import org.tilespark.spark.plans.Attributes;
+import org.tilespark.spark.plans.CheckedBlocks;
 import org.tilespark.spark.plans.MultiplyBlocks;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplyBlocks.PlaceColumn;
@@ -25,11 +27,14 @@ import org.tilespark.spark.plans.MultiplySpec;
 import org.tilespark.spark.plans.PermuteBlocks;
 
 /**
- * Lets a product read the places of the larger operand's blocks beside the blocks, where it then
+ * Where places of blocks are read beside the blocks, so that a block that is missing is noticed.
+ *
+ * <p>Lets a product read the places of the larger operand's blocks beside the blocks, where it then
  * broadcasts the other one and leaves these where they are: a block that is missing must be
  * noticed, and nobody sees all of them. Only the coordinate columns are read for that; so it is not
  * done where they cannot be had without the values, but by computing all again. There the blocks of
- * C are shuffled instead.
+ * C are shuffled instead. A re-block whose blocks lie right already reads places from the start;
+ * there the rule drops that, and only each block is checked by itself.
  */
 public final class WatchPlaces extends Rule<LogicalPlan> {
   private final SparkContext context;
@@ -43,7 +48,21 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
   public LogicalPlan apply(LogicalPlan plan) {
     return plan.transformUp(
         ScalaInterop.partialFunction(
-            node -> node instanceof MultiplyBlocks product ? watched(product) : null));
+            node -> {
+              if (node instanceof CheckedBlocks checked) {
+                return isTooDear(checked) ? checked.withoutChecks() : null;
+              }
+              return node instanceof MultiplyBlocks product ? watched(product) : null;
+            }));
+  }
+
+  /** True if the places of a re-block's input would be read by computing all of it again. */
+  private static boolean isTooDear(CheckedBlocks checked) {
+    return checked.grid().isDefined()
+        && ScalaInterop.<LogicalPlan>list(checked.checks()).stream()
+            .anyMatch(
+                check ->
+                    !(check instanceof Aggregate places && coordinatesAreCheap(places.child())));
   }
 
   /** The product that watches, or null if it should not. */
@@ -86,6 +105,9 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
     if (plan instanceof LogicalRDD rows) {
       return rows.rdd().isCheckpointed()
           || !rows.rdd().getStorageLevel().equals(StorageLevel.NONE());
+    }
+    if (plan instanceof CheckedBlocks checked) {
+      return coordinatesAreCheap(checked.blocks());
     }
     boolean cheap =
         plan instanceof LeafNode

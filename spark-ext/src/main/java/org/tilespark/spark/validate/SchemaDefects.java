@@ -9,6 +9,7 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.plans.GroupingColumns;
 
 /** What is wrong with the columns of a DataFrame of blocks, whatever its rows hold. Stateless. */
 final class SchemaDefects {
@@ -26,6 +27,18 @@ final class SchemaDefects {
       String type = sql(values);
       if (!type.equals(sql(imag))) {
         defects.add(row("columnType", "column imag is " + sql(imag), type + ", as values"));
+      }
+    }
+    if (defects.isEmpty()) {
+      BlockSchema blocks = BlockSchema.find(found, kind, "validate");
+      List<StructField> doubled =
+          GroupingColumns.doubled(blocks.further(List.of(found.fields())));
+      if (!doubled.isEmpty()) {
+        defects.add(
+            row(
+                "doubledColumn",
+                "further columns (" + GroupingColumns.text(doubled) + ") of the same name",
+                "names that tell them apart"));
       }
     }
     return defects;

@@ -171,6 +171,42 @@ class ElementwiseTest extends SparkTest {
         "it is 4 x 4 in the first matrix and 4 x 8 in the second");
   }
 
+  /**
+   * A condition on a column that only one side of an outer join fills makes it a one-sided join:
+   * places and further columns of a sum must be filled by whichever matrix has the block.
+   */
+  @Test
+  void blocksWithoutPartnersAreNamedUnderFiltersAndJoins() {
+    double[][] values = TestMatrix.random(8, 8, 0, new Random(21));
+    Dataset<Row> whole =
+        TestMatrix.cut(values, 4, 4).toDataFrame(spark, DataTypes.DoubleType, 2, "one");
+    Dataset<Row> hole = whole.where("NOT (row = 4 AND col = 0)");
+    for (String condition :
+        List.of("row >= 0", "col = 0", "rows = 4", "cols < 5", "sample = 'one'", "row + col > 0")) {
+      assertFails(
+          () -> MatrixBlocks.add(hole, whole).where(condition).collectAsList(),
+          "block at row 4, col 0: only the second matrix has a block there");
+      assertFails(
+          () -> MatrixBlocks.add(whole, hole).where(condition).collectAsList(),
+          "block at row 4, col 0: only the first matrix has a block there");
+    }
+    for (String column : List.of("row", "col", "rows", "sample")) {
+      Dataset<Row> keys = whole.select(column).distinct();
+      for (String type : List.of("inner", "leftsemi", "left")) {
+        assertFails(
+            () -> MatrixBlocks.add(hole, whole).join(keys, using(column), type).collectAsList(),
+            "block at row 4, col 0: only the second matrix has a block there");
+      }
+      assertEquals(
+          4,
+          MatrixBlocks.add(hole, whole, Missing.ZERO).join(keys, column).collectAsList().size());
+    }
+  }
+
+  private static scala.collection.immutable.Seq<String> using(String column) {
+    return ScalaInterop.seq(column);
+  }
+
   @Test
   void theSecondIsCutAsTheFirstWhereBothStateTheirShapes(@TempDir Path directory) {
     Random random = new Random(16);
@@ -507,6 +543,31 @@ class ElementwiseTest extends SparkTest {
         "no block at row 0, col 8");
   }
 
+  /** Also where the optimizer sees that there are no blocks. */
+  @Test
+  void centringNothingOfAStatedMatrixIsAHole() {
+    double[][] values = TestMatrix.random(8, 8, 0, new Random(22));
+    Dataset<Row> whole = TestMatrix.cut(values, 4, 4).toDataFrame(spark, DataTypes.DoubleType, 2);
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            for (String nothing : List.of("row < 0", "false")) {
+              Dataset<Row> none = MatrixBlocks.withExtents(whole.where(nothing), 8, 8);
+              assertFails(
+                  () -> MatrixBlocks.center(none).collectAsList(),
+                  "no block at row 0, col 0",
+                  "MatrixBlocks.center");
+              // Of several matrices, there is none that could have a hole.
+              Dataset<Row> several = none.withColumn("sample", functions.lit(1));
+              assertEquals(0, MatrixBlocks.center(several).collectAsList().size());
+            }
+            Dataset<Row> empty = MatrixBlocks.withExtents(whole.where("row < 0"), 0, 8);
+            assertEquals(0, MatrixBlocks.center(empty).collectAsList().size());
+          });
+    }
+  }
+
   // --- all of them
 
   @Test
@@ -539,6 +600,18 @@ class ElementwiseTest extends SparkTest {
         () -> MatrixBlocks.scale(outside, 2).collectAsList(),
         "block at row 4, col 0: it ends at row 5",
         ArrayMetadata.EXTENTS);
+  }
+
+  /** The join takes the wrong block away before anybody computes with it. */
+  @Test
+  void aConditionOnValuesIsNotCheckedBelowAJoin() {
+    Dataset<Row> wrong =
+        spark.sql(
+            "SELECT * FROM VALUES (0L, 0L, 1, 2, array(1D, 2D)), (1L, 0L, 1, 2, array(3D))"
+                + " AS m (row, col, rows, cols, values)");
+    Dataset<Row> joined = wrong.join(spark.sql("SELECT 0L AS row"), "row");
+    assertEquals(
+        1, MatrixBlocks.scale(joined, 2).where("values[0] = 2D").collectAsList().size());
   }
 
   @Test

@@ -1,0 +1,57 @@
+package org.tilespark.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Supplier;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.junit.jupiter.api.Test;
+
+/** What needs all blocks of an array at once is refused on a stream, by name. */
+class StreamingTest extends SparkTest {
+  @Test
+  void operatorsThatCombineBlocksRefuseStreams() {
+    Dataset<Row> m = stream("0L AS row", "0L AS col", "1 AS rows", "1 AS cols");
+    Dataset<Row> stated = MatrixBlocks.withExtents(m, 1, 1);
+    Dataset<Row> v =
+        stream("0L AS x", "0L AS y", "0L AS z", "1 AS nx", "1 AS ny", "1 AS nz");
+    Map<String, Supplier<Dataset<Row>>> operators = new LinkedHashMap<>();
+    operators.put("MatrixBlocks.reblock", () -> MatrixBlocks.reblock(m, 1, 1));
+    operators.put("MatrixBlocks.multiply", () -> MatrixBlocks.multiply(m, m));
+    operators.put(
+        "MatrixBlocks.multiply ", // extents need not be looked up
+        () -> MatrixBlocks.multiply(stated, stated));
+    operators.put("MatrixBlocks.gram", () -> MatrixBlocks.gram(m));
+    operators.put("MatrixBlocks.add", () -> MatrixBlocks.add(m, m));
+    operators.put("MatrixBlocks.center", () -> MatrixBlocks.center(m));
+    operators.put("VolumeBlocks.reblock", () -> VolumeBlocks.reblock(v, 1, 1, 1));
+    operators.put("VolumeBlocks.slabs", () -> VolumeBlocks.slabs(v, "x"));
+    operators.put("VolumeBlocks.pencils", () -> VolumeBlocks.pencils(v, "x"));
+    operators.put("VolumeBlocks.multiplyPointwise", () -> VolumeBlocks.multiplyPointwise(v, v));
+    operators.forEach(
+        (name, operator) -> {
+          IllegalArgumentException thrown =
+              assertThrows(IllegalArgumentException.class, operator::get, name);
+          assertTrue(
+              thrown.getMessage().startsWith(name.trim() + " of a streaming DataFrame: "),
+              thrown.getMessage());
+        });
+    m.createOrReplaceTempView("streamed_blocks");
+    assertFails(
+        () -> spark.sql("SELECT * FROM matrix_gram(TABLE(streamed_blocks))"),
+        "matrix_gram of a streaming DataFrame");
+    // Block by block there is nothing to wait for.
+    assertEquals(m.schema().length(), MatrixBlocks.transpose(m).schema().length());
+    assertEquals(m.schema().length(), MatrixBlocks.scale(m, 2).schema().length());
+  }
+
+  private static Dataset<Row> stream(String... places) {
+    String[] columns = java.util.Arrays.copyOf(places, places.length + 1);
+    columns[places.length] = "array(1D) AS values";
+    return spark.readStream().format("rate").load().selectExpr(columns);
+  }
+}
