@@ -35,6 +35,7 @@ import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
+import org.tilespark.spark.plans.KeyTypes;
 import org.tilespark.spark.plans.ReblockPlans;
 import scala.Option;
 
@@ -141,6 +142,8 @@ public final class ElementwisePlans {
   public static LogicalPlan add(LogicalPlan a, LogicalPlan b, Missing missing, String operator) {
     Matrix plainFirst = Matrix.of(a, operator);
     Matrix asGiven = Matrix.of(b, operator);
+    KeyTypes.requireOrdered(plainFirst.further(), operator);
+    KeyTypes.requireOrdered(asGiven.further(), operator);
     checkAlike(plainFirst, asGiven);
     Matrix plainSecond = cutAs(plainFirst, asGiven, missing);
     Optional<Shape> extents = plainFirst.extents().or(plainSecond::extents);
@@ -226,6 +229,7 @@ public final class ElementwisePlans {
    */
   public static LogicalPlan center(LogicalPlan a, String operator) {
     Matrix matrix = Matrix.of(a, operator);
+    KeyTypes.requireOrdered(matrix.further(), operator);
     MatrixArguments arguments = matrix.arguments(matrix.extents());
     LogicalPlan joined = a;
     List<Attribute> means = new ArrayList<>();

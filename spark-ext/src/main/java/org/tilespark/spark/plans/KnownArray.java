@@ -68,6 +68,7 @@ record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> who
     if (extents.isPresent()) {
       return stated(extents.get(), metadata.blockShape(rank));
     }
+    KeyTypes.requireOrdered(blocks.further(columns), operator);
     Row found = found(asDataset.apply(perArray(input, blocks, columns)), rank);
     Optional<String> defect = defect(found, rank, missing);
     if (defect.isPresent()) {

@@ -180,6 +180,7 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
                 + "; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)");
       }
       List<Attribute> further = blocks.further(columns);
+      KeyTypes.requireOrdered(further, who);
       return new Side(columns, blocks, further);
     }
 

@@ -43,6 +43,7 @@ final class TrendPlans {
     BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     List<Attribute> columns = ScalaInterop.list(input.output());
     List<Attribute> further = blocks.further(columns);
+    KeyTypes.requireOrdered(further, operator);
     VolumeArguments arguments =
         new VolumeArguments(
             blocks.elementType(), blocks.isComplex(), operator, extents, options.missing());
