@@ -182,7 +182,7 @@ public final class MatrixBlocks {
    *     says that the blocks of {@code df} do already, nothing is shuffled, and only each block's
    *     place is looked at
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, a target block would have
-   *     2 GiB or more, or a further column has no order (a MAP)
+   *     2 GiB or more, or a further column has no order (a MAP, a VARIANT, an INTERVAL)
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> reblock(Dataset<Row> df, int rows, int cols) {

@@ -61,7 +61,7 @@ public final class VolumeBlocks {
    *     blocks of {@code df} do already, nothing is shuffled, and only each block's place is looked
    *     at
    * @throws IllegalArgumentException if {@code df} has no volume blocks, a target block would have
-   *     2 GiB or more, or a further column has no order (a MAP)
+   *     2 GiB or more, or a further column has no order (a MAP, a VARIANT, an INTERVAL)
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> reblock(Dataset<Row> df, int nx, int ny, int nz) {

@@ -1,13 +1,14 @@
 package org.tilespark.spark.exec;
 
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
-import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructField;
@@ -28,7 +29,7 @@ final class BatchLabels implements AutoCloseable {
   private final CarriedColumns carried;
   private final OnHeapColumnVector[] offsets; // per output axis
   private final OnHeapColumnVector[] sizes; // per output axis
-  private final WritableColumnVector[] further;
+  private final List<UnsafeRow> further = new ArrayList<>(); // carried columns of each block
   private int[] lengths = new int[FIRST_CAPACITY]; // elements of each block
   private int rows;
 
@@ -41,7 +42,6 @@ final class BatchLabels implements AutoCloseable {
         OnHeapColumnVector.allocateColumns(FIRST_CAPACITY, axes(rank, DataTypes.LongType));
     this.sizes =
         OnHeapColumnVector.allocateColumns(FIRST_CAPACITY, axes(rank, DataTypes.IntegerType));
-    this.further = carried.newVectors();
   }
 
   /** Count of blocks. */
@@ -56,7 +56,7 @@ final class BatchLabels implements AutoCloseable {
       offsets[axis].appendLong(block.offset()[from]);
       sizes[axis].appendInt(Math.toIntExact(block.size()[from]));
     }
-    carried.append(row, further);
+    further.add(carried.kept(row));
     if (rows == lengths.length) {
       lengths = Arrays.copyOf(lengths, Math.multiplyExact(rows, 2));
     }
@@ -74,9 +74,10 @@ final class BatchLabels implements AutoCloseable {
       columns[spec.blocks().offsets().get(axis)] = offsets[axis];
       columns[spec.blocks().sizes().get(axis)] = sizes[axis];
     }
+    ColumnVector[] carriedColumns = carried.vectors(further);
     int[] carriedPositions = spec.carried();
-    for (int i = 0; i < further.length; i++) {
-      columns[carriedPositions[i]] = further[i];
+    for (int i = 0; i < carriedColumns.length; i++) {
+      columns[carriedPositions[i]] = carriedColumns[i];
     }
     try {
       for (int p = 0; p < planes.size(); p++) {
@@ -101,7 +102,6 @@ final class BatchLabels implements AutoCloseable {
   public void close() {
     Arrays.stream(offsets).forEach(ColumnVector::close);
     Arrays.stream(sizes).forEach(ColumnVector::close);
-    Arrays.stream(further).forEach(ColumnVector::close);
   }
 
   private static StructField[] axes(int rank, DataType type) {

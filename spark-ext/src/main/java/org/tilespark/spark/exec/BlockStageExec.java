@@ -14,8 +14,8 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
@@ -124,7 +124,7 @@ public final class BlockStageExec extends SparkPlan {
       types.add(
           blocks.planes().contains(i)
               ? ArrowColumnVector.class.getName()
-              : OnHeapColumnVector.class.getName());
+              : ColumnVector.class.getName());
     }
     return Option.apply(ScalaInterop.seq(types));
   }

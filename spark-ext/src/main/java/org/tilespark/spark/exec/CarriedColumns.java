@@ -8,20 +8,16 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.execution.RowToColumnConverter;
-import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
-import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
+import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnVector;
 import org.tilespark.spark.interop.ScalaInterop;
 
-/** Copies the columns that an operator only carries through, row by row, into column vectors. */
+/** Keeps the columns that an operator only carries through, whatever their types. */
 final class CarriedColumns {
-  private static final int FIRST_CAPACITY = 64;
-
-  private final StructType schema;
+  private final DataType[] types;
   private final UnsafeProjection projection;
-  private final RowToColumnConverter converter;
 
   CarriedColumns(StageSpec spec) {
     this(spec.inputSchema(), Arrays.stream(spec.carried()).boxed().toList(), spec.inputOrdinals());
@@ -34,36 +30,32 @@ final class CarriedColumns {
    */
   CarriedColumns(StructType inputs, List<Integer> positions, List<Integer> ordinals) {
     List<Expression> references = new ArrayList<>();
-    StructField[] fields = new StructField[positions.size()];
-    for (int i = 0; i < fields.length; i++) {
+    this.types = new DataType[positions.size()];
+    for (int i = 0; i < types.length; i++) {
       int position = positions.get(i);
-      fields[i] = inputs.fields()[position];
+      StructField field = inputs.fields()[position];
+      types[i] = field.dataType();
       references.add(
-          new BoundReference(ordinals.get(position), fields[i].dataType(), fields[i].nullable()));
+          new BoundReference(ordinals.get(position), field.dataType(), field.nullable()));
     }
-    this.schema = new StructType(fields);
     this.projection = UnsafeProjection.create(ScalaInterop.<Expression>seq(references));
-    this.converter = new RowToColumnConverter(schema);
   }
 
-  WritableColumnVector[] newVectors() {
-    return OnHeapColumnVector.allocateColumns(FIRST_CAPACITY, schema);
-  }
-
-  void append(InternalRow row, WritableColumnVector[] vectors) {
-    if (vectors.length > 0) {
-      converter.convert(projection.apply(row), vectors);
-    }
-  }
-
-  /** What {@link #appendKept} needs of a row that is not valid then. */
+  /** The carried columns of a row, which need not stay valid. */
   UnsafeRow kept(InternalRow row) {
     return projection.apply(row).copy();
   }
 
-  void appendKept(UnsafeRow kept, WritableColumnVector[] vectors) {
-    if (vectors.length > 0) {
-      converter.convert(kept, vectors);
+  /**
+   * The columns of rows.
+   *
+   * @param kept what {@link #kept} gave for each; borrowed as long as the columns are read
+   */
+  ColumnVector[] vectors(List<UnsafeRow> kept) {
+    ColumnVector[] vectors = new ColumnVector[types.length];
+    for (int i = 0; i < vectors.length; i++) {
+      vectors[i] = RowsVector.of(types[i], kept, i);
     }
+    return vectors;
   }
 }

@@ -21,8 +21,8 @@ import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
-import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
@@ -261,7 +261,7 @@ public final class FourierBlocksExec extends SparkPlan {
       types.add(
           spec.out().planes().contains(i - keys.size())
               ? ArrowColumnVector.class.getName()
-              : OnHeapColumnVector.class.getName());
+              : ColumnVector.class.getName());
     }
     return Option.apply(ScalaInterop.seq(types));
   }

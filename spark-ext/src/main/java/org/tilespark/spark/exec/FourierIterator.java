@@ -12,7 +12,6 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
-import org.apache.spark.sql.execution.vectorized.WritableColumnVector;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
@@ -218,11 +217,10 @@ final class FourierIterator implements Iterator<ColumnarBatch>, AutoCloseable {
         vectors[keyCount + out.offsets().get(axis)] = number(label.place().low(axis), true);
         vectors[keyCount + out.sizes().get(axis)] = number(label.place().size(axis), false);
       }
-      WritableColumnVector[] further = carried.newVectors();
+      ColumnVector[] further = carried.vectors(List.of(label.further()));
       for (int i = 0; i < further.length; i++) {
         vectors[keyCount + furtherOut.get(i)] = further[i];
       }
-      carried.appendKept(label.further(), further);
       for (int plane = 0; plane < planes.size(); plane++) {
         vectors[keyCount + out.planes().get(plane)] =
             new ArrowColumnVector(

@@ -63,6 +63,9 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
       String operator) {
     BlockSchema in = BlockSchema.find(child.schema(), BlockKind.VOLUME, operator);
     List<Attribute> inputs = ScalaInterop.list(child.output());
+    if (gathered.isPresent()) {
+      KeyTypes.requireOrdered(in.further(inputs), operator);
+    }
     int trend = -1;
     List<Attribute> produced = new ArrayList<>();
     DataType values = DataTypes.createArrayType(BlockSchema.sparkType(in.elementType()), false);

@@ -21,7 +21,7 @@ public final class GroupingColumns {
    *
    * @param columns one for each column of the rows
    * @param operator who asks, for messages
-   * @throws IllegalArgumentException that names them, if two have the same name
+   * @throws IllegalArgumentException that names them, if two have the same name or one has a type without an order
    */
   public static List<Attribute> of(BlockSchema blocks, List<Attribute> columns, String operator) {
     List<Attribute> further = blocks.further(columns);
@@ -36,6 +36,7 @@ public final class GroupingColumns {
               + SQLConf.CASE_SENSITIVE().key()
               + " is true)");
     }
+    KeyTypes.requireOrdered(further, operator);
     return further;
   }
 

@@ -10,7 +10,6 @@ import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
-import org.apache.spark.sql.catalyst.expressions.RowOrdering;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.util.UnsafeRowUtils;
@@ -327,6 +326,7 @@ public final class MultiplyPlans {
               output.get(blocks.sizes().get(0)),
               output.get(blocks.sizes().get(1)),
               output.get(blocks.values()));
+      KeyTypes.requireOrdered(blocks.further(output), who);
       List<Attribute> groups =
           GroupingColumns.of(blocks, output, who).stream()
               .map(group -> requireKey(group, who))
@@ -337,9 +337,7 @@ public final class MultiplyPlans {
     /** A grouping column's equal values must be equal bytes, since tasks compare bytes. */
     private static Attribute requireKey(Attribute group, String who) {
       DataType type = group.dataType();
-      if (!RowOrdering.isOrderable(type)
-          || holdsFloats(type)
-          || !UnsafeRowUtils.isBinaryStable(type)) {
+      if (holdsFloats(type) || !UnsafeRowUtils.isBinaryStable(type)) {
         throw new IllegalArgumentException(
             who
                 + ": further column "

@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.RowOrdering$;
 import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -293,17 +292,7 @@ public final class ReblockPlans {
   }
 
   private void checkGroups() {
-    for (Attribute column : GroupingColumns.of(blocks, columns, operator)) {
-      if (!RowOrdering$.MODULE$.isOrderable(column.dataType())) {
-        throw new IllegalArgumentException(
-            operator
-                + ": column "
-                + column.name()
-                + " is "
-                + column.dataType().sql()
-                + ", which has no order; further columns tell several arrays apart here, drop it");
-      }
-    }
+    GroupingColumns.of(blocks, columns, operator);
   }
 
   // ---- nothing to do

@@ -52,6 +52,7 @@ public final class SpectrumPlans {
     Missing missing = Missing.ERROR;
     Shape extents = KnownArray.of(input, blocks, missing, context.asDataset(), operator).extents();
     List<Attribute> further = blocks.further(columns);
+    KeyTypes.requireOrdered(further, operator);
     List<NamedExpression> outputs = new ArrayList<>();
     further.forEach(column -> outputs.add(Attributes.alias(column, column.name())));
     NamedExpression rings =

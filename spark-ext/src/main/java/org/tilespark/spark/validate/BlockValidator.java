@@ -25,6 +25,7 @@ import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
+import org.tilespark.spark.plans.KeyTypes;
 
 /**
  * Finds everything that is wrong with a DataFrame of blocks.
@@ -74,6 +75,7 @@ public final class BlockValidator {
             .filter(i -> !schema.blockColumns().contains(i))
             .boxed()
             .toList();
+    KeyTypes.requireOrdered(schema.further(columns), "validate");
     Metadata metadata = df.schema().fields()[schema.values()].metadata();
     this.extents = ArrayMetadata.of(metadata).extents(rank).orElse(null);
     this.sql =
