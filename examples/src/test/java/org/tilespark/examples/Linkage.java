@@ -52,14 +52,19 @@ final class Linkage {
           "org/knowm/xchart/",
           "org/tilespark/shaded/");
 
-  /** Methods of {@code Object} that an interface may declare; its lambdas need not implement them. */
+  /**
+   * Methods of {@code Object} that an interface may declare; its lambdas need not implement them.
+   */
   private static final Set<String> OF_OBJECT =
-      Set.of(
-          "equals(Ljava/lang/Object;)Z", "hashCode()I", "toString()Ljava/lang/String;");
+      Set.of("equals(Ljava/lang/Object;)Z", "hashCode()I", "toString()Ljava/lang/String;");
 
   /** What a class file declares; {@code members} maps name and descriptor to access flags. */
   private record Declared(
-      String name, String parent, List<String> interfaces, int access, Map<String, Integer> members) {
+      String name,
+      String parent,
+      List<String> interfaces,
+      int access,
+      Map<String, Integer> members) {
     boolean isAbstract() {
       return (access & (Opcodes.ACC_ABSTRACT | Opcodes.ACC_INTERFACE)) != 0;
     }

@@ -85,8 +85,7 @@ class LinkageTest {
 
   private static List<Path> sparkJars(String version) throws IOException {
     String required = System.getProperty(REQUIRED);
-    Path cache =
-        required != null ? Path.of(required) : Path.of(cacheHome()).resolve("tilespark");
+    Path cache = required != null ? Path.of(required) : Path.of(cacheHome()).resolve("tilespark");
     Path jars = cache.resolve("spark-" + version).resolve("pyspark").resolve("jars");
     assumeTrue(
         required != null || Files.isDirectory(jars),

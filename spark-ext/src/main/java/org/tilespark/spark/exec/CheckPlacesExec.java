@@ -82,9 +82,7 @@ public final class CheckPlacesExec extends SparkPlan {
     List<Attribute> columns = ScalaInterop.list(places);
     List<Attribute> groups = columns.subList(PlaceColumn.COUNT, columns.size());
     return ScalaInterop.<Distribution>seq(
-        groups.isEmpty()
-            ? AllTuples$.MODULE$
-            : ClusteredDistributions.of(groups));
+        groups.isEmpty() ? AllTuples$.MODULE$ : ClusteredDistributions.of(groups));
   }
 
   @Override

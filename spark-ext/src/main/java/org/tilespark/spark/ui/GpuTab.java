@@ -17,8 +17,8 @@ import scala.xml.Unparsed;
 /**
  * The tab {@code GPU} of Spark's web UI, and the same as JSON at {@code /GPU/json}.
  *
- * <p>Spark's UI classes are no public interface of it. What is used here is the same in 4.0, 4.1
- * and 4.2, but for the number of flags that the page header takes.
+ * <p>Spark's UI classes are no public interface of it. What is used here is the same in 4.0 to 4.3,
+ * but for the number of flags that the page header takes.
  */
 public final class GpuTab extends SparkUITab {
   /** Its title, and its path. */

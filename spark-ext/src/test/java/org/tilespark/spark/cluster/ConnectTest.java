@@ -79,8 +79,7 @@ class ConnectTest {
               .collect(Collectors.joining(":"));
       ChildJvm.Outcome outcome =
           ChildJvm.start(
-                  classPath(
-                      jar(jars, "spark-connect-client-jvm_"), shims, Optional.of(clients)),
+                  classPath(jar(jars, "spark-connect-client-jvm_"), shims, Optional.of(clients)),
                   ConnectJob.class.getName(),
                   List.of("sc://127.0.0.1:" + port),
                   List.of(),

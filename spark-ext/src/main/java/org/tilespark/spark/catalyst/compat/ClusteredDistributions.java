@@ -13,8 +13,7 @@ import scala.collection.immutable.Seq;
  */
 public final class ClusteredDistributions {
   private static final NewestConstructor<ClusteredDistribution> CONSTRUCTOR =
-      new NewestConstructor<>(
-          ClusteredDistribution.class, Seq.class, boolean.class, Option.class);
+      new NewestConstructor<>(ClusteredDistribution.class, Seq.class, boolean.class, Option.class);
 
   private ClusteredDistributions() {}
 

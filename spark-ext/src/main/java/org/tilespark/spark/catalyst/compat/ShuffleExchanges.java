@@ -22,7 +22,6 @@ public final class ShuffleExchanges {
 
   /** A shuffle whose number of partitions adaptive execution keeps. */
   public static ShuffleExchangeExec of(Partitioning partitioning, SparkPlan child) {
-    return CONSTRUCTOR.make(
-        partitioning, child, REPARTITION_BY_NUM$.MODULE$, ScalaInterop.none());
+    return CONSTRUCTOR.make(partitioning, child, REPARTITION_BY_NUM$.MODULE$, ScalaInterop.none());
   }
 }

@@ -39,7 +39,6 @@ class SparkVersionTest {
   @Test
   void theSparkOfTheseTestsIsTested() {
     assertEquals(
-        Optional.empty(),
-        SparkVersion.warning(SparkVersion.running(), SparkVersion.NEWEST_TESTED));
+        Optional.empty(), SparkVersion.warning(SparkVersion.running(), SparkVersion.NEWEST_TESTED));
   }
 }
