@@ -11,6 +11,9 @@
 // products first. These sums are added in ordinary registers, rounded to nearest, and, if KEPT, what the
 // rounding leaves out is where the next sum in the tensor cores starts.
 //
+// Products of parts that are smaller than 2^-149 are lost: 7 K 2^-149 at most in all. That is less than other errors
+// where |a b| >= 2^-122 (docs/decisions/split-precision-range.md).
+//
 // Values below 2^-100 other than 0 have no such parts (those of B come as NaN), and where sums are infinite
 // or no numbers (infinities and NaN have no parts either) those of plain arithmetic may differ: half tiles
 // of 64 x 128 with such are left alone and bad_tiles says so; repair_split.cu makes them.

@@ -21,7 +21,10 @@ import sun.misc.Unsafe;
  * product exact and every sum far more exact than the result can hold, and it is also the fastest:
  * chunks that keep a {@code sgemm} accurate are so short that it runs no faster. For FLOAT64 the
  * chunks' sums are added with the rounding errors carried along (Knuth's two-sum), so that errors
- * do not grow with K. Alpha times a sum is rounded, then that plus beta times C; for FLOAT32 both
+ * do not grow with K. So 1e30 * 1e10 - 1e30 * 1e10 is 0 here for FLOAT, and may be infinite or NaN
+ * on a device, which has no wider sums at speed; the order in which a device adds decides, and no
+ * twin could follow it, so that results of overflowing FLOAT sums are left unspecified. Alpha times
+ * a sum is rounded, then that plus beta times C; for FLOAT32 both
  * in double, and to float once. The lower precisions round the inputs as the device does.
  *
  * <p>No zero is skipped: NaN and infinity in one operand reach the result as in numpy, also where

@@ -5,7 +5,13 @@ import org.tilespark.kernels.plan.MultiplyProblem;
 /**
  * Multiplies matrices held in host memory; the one interface of the host twin (the oracle, the
  * fallback) and the device twin. Sums are made in an order that depends on the problem alone, so
- * the same problem gives the same bits every time on one twin and device.
+ * the same problem gives the same bits every time on one twin and device. Devices with another
+ * architecture, and for few tiles of C also with another count of multiprocessors, may give other
+ * last bits.
+ *
+ * <p>A sum of finite inputs that fits the type is finite on the host. On a device, where FLOAT is
+ * summed in float32 and DOUBLE in double, it is infinite or NaN if a product or a partial sum on
+ * the way overflows; whether one does depends on the order of the sum.
  *
  * <p>Implementations are safe for use by several threads at once.
  */

@@ -52,6 +52,20 @@ class HostMultiplierTest extends MultiplierContract {
     }
   }
 
+  /** What a device may find infinite or NaN: products and partial sums beyond FLOAT's range. */
+  @Test
+  void sumsOfFloatsOverflowAtTheEndAlone() {
+    MultiplyProblem problem =
+        MultiplyProblem.dense(1, 3, 2, ElementType.FLOAT32, false, false)
+            .withFactors(new MultiplyProblem.Factors(0.5, 0));
+    float[] a = {1e30f, 3e38f, -1e30f};
+    float[] b = {1e10f, 1e10f, 1, 1, 1e10f, 0}; // columns: 1e40 + 3e38 - 1e40, 1e40 + 3e38
+    float[] c = new float[2];
+    multiplier.multiply(
+        problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+    assertArrayEquals(new float[] {1.5e38f, Float.POSITIVE_INFINITY}, c);
+  }
+
   private double[] product(MultiplyProblem problem, double[] a, double[] b) {
     double[] c = new double[Math.toIntExact(problem.m() * problem.n())];
     multiplier.multiply(

@@ -21,7 +21,11 @@ import org.tilespark.layout.Shape;
  *   <li>{@code transposeA}, {@code transposeB}: {@code true} to multiply with the transposed
  *       matrix, which is never made; default {@code false}
  *   <li>{@code precision}: {@code full} (default; {@code float32} says the same for FLOAT), {@code
- *       tf32}, {@code bfloat16} or {@code float16}, which round FLOAT inputs and sum in float32
+ *       tf32}, {@code bfloat16} or {@code float16}, which round FLOAT inputs and sum in float32.
+ *       {@code full} sums FLOAT in float32 on a GPU and in double on the CPU: a product or partial
+ *       sum beyond 3.4e38 may make an element infinite or NaN on a GPU alone. The last bits depend
+ *       on the backend, on the GPU's architecture, on the engine, and for a small C with a long
+ *       inner extent on the GPU's count of multiprocessors; runs on one machine agree
  *   <li>{@code strategy}: {@code auto} (default), {@code broadcast} (the smaller matrix goes to
  *       every executor, the larger stays where it is), or {@code cuboid(P,Q,R)}: M is cut into P
  *       parts, N into Q, K into R

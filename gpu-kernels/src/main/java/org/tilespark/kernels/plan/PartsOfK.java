@@ -3,6 +3,10 @@ package org.tilespark.kernels.plan;
 /**
  * Into how many parts K is cut, so that few tiles of C occupy all multiprocessors of a device
  * (known as split-K): all of C, or, of doubles, the last columns of tiles alone. Pure functions.
+ *
+ * <p>The count of parts follows the count of multiprocessors, so the last bits of these products
+ * differ between a card of 132 and one of 114. A count that suits all cards would leave up to half
+ * of the larger ones idle; README says which products it concerns.
  */
 final class PartsOfK {
   /** Panels of a part of K at least: fewer do not fill the stages of shared memory. */

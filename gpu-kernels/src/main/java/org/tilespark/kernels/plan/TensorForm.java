@@ -11,7 +11,11 @@ import org.tilespark.layout.ElementType;
 public enum TensorForm {
   /**
    * Float values, those of B cut into three parts, for sums at float's accuracy ({@code
-   * split.cuh}).
+   * split.cuh}). The error of an element is at most {@code 2 u sqrt(K) |A||B| + 7 K 2^-149}, u =
+   * 2^-24. The second term, which is underflow of products of parts, is the smaller one where
+   * {@code |a b| >= 2^-122}. Half tiles with a value in (0, 2^-100) in their rows of A or columns
+   * of B, and those with an infinite or NaN sum, are computed in float arithmetic afterwards, which
+   * is slower. docs/decisions/split-precision-range.md derives the bound and the limit.
    */
   SPLIT("multiply_split", "pack_split", MultiplyStep.Element.BFLOAT16),
   /** Rounded to float16 ({@code tensor.cuh}, {@code mma.cuh}). */
