@@ -114,7 +114,7 @@ final class FourierTask<T>
     }
     List<Integer> further = job.further().stream().map(job.ordinals()::get).toList();
     return new ArraySource.Volumes(
-        spec, job.in(), job.rows(), further, further.isEmpty(), blocks, allocator);
+        spec, job.in(), job.rows(), further, blocks, allocator);
   }
 
   @Override
