@@ -47,8 +47,7 @@ class ArrayMetadataTest {
                     (found, with) -> {
                       ArrayMetadata metadata = ArrayMetadata.of(with.apply(key).build());
                       String message =
-                          assertThrows(
-                                  IllegalArgumentException.class, () -> read.accept(metadata))
+                          assertThrows(IllegalArgumentException.class, () -> read.accept(metadata))
                               .getMessage();
                       assertEquals(
                           "Column metadata "
@@ -74,8 +73,7 @@ class ArrayMetadataTest {
     for (String letters : new String[] {"xxx", "xyx", "yy"}) {
       ArrayMetadata metadata =
           ArrayMetadata.empty().withExtents(Shape.of(2, 3, 4)).withAxes(letters);
-      String message =
-          assertThrows(IllegalArgumentException.class, metadata::axes).getMessage();
+      String message = assertThrows(IllegalArgumentException.class, metadata::axes).getMessage();
       assertTrue(
           message.startsWith(
               "Column metadata tilespark.axes is '" + letters + "'; expected each letter once"),

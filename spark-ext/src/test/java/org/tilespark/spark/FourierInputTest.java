@@ -133,8 +133,7 @@ class FourierInputTest extends FourierTestBase {
         if (way.equals("auto")) {
           String sql =
               "volume_fft(TABLE(nothing), detrend => '" + detrend + "', extents => '4,4,4'";
-          assertFails(
-              () -> sql(sql + ")").collectAsList(), " elements from there", "volume_fft");
+          assertFails(() -> sql(sql + ")").collectAsList(), " elements from there", "volume_fft");
           assertZeros(TestField.of(sql(sql + ", missing => 'zero')"), shape), "SQL " + detrend);
         }
         // Volumes that further columns tell apart: there is none.
@@ -160,8 +159,7 @@ class FourierInputTest extends FourierTestBase {
         .register(
             "nan_of_bits", (UDF1<Long, Double>) Double::longBitsToDouble, DataTypes.DoubleType);
     String zero = "IF(x = 0, 0.0D, -0.0D)";
-    String nan =
-        "nan_of_bits(IF(x = 0, " + 0x7ff8000000000000L + ", " + 0x7ff8000000000123L + "))";
+    String nan = "nan_of_bits(IF(x = 0, " + 0x7ff8000000000000L + ", " + 0x7ff8000000000123L + "))";
     for (String column : List.of("%s", "named_struct('a', %s)", "array(%s, 1)")) {
       Dataset<Row> both =
           a.blocks(spark, DOUBLE, false, 1, 4, 4)

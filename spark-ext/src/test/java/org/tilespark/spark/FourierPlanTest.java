@@ -202,8 +202,7 @@ class FourierPlanTest extends FourierTestBase {
     for (String axes : List.of("yz", "zy")) {
       Dataset<Row> wide =
           VolumeBlocks.fft(slabs, FftOptions.defaults().withAxes(axes).withPadTo("2000"));
-      assertStages(
-          wide, "volume (512, 8, 8): pad to (512, 2000, 2000), transform over " + axes);
+      assertStages(wide, "volume (512, 8, 8): pad to (512, 2000, 2000), transform over " + axes);
       assertEquals(1, count("CutBlocks", wide));
       assertSmall(wide);
     }

@@ -186,8 +186,7 @@ class SpectrumTest extends FourierTestBase {
     Dataset<Row> df = field.blocks(spark, DOUBLE, false, 2, 5, 8);
     FftOptions options = FftOptions.defaults().withOutput("natural").withShift("spectrum");
     for (boolean isReal : new boolean[] {false, true}) {
-      Dataset<Row> together =
-          VolumeBlocks.fft(df, options.withReal(isReal).withSpacing(0.5, 1, 2));
+      Dataset<Row> together = VolumeBlocks.fft(df, options.withReal(isReal).withSpacing(0.5, 1, 2));
       Dataset<Row> apart =
           VolumeBlocks.fft(
               VolumeBlocks.fft(

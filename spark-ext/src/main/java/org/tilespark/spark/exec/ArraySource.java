@@ -173,8 +173,8 @@ abstract class ArraySource implements AutoCloseable {
                   + letter
                   + "; the column metadata "
                   + ArrayMetadata.BLOCK_SHAPE
-                  + " says that blocks are whole along it. If it is stale (after a union, say), drop"
-                  + " it with withoutExtents(df) or the option extents='unknown' (in "
+                  + " says that blocks are whole along it. If it is stale (after a union, say),"
+                  + " drop it with withoutExtents(df) or the option extents='unknown' (in "
                   + spec.operator()
                   + ")");
         }

@@ -443,9 +443,7 @@ public final class FourierPlans {
       }
       FourierProgram program = new FourierProgram(extents, blocks.elementType(), isComplex, list);
       shape =
-          isGathered
-              ? Optional.of(planner.gatheredShape(program))
-              : shape.map(program::blockShape);
+          isGathered ? Optional.of(planner.gatheredShape(program)) : shape.map(program::blockShape);
       at =
           FourierBlocks.of(
               at,

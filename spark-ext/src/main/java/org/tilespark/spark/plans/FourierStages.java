@@ -170,8 +170,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     List<Stage> stages = new ArrayList<>();
     for (int i = 0; i < order.size(); i++) {
       List<Integer> axis = List.of(order.get(i));
-      boolean liesRight =
-          i == 0 && known.whole().get(order.get(0)) && staysSmall(transform, axis);
+      boolean liesRight = i == 0 && known.whole().get(order.get(0)) && staysSmall(transform, axis);
       stages.add(new Stage(axis, liesRight ? List.of() : cuts.get(i)));
     }
     return stages;
