@@ -1,6 +1,7 @@
 package org.tilespark.spark;
 
 import java.util.Arrays;
+import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.types.Metadata;
@@ -36,6 +37,10 @@ public final class ArrayMetadata {
    * org.tilespark.spark.fourier.Spectrum}.
    */
   public static final String SPECTRUM = "tilespark.spectrum";
+
+  private static final String DROP_IT =
+      ". If it is not yours, drop it with withoutExtents(df), or state the extents with"
+          + " withExtents(df, ...), which drops it too";
 
   private final Metadata metadata;
 
@@ -73,9 +78,23 @@ public final class ArrayMetadata {
     return shape(BLOCK_SHAPE, rank);
   }
 
-  /** Which original axis each axis is, as letters, if stated. */
+  /**
+   * Which original axis each axis is, as letters, if stated.
+   *
+   * @throws IllegalArgumentException if a letter stands twice
+   */
   public Optional<String> axes() {
-    return text(AXES);
+    Optional<String> letters = text(AXES);
+    if (letters.isPresent() && letters.get().chars().distinct().count() != letters.get().length()) {
+      throw new IllegalArgumentException(
+          "Column metadata "
+              + AXES
+              + " is '"
+              + letters.get()
+              + "'; expected each letter once, as in 'yzx'"
+              + DROP_IT);
+    }
+    return letters;
   }
 
   /** The file's own element type in numpy's spelling, if stated. */
@@ -136,6 +155,23 @@ public final class ArrayMetadata {
         : withFileType(isComplex ? (isSingle ? "<c8" : "<c16") : isSingle ? "<f4" : "<f8");
   }
 
+  /** This metadata without those of our keys that cannot be read. */
+  public ArrayMetadata withoutUnreadable() {
+    MetadataBuilder readable = new MetadataBuilder().withMetadata(metadata);
+    for (String key : List.of(EXTENTS, BLOCK_SHAPE, AXES, FILE_TYPE, SPECTRUM)) {
+      try {
+        if (key.equals(AXES)) {
+          axes();
+        } else {
+          text(key);
+        }
+      } catch (IllegalArgumentException e) {
+        readable.remove(key);
+      }
+    }
+    return new ArrayMetadata(readable.build());
+  }
+
   /** What is known after the axes were reordered by {@code permutation}. */
   public ArrayMetadata permuted(Permutation permutation) {
     int rank = permutation.rank();
@@ -193,7 +229,21 @@ public final class ArrayMetadata {
   }
 
   private Optional<String> text(String key) {
-    return metadata.contains(key) ? Optional.of(metadata.getString(key)) : Optional.empty();
+    if (!metadata.contains(key)) {
+      return Optional.empty();
+    }
+    Object value = metadata.map().apply(key);
+    if (value instanceof String text) {
+      return Optional.of(text);
+    }
+    String found =
+        value == null
+            ? "null"
+            : value.getClass().isArray()
+                ? "an array"
+                : value.getClass().getSimpleName() + " " + value;
+    throw new IllegalArgumentException(
+        "Column metadata " + key + " is " + found + "; expected a string" + DROP_IT);
   }
 
   private ArrayMetadata with(String key, String value) {

@@ -69,7 +69,7 @@ final class ConnectCalls {
   static Dataset<Row> withExtents(Dataset<Row> df, BlockKind kind, String extents) {
     for (StructField field : df.schema().fields()) {
       if (field.name().equalsIgnoreCase(BlockKind.VALUES)) {
-        ArrayMetadata stated = ArrayMetadata.of(field.metadata());
+        ArrayMetadata stated = ArrayMetadata.of(field.metadata()).withoutUnreadable();
         Metadata metadata =
             (extents.equals(ArrayMetadata.UNKNOWN)
                     ? stated.withoutExtents()

@@ -261,6 +261,10 @@ public final class VolumeBlocks {
    * The products of the elements of two volumes or spectra at equal places, computed in double and
    * rounded once. Both are cut alike. Where both come from {@link #fft} nothing is moved for it.
    *
+   * <p>Two spectra must have the same transformed axes, halved axis, shift and norm, as the column
+   * metadata states them: elements at equal places then belong to equal frequencies, and one
+   * inverse undoes both transforms.
+   *
    * @param a blocks of FLOAT or DOUBLE, real or complex
    * @param b blocks of the same type, real or complex, with the same further columns
    * @return blocks with the first one's metadata, complex if one of the two is
@@ -279,11 +283,13 @@ public final class VolumeBlocks {
 
   /**
    * A spectrum with zeros where the absolute value of the frequency is above a cutoff. Block by
-   * block, between transforms in one device trip with them.
+   * block, between transforms in one device trip with them. After several transforms each axis has
+   * the frequencies of its own.
    *
    * @param df what {@link #fft} gave
    * @param cutoff 0 or more, in cycles per unit of the spacing
-   * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum
+   * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
+   *     or says that an axis was transformed twice
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> lowPass(Dataset<Row> df, double cutoff) {
@@ -325,7 +331,7 @@ public final class VolumeBlocks {
    * @return further columns of {@code df}, then {@code frequency DOUBLE, power DOUBLE, count
    *     BIGINT}, one row for each ring that holds something
    * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
-   *     or the width is not above 0
+   *     or says that an axis was transformed twice, or the width is not above 0
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> radialAverage(Dataset<Row> df, double width) {
@@ -351,7 +357,8 @@ public final class VolumeBlocks {
    * @param df what {@link #fft} gave
    * @return {@code axis STRING} (x, y or z as {@code df} has them), {@code index BIGINT}, {@code
    *     frequency DOUBLE} in cycles per unit of the spacing; rows of transformed axes only
-   * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum
+   * @throws IllegalArgumentException if the column metadata does not say that this is a spectrum,
+   *     or says that an axis was transformed twice
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> frequencies(Dataset<Row> df) {

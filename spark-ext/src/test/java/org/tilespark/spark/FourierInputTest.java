@@ -1,5 +1,6 @@
 package org.tilespark.spark;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.nio.file.Path;
@@ -7,10 +8,17 @@ import java.util.List;
 import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.api.java.UDF1;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.spark.fourier.FastLength;
 
 /** What transforms of volumes are given: broken blocks, options, SQL, files. */
@@ -93,6 +101,177 @@ class FourierInputTest extends FourierTestBase {
     assertFails(
         () -> VolumeBlocks.ifft(spectrum, FftOptions.defaults().withAxes("x")),
         "axes is 'x'; the column metadata tilespark.spectrum says");
+  }
+
+  /**
+   * Spark's optimizer knows that a filter of {@code relation} keeps nothing, and drops the join
+   * with the trend; of {@code rows} it does not know that.
+   */
+  @ParameterizedTest
+  @ValueSource(strings = {"auto", "slabs", "pencils", "task"})
+  void emptyInputs(String way) {
+    int[] shape = {4, 4, 4};
+    TestField field = TestField.random(62, false, shape);
+    Dataset<Row> relation =
+        spark
+            .createDataFrame(
+                field.blocks(spark, DOUBLE, false, 2, 4, 4).collectAsList(),
+                TestField.schema(DOUBLE, false))
+            .where("x > 100");
+    Dataset<Row> rows = field.blocks(spark, DOUBLE, false, 2, 4, 4).where("x > 100");
+    for (Dataset<Row> df : List.of(relation, rows)) {
+      df.createOrReplaceTempView("nothing");
+      Dataset<Row> stated = VolumeBlocks.withExtents(df, 4, 4, 4);
+      for (String detrend : List.of("none", "mean", "linear")) {
+        FftOptions options = FftOptions.defaults().withDecomposition(way).with("detrend", detrend);
+        assertFails(
+            () -> VolumeBlocks.fft(stated, options).collectAsList(),
+            " elements from there",
+            "VolumeBlocks.fft");
+        FftOptions zero = options.withMissing(Missing.ZERO);
+        assertZeros(TestField.of(VolumeBlocks.fft(stated, zero), shape), way + " " + detrend);
+        if (way.equals("auto")) {
+          String sql =
+              "volume_fft(TABLE(nothing), detrend => '" + detrend + "', extents => '4,4,4'";
+          assertFails(() -> sql(sql + ")").collectAsList(), " elements from there", "volume_fft");
+          assertZeros(TestField.of(sql(sql + ", missing => 'zero')"), shape), "SQL " + detrend);
+        }
+        // Volumes that further columns tell apart: there is none.
+        assertEquals(0, VolumeBlocks.fft(stated.withColumn("s", functions.lit(1)), zero).count());
+      }
+    }
+  }
+
+  private static void assertZeros(TestField field, String what) {
+    double[] zeros = new double[field.re().length];
+    assertArrayEquals(zeros, field.re(), what);
+    assertArrayEquals(zeros, field.im(), what);
+  }
+
+  /** Grouping by -0.0 and 0.0, or by NaN of any bits, makes one group. */
+  @Test
+  void volumesAreToldApartByEquality() {
+    int[] shape = {4, 4, 4};
+    TestField a = TestField.random(63, false, shape);
+    TestField b = TestField.random(64, false, shape);
+    spark
+        .udf()
+        .register(
+            "nan_of_bits", (UDF1<Long, Double>) Double::longBitsToDouble, DataTypes.DoubleType);
+    String zero = "IF(x = 0, 0.0D, -0.0D)";
+    String nan = "nan_of_bits(IF(x = 0, " + 0x7ff8000000000000L + ", " + 0x7ff8000000000123L + "))";
+    for (String column : List.of("%s", "named_struct('a', %s)", "array(%s, 1)")) {
+      Dataset<Row> both =
+          a.blocks(spark, DOUBLE, false, 1, 4, 4)
+              .withColumn("g", functions.expr(column.formatted(zero)))
+              .unionByName(
+                  b.blocks(spark, DOUBLE, false, 1, 4, 4)
+                      .withColumn("g", functions.expr(column.formatted(nan))));
+      both = VolumeBlocks.withExtents(both, 4, 4, 4);
+      for (String way : List.of("task", "slabs", "pencils")) {
+        for (Missing missing : Missing.values()) {
+          for (String detrend : List.of("none", "mean")) {
+            if (missing == Missing.ZERO || way.equals("task")) {
+              FftOptions options =
+                  FftOptions.defaults()
+                      .withDecomposition(way)
+                      .withMissing(missing)
+                      .with("detrend", detrend)
+                      .withOutput("natural");
+              Dataset<Row> spectra = VolumeBlocks.fft(both, options);
+              String isZero =
+                  column.contains("array") ? "g[0] = 0" : "g = " + column.formatted("0D");
+              String what = column + " by " + way + ", " + missing + ", " + detrend;
+              // The number at frequency 0 is the sum, which has no mean to be taken off.
+              TestField first = TestField.of(spectra.where(isZero), shape);
+              TestField second = TestField.of(spectra.where("NOT " + isZero), shape);
+              first.withoutSum().assertNear(a.fft("xyz").withoutSum(), DOUBLE, what);
+              second.withoutSum().assertNear(b.fft("xyz").withoutSum(), DOUBLE, what);
+            }
+          }
+        }
+      }
+    }
+    // Two blocks at one place.
+    Dataset<Row> twice =
+        a.blocks(spark, DOUBLE, false, 4, 4, 4)
+            .withColumn("g", functions.lit(0.0))
+            .unionByName(
+                a.blocks(spark, DOUBLE, false, 4, 4, 4).withColumn("g", functions.lit(-0.0)));
+    assertFails(
+        () -> VolumeBlocks.multiplyPointwise(twice, twice).collectAsList(),
+        "two blocks of one volume have this place");
+  }
+
+  @Test
+  void streams() {
+    Dataset<Row> stream =
+        spark
+            .readStream()
+            .format("rate")
+            .load()
+            .selectExpr(
+                "0L AS x",
+                "0L AS y",
+                "0L AS z",
+                "1 AS nx",
+                "1 AS ny",
+                "1 AS nz",
+                "array(1D) AS values",
+                "array(1D) AS imag");
+    Dataset<Row> blocks = TestField.zeros(1, 1, 1).blocks(spark, DOUBLE, true, 1, 1, 1);
+    Map<String, Executable> calls =
+        Map.of(
+            "fft", () -> VolumeBlocks.fft(stream),
+            "ifft", () -> VolumeBlocks.ifft(stream),
+            "lowPass", () -> VolumeBlocks.lowPass(stream, 1),
+            "powerSpectrum", () -> VolumeBlocks.powerSpectrum(stream),
+            "radialAverage", () -> VolumeBlocks.radialAverage(stream),
+            "frequencies", () -> VolumeBlocks.frequencies(stream),
+            "multiplyPointwise", () -> VolumeBlocks.multiplyPointwise(blocks, stream));
+    calls.forEach(
+        (name, call) ->
+            assertFails(
+                call,
+                "VolumeBlocks."
+                    + name
+                    + " of a streaming DataFrame: it needs all blocks of the array at once; write"
+                    + " the stream's blocks to a table and read that"));
+  }
+
+  /** What others put under our keys: refused by name, and what the message advises helps. */
+  @Test
+  void metadataThatCannotBeRead() {
+    int[] shape = {4, 4, 4};
+    TestField field = TestField.random(65, false, shape);
+    Dataset<Row> df = field.blocks(spark, DOUBLE, false, 2, 4, 4);
+    Map<String, Metadata> unreadable =
+        Map.of(
+            "tilespark.extents is Long 4; expected a string",
+            new MetadataBuilder().putLong(ArrayMetadata.EXTENTS, 4).build(),
+            "tilespark.blockShape is an array; expected a string",
+            new MetadataBuilder().putLongArray(ArrayMetadata.BLOCK_SHAPE, new long[] {2}).build(),
+            "tilespark.spectrum is null; expected a string",
+            new MetadataBuilder().putNull(ArrayMetadata.SPECTRUM).build(),
+            "tilespark.axes is 'xxx'; expected each letter once",
+            new MetadataBuilder().putString(ArrayMetadata.AXES, "xxx").build());
+    unreadable.forEach(
+        (message, metadata) -> {
+          Dataset<Row> stale =
+              df.withColumn("values", functions.col("values").as("values", metadata));
+          assertFails(
+              () -> VolumeBlocks.fft(stale), "Column metadata " + message, "withoutExtents(df)");
+          stale.createOrReplaceTempView("stale");
+          assertFails(() -> sql("volume_fft(TABLE(stale))"), "Column metadata " + message);
+          for (Dataset<Row> mended :
+              List.of(
+                  VolumeBlocks.fft(VolumeBlocks.withoutExtents(stale)),
+                  VolumeBlocks.fft(VolumeBlocks.withExtents(stale, 4, 4, 4)),
+                  sql("volume_fft(TABLE(stale), extents => '4,4,4')"))) {
+            TestField.of(mended, shape)
+                .assertNear(field.fft("xyz").permuted(1, 2, 0), DOUBLE, message);
+          }
+        });
   }
 
   @Test

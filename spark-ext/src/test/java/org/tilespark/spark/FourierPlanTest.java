@@ -177,6 +177,61 @@ class FourierPlanTest extends FourierTestBase {
         "volume (512, 512, 512): real transform over z");
   }
 
+  /** Zeros that are added count as elements do. */
+  @Test
+  void plansOfPaddedVolumes() {
+    Dataset<Row> any =
+        TestField.zeros(1, 1, 1).blocks(spark, FLOAT, true, 1, 1, 1).localCheckpoint();
+    for (int[] tiling : new int[][] {{2, 2, 2}, {8, 8, 8}, {2, 8, 8}}) {
+      Dataset<Row> cube = stated(any, new int[] {8, 8, 8}, tiling);
+      Dataset<Row> padded = VolumeBlocks.fft(cube, FftOptions.defaults().withPadTo("2000"));
+      assertStages(
+          padded,
+          "volume (8, 2000, 2000): pad to (2000, 2000, 2000), transform over x, permute yzx",
+          "volume (8, 8, 8): pad to (8, 2000, 2000), transform over yz");
+      assertSmall(padded);
+      assertStages(
+          VolumeBlocks.fft(cube, FftOptions.defaults().withPadTo("64")),
+          tiling[0] + tiling[1] + tiling[2] == 24
+              ? "volume (8, 8, 8): pad to (64, 64, 64), transform over xyz, permute yzx"
+              : "volume (8, 8, 8) in one task: pad to (64, 64, 64), transform over xyz,"
+                  + " permute yzx");
+    }
+    // Over one or two axes, where blocks are whole along them.
+    Dataset<Row> slabs = stated(any, new int[] {512, 8, 8}, 256, 8, 8);
+    for (String axes : List.of("yz", "zy")) {
+      Dataset<Row> wide =
+          VolumeBlocks.fft(slabs, FftOptions.defaults().withAxes(axes).withPadTo("2000"));
+      assertStages(wide, "volume (512, 8, 8): pad to (512, 2000, 2000), transform over " + axes);
+      assertEquals(1, count("CutBlocks", wide));
+      assertSmall(wide);
+    }
+    Dataset<Row> deep =
+        VolumeBlocks.fft(
+            stated(any, new int[] {512, 512, 8}, 512, 512, 8),
+            FftOptions.defaults().withAxes("z").withPadTo("4000").withDecomposition("pencils"));
+    assertEquals(1, count("CutBlocks", deep));
+    assertSmall(deep);
+    // In one task, if that is asked for: results are cut.
+    assertSmall(
+        VolumeBlocks.fft(
+            stated(any, new int[] {8, 8, 8}, 8, 8, 8),
+            FftOptions.defaults().withPadTo("600").withDecomposition("task")));
+    assertFails(
+        () ->
+            VolumeBlocks.fft(
+                stated(any, new int[] {8, 8, 8}, 8, 8, 8),
+                FftOptions.defaults().withPadTo("3000000000")),
+        "VolumeBlocks.fft: padTo makes the extents (3000000000, 3000000000, 3000000000); expected"
+            + " fewer than 2^58 elements");
+  }
+
+  /** No block of the result has much more than 256 MiB. */
+  private static void assertSmall(Dataset<Row> df) {
+    long elements = metadata(df).blockShape(3).orElseThrow().elements();
+    assertTrue(8 * elements <= 300L << 20, () -> blockShape(df));
+  }
+
   private static void assertStages(Dataset<Row> df, String... stages) {
     List<String> found =
         plan(df)

@@ -9,6 +9,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.functions;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 
 /** What is done with spectra of volumes before the way back. */
 @Tag("long")
@@ -175,6 +176,136 @@ class SpectrumTest extends FourierTestBase {
             field.blocks(spark, DOUBLE, false, 2, 5, 8), FftOptions.defaults().withAxes("y"));
     assertFails(() -> VolumeBlocks.lowPass(line, -1), "cutoff is -1.0; expected 0 or more");
     assertEquals(5, VolumeBlocks.frequencies(line).count());
+  }
+
+  /** Each axis has the frequencies of its own transform, whatever came later. */
+  @Test
+  void severalTransforms() {
+    int[] shape = {6, 5, 8};
+    TestField field = TestField.random(52, false, shape);
+    Dataset<Row> df = field.blocks(spark, DOUBLE, false, 2, 5, 8);
+    FftOptions options = FftOptions.defaults().withOutput("natural").withShift("spectrum");
+    for (boolean isReal : new boolean[] {false, true}) {
+      Dataset<Row> together = VolumeBlocks.fft(df, options.withReal(isReal).withSpacing(0.5, 1, 2));
+      Dataset<Row> apart =
+          VolumeBlocks.fft(
+              VolumeBlocks.fft(
+                  df,
+                  options
+                      .withReal(isReal)
+                      .withAxes(isReal ? "z" : "x")
+                      .withSpacing(isReal ? 2 : 0.5)),
+              isReal
+                  ? options.withAxes("xy").withSpacing(0.5, 1)
+                  : options.withAxes("yz").withSpacing(1, 2));
+      assertEquals(
+          sorted(VolumeBlocks.frequencies(together)), sorted(VolumeBlocks.frequencies(apart)));
+      int[] of = {6, 5, isReal ? 5 : 8};
+      TestField.of(VolumeBlocks.lowPass(apart, 0.36), of)
+          .assertNear(
+              TestField.of(VolumeBlocks.lowPass(together, 0.36), of), DOUBLE, "real " + isReal);
+      List<Row> rings = sorted(VolumeBlocks.radialAverage(together));
+      List<Row> others = sorted(VolumeBlocks.radialAverage(VolumeBlocks.powerSpectrum(apart)));
+      assertEquals(rings.size(), others.size());
+      for (int i = 0; i < rings.size(); i++) {
+        assertEquals(rings.get(i).getDouble(0), others.get(i).getDouble(0));
+        assertEquals(rings.get(i).getDouble(1), others.get(i).getDouble(1), 1e-9 * field.energy());
+        assertEquals(rings.get(i).getLong(2), others.get(i).getLong(2));
+      }
+      // They fit each other, as elements at equal places have equal frequencies.
+      assertEquals(
+          3,
+          VolumeBlocks.multiplyPointwise(
+                  VolumeBlocks.reblock(apart, 2, 5, 8), VolumeBlocks.reblock(together, 2, 5, 8))
+              .count());
+    }
+    Dataset<Row> twice =
+        VolumeBlocks.fft(
+            VolumeBlocks.fft(df, FftOptions.defaults().withAxes("xy")),
+            FftOptions.defaults().withAxes("yz"));
+    for (Executable call :
+        List.<Executable>of(
+            () -> VolumeBlocks.lowPass(twice, 1),
+            () -> VolumeBlocks.frequencies(twice),
+            () -> VolumeBlocks.radialAverage(twice))) {
+      assertFails(
+          call, "axis y was transformed more than once, by the column metadata tilespark.spectrum");
+    }
+    TestField.of(VolumeBlocks.ifft(VolumeBlocks.ifft(twice)), shape)
+        .assertNear(field, DOUBLE, "each undone");
+  }
+
+  private static List<Row> sorted(Dataset<Row> df) {
+    return df.orderBy(df.columns()[0], df.columns()[1]).collectAsList();
+  }
+
+  /** Elements at equal places must be of equal frequencies, and one inverse must undo both. */
+  @Test
+  void productsOfSpectraThatDoNotFit() {
+    int[] shape = {4, 4, 6};
+    Dataset<Row> v = TestField.random(53, false, shape).blocks(spark, DOUBLE, false, 2, 4, 6);
+    Dataset<Row> longer =
+        TestField.random(54, false, 4, 4, 7).blocks(spark, DOUBLE, false, 2, 4, 7);
+    FftOptions natural = FftOptions.defaults().withOutput("natural");
+    Dataset<Row> spectrum = VolumeBlocks.fft(v, natural);
+    String help = "expected the same, so transform both volumes with the same options";
+    assertDoNotFit(
+        spectrum,
+        VolumeBlocks.fft(v, natural.withShift("spectrum")),
+        "shift: 'none' of the first, 'spectrum' of the second",
+        help);
+    assertDoNotFit(
+        spectrum,
+        VolumeBlocks.fft(v, natural.withShift("volume")),
+        "shift: 'none' of the first, 'volume' of the second");
+    assertDoNotFit(
+        spectrum,
+        VolumeBlocks.fft(v, natural.withNorm("ortho")),
+        "norm: 'backward' of the first, 'ortho' of the second");
+    assertDoNotFit(
+        VolumeBlocks.fft(v, natural.withAxes("x")),
+        spectrum,
+        "transformed axes: 'x' of the first, 'xyz' of the second");
+    assertDoNotFit(
+        VolumeBlocks.fft(VolumeBlocks.fft(v, natural.withAxes("x")), natural.withAxes("x")),
+        VolumeBlocks.fft(v, natural.withAxes("x")),
+        "transformed axes: 'xx' of the first, 'x' of the second");
+    // Half spectra of 6 and of 7 values, by the volumes and by padding, have 4 frequencies.
+    FftOptions half = natural.withReal(true);
+    for (Dataset<Row> of7 :
+        List.of(
+            VolumeBlocks.fft(longer, half), VolumeBlocks.fft(v, half.withPadTo("none,none,7")))) {
+      assertDoNotFit(
+          VolumeBlocks.fft(v, half),
+          of7,
+          "halved axis: 'z of 6 values' of the first, 'z of 7 values' of the second");
+    }
+    assertDoNotFit(
+        VolumeBlocks.fft(v.where("z < 1"), half.withAxes("xz").withPadTo("none,6")),
+        VolumeBlocks.withExtents(
+            VolumeBlocks.fft(v, natural.withAxes("xz").withPadTo("none,6")), 4, 4, 4),
+        "halved axis: 'z of 6 values' of the first, 'none' of the second");
+    assertDoNotFit(
+        VolumeBlocks.fft(v, natural.withAxes("xy")),
+        VolumeBlocks.fft(
+            VolumeBlocks.fft(v, natural.withAxes("x")), natural.withAxes("y").withNorm("forward")),
+        "norm: 'backward' of the first, 'x backward, y forward' of the second");
+    // A filter that no transform made fits, and a spectrum fits with its power.
+    assertEquals(
+        spectrum.count(),
+        VolumeBlocks.multiplyPointwise(spectrum, VolumeBlocks.powerSpectrum(spectrum)).count());
+    assertEquals(
+        v.count(),
+        VolumeBlocks.multiplyPointwise(VolumeBlocks.reblock(spectrum, 2, 4, 6), v).count());
+  }
+
+  private static void assertDoNotFit(Dataset<Row> a, Dataset<Row> b, String... parts) {
+    assertFails(
+        () -> VolumeBlocks.multiplyPointwise(a, b),
+        "VolumeBlocks.multiplyPointwise: the two spectra differ in "
+            + parts[0]
+            + ", by the column metadata tilespark.spectrum; "
+            + (parts.length > 1 ? parts[1] : ""));
   }
 
   private static double signed(int index, int extent) {

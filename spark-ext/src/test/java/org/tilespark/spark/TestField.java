@@ -161,6 +161,11 @@ public record TestField(int[] shape, double[] re, double[] im) {
     return field;
   }
 
+  /** A spectrum without its first element, which is the volume's sum. */
+  TestField withoutSum() {
+    return weighted(index -> index[0] + index[1] + index[2] == 0 ? 0 : 1);
+  }
+
   double energy() {
     double sum = 0;
     for (int i = 0; i < re.length; i++) {

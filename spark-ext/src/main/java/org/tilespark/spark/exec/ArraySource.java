@@ -10,6 +10,8 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructField;
@@ -25,6 +27,7 @@ import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.distribution.Box;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.plans.Attributes;
 
 /**
  * The arrays that a partition's rows make for a {@link FourierPipeline}, one after another: a block
@@ -38,13 +41,20 @@ abstract class ArraySource implements AutoCloseable {
     this.allocator = allocator;
   }
 
-  /** Moves to the next array; false if there is none. */
+  /**
+   * Moves to the next array; false if there is none.
+   *
+   * @throws IllegalArgumentException as {@link #walk}, if the array has no parts and must have some
+   */
   abstract boolean next();
 
   /** Where the array lies in the volume. */
   abstract Box box();
 
-  /** A row of the array, for its further columns; valid until {@link #put} or {@link #check}. */
+  /**
+   * A row of the array, for its further columns and its trend; valid until {@link #put} or {@link
+   * #check}. All its columns are null if the array has no parts.
+   */
   abstract InternalRow row();
 
   /** Takes the parts of an array. */
@@ -163,8 +173,8 @@ abstract class ArraySource implements AutoCloseable {
                   + letter
                   + "; the column metadata "
                   + ArrayMetadata.BLOCK_SHAPE
-                  + " says that blocks are whole along it. If it is stale (after a union, say), drop"
-                  + " it with withoutExtents(df) or the option extents='unknown' (in "
+                  + " says that blocks are whole along it. If it is stale (after a union, say),"
+                  + " drop it with withoutExtents(df) or the option extents='unknown' (in "
                   + spec.operator()
                   + ")");
         }
@@ -195,49 +205,53 @@ abstract class ArraySource implements AutoCloseable {
     private final BlockCursor blocks;
     private final BlockCheck check;
     private final UnsafeProjection groupOf;
+    private final InterpretedOrdering groupOrder;
     private final BoxList boxes;
+    private final InternalRow noBlock; // the row of a volume without blocks
+    private final boolean isOneVolume; // there is one volume, even if it has no blocks
     private boolean pending; // the cursor stands on the first block of the array that comes next
-    private boolean started; // an array without blocks, of which there is one at most, was given
-    private final boolean givesEmpty;
-    private InternalRow empty;
+    private boolean started; // next() was called before
 
     /**
      * @param schema of the child's rows
-     * @param further ordinals of the further columns there
-     * @param givesEmpty true if there is one volume, even if it has no blocks
+     * @param further ordinals of the columns there that tell volumes apart; if there are none, all
+     *     blocks are one volume
      */
     Volumes(
         FourierSpec spec,
         BlockSchema in,
         StructType schema,
         Collection<Integer> further,
-        boolean givesEmpty,
         BlockCursor blocks,
         BufferAllocator allocator) {
       super(allocator);
       this.spec = spec;
       this.in = in;
       this.blocks = blocks;
-      this.givesEmpty = givesEmpty;
+      this.isOneVolume = further.isEmpty();
+      this.noBlock = new GenericInternalRow(schema.length());
       this.check = new BlockCheck(in, spec.operator(), spec.program().extents());
       this.boxes = new BoxList(in.kind().rank());
       List<Expression> columns = new ArrayList<>();
+      List<Expression> order = new ArrayList<>();
       for (int ordinal : further) {
         StructField field = schema.fields()[ordinal];
         columns.add(new BoundReference(ordinal, field.dataType(), field.nullable()));
+        order.add(new BoundReference(order.size(), field.dataType(), field.nullable()));
       }
       this.groupOf = UnsafeProjection.create(ScalaInterop.<Expression>seq(columns));
+      this.groupOrder = new InterpretedOrdering(Attributes.ascending(order));
     }
 
     @Override
     boolean next() {
       pending = pending || blocks.advance();
-      boolean isThere = pending || (givesEmpty && !started);
-      if (!pending && isThere) {
-        empty = new UnsafeRow(0);
-      }
+      boolean isWithoutBlocks = isOneVolume && !started && !pending;
       started = true;
-      return isThere;
+      if (isWithoutBlocks) {
+        check(); // before anybody asks for its trend, or for room for it
+      }
+      return pending || isWithoutBlocks;
     }
 
     @Override
@@ -248,14 +262,15 @@ abstract class ArraySource implements AutoCloseable {
 
     @Override
     InternalRow row() {
-      return pending ? blocks.row() : empty;
+      return pending ? blocks.row() : noBlock;
     }
 
     @Override
     void walk(Taker parts) {
       boxes.clear();
       UnsafeRow group = pending ? groupOf.apply(blocks.row()).copy() : null;
-      while (pending && groupOf.apply(blocks.row()).equals(group)) {
+      // Equal values may differ in their bytes: 0.0 and -0.0 are one volume, as for GROUP BY.
+      while (pending && groupOrder.compare(group, groupOf.apply(blocks.row())) == 0) {
         check.check(blocks);
         boxes.add(check.offset(), check.size());
         parts.take(check.offset(), check.size(), planes(blocks, in));

@@ -10,6 +10,7 @@ import java.util.NoSuchElementException;
 import java.util.Objects;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.types.DataTypes;
@@ -175,8 +176,15 @@ final class FourierIterator implements Iterator<ColumnarBatch>, AutoCloseable {
     }
   }
 
+  /** Null if none is taken off; of an array without parts, whose elements are all 0, it is 0. */
   private double[] trend() {
-    return trendOrdinal < 0 ? null : source.row().getArray(trendOrdinal).toDoubleArray();
+    if (trendOrdinal < 0) {
+      return null;
+    }
+    InternalRow row = source.row();
+    return row.isNullAt(trendOrdinal)
+        ? new double[2 * (1 + spec.in().kind().rank())]
+        : row.getArray(trendOrdinal).toDoubleArray();
   }
 
   private List<Label> labels(Box result, UnsafeRow further) {

@@ -113,8 +113,7 @@ final class FourierTask<T>
       return new ArraySource.Blocks(spec, job.in(), blocks, allocator);
     }
     List<Integer> further = job.further().stream().map(job.ordinals()::get).toList();
-    return new ArraySource.Volumes(
-        spec, job.in(), job.rows(), further, further.isEmpty(), blocks, allocator);
+    return new ArraySource.Volumes(spec, job.in(), job.rows(), further, blocks, allocator);
   }
 
   @Override

@@ -79,7 +79,7 @@ final class PanelTask implements Iterator<InternalRow> {
     void block();
   }
 
-  static final UnsafeRow NO_GROUP = new UnsafeRow(0);
+  static final UnsafeRow NO_GROUP = UnsafeRow.createFromByteArray(0, 0);
 
   private final Job job;
   private final MultiplySpec spec;

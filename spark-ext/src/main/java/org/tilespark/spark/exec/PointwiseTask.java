@@ -84,12 +84,23 @@ final class PointwiseTask
         new Products(ScalaInterop.iterator(first), ScalaInterop.iterator(second)));
   }
 
+  /** The order of the keys that {@link Factor} makes, which are of the same types on both sides. */
+  private InterpretedOrdering keyOrder() {
+    List<Expression> order = new ArrayList<>();
+    for (int position : left.keys(spec.out().kind().rank())) {
+      StructField field = left.inputs().fields()[position];
+      order.add(new BoundReference(order.size(), field.dataType(), true));
+    }
+    return new InterpretedOrdering(Attributes.ascending(order));
+  }
+
   /** One side's blocks, in order. */
   private final class Factor {
     private final BlockSchema in; // by the child's ordinals
     private final BlockCursor blocks;
     private final BlockCheck check;
     private final UnsafeProjection keyOf;
+    private final InterpretedOrdering keyOrder;
     private boolean isThere;
     private UnsafeRow key;
 
@@ -102,6 +113,7 @@ final class PointwiseTask
       List<Expression> columns =
           side.keys(schema.kind().rank()).stream().map(side::reference).toList();
       this.keyOf = UnsafeProjection.create(ScalaInterop.<Expression>seq(columns));
+      this.keyOrder = keyOrder();
     }
 
     private void advance() {
@@ -110,7 +122,7 @@ final class PointwiseTask
       if (isThere) {
         check.check(blocks);
         key = keyOf.apply(blocks.row());
-        if (key.equals(before)) {
+        if (before != null && keyOrder.compare(before, key) == 0) {
           throw BoxList.bad(
               in.kind(),
               check.offset(),
@@ -136,12 +148,7 @@ final class PointwiseTask
     private Products(Iterator<InternalRow> leftRows, Iterator<InternalRow> rightRows) {
       this.first = new Factor(left, spec.left(), leftRows);
       this.second = new Factor(right, spec.right(), rightRows);
-      List<Expression> order = new ArrayList<>();
-      for (int position : left.keys(kind.rank())) {
-        StructField field = left.inputs().fields()[position];
-        order.add(new BoundReference(order.size(), field.dataType(), true));
-      }
-      this.keyOrder = new InterpretedOrdering(Attributes.ascending(order));
+      this.keyOrder = keyOrder();
       int own = spec.out().blockColumns().size();
       this.builder =
           new BlockRowBuilder(

@@ -8,7 +8,10 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * What an inverse must know of a transform; rides as column metadata, as text. Axes are named by
@@ -109,7 +112,7 @@ public record Spectrum(
             shift.ofSpectrum() && !isHalved));
   }
 
-  /** The text that {@link #last} and {@link #beforeLast} read, with this transform the last. */
+  /** The text that {@link #all} and {@link #beforeLast} read, with this transform the last. */
   public String after(Optional<String> earlier) {
     String text =
         "axes="
@@ -130,14 +133,25 @@ public record Spectrum(
   }
 
   /**
-   * The last of the transforms that a text tells of.
+   * The transforms that a text tells of, the last one last.
    *
    * @throws IllegalArgumentException if it is no such text
    */
+  public static List<Spectrum> all(String text) {
+    return Arrays.stream(text.split(Pattern.quote(BETWEEN), -1))
+        .map(transform -> parse(transform, text))
+        .toList();
+  }
+
+  /** The last of the transforms that a text tells of; errors as {@link #all}. */
   public static Spectrum last(String text) {
-    String last = text.substring(text.lastIndexOf(BETWEEN) + 1);
+    List<Spectrum> all = all(text);
+    return all.get(all.size() - 1);
+  }
+
+  private static Spectrum parse(String transform, String text) {
     Map<String, String> fields = new HashMap<>();
-    for (String field : last.split(";", -1)) {
+    for (String field : transform.split(";", -1)) {
       int equals = field.indexOf('=');
       fields.put(field.substring(0, Math.max(0, equals)), field.substring(equals + 1));
     }
@@ -156,6 +170,72 @@ public record Spectrum(
       throw new IllegalArgumentException(
           "Column metadata tilespark.spectrum is '" + text + "'; expected what fft writes", e);
     }
+  }
+
+  /**
+   * Why two spectra must not be multiplied at equal places: their elements there belong to
+   * different frequencies, or no single inverse undoes both. Empty if they may be. One transform
+   * over several axes equals several transforms over one axis each.
+   *
+   * @return the first difference: {@code "norm: 'backward' of the first, 'ortho' of the second"}
+   */
+  public static Optional<String> difference(List<Spectrum> first, List<Spectrum> second) {
+    return Stream.of(
+            difference("transformed axes", first, second, Spectrum::axesOf),
+            difference("halved axis", first, second, Spectrum::halvedOf),
+            difference("shift", first, second, all -> perAxis(all, Spectrum::shift)),
+            difference("norm", first, second, all -> perAxis(all, Spectrum::norm)))
+        .flatMap(Optional::stream)
+        .findFirst();
+  }
+
+  private static Optional<String> difference(
+      String what,
+      List<Spectrum> first,
+      List<Spectrum> second,
+      Function<List<Spectrum>, String> property) {
+    String a = property.apply(first);
+    String b = property.apply(second);
+    return a.equals(b)
+        ? Optional.empty()
+        : Optional.of(what + ": '" + a + "' of the first, '" + b + "' of the second");
+  }
+
+  /** All letters, in order; one that was transformed twice stands twice. */
+  private static String axesOf(List<Spectrum> transforms) {
+    return transforms.stream()
+        .flatMap(transform -> Arrays.stream(transform.axes().split("")))
+        .sorted()
+        .collect(Collectors.joining());
+  }
+
+  private static String halvedOf(List<Spectrum> transforms) {
+    return transforms.stream()
+        .filter(Spectrum::isHalf)
+        .map(
+            transform ->
+                transform.axes().charAt(transform.axes().length() - 1)
+                    + " of "
+                    + transform.lastExtent()
+                    + " values")
+        .sorted()
+        .reduce((one, other) -> one + ", " + other)
+        .orElse("none");
+  }
+
+  /** A property of the transforms of each axis, or its one value if all have the same. */
+  private static String perAxis(List<Spectrum> transforms, Function<Spectrum, ?> property) {
+    List<String> values =
+        transforms.stream().map(property).map(Object::toString).distinct().toList();
+    return values.size() == 1
+        ? values.get(0)
+        : transforms.stream()
+            .flatMap(
+                transform ->
+                    Arrays.stream(transform.axes().split(""))
+                        .map(letter -> letter + " " + property.apply(transform)))
+            .sorted()
+            .collect(Collectors.joining(", "));
   }
 
   /** What the text tells of the transforms before the last one; empty if there is none. */

@@ -46,7 +46,7 @@ public final class BlockPlans {
     BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
     List<Attribute> columns = ScalaInterop.list(input.output());
     Attribute values = columns.get(blocks.values());
-    ArrayMetadata stated = ArrayMetadata.of(values.metadata());
+    ArrayMetadata stated = ArrayMetadata.of(values.metadata()).withoutUnreadable();
     ArrayMetadata metadata =
         extents.get().trim().toLowerCase(Locale.ROOT).equals(ArrayMetadata.UNKNOWN)
             ? stated.withoutExtents()

@@ -74,6 +74,7 @@ public final class FourierPlans {
   private final Missing missing;
 
   private FourierPlans(LogicalPlan input, Missing missing, Context context) {
+    Streaming.refuse(context.operator(), input);
     this.context = context;
     this.missing = missing;
     this.blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, context.operator());
@@ -162,7 +163,8 @@ public final class FourierPlans {
     return FourierBlocks.of(
         input,
         program,
-        described(metadata, program, metadata.blockShape(RANK), true).toMetadata(),
+        described(metadata, program, metadata.blockShape(RANK).map(program::blockShape), true)
+            .toMetadata(),
         Optional.empty(),
         missing,
         context.operator());
@@ -232,14 +234,29 @@ public final class FourierPlans {
             spacing,
             letters);
     return transformed(
-        new Transform(axes, halved, false, permutation),
+        new Transform(
+            axes,
+            halved,
+            false,
+            permutation,
+            axes.stream()
+                .collect(Collectors.toMap(axis -> axis, axis -> padded.get(axes.indexOf(axis))))),
         new Steps(!isReal, first, steps),
         options,
         metadata.withSpectrum(Optional.of(spectrum.after(metadata.spectrum()))));
   }
 
   private List<Long> padded(FftOptions options, List<Integer> axes) {
-    return described(() -> options.padTo(axes.stream().map(known.extents()::extent).toList()));
+    List<Long> padded =
+        described(() -> options.padTo(axes.stream().map(known.extents()::extent).toList()));
+    long[] extents = known.extents().toArray();
+    axes.forEach(axis -> extents[axis] = padded.get(axes.indexOf(axis)));
+    if (Arrays.stream(extents).asDoubleStream().reduce(1, (a, b) -> a * b)
+        >= KnownArray.TOO_MANY_ELEMENTS) {
+      throw bad(
+          "padTo makes the extents " + Shape.of(extents) + "; expected fewer than 2^58 elements");
+    }
+    return padded;
   }
 
   private List<Window> windows(FftOptions options, List<Integer> axes) {
@@ -410,7 +427,9 @@ public final class FourierPlans {
       boolean isLast = i == stages.size() - 1;
       if (!isGathered && (i > 0 || !stage.cut().isEmpty() || missing == Missing.ZERO)) {
         long[] wanted =
-            stage.cut().isEmpty() ? known.largest().toArray() : planner.shape(stage.cut(), extents);
+            stage.cut().isEmpty()
+                ? known.largest().toArray()
+                : planner.shape(stage.cut(), extents, transform.padded(extents, stage.axes()));
         at = i == 0 ? cutFirst(at, wanted) : cutAgain(at, wanted, stage.cut().size() == 1);
         shape = Optional.of(Shape.of(wanted));
       }
@@ -423,20 +442,18 @@ public final class FourierPlans {
         list.add(new ArrayStep.Reorder(transform.permutation()));
       }
       FourierProgram program = new FourierProgram(extents, blocks.elementType(), isComplex, list);
-      if (isGathered) {
-        shape = Optional.of(planner.gatheredShape(program));
-      }
+      shape =
+          isGathered ? Optional.of(planner.gatheredShape(program)) : shape.map(program::blockShape);
       at =
           FourierBlocks.of(
               at,
               program,
               described(isLast ? result : metadata, program, shape, isLast).toMetadata(),
-              isGathered ? shape.map(program::blockShape) : Optional.empty(),
+              isGathered ? shape : Optional.empty(),
               missing,
               context.operator());
       extents = program.output().extents();
       isComplex = program.output().isComplex();
-      shape = shape.map(program::blockShape);
     }
     boolean areSlabs = stages.size() == 2 && stages.get(1).cut().size() == 1;
     boolean comesBack =
@@ -471,12 +488,16 @@ public final class FourierPlans {
             plan, BlockKind.VOLUME, shape, Missing.ERROR, input, context.operator());
   }
 
-  /** The metadata of a stage's result. */
+  /**
+   * The metadata of a stage's result.
+   *
+   * @param blockShape of the result
+   */
   private ArrayMetadata described(
       ArrayMetadata like, FourierProgram program, Optional<Shape> blockShape, boolean isLast) {
     ArrayMetadata result = like.withExtents(program.output().extents());
     if (blockShape.isPresent()) {
-      result = result.withBlockShape(program.blockShape(blockShape.get()));
+      result = result.withBlockShape(blockShape.get());
     }
     if (isLast) {
       String before = like.axes().filter(axes -> axes.length() == RANK).orElse(letters);
@@ -489,23 +510,33 @@ public final class FourierPlans {
     return result.ofComputed(blocks.elementType(), program.output().isComplex());
   }
 
+  /** Those of all transforms: each axis has the frequencies of its own. */
   private Map<Integer, AxisFrequencies> frequencies() {
-    Spectrum spectrum =
-        Spectrum.last(
-            metadata
-                .spectrum()
-                .orElseThrow(
-                    () ->
-                        bad(
-                            "the column metadata does not say that this is a spectrum ("
-                                + ArrayMetadata.SPECTRUM
-                                + "); expected what fft gives")));
+    List<Spectrum> transforms =
+        metadata
+            .spectrum()
+            .map(Spectrum::all)
+            .orElseThrow(
+                () ->
+                    bad(
+                        "the column metadata does not say that this is a spectrum ("
+                            + ArrayMetadata.SPECTRUM
+                            + "); expected what fft gives"));
     Map<Integer, AxisFrequencies> frequencies = new HashMap<>();
     for (int axis = 0; axis < RANK; axis++) {
-      int at = axis;
-      spectrum
-          .frequencies(letters.charAt(axis), known.extents().extent(axis))
-          .ifPresent(along -> frequencies.put(at, along));
+      long extent = known.extents().extent(axis);
+      for (Spectrum transform : transforms) {
+        Optional<AxisFrequencies> along = transform.frequencies(letters.charAt(axis), extent);
+        if (along.isPresent() && frequencies.put(axis, along.get()) != null) {
+          throw bad(
+              "axis "
+                  + LETTERS.charAt(axis)
+                  + " was transformed more than once, by the column metadata "
+                  + ArrayMetadata.SPECTRUM
+                  + ", so its elements belong to no frequencies; undo all but one transform with"
+                  + " ifft");
+        }
+      }
     }
     return frequencies;
   }

@@ -3,6 +3,7 @@ package org.tilespark.spark.plans;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
@@ -39,8 +40,26 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
    * @param axes in order, the halved one last
    * @param halved that axis, or -1
    * @param permutation of the axes in the end
+   * @param padTo extents to which zeros are added before an axis is transformed, by axis
    */
-  record Transform(List<Integer> axes, int halved, boolean inverse, Permutation permutation) {
+  record Transform(
+      List<Integer> axes,
+      int halved,
+      boolean inverse,
+      Permutation permutation,
+      Map<Integer, Long> padTo) {
+    /** A transform without padding. */
+    Transform(List<Integer> axes, int halved, boolean inverse, Permutation permutation) {
+      this(axes, halved, inverse, permutation, Map.of());
+    }
+
+    /** {@code extents} with the zeros that are added where some axes are transformed. */
+    Shape padded(Shape extents, List<Integer> transformed) {
+      long[] padded = extents.toArray();
+      transformed.forEach(axis -> padded[axis] = padTo.getOrDefault(axis, padded[axis]));
+      return Shape.of(padded);
+    }
+
     /** Those of {@code some} that are transformed, the halved one last. */
     List<Integer> only(Set<Integer> some) {
       return axes.stream().filter(some::contains).toList();
@@ -67,27 +86,32 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
         wholeAlready.add(axis);
       }
     }
-    if (asked == Decomposition.AUTO && wholeAlready.containsAll(transform.axes())) {
+    boolean liesRight =
+        wholeAlready.containsAll(transform.axes()) && staysSmall(transform, transform.axes());
+    if (asked == Decomposition.AUTO && liesRight) {
       return List.of(new Stage(transform.axes(), List.of()));
     }
-    long volume = planeBytes(-1);
+    long volume = bytes(transform.padded(known.extents(), transform.axes()));
     if (asked == Decomposition.TASK || (asked == Decomposition.AUTO && volume <= taskBytes)) {
       return List.of(new Stage(transform.axes(), List.of(), true));
     }
     List<Stage> slabs =
-        transform.axes().size() == RANK ? bySlabs(transform) : inPlace(transform, wholeAlready);
+        transform.axes().size() == RANK ? bySlabs(transform) : inPlace(transform, liesRight);
     return asked == Decomposition.PENCILS
-            || (asked == Decomposition.AUTO && slabsAreTooFew(slabs, volume))
+            || (asked == Decomposition.AUTO && slabsAreTooFew(transform, slabs))
         ? byPencils(transform)
         : slabs;
   }
 
   /** True if a plane of some stage is too much for one task, or tasks would have nothing to do. */
-  private boolean slabsAreTooFew(List<Stage> stages, long volumeBytes) {
+  private boolean slabsAreTooFew(Transform transform, List<Stage> stages) {
+    Shape extents = known.extents();
     for (Stage stage : stages) {
+      extents = transform.padded(extents, stage.axes());
       for (int cut : stage.cut()) {
-        if (planeBytes(cut) > MOST_PLANE_BYTES
-            || (known.extents().extent(cut) < tasks && volumeBytes / tasks >= LEAST_TASK_BYTES)) {
+        long planes = extents.extent(cut);
+        if (bytes(extents) / planes > MOST_PLANE_BYTES
+            || (planes < tasks && bytes(extents) / tasks >= LEAST_TASK_BYTES)) {
           return true;
         }
       }
@@ -95,18 +119,20 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     return false;
   }
 
-  /** Bytes of complex numbers of all axes but one, or of all. */
-  private long planeBytes(int without) {
-    long bytes = complexBytes;
-    for (int axis = 0; axis < RANK; axis++) {
-      bytes = axis == without ? bytes : Math.multiplyExact(bytes, known.extents().extent(axis));
-    }
-    return bytes;
+  /** Bytes of complex numbers. */
+  private long bytes(Shape extents) {
+    return Math.multiplyExact(complexBytes, extents.elements());
+  }
+
+  /** True if no zeros are added to blocks as they are, or not so many that a block is too large. */
+  private boolean staysSmall(Transform transform, List<Integer> transformed) {
+    Shape padded = transform.padded(known.largest(), transformed);
+    return padded.equals(known.largest()) || bytes(padded) <= USUAL_BLOCK_BYTES;
   }
 
   /** One stage over one or two axes, in slabs cut along the longest of the others. */
-  private List<Stage> inPlace(Transform transform, Set<Integer> wholeAlready) {
-    if (wholeAlready.containsAll(transform.axes())) {
+  private List<Stage> inPlace(Transform transform, boolean liesRight) {
+    if (liesRight) {
       return List.of(new Stage(transform.axes(), List.of()));
     }
     int cut = -1;
@@ -143,8 +169,9 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
             List.of(all.get(1), all.get(0)));
     List<Stage> stages = new ArrayList<>();
     for (int i = 0; i < order.size(); i++) {
-      boolean liesRight = i == 0 && known.whole().get(order.get(0));
-      stages.add(new Stage(List.of(order.get(i)), liesRight ? List.of() : cuts.get(i)));
+      List<Integer> axis = List.of(order.get(i));
+      boolean liesRight = i == 0 && known.whole().get(order.get(0)) && staysSmall(transform, axis);
+      stages.add(new Stage(axis, liesRight ? List.of() : cuts.get(i)));
     }
     return stages;
   }
@@ -153,7 +180,10 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     // The input's slabs, if what must come first can be transformed in them.
     int cut = -1;
     for (int axis = 0; axis < RANK; axis++) {
-      if (cut < 0 && known.isSlabs(axis) && maybeCutFirst(transform, axis)) {
+      if (cut < 0
+          && known.isSlabs(axis)
+          && maybeCutFirst(transform, axis)
+          && staysSmall(transform, transform.only(others(axis)))) {
         cut = axis;
       }
     }
@@ -190,12 +220,17 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
    * tasks, and none too large.
    */
   long[] shape(List<Integer> cut, Shape extents) {
+    return shape(cut, extents, extents);
+  }
+
+  /**
+   * As {@link #shape(List, Shape)}, where zeros are added to the blocks.
+   *
+   * @param padded extents with these zeros; the same along the axes that are cut
+   */
+  long[] shape(List<Integer> cut, Shape extents, Shape padded) {
     long[] shape = extents.toArray();
-    long total = complexBytes;
-    for (long extent : shape) {
-      total = Math.multiplyExact(total, extent);
-    }
-    long parts = Math.max(ReblockPlans.ceilDiv(total, USUAL_BLOCK_BYTES), tasks);
+    long parts = Math.max(ReblockPlans.ceilDiv(bytes(padded), USUAL_BLOCK_BYTES), tasks);
     for (int i = 0; i < cut.size(); i++) {
       int axis = cut.get(i);
       int left = cut.size() - i;
@@ -207,21 +242,21 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     return shape;
   }
 
-  /** The shape of a volume's blocks, before its program, that come out of one task. */
+  /** The shape of the blocks of a program's result that come out of one task: slabs of axis 0. */
   Shape gatheredShape(FourierProgram program) {
     int cut = program.permutation().axis(0);
-    long[] shape = program.extents().toArray();
-    long[] wide = program.permutation().inverse().apply(program.output().extents()).toArray();
+    long[] before = program.permutation().apply(program.extents()).toArray();
+    long[] shape = program.output().extents().toArray();
     long plane = complexBytes;
-    for (int axis = 0; axis < RANK; axis++) {
-      plane = axis == cut ? plane : Math.multiplyExact(plane, Math.max(shape[axis], wide[axis]));
+    for (int axis = 1; axis < RANK; axis++) {
+      plane = Math.multiplyExact(plane, Math.max(before[axis], shape[axis]));
     }
     long most = Math.max(1, (USUAL_BLOCK_BYTES - 1) / plane);
     if (known.isSlabs(cut)) {
       most = Math.min(most, known.largest().extent(cut));
     }
-    if (most < wide[cut]) {
-      shape[cut] = ReblockPlans.ceilDiv(wide[cut], ReblockPlans.ceilDiv(wide[cut], most));
+    if (most < shape[0]) {
+      shape[0] = ReblockPlans.ceilDiv(shape[0], ReblockPlans.ceilDiv(shape[0], most));
     }
     return Shape.of(shape);
   }

@@ -17,6 +17,7 @@ import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.exec.PointwiseSpec;
+import org.tilespark.spark.fourier.Spectrum;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -55,9 +56,11 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
    * The node over two volumes.
    *
    * @throws IllegalArgumentException if one has no volume blocks of FLOAT or DOUBLE, or they differ
-   *     in type, stated extents, order of axes or further columns
+   *     in type, stated extents, order of axes, the transforms that made them, or further columns
    */
   public static LogicalPlan of(LogicalPlan first, LogicalPlan second, String operator) {
+    Streaming.refuse(operator, first);
+    Streaming.refuse(operator, second);
     LogicalPlan right = MultiplyPlans.distinctFrom(first, second);
     Side a = Side.of(first, "first", operator);
     Side b = Side.of(right, "second", operator);
@@ -72,6 +75,7 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
     }
     requireSame(operator, "extents", ArrayMetadata.EXTENTS, a.extents(), b.extents());
     requireSame(operator, "axes", ArrayMetadata.AXES, a.metadata().axes(), b.metadata().axes());
+    requireSpectraThatFit(operator, a.metadata().spectrum(), b.metadata().spectrum());
     List<Attribute> partners = new ArrayList<>();
     for (Attribute column : a.further()) {
       partners.add(
@@ -145,6 +149,25 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
               + " by the column metadata "
               + key
               + "; expected the same");
+    }
+  }
+
+  /** A volume that no transform made, a filter, fits every spectrum. */
+  private static void requireSpectraThatFit(
+      String operator, Optional<String> first, Optional<String> second) {
+    if (first.isEmpty() || second.isEmpty()) {
+      return;
+    }
+    Optional<String> difference =
+        Spectrum.difference(Spectrum.all(first.get()), Spectrum.all(second.get()));
+    if (difference.isPresent()) {
+      throw new IllegalArgumentException(
+          operator
+              + ": the two spectra differ in "
+              + difference.get()
+              + ", by the column metadata "
+              + ArrayMetadata.SPECTRUM
+              + "; expected the same, so transform both volumes with the same options");
     }
   }
 

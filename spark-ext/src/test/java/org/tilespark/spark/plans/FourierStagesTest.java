@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.Permutation;
@@ -83,6 +84,34 @@ class FourierStagesTest {
     assertEquals(2, stages.stages(FORWARD, Decomposition.SLABS).size());
     Transform planes = new Transform(List.of(1, 2), -1, false, Permutation.identity(3));
     assertEquals(List.of(stage(List.of(1, 2))), stages.stages(planes, Decomposition.AUTO));
+  }
+
+  /** Blocks that are whole already are cut where zeros make them too large. */
+  @Test
+  void paddedExtentsCount() {
+    Map<Integer, Long> padTo = Map.of(0, 2000L, 1, 2000L, 2, 2000L);
+    Transform padded = new Transform(List.of(0, 1, 2), -1, false, Permutation.of(1, 2, 0), padTo);
+    KnownArray known = of(Shape.of(32, 32, 32), Shape.of(32, 32, 32)).known();
+    FourierStages stages = new FourierStages(known, 8, 16, 256L << 20);
+    assertEquals(
+        List.of(stage(List.of(1, 2), 0), stage(List.of(0), 1)),
+        stages.stages(padded, Decomposition.AUTO));
+    assertEquals(
+        List.of(stage(List.of(0)), stage(List.of(1), 2, 0), stage(List.of(2), 1, 0)),
+        stages.stages(padded, Decomposition.PENCILS));
+    // A plane for each task at least: 8 planes are too few for 16 tasks.
+    FourierStages thin =
+        new FourierStages(of(Shape.of(8, 8, 8), Shape.of(4, 4, 4)).known(), 8, 16, 256L << 20);
+    assertEquals(3, thin.stages(padded, Decomposition.AUTO).size());
+    // Slabs that are there stay, if they are thin enough.
+    FourierStages slabs =
+        new FourierStages(of(Shape.of(32, 32, 32), Shape.of(8, 32, 32)).known(), 8, 16, 0);
+    assertEquals(
+        List.of(stage(List.of(1, 2)), stage(List.of(0), 1)),
+        slabs.stages(padded, Decomposition.AUTO));
+    assertArrayEquals(
+        new long[] {32, 8, 2000},
+        slabs.shape(List.of(1), Shape.of(32, 2000, 2000), Shape.of(2000, 2000, 2000)));
   }
 
   /** A block for each task, none above 256 MiB. */
