@@ -1,8 +1,11 @@
 package org.tilespark.kernels.device;
 
-import java.io.File;
+import java.io.ByteArrayOutputStream;
+import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.lang.invoke.MethodHandles;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,27 +18,26 @@ import jcuda.driver.JCudaDriver;
 import org.tilespark.kernels.OwnFiles;
 
 /**
- * Loads JCuda's native library without a race.
+ * Loads JCuda's native library without a race, and without a change that other code could see.
  *
  * <p>JCuda's {@code LibUtils} unpacks its library to one fixed name in {@code java.io.tmpdir}
  * unless a file of that name is there, then loads it. Two processes that start together then load
  * half a file, and a file that somebody else left there is trusted. Here every process, and every
  * class loader in it, unpacks into a directory of its own (mode 0700, a fresh random name),
- * verifies what is there, loads the library from it, lets {@code LibUtils} find it there, and
- * deletes it: a loaded library stays mapped without its file.
+ * verifies what is there, loads the library from it and deletes it: a loaded library stays mapped
+ * without its file.
  *
- * <p>JNA, which binds the few calls that JCuda lacks, unpacks under random names, but below the
- * user's home, which an executor may not have; it is given the same directory unless {@code
- * jna.tmpdir} says otherwise.
+ * <p>JCuda's driver class would still unpack its library: its static initialiser calls {@code
+ * jcuda.LibUtilsCuda.loadLibrary}, which has no switch but the process-wide property {@code
+ * java.io.tmpdir}. So a class of that name whose {@code loadLibrary} does nothing is defined in
+ * JCuda's class loader before JCuda's own is needed ({@link #keepFromUnpacking}).
  *
- * <p>{@code LibUtils} has no other switch than the system property {@code java.io.tmpdir}, so the
- * property names the private directory while JCuda's driver class initialises: one {@code dlopen}
- * of a library that is already loaded. All class loaders of the process do this under one lock, and
- * the JDK's own temporary-file classes have read the property before.
+ * <p>JNA, which binds the few calls that JCuda lacks, needs none of this: it unpacks under random
+ * names below the user's cache directory, or in {@code java.io.tmpdir} if it cannot write there.
+ * The property {@code jna.tmpdir} names another place.
  */
 final class NativeLibraries {
-  private static final String TMPDIR = "java.io.tmpdir";
-  private static final String JNA_TMPDIR = "jna.tmpdir";
+  private static boolean loaded; // guarded by the class
 
   private NativeLibraries() {}
 
@@ -45,43 +47,85 @@ final class NativeLibraries {
    * @throws UnsatisfiedLinkError if the library, or {@code libcuda.so.1} which it needs, is missing
    * @throws IOException if there is no place to unpack to, or others could change what is there
    */
-  static void load() throws IOException {
-    // One lock that every class loader's copy of this class agrees on.
-    synchronized (Runtime.getRuntime()) {
-      if (Loaded.done) {
-        return;
-      }
-      Path directory = unpack(Path.of(System.getProperty(TMPDIR)));
-      try {
-        verify(directory);
-        // Without a driver this is what fails, before JCuda's class is marked as broken.
-        System.load(directory.resolve(fileName()).toString());
-        // Makes File.createTempFile read the property now rather than while it is ours.
-        Files.delete(File.createTempFile("tilespark", null, directory.toFile()).toPath());
-        initialise(directory.toString());
-        Loaded.done = true;
-      } finally {
-        remove(directory);
-      }
+  static synchronized void load() throws IOException {
+    if (loaded) {
+      return;
+    }
+    Path directory = unpack(Path.of(System.getProperty("java.io.tmpdir")));
+    try {
+      verify(directory);
+      // Without a driver this is what fails, before JCuda's class is marked as broken.
+      System.load(directory.resolve(fileName()).toString());
+    } finally {
+      remove(directory);
+    }
+    keepFromUnpacking();
+    JCudaDriver.setExceptionsEnabled(false); // initialises the class
+    LibCuda.load();
+    loaded = true;
+  }
+
+  /**
+   * Defines the empty {@code jcuda.LibUtilsCuda}. Where that class exists already, this did so
+   * before, or other code in this class loader uses JCuda, which then unpacks in its own way.
+   */
+  static void keepFromUnpacking() {
+    byte[] empty = emptyMethod("jcuda/LibUtilsCuda", "loadLibrary");
+    try {
+      MethodHandles.privateLookupIn(LibUtils.class, MethodHandles.lookup()).defineClass(empty);
+    } catch (ClassFormatError e) {
+      throw e; // a defect of ours
+    } catch (LinkageError e) {
+      return; // the class is there
+    } catch (IllegalAccessException e) { // JCuda as a named module that opens nothing
+      throw new IllegalStateException("Cannot keep JCuda from unpacking its library", e);
     }
   }
 
-  /** Initialises the classes that unpack, while the properties they read name our directory. */
-  private static void initialise(String directory) {
-    String before = System.setProperty(TMPDIR, directory);
-    boolean jnaChooses = System.getProperty(JNA_TMPDIR) == null;
-    if (jnaChooses) {
-      System.setProperty(JNA_TMPDIR, directory);
-    }
-    try {
-      JCudaDriver.setExceptionsEnabled(false);
-      LibCuda.load();
-    } finally {
-      System.setProperty(TMPDIR, before);
-      if (jnaChooses) {
-        System.clearProperty(JNA_TMPDIR);
+  /**
+   * The class file of {@code public class NAME { public static void METHOD(String a, String... b)
+   * {} }}, after the tables of the JVM specification, chapter 4.
+   */
+  private static byte[] emptyMethod(String name, String method) {
+    String[] texts = {
+      name, "java/lang/Object", method, "(Ljava/lang/String;[Ljava/lang/String;)V", "Code"
+    };
+    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+    try (DataOutputStream out = new DataOutputStream(bytes)) {
+      out.writeInt(0xCAFEBABE);
+      out.writeInt(52); // class files of Java 8
+      out.writeShort(8); // constants 1 to 7
+      for (String text : texts) {
+        out.writeByte(1); // Utf8
+        out.writeUTF(text);
       }
+      for (int text = 1; text <= 2; text++) {
+        out.writeByte(7); // Class
+        out.writeShort(text);
+      }
+      out.writeShort(0x0021); // public, super
+      out.writeShort(6); // this class
+      out.writeShort(7); // its superclass
+      out.writeShort(0); // interfaces
+      out.writeShort(0); // fields
+      out.writeShort(1); // methods
+      out.writeShort(0x0089); // public, static, varargs
+      out.writeShort(3); // name
+      out.writeShort(4); // descriptor
+      out.writeShort(1); // attributes of the method
+      out.writeShort(5); // Code
+      out.writeInt(13); // bytes of this attribute from here on
+      out.writeShort(0); // stack
+      out.writeShort(2); // locals: the arguments
+      out.writeInt(1); // bytes of code
+      out.writeByte(0xB1); // return
+      out.writeShort(0); // exception table
+      out.writeShort(0); // attributes of Code
+      out.writeShort(0); // attributes of the class
+    } catch (IOException e) {
+      throw new UncheckedIOException(e); // not from an array
     }
+    return bytes.toByteArray();
   }
 
   /**
@@ -147,9 +191,5 @@ final class NativeLibraries {
   static String fileName() {
     return LibUtils.createLibraryFileName(
         LibUtils.createPlatformLibraryName("JCudaDriver-" + jcuda.JCudaVersion.get()));
-  }
-
-  private static final class Loaded {
-    static boolean done;
   }
 }

@@ -17,8 +17,10 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import jcuda.driver.JCudaDriver;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -100,22 +102,10 @@ class NativeLibrariesTest {
   void processesThatStartTogetherDoNotMeet() throws Exception {
     List<Process> processes = new ArrayList<>();
     for (int i = 0; i < 2; i++) {
-      processes.add(
-          new ProcessBuilder(
-                  Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                  "-Xshare:auto",
-                  "-XX:TieredStopAtLevel=1",
-                  "-Djava.io.tmpdir=" + parent,
-                  "-cp",
-                  System.getProperty("java.class.path"),
-                  Unpack.class.getName())
-              .redirectErrorStream(true)
-              .start());
+      processes.add(start(Unpack.class));
     }
     for (Process process : processes) {
-      String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      assertTrue(process.waitFor(60, TimeUnit.SECONDS), "unpacking hangs");
-      assertEquals(0, process.exitValue(), output);
+      requireSuccess(process);
     }
     try (Stream<Path> left = Files.list(parent)) {
       assertEquals(List.of(), left.filter(path -> path.toString().contains("native")).toList());
@@ -123,14 +113,70 @@ class NativeLibrariesTest {
   }
 
   @Test
-  void loadingRestoresTheTemporaryDirectoryAndLeavesNothing() throws IOException {
-    String before = System.getProperty("java.io.tmpdir");
+  void theDriverClassInitialisesWithoutUnpacking() throws Exception {
+    requireSuccess(start(Initialise.class));
+    try (Stream<Path> left = Files.list(parent)) {
+      assertEquals(List.of(), left.filter(path -> path.toString().contains("JCuda")).toList());
+    }
+  }
+
+  private Process start(Class<?> main) throws IOException {
+    return new ProcessBuilder(
+            Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-Xshare:auto",
+            "-XX:TieredStopAtLevel=1",
+            "-Djava.io.tmpdir=" + parent,
+            "-cp",
+            System.getProperty("java.class.path"),
+            main.getName())
+        .redirectErrorStream(true)
+        .start();
+  }
+
+  private static void requireSuccess(Process process) throws Exception {
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    assertTrue(process.waitFor(60, TimeUnit.SECONDS), "the process hangs");
+    assertEquals(0, process.exitValue(), output);
+  }
+
+  @Test
+  void loadingLeavesNothing() throws IOException {
+    Path directory = Path.of(System.getProperty("java.io.tmpdir"));
     DeviceProbe.run();
-    assertEquals(before, System.getProperty("java.io.tmpdir"));
-    try (Stream<Path> left = Files.list(Path.of(before))) {
+    try (Stream<Path> left = Files.list(directory)) {
       assertEquals(
           List.of(), left.filter(path -> path.toString().contains("tilespark-natives")).toList());
     }
+  }
+
+  /** Initialises JCuda's driver class, which has no native methods then, after ours stepped in. */
+  static final class Initialise {
+    private Initialise() {}
+
+    public static void main(String[] args) {
+      refuseAnotherTemporaryDirectory();
+      NativeLibraries.keepFromUnpacking();
+      NativeLibraries.keepFromUnpacking(); // as after a first attempt that failed
+      JCudaDriver.setExceptionsEnabled(false);
+    }
+  }
+
+  /** Other threads would see it. */
+  private static void refuseAnotherTemporaryDirectory() {
+    Properties fixed =
+        new Properties() {
+          private static final long serialVersionUID = 1;
+
+          @Override
+          public synchronized Object setProperty(String key, String value) {
+            if (key.endsWith("tmpdir")) {
+              throw new IllegalStateException("sets " + key + " to " + value);
+            }
+            return super.setProperty(key, value);
+          }
+        };
+    fixed.putAll(System.getProperties());
+    System.setProperties(fixed);
   }
 
   /** Unpacks fifty times beside its twin, and loads where there is a driver. */
@@ -138,6 +184,7 @@ class NativeLibrariesTest {
     private Unpack() {}
 
     public static void main(String[] args) {
+      refuseAnotherTemporaryDirectory();
       try {
         byte[] expected = resource();
         Path parent = Path.of(System.getProperty("java.io.tmpdir"));

@@ -5,6 +5,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumFileSystem;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
@@ -30,18 +31,21 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
   static NpyFile open(String text, Configuration conf) {
     try {
       Path path = qualify(text, conf);
-      FileSystem fileSystem = path.getFileSystem(conf);
-      FileStatus status = fileSystem.getFileStatus(path);
+      FileSystem fileSystem = fileSystem(path, conf);
+      FileStatus status;
+      try {
+        status = fileSystem.getFileStatus(path);
+      } catch (FileNotFoundException e) {
+        throw new IllegalArgumentException("Path does not exist: " + text, e);
+      }
       if (status.isDirectory()) {
         throw new IllegalArgumentException(
             path + " is a directory; format npy reads one .npy file");
       }
       NpyHeader header = header(path, fileSystem, status.getLen());
       return new NpyFile(path, header, status.getModificationTime());
-    } catch (FileNotFoundException e) {
-      throw new IllegalArgumentException("Path does not exist: " + text, e);
     } catch (IOException e) {
-      throw new UncheckedIOException("Cannot read " + text + ": " + e.getMessage(), e);
+      throw new UncheckedIOException("Cannot read " + text + ": " + IoReasons.reason(e), e);
     }
   }
 
@@ -49,10 +53,21 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
   static boolean exists(String text, Configuration conf) {
     try {
       Path path = qualify(text, conf);
-      return path.getFileSystem(conf).exists(path);
+      return fileSystem(path, conf).exists(path);
     } catch (IOException e) {
-      throw new UncheckedIOException("Cannot read " + text + ": " + e.getMessage(), e);
+      throw new UncheckedIOException("Cannot read " + text + ": " + IoReasons.reason(e), e);
     }
+  }
+
+  /**
+   * The file system of a path. Local files are read without Hadoop's checksums: numpy overwrites a
+   * file and leaves its hidden checksum file as it is, and names with colons have none.
+   */
+  private static FileSystem fileSystem(Path path, Configuration conf) throws IOException {
+    FileSystem fileSystem = path.getFileSystem(conf);
+    return fileSystem instanceof ChecksumFileSystem checked
+        ? checked.getRawFileSystem()
+        : fileSystem;
   }
 
   private static NpyHeader header(Path path, FileSystem fileSystem, long length)
@@ -111,9 +126,26 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
     return rank == 2 ? BlockKind.MATRIX : BlockKind.VOLUME;
   }
 
-  /** The path with the scheme and authority that Hadoop's configuration gives it. */
+  /**
+   * The path with the scheme and authority that Hadoop's configuration gives it.
+   *
+   * @throws IllegalArgumentException if the text is no path
+   */
   static Path qualify(String text, Configuration conf) throws IOException {
-    Path path = new Path(text);
+    Path path;
+    try {
+      path = new Path(text);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "'"
+              + text
+              + "' is no path ("
+              + e.getMessage()
+              + "); what stands before a colon is taken for a scheme, so write a relative name with"
+              + " a colon as ./"
+              + text,
+          e);
+    }
     FileSystem fileSystem = path.getFileSystem(conf);
     return path.makeQualified(fileSystem.getUri(), fileSystem.getWorkingDirectory());
   }

@@ -4,6 +4,7 @@ import java.io.Closeable;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
 import org.apache.arrow.memory.ArrowBuf;
@@ -46,11 +47,22 @@ interface NpyInput extends Closeable {
       ByteBuffer buffer = target.nioBuffer(offset, Math.toIntExact(bytes));
       long at = position;
       while (buffer.hasRemaining()) {
-        int read = channel.read(buffer, at);
+        int read = read(buffer, at);
         if (read < 0) {
           throw ended(path, at, position + bytes);
         }
         at += read;
+      }
+    }
+
+    private int read(ByteBuffer buffer, long at) throws IOException {
+      try {
+        return channel.read(buffer, at);
+      } catch (ClosedByInterruptException e) {
+        throw e; // the task is killed
+      } catch (IOException e) { // the system's words, without a path
+        throw new IOException(
+            "Cannot read " + path + " at byte " + at + ": " + IoReasons.reason(e), e);
       }
     }
 

@@ -1,10 +1,15 @@
 package org.tilespark.spark.npy;
 
+import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.Suggestions;
 
 /**
  * The options of {@code format("npy")}; names are matched without regard to case.
@@ -35,10 +40,17 @@ record NpyOptions(String path, String blockShape, ElementType as, NpyType dtype,
   static final String DTYPE = "dtype";
   static final String EXTENTS = "extents";
 
+  private static final List<String> NAMES = List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS);
+
+  /** Keys that Spark puts among a user's options. */
+  private static final List<String> SPARKS = List.of("checkpointLocation", "serialization.format");
+
   /**
    * Reads the options.
    *
-   * @throws IllegalArgumentException if there is not exactly one path, or a value is unknown
+   * @param options a user's options, or the properties of a catalog's table, which hold them too
+   * @throws IllegalArgumentException if there is not exactly one path, or an option or a value is
+   *     unknown
    */
   static NpyOptions of(CaseInsensitiveStringMap options) {
     String path = options.get(PATH);
@@ -53,6 +65,7 @@ record NpyOptions(String path, String blockShape, ElementType as, NpyType dtype,
           "format npy needs the path of one file: load(path), save(path), the option path, or in"
               + " SQL's CREATE TABLE a LOCATION");
     }
+    requireKnown(options);
     String dtype = options.get(DTYPE);
     NpyType type = dtype == null ? null : NpyType.byName(dtype);
     if (dtype != null && type == null) {
@@ -61,6 +74,41 @@ record NpyOptions(String path, String blockShape, ElementType as, NpyType dtype,
     }
     return new NpyOptions(
         path, options.get(BLOCK_SHAPE), as(options.get(AS)), type, options.get(EXTENTS));
+  }
+
+  /** These options, where a single query says nothing else. */
+  NpyOptions overriddenBy(CaseInsensitiveStringMap query) {
+    Map<String, String> options = new HashMap<>(query.asCaseSensitiveMap());
+    options.keySet().removeIf(PATH::equalsIgnoreCase);
+    options.put(PATH, path);
+    NpyOptions asked = of(new CaseInsensitiveStringMap(options));
+    return new NpyOptions(
+        path,
+        asked.blockShape == null ? blockShape : asked.blockShape,
+        asked.as == null ? as : asked.as,
+        asked.dtype == null ? dtype : asked.dtype,
+        asked.extents == null ? extents : asked.extents);
+  }
+
+  private static void requireKnown(CaseInsensitiveStringMap options) {
+    // Among a table's properties, those that came as options have a prefix; others are no concern
+    // of ours.
+    boolean properties = options.containsKey(TableCatalog.PROP_PROVIDER);
+    for (String key : options.asCaseSensitiveMap().keySet()) {
+      boolean prefixed = key.startsWith(TableCatalog.OPTION_PREFIX);
+      String name = prefixed ? key.substring(TableCatalog.OPTION_PREFIX.length()) : key;
+      if (prefixed == properties
+          && !name.startsWith("__") // what DataFrameWriter's other methods were given
+          && NAMES.stream().noneMatch(name::equalsIgnoreCase)
+          && SPARKS.stream().noneMatch(name::equalsIgnoreCase)) {
+        throw new IllegalArgumentException(
+            "format npy has no option "
+                + name
+                + ", it has "
+                + String.join(", ", NAMES)
+                + Suggestions.didYouMean(name, NAMES));
+      }
+    }
   }
 
   private static ElementType as(String text) {

@@ -1,7 +1,9 @@
 package org.tilespark.spark.npy;
 
+import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.NoSuchFileException;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.connector.read.InputPartition;
@@ -65,8 +67,15 @@ final class NpyReaderFactory implements PartitionReaderFactory {
           batchBytes,
           memory.newChild("npy read " + layout.path() + " " + partition),
           runtime.hostTransposer());
+    } catch (NoSuchFileException | FileNotFoundException e) {
+      throw new UncheckedIOException(
+          layout.path()
+              + " was deleted since the DataFrame was made, or this executor does not see it: a"
+              + " local path must be one that the driver and all executors share",
+          e);
     } catch (IOException e) {
-      throw new UncheckedIOException("Cannot open " + layout.path() + ": " + e.getMessage(), e);
+      throw new UncheckedIOException(
+          "Cannot open " + layout.path() + ": " + IoReasons.reason(e), e);
     }
   }
 }

@@ -101,7 +101,8 @@ final class NpySink {
       }
       pending.commit(replace);
     } catch (IOException e) {
-      throw new UncheckedIOException("Cannot write " + target.path() + ": " + e.getMessage(), e);
+      throw new UncheckedIOException(
+          "Cannot write " + target.path() + ": " + IoReasons.reason(e), e);
     }
   }
 
@@ -350,7 +351,7 @@ final class NpySink {
         }
         writer.finish();
       } catch (IOException e) {
-        throw new UncheckedIOException(e.getMessage(), e);
+        throw new UncheckedIOException(IoReasons.reason(e), e);
       }
       return Arrays.copyOf(boxes, filled);
     }

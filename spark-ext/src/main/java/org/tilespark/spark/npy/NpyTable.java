@@ -125,16 +125,32 @@ final class NpyTable implements SupportsRead, SupportsWrite {
     if (found == null) {
       throw new IllegalArgumentException("Path does not exist: " + options.path());
     }
+    NpyOptions asked = options.overriddenBy(scanOptions);
+    if (!Objects.equals(asked.blockShape(), options.blockShape())
+        || asked.as() != options.as()) {
+      throw new IllegalArgumentException(
+          name()
+              + ": a query asks for the options blockShape "
+              + asked.blockShape()
+              + " and as "
+              + asked.as()
+              + ", the table has "
+              + options.blockShape()
+              + " and "
+              + options.as()
+              + "; its columns depend on them, so state them in CREATE TABLE ... OPTIONS, or read"
+              + " the file with spark.read().format(\"npy\")");
+    }
     return new NpyScanBuilder(found, conf);
   }
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    return new Builder(info.schema());
+    return new Builder(info.schema(), options.overriddenBy(info.options()));
   }
 
   /** Checks that what is written reads back with the columns that the catalog keeps. */
-  private void requireWritable(StructType written) {
+  private void requireWritable(StructType written, NpyOptions chosen) {
     BlockSchema schema = NpySink.requireBlocks(written);
     StructType table = given;
     for (StructField field : table.fields()) {
@@ -159,7 +175,7 @@ final class NpyTable implements SupportsRead, SupportsWrite {
         NpySink.fileType(
             schema,
             ArrayMetadata.of(written.fields()[schema.values()].metadata()),
-            options.dtype());
+            chosen.dtype());
     ElementType readBack = options.as() == null ? type.columnType() : options.as();
     if (readBack != schema.elementType()) {
       throw new IllegalArgumentException(
@@ -200,10 +216,12 @@ final class NpyTable implements SupportsRead, SupportsWrite {
    */
   private final class Builder implements WriteBuilder, SupportsTruncate {
     private final StructType written;
+    private final NpyOptions chosen;
     private boolean replace;
 
-    private Builder(StructType written) {
+    private Builder(StructType written, NpyOptions chosen) {
       this.written = written;
+      this.chosen = chosen;
     }
 
     @Override
@@ -214,7 +232,7 @@ final class NpyTable implements SupportsRead, SupportsWrite {
 
     @Override
     public Write build() {
-      requireWritable(written);
+      requireWritable(written, chosen);
       return new V1Write() {
         @Override
         public InsertableRelation toInsertableRelation() {
@@ -223,7 +241,7 @@ final class NpyTable implements SupportsRead, SupportsWrite {
             if (target.exists() && !replace) {
               throw NpyDataSource.appended(options.path());
             }
-            NpySink.write(data, options, target, replace);
+            NpySink.write(data, chosen, target, replace);
           };
         }
       };

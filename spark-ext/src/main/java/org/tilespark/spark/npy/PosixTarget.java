@@ -8,6 +8,8 @@ import java.nio.channels.FileChannel;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
@@ -21,18 +23,22 @@ import org.apache.hadoop.conf.Configuration;
  * @param path where the file will be
  */
 record PosixTarget(Path path) {
+  /** Links that Linux follows before it takes a chain for a circle. */
+  private static final int MAX_LINKS = 40;
+
   /**
-   * The place that a user named.
+   * The place that a user named. If that is a symbolic link, the place is the one it leads to,
+   * whether a file is there yet or not: the link stays, and the file appears whole behind it.
    *
-   * @throws IllegalArgumentException if it is not on a local or shared POSIX file system, or a
-   *     directory is in its place
+   * @throws IllegalArgumentException if it is not on a local or shared POSIX file system, a
+   *     directory is in its place, or no directory can be where it must be
    */
   static PosixTarget of(String text, Configuration conf) {
     org.apache.hadoop.fs.Path qualified;
     try {
       qualified = NpyFile.qualify(text, conf);
     } catch (IOException e) {
-      throw new UncheckedIOException("Cannot write " + text + ": " + e.getMessage(), e);
+      throw new UncheckedIOException("Cannot write " + text + ": " + IoReasons.reason(e), e);
     }
     if (!NpyFile.isLocal(qualified)) {
       throw new IllegalArgumentException(
@@ -41,12 +47,62 @@ record PosixTarget(Path path) {
               + qualified
               + ". Write blocks as Parquet there: df.write().parquet(...)");
     }
-    Path path = NpyFile.localPath(qualified);
+    Path path;
+    try {
+      path = behindLinks(NpyFile.localPath(qualified));
+      requireDirectory(path);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot write " + text + ": " + IoReasons.reason(e), e);
+    }
     if (Files.isDirectory(path)) {
       throw new IllegalArgumentException(
           path + " is a directory; format npy writes one file, name it: " + path.resolve("a.npy"));
     }
     return new PosixTarget(path);
+  }
+
+  /** Where a chain of links ends; the path itself if it is no link. */
+  private static Path behindLinks(Path path) throws IOException {
+    Path end = path;
+    for (int links = 0; Files.isSymbolicLink(end); links++) {
+      if (links == MAX_LINKS) {
+        throw new IllegalArgumentException(
+            "Cannot write " + path + ": it is a link that leads back to itself");
+      }
+      end = end.resolveSibling(Files.readSymbolicLink(end));
+    }
+    if (!end.equals(path) && !Files.isDirectory(end.getParent())) {
+      // Directories are made on the way to a name that a user gave, not behind a link: it may lead
+      // to a disk that is not mounted.
+      throw new IllegalArgumentException(
+          "Cannot write "
+              + path
+              + ": it is a link to "
+              + end
+              + ", and the directory "
+              + end.getParent()
+              + " does not exist; make it, or remove the link");
+    }
+    return end;
+  }
+
+  /** Checks that nothing else stands where the file's directory is or will be made. */
+  private static void requireDirectory(Path path) throws IOException {
+    Path directory = path.getParent();
+    while (directory != null && !Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
+      directory = directory.getParent();
+    }
+    if (directory != null && !Files.isDirectory(directory)) {
+      throw new IllegalArgumentException(
+          "Cannot write "
+              + path
+              + ": "
+              + directory
+              + (Files.isSymbolicLink(directory)
+                  ? " is a link to " + Files.readSymbolicLink(directory) + ", which does not exist"
+                  : " is a file")
+              + "; expected a directory");
+    }
   }
 
   /** True if the file is there already. */
@@ -117,8 +173,22 @@ record PosixTarget(Path path) {
     void commit(boolean replace) throws IOException {
       heartbeat.close();
       channel.force(true);
-      if (replace || !linked()) {
-        Files.move(file, target, StandardCopyOption.ATOMIC_MOVE);
+      // Hadoop's checksums of what was there; its readers would refuse the new file. If this ends
+      // here, they read the old file without.
+      Files.deleteIfExists(target.resolveSibling("." + target.getFileName() + ".crc"));
+      try {
+        if (replace || !linked()) {
+          Files.move(file, target, StandardCopyOption.ATOMIC_MOVE);
+        }
+      } catch (FileAlreadyExistsException e) {
+        throw new FileAlreadyExistsException(
+            target.toString(),
+            null,
+            "another write has made it meanwhile, and it was left as it is; use mode overwrite or"
+                + " another path");
+      } catch (NoSuchFileException e) {
+        throw new NoSuchFileException(
+            file.toString(), null, "it was removed while it was being written; write again");
       }
       // The name lies in the directory, which has its own way to the disk.
       try (FileChannel directory = FileChannel.open(target.toAbsolutePath().getParent())) {
