@@ -50,6 +50,7 @@ public final class ArrayMetadata {
 
   /** The view of a column's metadata. */
   public static ArrayMetadata of(Metadata metadata) {
+    Require.given(metadata, "ArrayMetadata.of", "metadata");
     return new ArrayMetadata(metadata);
   }
 
@@ -109,6 +110,7 @@ public final class ArrayMetadata {
 
   /** This metadata with other transforms, or without any. */
   public ArrayMetadata withSpectrum(Optional<String> spectrum) {
+    Require.given(spectrum, "ArrayMetadata.withSpectrum", "spectrum");
     return spectrum.isPresent()
         ? with(SPECTRUM, spectrum.get())
         : new ArrayMetadata(new MetadataBuilder().withMetadata(metadata).remove(SPECTRUM).build());
@@ -116,6 +118,7 @@ public final class ArrayMetadata {
 
   /** This metadata with other extents. */
   public ArrayMetadata withExtents(Shape extents) {
+    Require.given(extents, "ArrayMetadata.withExtents", "extents");
     return with(EXTENTS, join(extents.toArray()));
   }
 
@@ -129,16 +132,19 @@ public final class ArrayMetadata {
 
   /** This metadata with another full block shape. */
   public ArrayMetadata withBlockShape(Shape blockShape) {
+    Require.given(blockShape, "ArrayMetadata.withBlockShape", "blockShape");
     return with(BLOCK_SHAPE, join(blockShape.toArray()));
   }
 
   /** This metadata with other axis letters. */
   public ArrayMetadata withAxes(String letters) {
+    Require.given(letters, "ArrayMetadata.withAxes", "letters");
     return with(AXES, letters);
   }
 
   /** This metadata with another file type. */
   public ArrayMetadata withFileType(String descr) {
+    Require.given(descr, "ArrayMetadata.withFileType", "descr");
     return with(FILE_TYPE, descr);
   }
 
@@ -149,6 +155,7 @@ public final class ArrayMetadata {
    * @param type FLOAT32 or FLOAT64
    */
   public ArrayMetadata ofComputed(ElementType type, boolean isComplex) {
+    Require.given(type, "ArrayMetadata.ofComputed", "type");
     boolean isSingle = type == ElementType.FLOAT32;
     return fileType().isEmpty()
         ? this
@@ -174,6 +181,7 @@ public final class ArrayMetadata {
 
   /** What is known after the axes were reordered by {@code permutation}. */
   public ArrayMetadata permuted(Permutation permutation) {
+    Require.given(permutation, "ArrayMetadata.permuted", "permutation");
     int rank = permutation.rank();
     ArrayMetadata out = this;
     Optional<Shape> extents = extents(rank);
@@ -202,6 +210,8 @@ public final class ArrayMetadata {
    * @throws IllegalArgumentException if there are not {@code rank} numbers of 0 or more
    */
   public static Shape parseShape(String what, String text, int rank) {
+    Require.given(what, "ArrayMetadata.parseShape", "what");
+    Require.given(text, "ArrayMetadata.parseShape", "text");
     long[] extents;
     try {
       extents =
@@ -219,6 +229,7 @@ public final class ArrayMetadata {
 
   /** Extents as {@link #parseShape} reads them. */
   public static String text(Shape shape) {
+    Require.given(shape, "ArrayMetadata.text", "shape");
     return join(shape.toArray());
   }
 

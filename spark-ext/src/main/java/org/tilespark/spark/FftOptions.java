@@ -121,9 +121,10 @@ public final class FftOptions implements Serializable {
    *     can be
    */
   public static FftOptions of(Map<String, String> texts) {
+    Require.given(texts, "FftOptions.of", "texts");
     FftOptions options = DEFAULTS;
     for (Map.Entry<String, String> entry : texts.entrySet()) {
-      options = options.with(entry.getKey(), entry.getValue());
+      options = options.set(entry.getKey(), entry.getValue());
     }
     return options;
   }
@@ -139,15 +140,14 @@ public final class FftOptions implements Serializable {
    * @throws IllegalArgumentException as {@link #of}
    */
   public FftOptions with(String name, String text) {
-    String option =
-        NAMES.stream()
-            .filter(name::equalsIgnoreCase)
-            .findFirst()
-            .orElseThrow(
-                () ->
-                    new IllegalArgumentException(
-                        "There is no option " + name + "; expected " + String.join(", ", NAMES)));
-    String normal = text.replaceAll("\\s", "").toLowerCase(Locale.ROOT);
+    Require.given(name, "FftOptions.with", "name");
+    Require.given(text, "FftOptions.with", "text");
+    return set(name, text);
+  }
+
+  private FftOptions set(String name, String text) {
+    String option = Require.option(name, NAMES);
+    String normal = Require.text(text, option).replaceAll("\\s", "").toLowerCase(Locale.ROOT);
     switch (option) {
       case "axes" -> requireAxes(normal);
       case "norm" -> word(option, normal, Norm.values());
@@ -182,6 +182,7 @@ public final class FftOptions implements Serializable {
 
   /** These options with other axes. */
   public FftOptions withAxes(String letters) {
+    Require.given(letters, "FftOptions.withAxes", "letters");
     return with("axes", letters);
   }
 
@@ -193,6 +194,7 @@ public final class FftOptions implements Serializable {
 
   /** These options with another norm. */
   public FftOptions withNorm(String word) {
+    Require.given(word, "FftOptions.withNorm", "word");
     return with("norm", word);
   }
 
@@ -213,6 +215,7 @@ public final class FftOptions implements Serializable {
 
   /** These options with another output. */
   public FftOptions withOutput(String word) {
+    Require.given(word, "FftOptions.withOutput", "word");
     return with("output", word);
   }
 
@@ -224,6 +227,7 @@ public final class FftOptions implements Serializable {
 
   /** These options with another shift. */
   public FftOptions withShift(String word) {
+    Require.given(word, "FftOptions.withShift", "word");
     return with("shift", word);
   }
 
@@ -235,6 +239,7 @@ public final class FftOptions implements Serializable {
 
   /** These options with another decomposition. */
   public FftOptions withDecomposition(String word) {
+    Require.given(word, "FftOptions.withDecomposition", "word");
     return with("decomposition", word);
   }
 
@@ -245,6 +250,7 @@ public final class FftOptions implements Serializable {
 
   /** These options with other consequences of a block that is not there. */
   public FftOptions withMissing(Missing missing) {
+    Require.given(missing, "FftOptions.withMissing", "missing");
     return with("missing", missing.toString());
   }
 
@@ -255,6 +261,7 @@ public final class FftOptions implements Serializable {
 
   /** These options with something else taken off first. */
   public FftOptions withDetrend(String word) {
+    Require.given(word, "FftOptions.withDetrend", "word");
     return with("detrend", word);
   }
 
@@ -270,6 +277,7 @@ public final class FftOptions implements Serializable {
 
   /** These options with other windows. */
   public FftOptions withWindow(String words) {
+    Require.given(words, "FftOptions.withWindow", "words");
     return with("window", words);
   }
 
@@ -281,6 +289,7 @@ public final class FftOptions implements Serializable {
    *     axis has
    */
   public List<Long> padTo(List<Long> extents) {
+    Require.given(extents, "FftOptions.padTo", "extents");
     List<String> words = perAxis("padTo", "none", extents.size());
     List<Long> padded = new ArrayList<>();
     for (int i = 0; i < words.size(); i++) {
@@ -306,6 +315,7 @@ public final class FftOptions implements Serializable {
 
   /** These options with other extents to pad to. */
   public FftOptions withPadTo(String extents) {
+    Require.given(extents, "FftOptions.withPadTo", "extents");
     return with("padTo", extents);
   }
 
@@ -323,6 +333,7 @@ public final class FftOptions implements Serializable {
 
   /** These options with other distances between samples. */
   public FftOptions withSpacing(double... perAxis) {
+    Require.given(perAxis, "FftOptions.withSpacing", "perAxis");
     return with(
         "spacing",
         Arrays.stream(perAxis).mapToObj(Double::toString).collect(Collectors.joining(",")));

@@ -38,6 +38,7 @@ public final class MatrixBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> transpose(Dataset<Row> df) {
+    Require.given(df, "MatrixBlocks.transpose", "df");
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call("matrix_transpose", Map.of("input", df), Map.of());
     }
@@ -73,6 +74,9 @@ public final class MatrixBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> multiply(Dataset<Row> a, Dataset<Row> b, MultiplyOptions options) {
+    Require.given(a, "MatrixBlocks.multiply", "a");
+    Require.given(b, "MatrixBlocks.multiply", "b");
+    Require.given(options, "MatrixBlocks.multiply", "options");
     if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
       return ConnectCalls.call("matrix_multiply", Map.of("a", a, "b", b), literals(options));
     }
@@ -98,6 +102,8 @@ public final class MatrixBlocks {
    * @return N x N
    */
   public static Dataset<Row> gram(Dataset<Row> a, MultiplyOptions options) {
+    Require.given(a, "MatrixBlocks.gram", "a");
+    Require.given(options, "MatrixBlocks.gram", "options");
     if (ConnectCalls.isFor(a)) {
       return ConnectCalls.call("matrix_gram", Map.of("a", a), literals(options));
     }
@@ -116,6 +122,7 @@ public final class MatrixBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> scale(Dataset<Row> df, double alpha) {
+    Require.given(df, "MatrixBlocks.scale", "df");
     ConnectCalls.refuse("MatrixBlocks.scale", List.of(df));
     return Datasets.map(df, plan -> ElementwisePlans.scale(plan, alpha, "MatrixBlocks.scale"));
   }
@@ -146,6 +153,9 @@ public final class MatrixBlocks {
    * or zeros.
    */
   public static Dataset<Row> add(Dataset<Row> a, Dataset<Row> b, Missing missing) {
+    Require.given(a, "MatrixBlocks.add", "a");
+    Require.given(b, "MatrixBlocks.add", "b");
+    Require.given(missing, "MatrixBlocks.add", "missing");
     ConnectCalls.refuse("MatrixBlocks.add", List.of(a, b));
     return Datasets.combine(
         a, b, (first, second) -> ElementwisePlans.add(first, second, missing, "MatrixBlocks.add"));
@@ -166,6 +176,7 @@ public final class MatrixBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> center(Dataset<Row> df) {
+    Require.given(df, "MatrixBlocks.center", "df");
     ConnectCalls.refuse("MatrixBlocks.center", List.of(df));
     return Datasets.map(df, plan -> ElementwisePlans.center(plan, "MatrixBlocks.center"));
   }
@@ -196,6 +207,8 @@ public final class MatrixBlocks {
    * query runs.
    */
   public static Dataset<Row> reblock(Dataset<Row> df, int rows, int cols, Missing missing) {
+    Require.given(df, "MatrixBlocks.reblock", "df");
+    Require.given(missing, "MatrixBlocks.reblock", "missing");
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call(
           "matrix_reblock",
@@ -218,6 +231,7 @@ public final class MatrixBlocks {
    *     The codes are listed at {@link BlockValidator}
    */
   public static Dataset<Row> validate(Dataset<Row> df) {
+    Require.given(df, "MatrixBlocks.validate", "df");
     ConnectCalls.refuse("MatrixBlocks.validate", List.of(df));
     return BlockValidator.validate(df, BlockKind.MATRIX);
   }
@@ -235,10 +249,12 @@ public final class MatrixBlocks {
 
   /** The same blocks without stated extents, for frames that a union or filter left stale. */
   public static Dataset<Row> withoutExtents(Dataset<Row> df) {
+    Require.given(df, "MatrixBlocks.withoutExtents", "df");
     return withExtents(df, ArrayMetadata.UNKNOWN);
   }
 
   private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {
+    Require.given(df, "MatrixBlocks.withExtents", "df");
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.withExtents(df, BlockKind.MATRIX, extents);
     }

@@ -16,6 +16,8 @@ public enum Missing {
    * @throws IllegalArgumentException if it is neither
    */
   public static Missing parse(String what, String text) {
+    Require.given(what, "Missing.parse", "what");
+    Require.given(text, "Missing.parse", "text");
     for (Missing missing : values()) {
       if (missing.toString().equalsIgnoreCase(text.trim())) {
         return missing;

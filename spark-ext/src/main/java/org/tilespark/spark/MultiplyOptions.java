@@ -5,7 +5,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -133,6 +132,7 @@ public final class MultiplyOptions implements Serializable {
    *     can be
    */
   public static MultiplyOptions of(Map<String, String> texts) {
+    Require.given(texts, "MultiplyOptions.of", "texts");
     MultiplyOptions options = DEFAULTS;
     for (Map.Entry<String, String> entry : texts.entrySet()) {
       options = options.with(entry.getKey(), entry.getValue());
@@ -181,6 +181,7 @@ public final class MultiplyOptions implements Serializable {
 
   /** These options with another precision. */
   public MultiplyOptions withPrecision(String word) {
+    Require.given(word, "MultiplyOptions.withPrecision", "word");
     return new MultiplyOptions(
         transposeA, transposeB, word("precision", word, PRECISIONS), strategy, blockShape, missing);
   }
@@ -191,6 +192,7 @@ public final class MultiplyOptions implements Serializable {
    * @throws IllegalArgumentException if the type cannot be multiplied that way
    */
   public Precision precision(ElementType type) {
+    Require.given(type, "MultiplyOptions.precision", "type");
     if (type == ElementType.FLOAT64 && !precision.equals("full")) {
       throw new IllegalArgumentException(
           "precision is '"
@@ -210,13 +212,8 @@ public final class MultiplyOptions implements Serializable {
 
   /** These options with another strategy. */
   public MultiplyOptions withStrategy(Strategy other) {
-    return new MultiplyOptions(
-        transposeA,
-        transposeB,
-        precision,
-        Objects.requireNonNull(other, "strategy"),
-        blockShape,
-        missing);
+    Require.given(other, "MultiplyOptions.withStrategy", "other");
+    return new MultiplyOptions(transposeA, transposeB, precision, other, blockShape, missing);
   }
 
   /** Rows and columns of a block of C, if they are asked for. */
@@ -237,27 +234,13 @@ public final class MultiplyOptions implements Serializable {
 
   /** These options with other consequences of a block that is not there. */
   public MultiplyOptions withMissing(Missing other) {
-    return new MultiplyOptions(
-        transposeA,
-        transposeB,
-        precision,
-        strategy,
-        blockShape,
-        Objects.requireNonNull(other, "missing"));
+    Require.given(other, "MultiplyOptions.withMissing", "other");
+    return new MultiplyOptions(transposeA, transposeB, precision, strategy, blockShape, other);
   }
 
   private MultiplyOptions with(String name, String text) {
-    String option =
-        NAMES.stream()
-            .filter(known -> known.equalsIgnoreCase(name))
-            .findFirst()
-            .orElseThrow(
-                () ->
-                    new IllegalArgumentException(
-                        "There is no option " + name + "; expected " + String.join(", ", NAMES)));
-    if (text == null) {
-      throw new IllegalArgumentException(option + " is null; leave it out for the default");
-    }
+    String option = Require.option(name, NAMES);
+    Require.text(text, option);
     return switch (option) {
       case "transposeA" -> withTransposeA(flag(option, text));
       case "transposeB" -> withTransposeB(flag(option, text));

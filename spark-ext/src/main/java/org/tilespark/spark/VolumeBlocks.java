@@ -39,6 +39,8 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> permute(Dataset<Row> df, String axes) {
+    Require.given(df, "VolumeBlocks.permute", "df");
+    Require.given(axes, "VolumeBlocks.permute", "axes");
     Permutation permutation = Permutation.parse(axes);
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call(
@@ -75,6 +77,8 @@ public final class VolumeBlocks {
    * the query runs.
    */
   public static Dataset<Row> reblock(Dataset<Row> df, int nx, int ny, int nz, Missing missing) {
+    Require.given(df, "VolumeBlocks.reblock", "df");
+    Require.given(missing, "VolumeBlocks.reblock", "missing");
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call(
           "volume_reblock",
@@ -123,6 +127,9 @@ public final class VolumeBlocks {
 
   private static Dataset<Row> slabs(
       Dataset<Row> df, String axis, OptionalLong thickness, Missing missing) {
+    Require.given(df, "VolumeBlocks.slabs", "df");
+    Require.given(axis, "VolumeBlocks.slabs", "axis");
+    Require.given(missing, "VolumeBlocks.slabs", "missing");
     int along = BlockKind.VOLUME.axis("VolumeBlocks.slabs", axis);
     if (ConnectCalls.isFor(df)) {
       Map<String, String> arguments = new TreeMap<>();
@@ -178,6 +185,9 @@ public final class VolumeBlocks {
 
   private static Dataset<Row> pencils(
       Dataset<Row> df, String axis, Optional<long[]> sizes, Missing missing) {
+    Require.given(df, "VolumeBlocks.pencils", "df");
+    Require.given(axis, "VolumeBlocks.pencils", "axis");
+    Require.given(missing, "VolumeBlocks.pencils", "missing");
     int along = BlockKind.VOLUME.axis("VolumeBlocks.pencils", axis);
     if (ConnectCalls.isFor(df)) {
       Map<String, String> arguments = new TreeMap<>();
@@ -226,6 +236,8 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> fft(Dataset<Row> df, FftOptions options) {
+    Require.given(df, "VolumeBlocks.fft", "df");
+    Require.given(options, "VolumeBlocks.fft", "options");
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call("volume_fft", Map.of("input", df), ConnectCalls.texts(options));
     }
@@ -250,6 +262,8 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> ifft(Dataset<Row> df, FftOptions options) {
+    Require.given(df, "VolumeBlocks.ifft", "df");
+    Require.given(options, "VolumeBlocks.ifft", "options");
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call("volume_ifft", Map.of("input", df), ConnectCalls.texts(options));
     }
@@ -272,6 +286,8 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> multiplyPointwise(Dataset<Row> a, Dataset<Row> b) {
+    Require.given(a, "VolumeBlocks.multiplyPointwise", "a");
+    Require.given(b, "VolumeBlocks.multiplyPointwise", "b");
     if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
       return ConnectCalls.call("volume_multiply_pointwise", Map.of("a", a, "b", b), Map.of());
     }
@@ -293,6 +309,7 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> lowPass(Dataset<Row> df, double cutoff) {
+    Require.given(df, "VolumeBlocks.lowPass", "df");
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call(
           "volume_low_pass", Map.of("input", df), Map.of("cutoff", cutoff + "D"));
@@ -309,6 +326,7 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> powerSpectrum(Dataset<Row> df) {
+    Require.given(df, "VolumeBlocks.powerSpectrum", "df");
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call("volume_power_spectrum", Map.of("input", df), Map.of());
     }
@@ -339,6 +357,7 @@ public final class VolumeBlocks {
   }
 
   private static Dataset<Row> radialAverage(Dataset<Row> df, OptionalDouble width) {
+    Require.given(df, "VolumeBlocks.radialAverage", "df");
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call(
           "volume_radial_average",
@@ -362,6 +381,7 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> frequencies(Dataset<Row> df) {
+    Require.given(df, "VolumeBlocks.frequencies", "df");
     ConnectCalls.refuse("VolumeBlocks.frequencies", List.of(df));
     Map<Integer, AxisFrequencies> axes =
         FourierPlans.frequencies(Datasets.plan(df), context(df, "VolumeBlocks.frequencies"));
@@ -405,6 +425,7 @@ public final class VolumeBlocks {
    *     The codes are listed at {@link BlockValidator}
    */
   public static Dataset<Row> validate(Dataset<Row> df) {
+    Require.given(df, "VolumeBlocks.validate", "df");
     ConnectCalls.refuse("VolumeBlocks.validate", List.of(df));
     return BlockValidator.validate(df, BlockKind.VOLUME);
   }
@@ -419,10 +440,12 @@ public final class VolumeBlocks {
 
   /** The same blocks without stated extents, for frames that a union or filter left stale. */
   public static Dataset<Row> withoutExtents(Dataset<Row> df) {
+    Require.given(df, "VolumeBlocks.withoutExtents", "df");
     return withExtents(df, ArrayMetadata.UNKNOWN);
   }
 
   private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {
+    Require.given(df, "VolumeBlocks.withExtents", "df");
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.withExtents(df, BlockKind.VOLUME, extents);
     }

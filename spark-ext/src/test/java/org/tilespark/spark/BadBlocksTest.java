@@ -132,6 +132,36 @@ class BadBlocksTest extends SparkTest {
         "there is no parameter order; expected input, axes, extents");
     assertSqlFails(
         "volume_permute(TABLE(v), 'yzx', axes => 'yzx')", "parameter axes is given twice");
+    assertSqlFails(
+        "volume_permute(axes => 'yzx', Axes => 'yzx')", "parameter axes is given twice");
+    assertSqlFails(
+        "volume_permute(TABLE(v), axis => 'yzx')",
+        "there is no parameter axis; expected input, axes, extents; did you mean 'axes'?");
+    assertSqlFails(
+        "volume_fft(TABLE(v), pad_to => '8')", "expected input, axes", "did you mean 'padTo'?");
+  }
+
+  @Test
+  void argumentsOfWrongTypes() {
+    assertSqlFails(
+        "volume_permute(TABLE(v), TABLE(v))",
+        "volume_permute(TABLE(v), axes [, extents]): axes is a table; expected tables for input only");
+    assertSqlFails(
+        "matrix_multiply(TABLE(v), TABLE(v), TABLE(v))",
+        "transposeA is a table; expected tables for a and b only");
+    assertSqlFails("matrix_multiply(TABLE(v))", "argument b is missing");
+    assertSqlFails("matrix_gram(TABLE(v), blockShape => TABLE(v))", "blockShape is a table");
+    assertSqlFails("matrix_multiply(TABLE(v), 'x')", "expected a table, as TABLE(name)");
+    assertSqlFails(
+        "volume_permute(TABLE(v), array('yzx'))", "axes is array('yzx'); expected a constant text");
+    assertSqlFails(
+        "volume_permute(TABLE(v), map('yzx', 1))", "axes is map('yzx', 1); expected a constant");
+    assertSqlFails("volume_reblock(TABLE(v), 2.5, 1, 1)", "nx is 2.5BD; expected a constant whole");
+    assertSqlFails(
+        "volume_reblock(TABLE(v), 1, true, 1)", "ny is true; expected a constant whole number");
+    assertSqlFails("volume_low_pass(TABLE(v), 'far')", "cutoff is far; expected a constant number");
+    assertSqlFails(
+        "volume_low_pass(TABLE(v), array(1))", "cutoff is array(1); expected a constant");
   }
 
   private static void assertSqlFails(String call, String... parts) {

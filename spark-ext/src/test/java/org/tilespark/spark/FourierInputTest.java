@@ -359,7 +359,10 @@ class FourierInputTest extends FourierTestBase {
       assertFails(
           () -> FftOptions.defaults().with(bad.getKey(), bad.getValue()), bad.getKey() + " is '");
     }
-    assertFails(() -> FftOptions.of(Map.of("axis", "x")), "There is no option axis; expected axes");
+    assertFails(
+        () -> FftOptions.of(Map.of("axis", "x")),
+        "There is no option axis; expected axes",
+        "did you mean 'axes'?");
     assertEquals(9, FastLength.next(9));
     assertEquals(12, FastLength.next(11));
     assertEquals(224, FastLength.next(221));

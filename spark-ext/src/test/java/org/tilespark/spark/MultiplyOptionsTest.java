@@ -44,6 +44,7 @@ class MultiplyOptionsTest {
 
   @Test
   void badTextsAreNamed() {
+    refused("missing; did you mean 'precision'?", "precison", "full");
     refused("There is no option colour; expected transposeA, transposeB", "colour", "red");
     refused("transposeB is 'yes'; expected true, false", "transposeB", "yes");
     refused("precision is 'float8'; expected full, float32, tf32", "precision", "float8");

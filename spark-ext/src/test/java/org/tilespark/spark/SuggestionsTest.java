@@ -3,27 +3,36 @@ package org.tilespark.spark;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import java.util.List;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.api.Test;
 
 class SuggestionsTest {
-  @ParameterizedTest
-  @CsvSource({
-    "blockShap,blockShape",
-    "BLOCKSHAPES,blockShape",
-    "blokcShape,blockShape",
-    "block_shape,blockShape",
-    "sa,as",
-    "a,as",
-    "dtpye,dtype",
-    "extent,extents",
-    "compression,",
-    "axes,",
-    "'',",
-  })
-  void theClosestName(String found, String expected) {
+  @Test
+  void nearNames() {
+    assertEquals("; did you mean 'axes'?", of("axis"));
+    assertEquals("; did you mean 'axes'?", of("AXSE"));
+    assertEquals("; did you mean 'decomposition'?", of("decompostion"));
+    assertEquals("; did you mean 'padTo'?", of("pad_to"));
+    assertEquals("; did you mean 'padTo'?", of("padto"));
+    assertEquals("; did you mean 'missing'?", of("mising"));
+  }
+
+  @Test
+  void namesThatAreNotNear() {
+    assertEquals("", of("zzz"));
+    assertEquals("", of(""));
+    assertEquals("", of("x"));
+    assertEquals("", of("precision"));
+    assertEquals("", Suggestions.didYouMean("axes", List.of()));
+  }
+
+  @Test
+  void theNearestOfSeveral() {
     assertEquals(
-        expected == null ? "" : "; did you mean '" + expected + "'?",
-        Suggestions.didYouMean(found, List.of("blockShape", "as", "dtype", "extents")));
+        "; did you mean 'extentsB'?",
+        Suggestions.didYouMean("extentsBB", List.of("extents", "extentsA", "extentsB")));
+  }
+
+  private static String of(String found) {
+    return Suggestions.didYouMean(found, List.of("axes", "padTo", "decomposition", "missing"));
   }
 }

@@ -6,16 +6,23 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.Set;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FunctionTableSubqueryArgumentExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.tilespark.spark.Suggestions;
 
 /**
  * The arguments of one call of a table function, bound to the function's parameters: by position or
  * by name ({@code axes => 'yzx'}).
  */
 final class Arguments {
+  /** The parameters that take a table, of all functions. */
+  private static final Set<String> TABLES = Set.of("input", "a", "b");
+
   private final String usage;
   private final Map<String, Expression> bound = new LinkedHashMap<>();
 
@@ -47,7 +54,8 @@ final class Arguments {
                                 + ": there is no parameter "
                                 + withName.key()
                                 + "; expected "
-                                + String.join(", ", parameters)));
+                                + String.join(", ", parameters)
+                                + Suggestions.didYouMean(withName.key(), parameters)));
       } else if (named) {
         throw new IllegalArgumentException(
             usage + ": a positional argument follows a named one; name it too");
@@ -60,6 +68,17 @@ final class Arguments {
                 + parameters.size());
       } else {
         parameter = open.get(0);
+      }
+      if (value instanceof FunctionTableSubqueryArgumentExpression
+          && !TABLES.contains(parameter)) {
+        List<String> tables = parameters.stream().filter(TABLES::contains).toList();
+        throw new IllegalArgumentException(
+            usage
+                + ": "
+                + parameter
+                + " is a table; expected tables for "
+                + String.join(" and ", tables)
+                + " only");
       }
       if (bound.put(parameter, value) != null) {
         throw new IllegalArgumentException(usage + ": parameter " + parameter + " is given twice");
@@ -96,7 +115,12 @@ final class Arguments {
   String text(String parameter) {
     Expression value = required(parameter);
     Object constant = value.foldable() ? value.eval(null) : null;
-    if (constant == null) {
+    boolean isText =
+        constant instanceof UTF8String
+            || constant instanceof Number
+            || constant instanceof Decimal
+            || constant instanceof Boolean;
+    if (!isText) {
       throw new IllegalArgumentException(
           usage + ": " + parameter + " is " + value.sql() + "; expected a constant text");
     }

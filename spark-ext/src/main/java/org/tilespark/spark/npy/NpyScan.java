@@ -3,7 +3,9 @@ package org.tilespark.spark.npy;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.TreeMap;
@@ -13,11 +15,14 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.connector.expressions.Expressions;
+import org.apache.spark.sql.connector.expressions.NamedReference;
 import org.apache.spark.sql.connector.read.Batch;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
 import org.apache.spark.sql.connector.read.Statistics;
 import org.apache.spark.sql.connector.read.SupportsReportStatistics;
+import org.apache.spark.sql.connector.read.colstats.ColumnStatistics;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
@@ -92,7 +97,21 @@ final class NpyScan implements BulkTransitions.BlockScan, Batch, SupportsReportS
         bytes += Math.max(1, rowBytes(size));
       }
     }
-    return new SizeAndRows(bytes, rows);
+    return new SizeAndRows(bytes, rows, arrayBytes(bytes, rows));
+  }
+
+  /** Average bytes of each value column that is read: Spark takes an array for one element. */
+  private Map<NamedReference, ColumnStatistics> arrayBytes(long bytes, long rows) {
+    Map<NamedReference, ColumnStatistics> lengths = new HashMap<>();
+    if (rows > 0 && valueColumns() > 0) {
+      long each = (bytes / rows - 8L * columns.length()) / valueColumns();
+      for (String name : columns.fieldNames()) {
+        if (name.equals(BlockKind.VALUES) || name.equals(BlockKind.IMAG)) {
+          lengths.put(Expressions.column(name), new Length(Math.max(0, each)));
+        }
+      }
+    }
+    return lengths;
   }
 
   private long rowBytes(long[] size) {
@@ -295,8 +314,18 @@ final class NpyScan implements BulkTransitions.BlockScan, Batch, SupportsReportS
     return Objects.hash(layout, columns, Arrays.hashCode(filters));
   }
 
+  /** Bytes of a column in one row. */
+  private record Length(long bytes) implements ColumnStatistics {
+    @Override
+    public OptionalLong avgLen() {
+      return OptionalLong.of(bytes);
+    }
+  }
+
   /** What the optimizer learns of a scan; exact. */
-  private record SizeAndRows(long bytes, long rows) implements Statistics {
+  private record SizeAndRows(
+      long bytes, long rows, Map<NamedReference, ColumnStatistics> columnStats)
+      implements Statistics {
     @Override
     public OptionalLong sizeInBytes() {
       return OptionalLong.of(bytes);

@@ -3,10 +3,14 @@ package org.tilespark.spark.plans;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.exec.AssembleSpec;
 import org.tilespark.spark.interop.ScalaInterop;
@@ -72,6 +76,16 @@ public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRe
   @Override
   public Seq<Attribute> output() {
     return produced;
+  }
+
+  @Override
+  public Statistics stats() {
+    List<Attribute> output = ScalaInterop.list(produced);
+    BlockSchema blocks = BlockStatistics.blocks(output, spec.kind());
+    Optional<Shape> known =
+        ArrayMetadata.of(output.get(blocks.values()).metadata()).extents(spec.kind().rank());
+    return BlockStatistics.of(
+        output, blocks, new BlockStatistics.Input(child, blocks, known), true);
   }
 
   @Override

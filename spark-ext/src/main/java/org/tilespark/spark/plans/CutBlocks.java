@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
@@ -119,6 +120,11 @@ public final class CutBlocks extends LogicalPlan implements MultiInstanceRelatio
     List<Attribute> all = ScalaInterop.list(keys);
     all.addAll(ScalaInterop.list(produced));
     return ScalaInterop.seq(all);
+  }
+
+  @Override
+  public Statistics stats() {
+    return BlockStatistics.ofPieces(child);
   }
 
   @Override

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
@@ -118,6 +119,15 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
   @Override
   public Seq<Attribute> output() {
     return produced;
+  }
+
+  @Override
+  public Statistics stats() {
+    return BlockStatistics.of(
+        ScalaInterop.list(produced),
+        spec.out(),
+        new BlockStatistics.Input(child, spec.in(), Optional.of(spec.program().extents())),
+        spec.gathered().isDefined());
   }
 
   @Override

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.spark.exec.AssembleSpec;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
@@ -59,6 +60,12 @@ public final class MarkCells extends LogicalPlan implements MultiInstanceRelatio
   @Override
   public Seq<Attribute> output() {
     return produced;
+  }
+
+  @Override
+  public Statistics stats() {
+    return BlockStatistics.ofMarks(
+        Math.max(1, spec.predicted().blocks()), produced.size(), child);
   }
 
   @Override

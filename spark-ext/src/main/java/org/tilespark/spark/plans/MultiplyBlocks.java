@@ -3,10 +3,15 @@ package org.tilespark.spark.plans;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -150,6 +155,18 @@ public final class MultiplyBlocks extends LogicalPlan implements MultiInstanceRe
   @Override
   public Seq<Attribute> output() {
     return produced;
+  }
+
+  @Override
+  public Statistics stats() {
+    List<Attribute> output = produced();
+    BlockSchema blocks = BlockStatistics.blocks(output, BlockKind.MATRIX);
+    Shape ofA = Shape.of(spec.m(), spec.k());
+    return BlockStatistics.of(
+        output,
+        blocks,
+        new BlockStatistics.Input(operands.head(), blocks, Optional.of(ofA)),
+        true);
   }
 
   @Override

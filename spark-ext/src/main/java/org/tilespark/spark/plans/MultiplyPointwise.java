@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
@@ -258,6 +259,16 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
   @Override
   public Seq<Attribute> output() {
     return produced;
+  }
+
+  @Override
+  public Statistics stats() {
+    Optional<Shape> known = Optional.ofNullable(spec.extents().getOrElse(() -> null));
+    return BlockStatistics.of(
+        ScalaInterop.list(produced),
+        spec.out(),
+        new BlockStatistics.Input(left, spec.left(), known),
+        false);
   }
 
   @Override

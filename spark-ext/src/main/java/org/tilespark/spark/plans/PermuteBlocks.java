@@ -3,10 +3,12 @@ package org.tilespark.spark.plans;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
@@ -117,6 +119,16 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
   @Override
   public Seq<Attribute> output() {
     return produced;
+  }
+
+  @Override
+  public Statistics stats() {
+    List<Attribute> output = ScalaInterop.list(produced);
+    BlockSchema blocks = BlockStatistics.blocks(output, kind);
+    Optional<Shape> known =
+        ArrayMetadata.of(output.get(blocks.values()).metadata()).extents(kind.rank());
+    return BlockStatistics.of(
+        output, blocks, new BlockStatistics.Input(child, blocks, known), false);
   }
 
   @Override
