@@ -32,6 +32,12 @@ record Dense(long[] extents, double[] values, Optional<double[]> imag) {
     }
   }
 
+  /** Another random array of this shape and kind. */
+  Dense renewed(Random random) {
+    Dense other = random(random, extents);
+    return isComplex() ? other.withRandomImag(random) : other;
+  }
+
   Dense withRandomImag(Random random) {
     double[] numbers = new double[values.length];
     fill(numbers, random);
@@ -110,6 +116,32 @@ record Dense(long[] extents, double[] values, Optional<double[]> imag) {
     if (isComplex()) {
       imag.get()[index] = from.imag.orElseThrow()[source];
     }
+  }
+
+  /** With zeros behind the last elements of each axis. */
+  Dense padded(long... to) {
+    Dense result = isComplex() ? zeros(to).asComplex() : zeros(to);
+    long[] at = new long[to.length];
+    for (int i = 0; i < values.length; i++) {
+      unravel(i, at);
+      result.copy(result.index(at), this, i);
+    }
+    return result;
+  }
+
+  /** Each column without its mean. */
+  Dense centered() {
+    Dense centered = zeros(extents);
+    for (long j = 0; j < cols(); j++) {
+      double sum = 0;
+      for (long i = 0; i < rows(); i++) {
+        sum += at(i, j);
+      }
+      for (long i = 0; i < rows(); i++) {
+        centered.values[index(i, j)] = at(i, j) - sum / rows();
+      }
+    }
+    return centered;
   }
 
   Dense times(Dense other) {

@@ -3,15 +3,23 @@ package org.tilespark.examples.bench;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.TreeSet;
+import java.util.function.Function;
+import java.util.function.ToDoubleFunction;
+import java.util.function.UnaryOperator;
+import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Encoders;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
@@ -22,8 +30,8 @@ import org.tilespark.spark.MultiplyOptions;
 import org.tilespark.spark.VolumeBlocks;
 
 /**
- * One operator, on arrays of a random shape and type in random blocks, and what plain loops make of
- * the same arrays. All of it follows from a seed.
+ * One operator in one setting, on arrays of a random shape and type in random blocks, and what plain
+ * loops make of the same arrays. All of it follows from a seed.
  *
  * <p>Elements are small whole numbers, so that products and sums are exact in either type, in
  * whatever order they are made; only means and Fourier transforms are not.
@@ -43,6 +51,8 @@ final class RandomQuery {
     CUT_VOLUME,
     FFT,
     HALF_FFT,
+    PADDED_FFT,
+    REPEATED_FFT,
     ROUND_TRIP,
     POINTWISE,
     LOW_PASS;
@@ -50,7 +60,48 @@ final class RandomQuery {
     boolean takesVolumes() {
       return this == PERMUTE || compareTo(CUT_VOLUME) >= 0;
     }
+
+    boolean isProduct() {
+      return this == MULTIPLY || this == GRAM;
+    }
+
+    /** Whether each block of the result is made of one block alone. */
+    boolean worksBlockByBlock() {
+      return this == TRANSPOSE || this == PERMUTE || this == SCALE;
+    }
   }
+
+  /** Where the operator's input comes from, and what stands above it in the query. */
+  enum Setting {
+    /** Whole arrays; all rows are collected. */
+    PLAIN,
+    /** A filter over a place column stands above. */
+    FILTERED,
+    /** A join with some of the places stands above. */
+    JOINED,
+    /** Three arrays told apart by a DOUBLE column with 0.0, -0.0 and NaN of several bit patterns. */
+    GROUPED,
+    /** A filter below leaves no blocks. */
+    EMPTY,
+    /** Two further columns have one name, or names that differ in case. */
+    DUPLICATE_COLUMNS
+  }
+
+  /**
+   * What is asked.
+   *
+   * @param inputs arrays; a frame of blocks is made of each
+   * @param share of the blocks that are there; elements of the others are 0
+   * @param operator of the frames
+   * @param oracle of the inputs, once the frames are made
+   * @param error by how much an element may be off, of the same inputs
+   */
+  private record Query(
+      List<Dense> inputs,
+      double share,
+      Function<List<Dataset<Row>>, Dataset<Row>> operator,
+      Function<List<Dense>, Dense> oracle,
+      ToDoubleFunction<List<Dense>> error) {}
 
   private static final String[] AXES = {"xyz", "xzy", "yxz", "yzx", "zxy", "zyx"};
   private static final int LARGEST_EXTENT = 150;
@@ -73,32 +124,38 @@ final class RandomQuery {
 
   private static final String[] DECOMPOSITIONS = {"auto", "task", "slabs", "pencils"};
   private static final String[] NORMS = {"backward", "ortho", "forward"};
+  private static final double[] GROUPS = {0, Double.NaN, 7};
 
   private final Random random;
   private final Operator operator;
+  private final Setting setting;
   private final boolean single; // FLOAT, else DOUBLE
   private final Dense a;
   private final String name;
 
   private String details = "";
 
-  private RandomQuery(long seed) {
+  private RandomQuery(long seed, Optional<Operator> operator, Optional<Setting> setting) {
     this.random = new Random(seed);
-    Operator[] all = Operator.values();
-    this.operator = all[random.nextInt(all.length)];
+    Operator anyOperator = Operator.values()[random.nextInt(Operator.values().length)];
+    Setting anySetting = Setting.values()[random.nextInt(Setting.values().length)];
+    this.operator = operator.orElse(anyOperator);
+    this.setting = setting.orElse(anySetting);
     this.single = random.nextBoolean();
     Dense real =
-        operator.takesVolumes()
+        this.operator.takesVolumes()
             ? Dense.random(
                 random,
                 extent(LARGEST_VOLUME_EXTENT),
                 extent(LARGEST_VOLUME_EXTENT),
                 extent(LARGEST_VOLUME_EXTENT))
             : Dense.random(random, extent(LARGEST_EXTENT), extent(LARGEST_EXTENT));
-    boolean mayBeComplex = operator.takesVolumes() && operator != Operator.HALF_FFT;
+    boolean mayBeComplex = this.operator.takesVolumes() && this.operator != Operator.HALF_FFT;
     this.a = mayBeComplex && random.nextBoolean() ? real.withRandomImag(random) : real;
     this.name =
-        operator.name().toLowerCase(Locale.ROOT)
+        this.operator.name().toLowerCase(Locale.ROOT)
+            + " "
+            + this.setting.name().toLowerCase(Locale.ROOT)
             + " of "
             + (a.isComplex() ? "complex " : "")
             + (single ? "FLOAT" : "DOUBLE")
@@ -106,7 +163,12 @@ final class RandomQuery {
   }
 
   static RandomQuery of(long seed) {
-    return new RandomQuery(seed);
+    return new RandomQuery(seed, Optional.empty(), Optional.empty());
+  }
+
+  /** One of the given operator in the given setting; all else follows from the seed. */
+  static RandomQuery of(long seed, Operator operator, Setting setting) {
+    return new RandomQuery(seed, Optional.of(operator), Optional.of(setting));
   }
 
   Operator operator() {
@@ -115,85 +177,337 @@ final class RandomQuery {
 
   /** Runs it once; what is wrong with the result, or nothing. */
   Optional<String> run(SparkSession spark) {
-    Dataset<Row> x = frame(spark, a, 1.0);
+    Query query = query();
+    return switch (setting) {
+      case PLAIN -> plain(spark, query);
+      case FILTERED -> filtered(spark, query);
+      case JOINED -> joined(spark, query);
+      case GROUPED -> grouped(spark, query);
+      case EMPTY -> empty(spark, query);
+      case DUPLICATE_COLUMNS -> duplicateColumns(spark, query);
+    };
+  }
+
+  private Optional<String> plain(SparkSession spark, Query query) {
+    Dataset<Row> result = query.operator().apply(frames(spark, query));
+    return compare(
+        query.oracle().apply(query.inputs()),
+        result,
+        query.error().applyAsDouble(query.inputs()));
+  }
+
+  /** A filter above keeps the rows that it would keep of the collected result. */
+  private Optional<String> filtered(SparkSession spark, Query query) {
+    Dataset<Row> result = query.operator().apply(frames(spark, query));
+    List<Row> all = result.collectAsList();
+    int column = random.nextInt(rank());
+    long bound = all.get(random.nextInt(all.size())).getLong(column);
+    boolean isUpper = random.nextBoolean();
+    details += " where " + result.columns()[column] + (isUpper ? " <= " : " >= ") + bound;
+    Column place = result.col(result.columns()[column]);
+    return sameBlocks(
+        all.stream()
+            .filter(r -> isUpper ? r.getLong(column) <= bound : r.getLong(column) >= bound)
+            .toList(),
+        result.where(isUpper ? place.leq(bound) : place.geq(bound)).collectAsList(),
+        query.error().applyAsDouble(query.inputs()));
+  }
+
+  /** A semi-join above keeps the rows of the places that it names. */
+  private Optional<String> joined(SparkSession spark, Query query) {
+    Dataset<Row> result = query.operator().apply(frames(spark, query));
+    List<Row> all = result.collectAsList();
+    int column = random.nextInt(rank());
+    List<Long> places = new ArrayList<>();
+    for (Row row : all) {
+      if (random.nextBoolean() && !places.contains(row.getLong(column))) {
+        places.add(row.getLong(column));
+      }
+    }
+    Dataset<Row> named = spark.createDataset(places, Encoders.LONG()).toDF("place");
+    boolean isBroadcast = random.nextBoolean();
+    details += " joined with " + places.size() + " places of axis " + column;
+    Dataset<Row> some =
+        result.join(
+            isBroadcast ? functions.broadcast(named) : named,
+            result.col(result.columns()[column]).equalTo(named.col("place")),
+            "left_semi");
+    return sameBlocks(
+        all.stream().filter(r -> places.contains(r.getLong(column))).toList(),
+        some.collectAsList(),
+        query.error().applyAsDouble(query.inputs()));
+  }
+
+  /** Three arrays at once, told apart by values that are equal but have other bits. */
+  private Optional<String> grouped(SparkSession spark, Query query) {
+    List<List<Dense>> groups = new ArrayList<>();
+    List<Dataset<Row>> frames = new ArrayList<>();
+    for (double key : GROUPS) {
+      List<Dense> inputs = query.inputs().stream().map(d -> d.renewed(random)).toList();
+      for (int i = 0; i < inputs.size(); i++) {
+        Dataset<Row> frame = frame(spark, inputs.get(i), query.share(), key);
+        if (frames.size() == i) {
+          frames.add(frame);
+        } else {
+          frames.set(i, frames.get(i).unionAll(frame));
+        }
+      }
+      groups.add(inputs);
+    }
+    Dataset<Row> result;
+    try {
+      result = query.operator().apply(stated(frames, query));
+    } catch (IllegalArgumentException e) {
+      // Tasks of a product compare keys by their bytes, so a column like this one is refused.
+      return operator.isProduct() && e.getMessage().contains("column g is DOUBLE")
+          ? Optional.empty()
+          : Optional.of("failed: " + e);
+    }
+    List<Row> rows = result.collectAsList();
+    int column = Arrays.asList(result.columns()).indexOf("g");
+    if (column < 0) {
+      return Optional.of("no column g in " + Arrays.toString(result.columns()));
+    }
+    for (int group = 0; group < GROUPS.length; group++) {
+      double key = GROUPS[group];
+      Optional<String> wrong =
+          compare(
+              query.oracle().apply(groups.get(group)),
+              result.columns(),
+              rows.stream().filter(r -> isSame(r.getDouble(column), key)).toList(),
+              query.error().applyAsDouble(groups.get(group)));
+      if (wrong.isPresent()) {
+        return Optional.of("group " + key + ": " + wrong.get());
+      }
+    }
+    long strangers =
+        rows.stream()
+            .filter(r -> Arrays.stream(GROUPS).noneMatch(k -> isSame(r.getDouble(column), k)))
+            .count();
+    return strangers == 0 ? Optional.empty() : Optional.of(strangers + " rows of no group");
+  }
+
+  private static boolean isSame(double a, double b) {
+    return a == b || Double.isNaN(a) && Double.isNaN(b);
+  }
+
+  /**
+   * No blocks: an operator that works block by block gives none. Of the others it is an error with
+   * a reason, or, where nothing says how large the array is, no rows; and what a missing block is
+   * may be asked to be zeros.
+   */
+  private Optional<String> empty(SparkSession spark, Query query) {
+    List<Dataset<Row>> frames = new ArrayList<>();
+    for (Dataset<Row> frame : frames(spark, query)) {
+      // Known to be empty when planning, or only when it runs.
+      Column nothing =
+          random.nextBoolean()
+              ? frame.col(frame.columns()[0]).lt(-1)
+              : functions.size(frame.col("values")).lt(0);
+      frames.add(frame.where(nothing));
+    }
+    boolean isStated = random.nextBoolean() || query.share() < 1;
+    details += isStated ? " of nothing, extents stated" : " of nothing";
+    for (int i = 0; isStated && i < frames.size(); i++) {
+      frames.set(i, withExtents(frames.get(i), query.inputs().get(i)));
+    }
+    Dataset<Row> result;
+    List<Row> rows;
+    try {
+      result = query.operator().apply(frames);
+      rows = result.collectAsList();
+    } catch (Exception e) {
+      return refusal(e).isPresent() && !operator.worksBlockByBlock()
+          ? Optional.empty()
+          : Optional.of("failed: " + e);
+    }
+    if (rows.isEmpty()) {
+      // The sum of two matrices that lack the same blocks lacks them too.
+      boolean isAllowed =
+          !isStated || query.share() < 1 || operator.worksBlockByBlock() || operator == Operator.ADD;
+      return isAllowed ? Optional.empty() : Optional.of("no rows, and no error");
+    }
+    if (query.share() == 1) {
+      return Optional.of(rows.size() + " rows of nothing");
+    }
+    return compare(Dense.zeros(a.extents()), result.columns(), rows, 0);
+  }
+
+  /** Refused by name where blocks are combined, else carried through. */
+  private Optional<String> duplicateColumns(SparkSession spark, Query query) {
+    String second = random.nextBoolean() ? "g" : "G";
+    details += " with columns g and " + second;
+    List<Dataset<Row>> frames = new ArrayList<>();
+    for (Dataset<Row> frame : frames(spark, query)) {
+      List<String> names = new ArrayList<>(List.of(frame.columns()));
+      names.addAll(List.of("g", second));
+      frames.add(
+          frame
+              .withColumns(Map.of("one", functions.lit(1), "two", functions.lit(2)))
+              .toDF(names.toArray(String[]::new)));
+    }
+    if (operator.worksBlockByBlock()) {
+      return compare(
+          query.oracle().apply(query.inputs()),
+          query.operator().apply(frames),
+          query.error().applyAsDouble(query.inputs()));
+    }
+    try {
+      query.operator().apply(frames).collectAsList();
+      return Optional.of("two columns of one name were taken");
+    } catch (Exception e) {
+      return refusal(e).filter(text -> text.contains("g")).isPresent()
+          ? Optional.empty()
+          : Optional.of("failed without the columns' name: " + e);
+    }
+  }
+
+  /** The message of the first wrong input among an exception's causes. */
+  private static Optional<String> refusal(Throwable e) {
+    for (Throwable cause = e; cause != null; cause = cause.getCause()) {
+      if (cause instanceof IllegalArgumentException) {
+        return Optional.of(cause.getMessage());
+      }
+    }
+    return Optional.empty();
+  }
+
+  private List<Dataset<Row>> frames(SparkSession spark, Query query) {
+    List<Dataset<Row>> frames = new ArrayList<>();
+    for (Dense input : query.inputs()) {
+      frames.add(frame(spark, input, query.share(), Double.NaN));
+    }
+    return stated(frames.stream().map(f -> f.drop("g")).toList(), query);
+  }
+
+  /** With the extents of the arrays, where blocks may be missing. */
+  private List<Dataset<Row>> stated(List<Dataset<Row>> frames, Query query) {
+    List<Dataset<Row>> stated = new ArrayList<>(frames);
+    for (int i = 0; query.share() < 1 && i < stated.size(); i++) {
+      stated.set(i, withExtents(stated.get(i), query.inputs().get(i)));
+    }
+    return stated;
+  }
+
+  private static Dataset<Row> withExtents(Dataset<Row> frame, Dense dense) {
+    long[] extents = dense.extents();
+    return extents.length == 2
+        ? MatrixBlocks.withExtents(frame, extents[0], extents[1])
+        : VolumeBlocks.withExtents(frame, extents[0], extents[1], extents[2]);
+  }
+
+  private int rank() {
+    return a.extents().length;
+  }
+
+  private Query query() {
     return switch (operator) {
-      case TRANSPOSE -> compare(a.transposed(), MatrixBlocks.transpose(x));
+      case TRANSPOSE -> exact(MatrixBlocks::transpose, Dense::transposed);
       case PERMUTE -> {
         String axes = AXES[random.nextInt(AXES.length)];
         details += " " + axes;
-        yield compare(
-            a.permuted(axes.chars().map("xyz"::indexOf).toArray()), VolumeBlocks.permute(x, axes));
+        yield exact(
+            x -> VolumeBlocks.permute(x, axes),
+            d -> d.permuted(axes.chars().map("xyz"::indexOf).toArray()));
       }
-      case REBLOCK -> compare(a, MatrixBlocks.reblock(x, size(a.rows()), size(a.cols())));
-      case REBLOCK_ZERO -> {
-        Dense holes = new Dense(a.extents(), a.values().clone(), Optional.empty());
-        Dataset<Row> some = MatrixBlocks.withExtents(frame(spark, holes, 0.6), a.rows(), a.cols());
-        yield compare(
-            holes, MatrixBlocks.reblock(some, size(a.rows()), size(a.cols()), Missing.ZERO));
-      }
-      case MULTIPLY -> multiply(spark, x);
-      case GRAM -> compare(a.transposed().times(a), MatrixBlocks.gram(x));
-      case ADD -> {
-        Dense other = Dense.random(random, a.extents());
-        Dense sum = Dense.zeros(a.extents());
-        Arrays.setAll(sum.values(), i -> a.values()[i] + other.values()[i]);
+      case REBLOCK -> {
         int rows = size(a.rows());
         int cols = size(a.cols());
-        yield compare(
-            sum,
-            MatrixBlocks.add(
-                MatrixBlocks.reblock(x, rows, cols),
-                MatrixBlocks.reblock(frame(spark, other, 1.0), rows, cols)));
+        yield exact(x -> MatrixBlocks.reblock(x, rows, cols), d -> d);
+      }
+      case REBLOCK_ZERO -> {
+        int rows = size(a.rows());
+        int cols = size(a.cols());
+        Dense holes = new Dense(a.extents(), a.values().clone(), Optional.empty());
+        yield new Query(
+            List.of(holes),
+            0.6,
+            x -> MatrixBlocks.reblock(x.get(0), rows, cols, Missing.ZERO),
+            d -> d.get(0),
+            d -> 0);
+      }
+      case MULTIPLY -> multiply();
+      case GRAM -> exact(MatrixBlocks::gram, d -> d.transposed().times(d));
+      case ADD -> {
+        int rows = size(a.rows());
+        int cols = size(a.cols());
+        yield new Query(
+            List.of(a, Dense.random(random, a.extents())),
+            1,
+            x ->
+                MatrixBlocks.add(
+                    MatrixBlocks.reblock(x.get(0), rows, cols),
+                    MatrixBlocks.reblock(x.get(1), rows, cols)),
+            d -> {
+              Dense sum = Dense.zeros(a.extents());
+              Arrays.setAll(
+                  sum.values(), i -> d.get(0).values()[i] + d.get(1).values()[i]);
+              return sum;
+            },
+            d -> 0);
       }
       case SCALE -> {
         double alpha = random.nextInt(9) * 0.25;
-        Dense scaled = Dense.zeros(a.extents());
-        Arrays.setAll(scaled.values(), i -> a.values()[i] * alpha);
-        yield compare(scaled, MatrixBlocks.scale(x, alpha));
+        yield exact(
+            x -> MatrixBlocks.scale(x, alpha),
+            d -> {
+              Dense scaled = Dense.zeros(a.extents());
+              Arrays.setAll(scaled.values(), i -> d.values()[i] * alpha);
+              return scaled;
+            });
       }
-      case CENTER -> {
-        Dense centered = Dense.zeros(a.extents());
-        for (long j = 0; j < a.cols(); j++) {
-          double sum = 0;
-          for (long i = 0; i < a.rows(); i++) {
-            sum += a.at(i, j);
-          }
-          for (long i = 0; i < a.rows(); i++) {
-            centered.values()[a.index(i, j)] = a.at(i, j) - sum / a.rows();
-          }
-        }
-        yield compare(
-            centered, MatrixBlocks.center(x), single ? FLOAT_MEAN_ERROR : DOUBLE_MEAN_ERROR);
-      }
-      case CUT_VOLUME -> compare(a, cut(x));
-      case FFT -> fft(x, false);
-      case HALF_FFT -> fft(x, true);
+      case CENTER ->
+          of(
+              MatrixBlocks::center,
+              Dense::centered,
+              d -> single ? FLOAT_MEAN_ERROR : DOUBLE_MEAN_ERROR);
+      case CUT_VOLUME -> exact(cut(), d -> d);
+      case FFT -> fft(false);
+      case HALF_FFT -> fft(true);
+      case PADDED_FFT -> paddedFft();
+      case REPEATED_FFT -> repeatedFft();
       case ROUND_TRIP -> {
         boolean isHalf = !a.isComplex() && random.nextBoolean();
         FftOptions forward = transform().withReal(isHalf).withAxes(transformed());
         FftOptions back = FftOptions.defaults().withDecomposition(oneOf(DECOMPOSITIONS));
         details += " " + forward + ", back " + back;
-        yield compare(
-            isHalf ? a : a.asComplex(),
-            VolumeBlocks.ifft(VolumeBlocks.fft(x, forward), back),
-            error(a.magnitude()));
+        yield of(
+            x -> VolumeBlocks.ifft(VolumeBlocks.fft(x, forward), back),
+            d -> isHalf ? d : d.asComplex(),
+            d -> error(d.magnitude()));
       }
-      case POINTWISE -> pointwise(spark, x);
+      case POINTWISE -> pointwise();
       case LOW_PASS -> {
         // One of all that may be, which is no frequency itself.
         double cutoff = 0.9 * random.nextDouble();
-        details += " " + cutoff;
-        Dataset<Row> passed = VolumeBlocks.lowPass(VolumeBlocks.fft(x, transform()), cutoff);
-        yield compare(
-            HostFourier.of(a, "xyz").lowPass(cutoff).inverse(),
-            VolumeBlocks.ifft(passed),
-            error(a.magnitude()));
+        FftOptions options = transform();
+        details += " " + cutoff + " " + options;
+        yield of(
+            x -> VolumeBlocks.ifft(VolumeBlocks.lowPass(VolumeBlocks.fft(x, options), cutoff)),
+            d -> HostFourier.of(d, "xyz").lowPass(cutoff).inverse(),
+            d -> error(d.magnitude()));
       }
     };
   }
 
+  private Query exact(UnaryOperator<Dataset<Row>> operator, UnaryOperator<Dense> oracle) {
+    return of(operator, oracle, d -> 0);
+  }
+
+  private Query of(
+      UnaryOperator<Dataset<Row>> operator,
+      UnaryOperator<Dense> oracle,
+      ToDoubleFunction<Dense> error) {
+    return new Query(
+        List.of(a),
+        1,
+        x -> operator.apply(x.get(0)),
+        d -> oracle.apply(d.get(0)),
+        d -> error.applyAsDouble(d.get(0)));
+  }
+
   /** In blocks, slabs or pencils of some size. */
-  private Dataset<Row> cut(Dataset<Row> x) {
+  private UnaryOperator<Dataset<Row>> cut() {
     int axis = random.nextInt(3);
     String letter = "xyz".substring(axis, axis + 1);
     int first = size(a.extents()[axis == 0 ? 1 : 0]);
@@ -203,48 +517,109 @@ final class RandomQuery {
     details +=
         List.of(" slabs ", " thick slabs ", " pencils ", " cut pencils ", "").get(way) + letter;
     return switch (way) {
-      case 0 -> VolumeBlocks.slabs(x, letter);
-      case 1 -> VolumeBlocks.slabs(x, letter, along);
-      case 2 -> VolumeBlocks.pencils(x, letter);
-      case 3 -> VolumeBlocks.pencils(x, letter, first, second);
-      default -> VolumeBlocks.reblock(x, first, along, second);
+      case 0 -> x -> VolumeBlocks.slabs(x, letter);
+      case 1 -> x -> VolumeBlocks.slabs(x, letter, along);
+      case 2 -> x -> VolumeBlocks.pencils(x, letter);
+      case 3 -> x -> VolumeBlocks.pencils(x, letter, first, second);
+      default -> x -> VolumeBlocks.reblock(x, first, along, second);
     };
   }
 
-  private Optional<String> fft(Dataset<Row> x, boolean isHalf) {
+  private Query fft(boolean isHalf) {
     String axes = transformed();
     FftOptions options = transform().withReal(isHalf).withAxes(axes);
+    if (setting == Setting.EMPTY) {
+      options =
+          options
+              .withDetrend(oneOf("none", "mean", "linear"))
+              .withWindow(oneOf("none", "hann", "hamming", "blackman"))
+              .withShift(oneOf("none", "spectrum", "volume", "both"));
+    }
+    FftOptions all = options;
+    details += " " + all;
+    boolean isPermuted = axes.length() == 3 && !all.natural();
+    return of(
+        x -> VolumeBlocks.fft(x, all),
+        d -> {
+          HostFourier spectrum = spectrum(d, axes, all);
+          Dense expected =
+              isHalf
+                  ? spectrum.half("xyz".indexOf(axes.charAt(axes.length() - 1)))
+                  : spectrum.dense();
+          return isPermuted ? expected.permuted(1, 2, 0) : expected;
+        },
+        d -> error(spectrum(d, axes, all).dense().magnitude()));
+  }
+
+  private static HostFourier spectrum(Dense volume, String axes, FftOptions options) {
+    return HostFourier.of(volume, axes)
+        .scaled(HostFourier.scale(options.norm().orElseThrow(), volume, axes));
+  }
+
+  /** Of a volume with zeros behind its last elements. */
+  private Query paddedFft() {
+    long[] padded = new long[3];
+    Arrays.setAll(padded, axis -> a.extents()[axis] + random.nextInt(6));
+    FftOptions options =
+        transform().withPadTo(padded[0] + "," + padded[1] + "," + padded[2]);
     details += " " + options;
-    HostFourier spectrum =
-        HostFourier.of(a, axes).scaled(HostFourier.scale(options.norm().orElseThrow(), a, axes));
-    Dense expected =
-        isHalf ? spectrum.half("xyz".indexOf(axes.charAt(axes.length() - 1))) : spectrum.dense();
-    boolean isPermuted = axes.length() == 3 && !options.natural();
-    return compare(
-        isPermuted ? expected.permuted(1, 2, 0) : expected,
-        VolumeBlocks.fft(x, options),
-        error(spectrum.dense().magnitude()));
+    return of(
+        x -> VolumeBlocks.fft(x, options),
+        d -> {
+          Dense expected = spectrum(d.padded(padded), "xyz", options).dense();
+          return options.natural() ? expected : expected.permuted(1, 2, 0);
+        },
+        d -> error(spectrum(d.padded(padded), "xyz", options).dense().magnitude()));
+  }
+
+  /** All axes by two transforms, one after another, and back in one. */
+  private Query repeatedFft() {
+    String order = AXES[random.nextInt(AXES.length)];
+    int cut = 1 + random.nextInt(2);
+    FftOptions first = transform().withAxes(order.substring(0, cut));
+    FftOptions second = transform().withAxes(order.substring(cut));
+    details += " " + first + " then " + second;
+    return of(
+        x -> VolumeBlocks.fft(VolumeBlocks.fft(x, first), second),
+        d -> repeated(d, first, second),
+        d -> error(repeated(d, first, second).magnitude()));
+  }
+
+  private static Dense repeated(Dense volume, FftOptions first, FftOptions second) {
+    Dense once = spectrum(volume, first.axes().orElseThrow(), first).dense();
+    return spectrum(once, second.axes().orElseThrow(), second).dense();
   }
 
   /** The convolution with another volume, by the product of the spectra. */
-  private Optional<String> pointwise(SparkSession spark, Dataset<Row> x) {
-    Dense other = Dense.random(random, a.extents());
+  private Query pointwise() {
     FftOptions options = transform();
     int[] shape = {size(a.extents()[0]), size(a.extents()[1]), size(a.extents()[2])};
     details += " " + options + " in " + Arrays.toString(shape);
-    List<Dataset<Row>> spectra = new ArrayList<>();
-    for (Dataset<Row> volume : List.of(x, frame(spark, other, 1.0))) {
-      Dataset<Row> spectrum = VolumeBlocks.fft(volume, options);
-      spectra.add(VolumeBlocks.reblock(spectrum, shape[0], shape[1], shape[2]));
-    }
-    Dataset<Row> product = VolumeBlocks.multiplyPointwise(spectra.get(0), spectra.get(1));
-    // Both spectra were scaled; the inverse is told that neither was.
-    Dataset<Row> back = VolumeBlocks.ifft(product, FftOptions.defaults().withNorm("backward"));
     double scale = Math.pow(HostFourier.scale(options.norm().orElseThrow(), a, "xyz"), 2);
-    HostFourier expected =
-        HostFourier.of(a, "xyz").times(HostFourier.of(other, "xyz")).scaled(scale);
-    double magnitude = a.magnitude() * other.magnitude() * Math.sqrt(a.values().length) * scale;
-    return compare(expected.inverse(), back, error(magnitude));
+    return new Query(
+        List.of(a, Dense.random(random, a.extents())),
+        1,
+        x -> {
+          List<Dataset<Row>> spectra = new ArrayList<>();
+          for (Dataset<Row> volume : x) {
+            Dataset<Row> spectrum = VolumeBlocks.fft(volume, options);
+            spectra.add(VolumeBlocks.reblock(spectrum, shape[0], shape[1], shape[2]));
+          }
+          Dataset<Row> product = VolumeBlocks.multiplyPointwise(spectra.get(0), spectra.get(1));
+          // Both spectra were scaled; the inverse is told that neither was.
+          return VolumeBlocks.ifft(product, FftOptions.defaults().withNorm("backward"));
+        },
+        d ->
+            HostFourier.of(d.get(0), "xyz")
+                .times(HostFourier.of(d.get(1), "xyz"))
+                .scaled(scale)
+                .inverse(),
+        d ->
+            error(
+                d.get(0).magnitude()
+                    * d.get(1).magnitude()
+                    * Math.sqrt(a.values().length)
+                    * scale));
   }
 
   private FftOptions transform() {
@@ -268,11 +643,12 @@ final class RandomQuery {
     return words[random.nextInt(words.length)];
   }
 
-  private Optional<String> multiply(SparkSession spark, Dataset<Row> x) {
+  private Query multiply() {
     boolean transposeA = random.nextBoolean();
     boolean transposeB = random.nextBoolean();
-    Dense left = transposeA ? a.transposed() : a;
-    Dense right = Dense.random(random, left.cols(), extent(LARGEST_EXTENT));
+    long rows = transposeA ? a.cols() : a.rows();
+    long inner = transposeA ? a.rows() : a.cols();
+    Dense right = Dense.random(random, inner, extent(LARGEST_EXTENT));
     Dense asGiven = transposeB ? right.transposed() : right;
     MultiplyOptions options =
         MultiplyOptions.defaults().withTransposeA(transposeA).withTransposeB(transposeB);
@@ -280,14 +656,21 @@ final class RandomQuery {
       options =
           options.withStrategy(
               new MultiplyOptions.Strategy.Cuboid(
-                  parts(left.rows()), parts(right.cols()), parts(left.cols())));
+                  parts(rows), parts(right.cols()), parts(inner)));
     }
     if (random.nextBoolean()) {
-      options = options.withBlockShape(size(left.rows()), size(right.cols()));
+      options = options.withBlockShape(size(rows), size(right.cols()));
     }
     details += " with " + Arrays.toString(asGiven.extents()) + " " + options;
-    return compare(
-        left.times(right), MatrixBlocks.multiply(x, frame(spark, asGiven, 1.0), options));
+    MultiplyOptions all = options;
+    return new Query(
+        List.of(a, asGiven),
+        1,
+        x -> MatrixBlocks.multiply(x.get(0), x.get(1), all),
+        d ->
+            (transposeA ? d.get(0).transposed() : d.get(0))
+                .times(transposeB ? d.get(1).transposed() : d.get(1)),
+        d -> 0);
   }
 
   /** Short axes and edges of tiles are as likely as long ones. */
@@ -312,8 +695,9 @@ final class RandomQuery {
    * others. Sets elements of blocks that are left out to 0.
    *
    * @param share of the blocks that are there; at least one is
+   * @param key of the column {@code g}, in any of the bit patterns that are equal to it
    */
-  private Dataset<Row> frame(SparkSession spark, Dense dense, double share) {
+  private Dataset<Row> frame(SparkSession spark, Dense dense, double share, double key) {
     int rank = dense.extents().length;
     List<long[][]> boxes = new ArrayList<>();
     boxes.add(new long[][] {new long[rank], dense.extents()});
@@ -328,7 +712,7 @@ final class RandomQuery {
     List<Row> rows = new ArrayList<>();
     for (long[][] box : boxes) {
       boolean kept = rows.isEmpty() || random.nextDouble() < share;
-      Row row = block(dense, box[0], box[1], kept);
+      Row row = block(dense, box[0], box[1], kept, anyBitsOf(key));
       if (kept) {
         rows.add(row);
       }
@@ -345,6 +729,7 @@ final class RandomQuery {
         DataTypes.createArrayType(single ? DataTypes.FloatType : DataTypes.DoubleType);
     schema = schema.add("values", values);
     schema = dense.isComplex() ? schema.add("imag", values) : schema;
+    schema = schema.add("g", DataTypes.DoubleType);
     int partitions = 1 + random.nextInt(4);
     details += " in " + rows.size() + " blocks";
     return spark.createDataFrame(rows, schema).repartition(partitions);
@@ -370,7 +755,7 @@ final class RandomQuery {
     return parts;
   }
 
-  private Row block(Dense dense, long[] offset, long[] size, boolean kept) {
+  private Row block(Dense dense, long[] offset, long[] size, boolean kept, double key) {
     List<Object> cells = new ArrayList<>();
     for (long place : offset) {
       cells.add(place);
@@ -393,7 +778,16 @@ final class RandomQuery {
       }
       cells.add(values);
     }
+    cells.add(key);
     return RowFactory.create(cells.toArray());
+  }
+
+  /** A value that is equal to this one in SQL and may have other bits. */
+  private double anyBitsOf(double key) {
+    if (Double.isNaN(key)) {
+      return Double.longBitsToDouble(0x7ff8000000000000L | random.nextInt(3));
+    }
+    return key == 0 && random.nextBoolean() ? -0.0 : key;
   }
 
   /** Real parts, and the imaginary ones if there are some. */
@@ -412,8 +806,8 @@ final class RandomQuery {
     }
   }
 
-  private static Optional<String> compare(Dense expected, Dataset<Row> df) {
-    return compare(expected, df, 0);
+  private static Optional<String> compare(Dense expected, Dataset<Row> df, double error) {
+    return compare(expected, df.columns(), df.collectAsList(), error);
   }
 
   /**
@@ -421,9 +815,10 @@ final class RandomQuery {
    *
    * @param error by how much an element may be off
    */
-  private static Optional<String> compare(Dense expected, Dataset<Row> df, double error) {
-    if (Arrays.asList(df.columns()).contains("imag") != expected.isComplex()) {
-      return Optional.of("columns " + Arrays.toString(df.columns()));
+  private static Optional<String> compare(
+      Dense expected, String[] columns, List<Row> rows, double error) {
+    if (Arrays.asList(columns).contains("imag") != expected.isComplex()) {
+      return Optional.of("columns " + Arrays.toString(columns));
     }
     int rank = expected.extents().length;
     List<double[]> wanted = planes(expected);
@@ -431,7 +826,7 @@ final class RandomQuery {
     long[] offset = new long[rank];
     long[] size = new long[rank];
     long[] at = new long[rank];
-    for (Row row : df.collectAsList()) {
+    for (Row row : rows) {
       for (int axis = 0; axis < rank; axis++) {
         offset[axis] = row.getLong(axis);
         size[axis] = row.getInt(rank + axis);
@@ -469,6 +864,48 @@ final class RandomQuery {
       }
     }
     return Optional.empty();
+  }
+
+  /** What differs between two lists of blocks in any order, or nothing. */
+  private Optional<String> sameBlocks(List<Row> expected, List<Row> found, double error) {
+    Map<List<Object>, List<Object>> byPlace = new HashMap<>();
+    for (Row row : expected) {
+      byPlace.put(cells(row, 0, 2 * rank()), cells(row, 2 * rank(), row.length()));
+    }
+    if (found.size() != expected.size() || byPlace.size() != expected.size()) {
+      return Optional.of(found.size() + " rows, expected " + expected.size());
+    }
+    for (Row row : found) {
+      List<Object> wanted = byPlace.get(cells(row, 0, 2 * rank()));
+      List<Object> cells = cells(row, 2 * rank(), row.length());
+      if (wanted == null || !isNear(wanted, cells, error)) {
+        return Optional.of("block " + cells(row, 0, 2 * rank()) + " is another one");
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static List<Object> cells(Row row, int from, int to) {
+    List<Object> cells = new ArrayList<>();
+    for (int i = from; i < to; i++) {
+      cells.add(row.get(i) instanceof scala.collection.Seq ? row.getList(i) : row.get(i));
+    }
+    return cells;
+  }
+
+  private static boolean isNear(List<?> a, List<?> b, double error) {
+    for (int i = 0; i < a.size(); i++) {
+      if (a.get(i) instanceof List<?> one && b.get(i) instanceof List<?> other) {
+        if (one.size() != other.size() || !isNear(one, other, error)) {
+          return false;
+        }
+      } else if (a.get(i) instanceof Number one && b.get(i) instanceof Number other) {
+        if (!(Math.abs(one.doubleValue() - other.doubleValue()) <= error)) {
+          return false;
+        }
+      }
+    }
+    return true;
   }
 
   @Override

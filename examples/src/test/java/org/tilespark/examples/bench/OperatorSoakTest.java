@@ -4,11 +4,18 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.ByteArrayOutputStream;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
+import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.tilespark.examples.ExampleJob;
 
 class OperatorSoakTest {
   /** As examples/run has it: the heap grows until Spark has as many records of what ran. */
@@ -24,6 +31,26 @@ class OperatorSoakTest {
     String text = run("--minutes=0.2", "--every=20", "--seed=3");
     assertTrue(text.contains("right: every element, no growth, nothing alive"), text);
     assertTrue(text.contains("alive 0 bytes"), text);
+  }
+
+  /**
+   * Every operator with filters and joins above, nothing below, values that group alike in several
+   * bit patterns, and columns of one name.
+   */
+  @ParameterizedTest
+  @EnumSource
+  void everyOperatorInEverySetting(RandomQuery.Setting setting) throws IOException {
+    int seeds = setting == RandomQuery.Setting.EMPTY ? 4 : 1;
+    List<String> wrong = new ArrayList<>();
+    try (SparkSession spark = ExampleJob.session("operators", Map.of())) {
+      for (RandomQuery.Operator operator : RandomQuery.Operator.values()) {
+        for (long seed = 0; seed < seeds; seed++) {
+          RandomQuery query = RandomQuery.of(seed, operator, setting);
+          query.run(spark).ifPresent(text -> wrong.add(query + ": " + text));
+        }
+      }
+    }
+    assertTrue(wrong.isEmpty(), String.join("\n", wrong));
   }
 
   @Test
