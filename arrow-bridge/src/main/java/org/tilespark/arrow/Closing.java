@@ -3,31 +3,35 @@ package org.tilespark.arrow;
 import java.util.List;
 
 /** Closes many things, all of them, also when some fail: after a lost device every one does. */
-final class Closing {
+public final class Closing {
   private Closing() {}
 
   /**
    * Closes all, in order.
    *
-   * @throws RuntimeException the first failure, with the others suppressed
+   * @throws RuntimeException or Error: the first failure, with the others suppressed; a checked
+   *     exception comes as the cause of an {@link IllegalStateException}
    */
-  static void all(List<? extends AutoCloseable> owned) {
-    RuntimeException failure = null;
+  public static void all(List<? extends AutoCloseable> owned) {
+    Throwable failure = null;
     for (AutoCloseable each : owned) {
       try {
         each.close();
-      } catch (Exception e) {
-        RuntimeException unchecked =
-            e instanceof RuntimeException r ? r : new IllegalStateException(e);
+      } catch (Throwable e) {
+        Throwable unchecked =
+            e instanceof RuntimeException || e instanceof Error ? e : new IllegalStateException(e);
         if (failure == null) {
           failure = unchecked;
-        } else {
+        } else if (failure != unchecked) {
           failure.addSuppressed(unchecked);
         }
       }
     }
+    if (failure instanceof Error error) {
+      throw error;
+    }
     if (failure != null) {
-      throw failure;
+      throw (RuntimeException) failure;
     }
   }
 }

@@ -190,8 +190,8 @@ public final class MatrixBlocks {
    * @param rows of a full target block, 1 or more
    * @param cols of a full target block, 1 or more
    * @return blocks that begin at multiples of {@code rows} and {@code cols}. If the column metadata
-   *     says that the blocks of {@code df} do already, nothing is shuffled, and only each block's
-   *     place is looked at
+   *     says that the blocks of {@code df} do already, no values are shuffled; each block's place
+   *     is looked at, and all places together where they can be read without computing {@code df}
    * @throws IllegalArgumentException if {@code df} has no matrix blocks, a target block would have
    *     2 GiB or more, or a further column has no order (a MAP, a VARIANT, an INTERVAL)
    * @throws IllegalStateException if the session lacks the extension

@@ -6,6 +6,7 @@ import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.PlanBlocks;
 import org.tilespark.spark.rules.BulkTransitions;
+import org.tilespark.spark.rules.CheapChecks;
 import org.tilespark.spark.rules.ComposePermutations;
 import org.tilespark.spark.rules.PrunePermutedColumns;
 import org.tilespark.spark.rules.PushFilterThroughPermute;
@@ -35,6 +36,7 @@ public final class TileSparkExtensions
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PrunePermutedColumns()));
     extensions.injectOptimizerRule(
         ScalaInterop.function(session -> new PushFilterThroughPermute()));
+    extensions.injectPreCBORule(ScalaInterop.function(session -> new CheapChecks()));
     // Planning and execution.
     extensions.injectPlannerStrategy(ScalaInterop.function(PlanBlocks::new));
     extensions.injectColumnar(ScalaInterop.function(session -> new BulkTransitions()));

@@ -60,8 +60,8 @@ public final class VolumeBlocks {
    * @param df blocks of any tiling; further columns tell several volumes apart
    * @param nx of a full target block along axis 0, 1 or more; likewise the others
    * @return blocks that begin at multiples of these sizes. If the column metadata says that the
-   *     blocks of {@code df} do already, nothing is shuffled, and only each block's place is looked
-   *     at
+   *     blocks of {@code df} do already, no values are shuffled; each block's place is looked at,
+   *     and all places together where they can be read without computing {@code df}
    * @throws IllegalArgumentException if {@code df} has no volume blocks, a target block would have
    *     2 GiB or more, or a further column has no order (a MAP, a VARIANT, an INTERVAL)
    * @throws IllegalStateException if the session lacks the extension

@@ -2,6 +2,7 @@ package org.tilespark.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
@@ -523,6 +524,29 @@ class MultiplyPlanTest extends SparkTest {
             broadcast);
     assertTrue(explained(turned).contains("CheckPlaces"), explained(turned));
     TestProduct.assertProduct(a, b, turned);
+  }
+
+  /** More parts help where memory does not suffice; not where there are too many already. */
+  @Test
+  void adviceFitsTheRefusal() {
+    Dataset<Row> a = MatrixBlocks.withExtents(random(10, 8, 27).frame(spark, 5, 4), 10, 8);
+    for (Dataset<Row> product :
+        List.of(
+            MatrixBlocks.multiply(a, MatrixBlocks.transpose(a), TestProduct.cuboid(11, 1, 1)),
+            MatrixBlocks.gram(a, TestProduct.cuboid(11, 11, 1)))) {
+      IllegalArgumentException refused =
+          assertThrows(IllegalArgumentException.class, product::collectAsList);
+      assertTrue(refused.getMessage().contains("expected 1 to "), refused.getMessage());
+      assertFalse(refused.getMessage().contains("ore parts"), refused.getMessage());
+    }
+    Dataset<Row> large = MatrixBlocks.withExtents(a, 1 << 20, 8);
+    Dataset<Row> product =
+        MatrixBlocks.multiply(large, MatrixBlocks.transpose(large), TestProduct.cuboid(1, 1, 1));
+    assertFails(
+        product::collectAsList,
+        "was asked for, but its tile of C of",
+        "More parts of M and N need less memory each",
+        TileSparkConf.MULTIPLY_TILE_SIZE.name());
   }
 
   @Test

@@ -166,7 +166,7 @@ class VolumeReblockTest extends SparkTest {
     assertEquals("(7, 3, 8)", blockShape(permuted));
     // What was made once lies right from then on.
     Dataset<Row> twice = VolumeBlocks.slabs(VolumeBlocks.slabs(slabs, "z", 2), "z");
-    assertEquals(1, shuffles(twice).size(), explained(twice));
+    assertEquals(1, shufflesOfValues(twice).size(), explained(twice));
     assertFails(
         () -> VolumeBlocks.slabs(slabs.withColumn("nx", lit(2)), "x").collectAsList(),
         "it has the sizes [2, 8, 7]; the column metadata says blocks of (3, 8, 7)");

@@ -37,6 +37,15 @@ public final class CuboidPlanner {
   private static final int REJECTED = 4;
   private static final int MOST_TASKS = 1 << 22;
 
+  /** No task's memory holds what it would have to: smaller parts, or more memory, help. */
+  public static final class NoRoomException extends IllegalArgumentException {
+    private static final long serialVersionUID = 1;
+
+    private NoRoomException(String message) {
+      super(message);
+    }
+  }
+
   /** Cheaper first; among equals fewer tasks, fewer parts of K, of M, of N. */
   private static final Comparator<Candidate> ORDER =
       Comparator.<Candidate>comparingDouble(candidate -> candidate.cost().seconds())
@@ -62,7 +71,7 @@ public final class CuboidPlanner {
   /**
    * The cheapest plan that fits.
    *
-   * @throws IllegalArgumentException if no task's memory holds any cuboid
+   * @throws NoRoomException if no task's memory holds any cuboid
    */
   public static CuboidPlan plan(MultiplyShape shape, ClusterLimits limits) {
     return plan(shape, limits, List.of());
@@ -89,8 +98,8 @@ public final class CuboidPlanner {
    * @param p parts of M for {@link Strategy#CUBOID}
    * @param q parts of N
    * @param r parts of K
-   * @throws IllegalArgumentException if there are more parts than elements, or a task's memory does
-   *     not hold it
+   * @throws IllegalArgumentException if there are more parts than elements; a {@link
+   *     NoRoomException} if a task's memory does not hold it
    */
   public static CuboidPlan forced(
       MultiplyShape shape, ClusterLimits limits, Strategy strategy, int p, int q, int r) {
@@ -103,7 +112,7 @@ public final class CuboidPlanner {
               throw new IllegalArgumentException(strategy + " cannot be asked for");
         };
     if (!asked.isAllowed()) {
-      throw new IllegalArgumentException(
+      throw new NoRoomException(
           "Strategy " + asked.name() + " was asked for, but " + asked.refusal());
     }
     List<Candidate> others = planner.candidates();
@@ -114,7 +123,7 @@ public final class CuboidPlanner {
   private CuboidPlan plan() {
     List<Candidate> ranked = candidates();
     if (!ranked.get(0).isAllowed()) {
-      throw new IllegalArgumentException(
+      throw new NoRoomException(
           "Multiply of "
               + shape.m()
               + " x "

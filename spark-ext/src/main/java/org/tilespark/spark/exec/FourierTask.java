@@ -8,7 +8,6 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
-import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.FourierPipeline;
 import org.tilespark.arrow.PipelineListener;
 import org.tilespark.spark.BlockSchema;
@@ -121,20 +120,20 @@ final class FourierTask<T>
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     ExecutorRuntime.FourierPlace place = runtime.fourier(backend.requested(), task);
+    TaskResources resources = TaskResources.of(task);
     BufferAllocator allocator =
-        place.memory().newChild("task " + task.taskAttemptId() + ", transform");
-    Resources resources = new Resources(allocator);
-    task.addTaskCompletionListener(resources);
+        resources.own(place.memory().newChild("task " + task.taskAttemptId() + ", transform"));
     PipelineTotals totals = runtime.pipelineTotals(place.gpu());
-    resources.pipeline =
-        place.open(
-            task,
-            allocator,
-            job.aheadBytes(),
-            PipelineListener.both(
-                place.gpu().isEmpty() ? metrics.onHost() : metrics.onDevice(), totals));
+    FourierPipeline pipeline =
+        resources.own(
+            place.open(
+                task,
+                allocator,
+                job.aheadBytes(),
+                PipelineListener.both(
+                    place.gpu().isEmpty() ? metrics.onHost() : metrics.onDevice(), totals)));
     ArraySource arrays = source.open(job, ScalaInterop.iterator(partition), allocator);
-    resources.iterator =
+    FourierIterator iterator =
         new FourierIterator(
             job.spec(),
             new FourierIterator.Output(job.cuts(), job.keys()),
@@ -142,37 +141,9 @@ final class FourierTask<T>
             new CarriedColumns(job.inputs(), job.further(), job.ordinals()),
             job.columns(),
             job.spec().trend() < 0 ? -1 : job.ordinals().get(job.spec().trend()),
-            resources.pipeline,
+            pipeline,
             allocator);
-    return ScalaInterop.iterator(new CountedBatches(resources.iterator, runtime, metrics, totals));
-  }
-
-  /** What a task owns, freed in the order users-before-used. */
-  private static final class Resources implements TaskCompletionListener {
-    private final BufferAllocator allocator;
-    private FourierPipeline pipeline;
-    private FourierIterator iterator;
-
-    private Resources(BufferAllocator allocator) {
-      this.allocator = allocator;
-    }
-
-    @Override
-    public void onTaskCompletion(TaskContext context) {
-      // Users before used; all of them, also when one fails.
-      try {
-        if (pipeline != null) {
-          pipeline.close();
-        }
-      } finally {
-        try {
-          if (iterator != null) {
-            iterator.close();
-          }
-        } finally {
-          allocator.close();
-        }
-      }
-    }
+    resources.ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
+    return ScalaInterop.iterator(new CountedBatches(iterator, runtime, metrics, totals));
   }
 }

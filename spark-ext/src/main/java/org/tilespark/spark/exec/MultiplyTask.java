@@ -2,7 +2,6 @@ package org.tilespark.spark.exec;
 
 import java.io.Serializable;
 import java.util.Iterator;
-import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.UUID;
@@ -10,7 +9,6 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.ArrowMemory;
 import org.tilespark.arrow.DevicePanelMultiplier;
 import org.tilespark.arrow.DevicePanels;
@@ -115,17 +113,19 @@ final class MultiplyTask<T>
             task,
             devices -> cuboids == null ? -1 : cuboids.device((Integer) partition, devices));
     ArrowMemory memory = runtime.memory(gpu);
-    BufferAllocator allocator = memory.newChild("task " + task.taskAttemptId() + ", product");
+    TaskResources resources = TaskResources.of(task);
+    BufferAllocator allocator =
+        resources.own(memory.newChild("task " + task.taskAttemptId() + ", product"));
     BufferAllocator plain =
-        runtime.memory().newChild("task " + task.taskAttemptId() + ", large tile");
-    Resources resources = new Resources(List.of(allocator, plain), metrics);
-    task.addTaskCompletionListener(resources);
+        resources.own(
+            runtime.memory().newChild("task " + task.taskAttemptId() + ", large tile"));
     PipelineTotals totals = runtime.pipelineTotals(gpu);
+    DevicePanels.Stage stage = null; // on the CPU
     if (gpu.isPresent()) {
-      resources.stage =
-          gpu.get().panels().join(new Peers(execution, task.stageId(), task.stageAttemptNumber()));
+      Peers peers = new Peers(execution, task.stageId(), task.stageAttemptNumber());
+      stage = resources.own(gpu.get().panels().join(peers));
     }
-    resources.multiplier =
+    PanelMultiplier multiplier =
         gpu.isEmpty()
             ? new HostPanelMultiplier(
                 runtime.hostMultiplier(),
@@ -139,43 +139,19 @@ final class MultiplyTask<T>
                 new DevicePanelMultiplier.HostSide(
                     allocator, plain, runtime.pinnedShareBytes() / 2),
                 runtime.turns().of(task),
-                resources.stage,
+                stage,
                 PipelineListener.both(metrics.onDevice(), totals));
+    resources.own(multiplier);
+    resources.own(
+        () ->
+            metrics.peak(allocator.getPeakMemoryAllocation() + plain.getPeakMemoryAllocation()));
     Iterator<InternalRow> blocks =
         products.open(
             (Integer) partition,
             ScalaInterop.iterator(input),
-            resources.multiplier,
+            multiplier,
             runtime.hostTransposer());
     return ScalaInterop.iterator(new Noticing(blocks, runtime));
-  }
-
-  /** What a task owns, freed in the order users-before-used. */
-  private static final class Resources implements TaskCompletionListener {
-    private final List<BufferAllocator> allocators;
-    private final MultiplyMetrics metrics;
-    private PanelMultiplier multiplier;
-    private DevicePanels.Stage stage; // null on the CPU
-
-    private Resources(List<BufferAllocator> allocators, MultiplyMetrics metrics) {
-      this.allocators = allocators;
-      this.metrics = metrics;
-    }
-
-    @Override
-    public void onTaskCompletion(TaskContext context) {
-      metrics.peak(allocators.stream().mapToLong(BufferAllocator::getPeakMemoryAllocation).sum());
-      try {
-        if (multiplier != null) {
-          multiplier.close();
-        }
-      } finally {
-        if (stage != null) {
-          stage.close();
-        }
-        allocators.forEach(BufferAllocator::close);
-      }
-    }
   }
 
   /** Notices when the device is lost. */

@@ -6,7 +6,6 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
-import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.ArrowMemory;
 import org.tilespark.arrow.DevicePermutePipeline;
 import org.tilespark.arrow.HostPermutePipeline;
@@ -59,11 +58,10 @@ final class StageTask<T>
     ExecutorRuntime runtime = ExecutorRuntime.current();
     Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(backend.requested(), task);
     ArrowMemory memory = runtime.memory(gpu);
-    BufferAllocator allocator = memory.newChild("task " + task.taskAttemptId());
+    TaskResources resources = TaskResources.of(task);
+    BufferAllocator allocator = resources.own(memory.newChild("task " + task.taskAttemptId()));
     PipelineTotals totals = runtime.pipelineTotals(gpu);
-    Resources resources = new Resources(allocator);
-    task.addTaskCompletionListener(resources);
-    resources.pipeline =
+    PermutePipeline pipeline =
         gpu.isEmpty()
             ? new HostPermutePipeline(
                 runtime.hostTransposer(),
@@ -78,38 +76,11 @@ final class StageTask<T>
                 spec.batchBytes(),
                 runtime.turns().of(task),
                 PipelineListener.both(metrics.onDevice(), totals));
-    resources.iterator =
+    resources.own(pipeline);
+    StageIterator iterator =
         new StageIterator(
-            spec, source.open(ScalaInterop.iterator(partition)), resources.pipeline, allocator);
-    return ScalaInterop.iterator(new CountedBatches(resources.iterator, runtime, metrics, totals));
-  }
-
-  /** What a task owns, freed in the order users-before-used. */
-  private static final class Resources implements TaskCompletionListener {
-    private final BufferAllocator allocator;
-    private PermutePipeline pipeline;
-    private StageIterator iterator;
-
-    private Resources(BufferAllocator allocator) {
-      this.allocator = allocator;
-    }
-
-    @Override
-    public void onTaskCompletion(TaskContext context) {
-      // Users before used; all of them, also when one fails.
-      try {
-        if (pipeline != null) {
-          pipeline.close();
-        }
-      } finally {
-        try {
-          if (iterator != null) {
-            iterator.close();
-          }
-        } finally {
-          allocator.close();
-        }
-      }
-    }
+            spec, source.open(ScalaInterop.iterator(partition)), pipeline, allocator);
+    resources.ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
+    return ScalaInterop.iterator(new CountedBatches(iterator, runtime, metrics, totals));
   }
 }

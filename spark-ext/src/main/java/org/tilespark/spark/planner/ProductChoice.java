@@ -273,16 +273,15 @@ final class ProductChoice {
   }
 
   private IllegalArgumentException refused(IllegalArgumentException e) {
-    return new IllegalArgumentException(
-        spec.operator()
-            + ": "
-            + e.getMessage()
-            + ". More parts, or a larger "
-            + TileSparkConf.MULTIPLY_TILE_SIZE.name()
-            + " or "
-            + TileSparkConf.BATCH_SIZE.name()
-            + " help where memory does not suffice",
-        e);
+    String advice =
+        e instanceof CuboidPlanner.NoRoomException
+            ? ". More parts of M and N need less memory each; a larger "
+                + TileSparkConf.MULTIPLY_TILE_SIZE.name()
+                + " or "
+                + TileSparkConf.BATCH_SIZE.name()
+                + " gives a task more"
+            : "";
+    return new IllegalArgumentException(spec.operator() + ": " + e.getMessage() + advice, e);
   }
 
   /**

@@ -66,6 +66,12 @@ public final class CheckedBlocks extends LogicalPlan {
         grid, places, ScalaInterop.emptySeq(), blocks, ScalaInterop.emptySeq());
   }
 
+  /** The same blocks behind another plan that runs first, with the same columns. */
+  public CheckedBlocks withChecks(LogicalPlan newChecks) {
+    return new CheckedBlocks(
+        grid, places, found, blocks, ScalaInterop.<LogicalPlan>seq(newChecks));
+  }
+
   /** The same checks of other blocks with the same columns. */
   public CheckedBlocks withBlocks(LogicalPlan newBlocks) {
     return new CheckedBlocks(grid, places, found, newBlocks, checks);

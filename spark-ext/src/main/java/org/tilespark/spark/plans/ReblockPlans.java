@@ -315,7 +315,7 @@ public final class ReblockPlans {
 
   /**
    * The input, with a look at each block's place, and at all places together: metadata may be
-   * stale. The rule {@link org.tilespark.spark.rules.WatchPlaces} drops the second look where
+   * stale. The rule {@link org.tilespark.spark.rules.CheapChecks} drops the second look where
    * places cannot be read without computing all of the input again.
    */
   private LogicalPlan checked() {

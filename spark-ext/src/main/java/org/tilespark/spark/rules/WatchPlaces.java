@@ -6,7 +6,6 @@ import java.util.Locale;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -20,6 +19,7 @@ import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.ProductPlanner;
 import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.CheckedBlocks;
+import org.tilespark.spark.plans.MarkCells;
 import org.tilespark.spark.plans.MultiplyBlocks;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplyBlocks.PlaceColumn;
@@ -27,14 +27,11 @@ import org.tilespark.spark.plans.MultiplySpec;
 import org.tilespark.spark.plans.PermuteBlocks;
 
 /**
- * Where places of blocks are read beside the blocks, so that a block that is missing is noticed.
- *
- * <p>Lets a product read the places of the larger operand's blocks beside the blocks, where it then
+ * Lets a product read the places of the larger operand's blocks beside the blocks, where it then
  * broadcasts the other one and leaves these where they are: a block that is missing must be
  * noticed, and nobody sees all of them. Only the coordinate columns are read for that; so it is not
  * done where they cannot be had without the values, but by computing all again. There the blocks of
- * C are shuffled instead. A re-block whose blocks lie right already reads places from the start;
- * there the rule drops that, and only each block is checked by itself.
+ * C are shuffled instead.
  */
 public final class WatchPlaces extends Rule<LogicalPlan> {
   private final SparkContext context;
@@ -48,21 +45,7 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
   public LogicalPlan apply(LogicalPlan plan) {
     return plan.transformUp(
         ScalaInterop.partialFunction(
-            node -> {
-              if (node instanceof CheckedBlocks checked) {
-                return isTooDear(checked) ? checked.withoutChecks() : null;
-              }
-              return node instanceof MultiplyBlocks product ? watched(product) : null;
-            }));
-  }
-
-  /** True if the places of a re-block's input would be read by computing all of it again. */
-  private static boolean isTooDear(CheckedBlocks checked) {
-    return checked.grid().isDefined()
-        && ScalaInterop.<LogicalPlan>list(checked.checks()).stream()
-            .anyMatch(
-                check ->
-                    !(check instanceof Aggregate places && coordinatesAreCheap(places.child())));
+            node -> node instanceof MultiplyBlocks product ? watched(product) : null));
   }
 
   /** The product that watches, or null if it should not. */
@@ -101,7 +84,8 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
     return new Project(ScalaInterop.seq(list), larger);
   }
 
-  private static boolean coordinatesAreCheap(LogicalPlan plan) {
+  /** True if places and grouping columns can be read without computing the blocks. */
+  static boolean coordinatesAreCheap(LogicalPlan plan) {
     if (plan instanceof LogicalRDD rows) {
       return rows.rdd().isCheckpointed()
           || !rows.rdd().getStorageLevel().equals(StorageLevel.NONE());
@@ -109,9 +93,11 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
     if (plan instanceof CheckedBlocks checked) {
       return coordinatesAreCheap(checked.blocks());
     }
+    if (plan instanceof LeafNode || plan instanceof MarkCells) {
+      return true; // the arrays below marks are read for the blocks, too
+    }
     boolean cheap =
-        plan instanceof LeafNode
-            || plan instanceof PermuteBlocks
+        plan instanceof PermuteBlocks
             || plan instanceof Union
             || plan instanceof RepartitionOperation
             || (plan instanceof Project && plan.deterministic())
