@@ -222,7 +222,7 @@ class FourierPlanTest extends FourierTestBase {
             VolumeBlocks.fft(
                 stated(any, new int[] {8, 8, 8}, 8, 8, 8),
                 FftOptions.defaults().withPadTo("3000000000")),
-        "VolumeBlocks.fft: padTo makes the extents (3000000000, 3000000000, 3000000000); expected"
+        "VolumeBlocks.fft: padTo makes the extents [3000000000, 3000000000, 3000000000]; expected"
             + " fewer than 2^58 elements");
   }
 

@@ -254,7 +254,9 @@ public final class FourierPlans {
     if (Arrays.stream(extents).asDoubleStream().reduce(1, (a, b) -> a * b)
         >= KnownArray.TOO_MANY_ELEMENTS) {
       throw bad(
-          "padTo makes the extents " + Shape.of(extents) + "; expected fewer than 2^58 elements");
+          "padTo makes the extents "
+              + Arrays.toString(extents)
+              + "; expected fewer than 2^58 elements");
     }
     return padded;
   }

@@ -86,9 +86,9 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
         wholeAlready.add(axis);
       }
     }
-    boolean liesRight =
+    boolean blocksStay =
         wholeAlready.containsAll(transform.axes()) && staysSmall(transform, transform.axes());
-    if (asked == Decomposition.AUTO && liesRight) {
+    if (asked == Decomposition.AUTO && blocksStay) {
       return List.of(new Stage(transform.axes(), List.of()));
     }
     long volume = bytes(transform.padded(known.extents(), transform.axes()));
@@ -96,7 +96,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
       return List.of(new Stage(transform.axes(), List.of(), true));
     }
     List<Stage> slabs =
-        transform.axes().size() == RANK ? bySlabs(transform) : inPlace(transform, liesRight);
+        transform.axes().size() == RANK ? bySlabs(transform) : inPlace(transform, blocksStay);
     return asked == Decomposition.PENCILS
             || (asked == Decomposition.AUTO && slabsAreTooFew(transform, slabs))
         ? byPencils(transform)
@@ -131,8 +131,8 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   }
 
   /** One stage over one or two axes, in slabs cut along the longest of the others. */
-  private List<Stage> inPlace(Transform transform, boolean liesRight) {
-    if (liesRight) {
+  private List<Stage> inPlace(Transform transform, boolean blocksStay) {
+    if (blocksStay) {
       return List.of(new Stage(transform.axes(), List.of()));
     }
     int cut = -1;
@@ -170,8 +170,8 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     List<Stage> stages = new ArrayList<>();
     for (int i = 0; i < order.size(); i++) {
       List<Integer> axis = List.of(order.get(i));
-      boolean liesRight = i == 0 && known.whole().get(order.get(0)) && staysSmall(transform, axis);
-      stages.add(new Stage(axis, liesRight ? List.of() : cuts.get(i)));
+      boolean blocksStay = i == 0 && known.whole().get(order.get(0)) && staysSmall(transform, axis);
+      stages.add(new Stage(axis, blocksStay ? List.of() : cuts.get(i)));
     }
     return stages;
   }
@@ -187,7 +187,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
         cut = axis;
       }
     }
-    boolean liesRight = cut >= 0;
+    boolean blocksStay = cut >= 0;
     for (int axis = 0; axis < RANK && cut < 0; axis++) {
       cut = maybeCutFirst(transform, axis) ? axis : -1;
     }
@@ -199,7 +199,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
     Set<Integer> first = transform.inverse() ? Set.of(then) : others(cut);
     Set<Integer> second = transform.inverse() ? others(then) : Set.of(cut);
     return List.of(
-        new Stage(transform.only(first), liesRight ? List.of() : List.of(cut)),
+        new Stage(transform.only(first), blocksStay ? List.of() : List.of(cut)),
         new Stage(transform.only(second), List.of(then)));
   }
 
