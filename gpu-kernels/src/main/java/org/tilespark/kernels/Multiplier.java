@@ -9,9 +9,9 @@ import org.tilespark.kernels.plan.MultiplyProblem;
  * architecture, and for few tiles of C also with another count of multiprocessors, may give other
  * last bits.
  *
- * <p>A sum of finite inputs that fits the type is finite on the host. On a device, where FLOAT is
- * summed in float32 and DOUBLE in double, it is infinite or NaN if a product or a partial sum on
- * the way overflows; whether one does depends on the order of the sum.
+ * <p>The host sums FLOAT in double, so a sum that fits FLOAT is finite there. A device sums it in
+ * float32, and DOUBLE is summed in double by both: an element may be infinite or NaN if a product
+ * or a partial sum on the way overflows, which depends on the order of the sum.
  *
  * <p>Implementations are safe for use by several threads at once.
  */
