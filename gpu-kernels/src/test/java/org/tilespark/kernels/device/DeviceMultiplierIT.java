@@ -69,8 +69,8 @@ class DeviceMultiplierIT extends MultiplierContract {
   }
 
   @Override
-  protected boolean roundsInputs() {
-    return false;
+  protected boolean roundsInputs(MultiplyProblem problem) {
+    return !(multiplier.plan(problem).orElseThrow().strategy() instanceof MultiplyStrategy.Cublas);
   }
 
   @Override

@@ -17,7 +17,9 @@ import org.junit.jupiter.api.BeforeEach;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.Multiplier;
 import org.tilespark.kernels.MultiplierChecks;
+import org.tilespark.kernels.plan.DeviceLimits;
 import org.tilespark.kernels.plan.MultiplyPlan;
+import org.tilespark.kernels.plan.MultiplyPlanner;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.MultiplyStrategy;
 import org.tilespark.kernels.plan.MultiplyWay;
@@ -88,6 +90,7 @@ abstract class MultiplyWays extends MultiplierChecks {
   final class OneWay implements Multiplier {
     private final String name;
     private final int shift; // elements before A; before B and C one and two more, unless 0
+    private final int processors; // of the device that plans are for; 0: the device's own
 
     OneWay(MultiplyPlan plan) {
       this(plan, 3);
@@ -96,16 +99,34 @@ abstract class MultiplyWays extends MultiplierChecks {
     OneWay(MultiplyPlan plan, int shift) {
       this.name = name(plan);
       this.shift = shift;
+      this.processors = 0;
     }
 
-    private OneWay(String name, int shift) {
+    private OneWay(String name, int shift, int processors) {
       this.name = name;
       this.shift = shift;
+      this.processors = processors;
     }
 
     /** The same from so many elements after the start. */
     OneWay at(int elements) {
-      return new OneWay(name, elements);
+      return new OneWay(name, elements, processors);
+    }
+
+    /** The same with plans for a device of so many multiprocessors, whatever this one has. */
+    OneWay plannedFor(int multiprocessors) {
+      return new OneWay(name, shift, multiprocessors);
+    }
+
+    private List<MultiplyPlan> candidates(MultiplyProblem problem) {
+      return processors == 0
+          ? multiplier.candidates(problem)
+          : MultiplyPlanner.candidates(
+              problem,
+              problem.k(),
+              multiplier.cublas(),
+              withMultiprocessors(processors),
+              device.kernels().index());
     }
 
     /** The kernel, whichever way operands are stored. */
@@ -161,7 +182,7 @@ abstract class MultiplyWays extends MultiplierChecks {
 
     private Optional<MultiplyPlan> byThisWay(MultiplyProblem problem) {
       Optional<MultiplyPlan> plan =
-          multiplier.candidates(problem).stream()
+          candidates(problem).stream()
               .filter(each -> name(each).equals(name))
               .findFirst();
       taken.merge(name, plan.isPresent(), Boolean::logicalOr);
@@ -221,6 +242,11 @@ abstract class MultiplyWays extends MultiplierChecks {
       return name.startsWith(SPLIT);
     }
 
+    /** True of the kernels that make tiles of doubles on the tensor cores of sm_90a. */
+    boolean isDoublesOnTensorCores() {
+      return name.startsWith("multiply_double");
+    }
+
     /** True of the kernels for doubles whose K is one chain, and so not long. */
     boolean isOneChain() {
       return name.contains("_chain_");
@@ -251,8 +277,23 @@ abstract class MultiplyWays extends MultiplierChecks {
 
     @Override
     public String toString() {
-      return name;
+      return name + (processors == 0 ? "" : " for " + processors + " multiprocessors");
     }
+  }
+
+  /** This device with so many multiprocessors. */
+  private DeviceLimits withMultiprocessors(int multiprocessors) {
+    DeviceLimits limits = device.limits();
+    return new DeviceLimits(
+        limits.computeMajor(),
+        limits.computeMinor(),
+        multiprocessors,
+        limits.maxThreadsPerBlock(),
+        limits.maxGridX(),
+        limits.maxGridY(),
+        limits.maxGridZ(),
+        limits.sharedBytesPerBlock(),
+        limits.globalBytes());
   }
 
   private static MultiplyProblem any(ElementType type, Precision precision) {

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
+import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.RequiresGpu;
@@ -25,6 +26,9 @@ import org.tilespark.layout.ElementType;
 /** All ways to multiply, whatever the planner would choose. */
 @RequiresGpu
 class MultiplyWaysIT extends MultiplyWays {
+  /** Of a slice of an H100, an A100, an H100 with PCIe, and an H200. */
+  private static final int[] MULTIPROCESSORS = {16, 108, 114, 132};
+
   /** Where doubles begin, an odd number to a row, does not change a bit. */
   @Test
   void doublesHaveTheSameBitsAnywhere() {
@@ -116,7 +120,10 @@ class MultiplyWaysIT extends MultiplyWays {
     }
   }
 
-  /** The last columns of doubles in parts of K: ragged edges, plain sums and others. */
+  /**
+   * The last columns of doubles in parts of K, as planned for devices of other sizes too: ragged
+   * edges, plain sums and others.
+   */
   @Test
   void restsOfDoublesInEveryWay() {
     SplittableRandom random = new SplittableRandom(29);
@@ -126,33 +133,64 @@ class MultiplyWaysIT extends MultiplyWays {
       new MultiplyProblem.Factors(-3, 0),
       new MultiplyProblem.Factors(-3, 0.5)
     };
-    int rests = 0;
-    for (OneWay way : ways(ElementType.FLOAT64)) {
-      for (int which = 0; which < 16; which++) {
-        // Each storage meets all factors, and each of these a dense problem and one that is not.
-        boolean dense = Integer.bitCount(which & 5) == 1;
-        MultiplyProblem problem =
-            problem(
-                    1530,
-                    520,
-                    1540,
-                    ElementType.FLOAT64,
-                    (which & 1) != 0,
-                    (which & 2) != 0,
-                    dense,
-                    random)
-                .withFactors(factors[which >> 2]);
-        OneWay placed = dense ? way.at(0) : way;
-        if (placed.plan(problem).describe().contains("the last columns")) {
-          rests++;
-          checkExact(placed, problem, random.nextLong());
-          checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
-          checkOne(placed, problem, Inputs.POSITIVE, random.nextLong());
+    List<OneWay> ways =
+        ways(ElementType.FLOAT64).stream()
+            .filter(way -> way.isDoublesOnTensorCores() && !way.isOneChain())
+            .toList();
+    Assumptions.assumeFalse(ways.isEmpty(), "this device has no tensor cores for tiles of doubles");
+    for (int multiprocessors : MULTIPROCESSORS) {
+      // Of each 3 tiles side by side one round and a column more. An NN product is made across.
+      long few = 3 * 64 - 6;
+      long many = (multiprocessors / 3 + 1) * 128L - 4;
+      for (OneWay way : ways) {
+        int rests = 0;
+        for (int which = 0; which < 16; which++) {
+          // Each storage meets all factors, and each of these a dense problem and one that is not.
+          boolean dense = Integer.bitCount(which & 5) == 1;
+          boolean across = (which & 3) == 0;
+          long[] shape = {across ? many : few, 520, across ? few : many};
+          MultiplyProblem problem =
+              problem(shape, ElementType.FLOAT64, which, dense, random)
+                  .withFactors(factors[which >> 2]);
+          OneWay placed = (dense ? way.at(0) : way).plannedFor(multiprocessors);
+          if (placed.takes(problem)
+              && placed.plan(problem).describe().contains("the last columns")) {
+            rests++;
+            checkExact(placed, problem, random.nextLong());
+            checkOne(placed, problem, Inputs.SIGNED, random.nextLong());
+            checkOne(placed, problem, Inputs.POSITIVE, random.nextLong());
+          }
+        }
+        // Phased kernels are not for NT, nor for all leading dimensions.
+        int least = way.isPhased() ? 6 : 16;
+        assertTrue(
+            rests >= least,
+            way + ", " + multiprocessors + " multiprocessors: " + rests + " plans with a rest");
+      }
+    }
+  }
+
+  /** Plans for devices of other sizes, by every way: few tiles, parts of K, and many tiles. */
+  @Test
+  void plansForOtherMultiprocessorsInEveryWay() {
+    SplittableRandom random = new SplittableRandom(36);
+    for (ProductKind kind : ProductKind.values()) {
+      for (OneWay way : ways(kind.type(), kind.precision())) {
+        for (int multiprocessors : MULTIPROCESSORS) {
+          OneWay planned = way.plannedFor(multiprocessors);
+          for (long[] shape : new long[][] {{140, 2048, 150}, {700, 100, 600}}) {
+            for (int which = 0; which < 4; which++) {
+              boolean dense = (which & 1) == 0;
+              MultiplyProblem problem = problem(way.near(shape), kind, which, dense, random);
+              OneWay placed = dense ? planned.at(0) : planned;
+              if (placed.takes(problem)) {
+                checkExact(placed, problem, random.nextLong());
+              }
+            }
+          }
         }
       }
     }
-    // 132 multiprocessors have two rounds of tiles, and a few are left; of others that depends.
-    assertTrue(rests > 0 || device.limits().multiprocessors() != 132, "no plan with a rest");
   }
 
   /**
@@ -570,5 +608,167 @@ class MultiplyWaysIT extends MultiplyWays {
     for (MultiplyPlan plan : plans) {
       checkNoProduct(new OneWay(plan), problem);
     }
+  }
+
+  /**
+   * Operands and results below the least normal number, and normal operands of such results: each
+   * element of C is one product of a power of two and a number of 3 bits, so exact.
+   */
+  @Test
+  void subnormalOperandsAndResultsInEveryWay() {
+    for (ProductKind kind : ProductKind.values()) {
+      int[][] exponents = // of A and of B
+          kind.type() == ElementType.FLOAT64
+              ? new int[][] {{-1060, 60}, {60, -1060}, {-1060, 0}, {0, -1070}, {-530, -530}}
+              : kind.precision() == Precision.FLOAT16
+                  ? new int[][] {{-20, 10}, {10, -24}, {-24, -24}}
+                  : new int[][] {{-130, 40}, {40, -130}, {-130, 0}, {0, -133}, {-68, -70}};
+      for (OneWay way : ways(kind.type(), kind.precision())) {
+        if (!way.isOwn()) {
+          continue; // cuBLAS promises no such thing
+        }
+        for (int[] pair : exponents) {
+          for (int which = 0; which < 4; which++) {
+            checkOneProductEach(
+                way,
+                kind,
+                which,
+                (i, p) -> Math.scalb(1.0 + i % 7, pair[0]),
+                (p, j) -> Math.scalb(1.0 + j % 5, pair[1]));
+          }
+        }
+      }
+    }
+  }
+
+  /**
+   * A product beyond the greatest number is infinite; where another one takes it back, the result
+   * is exact or no finite number. No other element sees it.
+   */
+  @Test
+  void productsThatOverflowInEveryWay() {
+    for (ProductKind kind : ProductKind.values()) {
+      if (kind.precision() == Precision.FLOAT16) {
+        continue; // of which no product overflows a float
+      }
+      int half = kind.type() == ElementType.FLOAT64 ? 600 : 100;
+      for (OneWay way : ways(kind.type(), kind.precision())) {
+        long[] shape = way.near(130, 70, 140);
+        for (int which = 0; which < 4; which++) {
+          MultiplyProblem problem = plain(shape, kind, which);
+          if (!way.takes(problem)) {
+            continue;
+          }
+          for (long other : new long[] {4, shape[1] - 1}) { // of the same instruction, and late
+            double[] c =
+                product(
+                    way.at(0),
+                    problem,
+                    (i, p) -> i != 7 && i != 9 ? 1 : p == 3 ? 0x1p100 : 0,
+                    (p, j) -> 2);
+            requireFinite(problem, way, c);
+            c =
+                product(
+                    way.at(0),
+                    problem,
+                    (i, p) ->
+                        i != 7 && i != 9
+                            ? p % 4
+                            : p == 3
+                                ? Math.scalb(1.0, half)
+                                : i == 9 && p == other ? -Math.scalb(1.0, half) : 0,
+                    (p, j) -> p == 3 || p == other ? Math.scalb(1.0, half) : 1);
+            int n = (int) shape[2];
+            for (int j = 0; j < n; j++) {
+              String what = way + ", " + problem + ": column " + j;
+              assertEquals(Double.POSITIVE_INFINITY, c[7 * n + j], what);
+              double cancelled = c[9 * n + j];
+              assertTrue(cancelled == 0 || !Double.isFinite(cancelled), what + ", " + cancelled);
+              assertTrue(Double.isFinite(c[8 * n + j]), what);
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private static void requireFinite(MultiplyProblem problem, OneWay way, double[] c) {
+    for (int at = 0; at < c.length; at++) {
+      assertTrue(Double.isFinite(c[at]), way + ", " + problem + ": element " + at + ", " + c[at]);
+    }
+  }
+
+  /** An element of op(A) or op(B). */
+  private interface Element {
+    double of(long row, long col);
+  }
+
+  /** Row i of A holds one value, at step i of K or of what is left of it. */
+  private static void checkOneProductEach(
+      OneWay way, ProductKind kind, int which, Element a, Element b) {
+    long[] shape = way.near(130, 70, 140);
+    MultiplyProblem problem = plain(shape, kind, which);
+    if (!way.takes(problem)) {
+      return;
+    }
+    double[] c =
+        product(way.at(0), problem, (i, p) -> p == i % shape[1] ? a.of(i, p) : 0, b);
+    for (int at = 0; at < c.length; at++) {
+      long i = at / shape[2];
+      long j = at % shape[2];
+      double expected = a.of(i, i % shape[1]) * b.of(i % shape[1], j);
+      assertEquals(
+          expected,
+          c[at],
+          () -> way + ", " + problem + ": " + a.of(i, i % shape[1]) + " times " + b.of(0, j));
+    }
+  }
+
+  /** A dense problem that overwrites C. */
+  private static MultiplyProblem plain(long[] shape, ProductKind kind, int which) {
+    return MultiplyProblem.dense(
+            shape[0], shape[1], shape[2], kind.type(), (which & 1) != 0, (which & 2) != 0)
+        .withPrecision(kind.precision());
+  }
+
+  /** C of a dense problem, row-major. */
+  private static double[] product(OneWay way, MultiplyProblem problem, Element a, Element b) {
+    boolean isDouble = problem.type() == ElementType.FLOAT64;
+    double[] left = stored(problem.m(), problem.k(), problem.transposeA(), a);
+    double[] right = stored(problem.k(), problem.n(), problem.transposeB(), b);
+    double[] c = new double[Math.toIntExact(problem.m() * problem.n())];
+    if (isDouble) {
+      way.multiply(
+          problem, HostMemory.ofArray(left), HostMemory.ofArray(right), HostMemory.ofArray(c));
+      return c;
+    }
+    float[] floats = new float[c.length];
+    way.multiply(
+        problem,
+        HostMemory.ofArray(asFloats(left)),
+        HostMemory.ofArray(asFloats(right)),
+        HostMemory.ofArray(floats));
+    for (int at = 0; at < c.length; at++) {
+      c[at] = floats[at];
+    }
+    return c;
+  }
+
+  private static double[] stored(long rows, long cols, boolean transposed, Element of) {
+    double[] values = new double[Math.toIntExact(rows * cols)];
+    for (int row = 0; row < rows; row++) {
+      for (int col = 0; col < cols; col++) {
+        values[transposed ? col * (int) rows + row : row * (int) cols + col] = of.of(row, col);
+      }
+    }
+    return values;
+  }
+
+  private static float[] asFloats(double[] values) {
+    float[] floats = new float[values.length];
+    for (int at = 0; at < values.length; at++) {
+      floats[at] = (float) values[at];
+    }
+    return floats;
   }
 }

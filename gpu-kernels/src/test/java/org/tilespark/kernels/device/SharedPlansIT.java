@@ -6,10 +6,12 @@ import java.util.SplittableRandom;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.RequiresGpu;
 import org.tilespark.kernels.bench.ProductKind;
+import org.tilespark.kernels.plan.MultiplyEngine;
 import org.tilespark.kernels.plan.MultiplyPlan;
 import org.tilespark.kernels.plan.MultiplyProblem;
 import org.tilespark.kernels.plan.MultiplyStrategy;
@@ -51,6 +53,67 @@ class SharedPlansIT extends MultiplyWays {
     } finally {
       threads.shutdownNow();
     }
+  }
+
+  /**
+   * Large products of random data of each kind, by the rule's own way, make the same bits in each
+   * of a thousand runs.
+   */
+  @Test
+  @Tag("full")
+  void largeProductsAThousandTimes() {
+    long n = 4096;
+    SplittableRandom random = new SplittableRandom(61);
+    try (DeviceMultiplier own =
+        new DeviceMultiplier(device, MultiplyEngine.OWN, List.of(), DeviceMultiplier.Tuning.OFF)) {
+      for (ProductKind kind : ProductKind.values()) {
+        MultiplyProblem problem =
+            MultiplyProblem.dense(n, n, n, kind.type(), random.nextBoolean(), random.nextBoolean())
+                .withPrecision(kind.precision());
+        MultiplyPlan plan = own.plan(problem).orElseThrow();
+        System.out.println(kind + ", 1000 runs of " + plan.describe());
+        checkSameBits(own, plan, 1000, random);
+      }
+    }
+  }
+
+  private void checkSameBits(
+      DeviceMultiplier own, MultiplyPlan plan, int runs, SplittableRandom random) {
+    MultiplyProblem problem = plan.problem();
+    try (PinnedBuffer operand = device.allocatePinned(problem.bytesA());
+        PinnedBuffer expected = device.allocatePinned(problem.bytesC());
+        PinnedBuffer found = device.allocatePinned(problem.bytesC());
+        CudaStream stream = device.newStream();
+        DeviceBuffer a = device.allocate(problem.bytesA(), stream);
+        DeviceBuffer b = device.allocate(problem.bytesB(), stream);
+        DeviceBuffer c = device.allocate(problem.bytesC(), stream);
+        DeviceBuffer workspace = device.allocate(plan.workspaceBytes(), stream)) {
+      for (DeviceBuffer side : List.of(a, b)) {
+        fillRandom(operand.memory(), problem.type(), random);
+        stream.upload(operand.memory(), side, 0);
+        stream.synchronize();
+      }
+      for (int run = 0; run < runs; run++) {
+        PinnedBuffer to = run == 0 ? expected : found;
+        stream.fill(c, (byte) 0xff); // NaN
+        own.enqueue(plan, a, 0, b, 0, c, 0, workspace, stream);
+        stream.download(c, 0, to.memory());
+        stream.synchronize();
+        if (run > 0 && mismatch(expected, found) >= 0) {
+          requireSame(expected, found, plan); // names the element
+        }
+      }
+    }
+  }
+
+  /** The first byte that differs; -1 if none does. */
+  private static long mismatch(PinnedBuffer expected, PinnedBuffer found) {
+    for (long at = 0; at < expected.memory().bytes(); at += Long.BYTES) {
+      if (bits(expected.memory(), at, Long.BYTES) != bits(found.memory(), at, Long.BYTES)) {
+        return at;
+      }
+    }
+    return -1;
   }
 
   private void checkSameBits(MultiplyPlan plan, ExecutorService threads, SplittableRandom random)

@@ -147,4 +147,58 @@ class SplitProductsIT extends MultiplyWays {
       }
     }
   }
+
+  /**
+   * Operands so small that products of their parts are subnormal or nothing: what is lost is no
+   * more than the six terms' last bits, beside the bar.
+   */
+  @Test
+  void operandsOfSmallProducts() {
+    OneWay way = way();
+    SplittableRandom random = new SplittableRandom(43);
+    int m = 130;
+    int k = 256;
+    int n = 140;
+    for (int exponent : new int[] {-50, -60, -64, -70, -99}) { // none is below 2^-100
+      for (int which = 0; which < 4; which++) {
+        MultiplyProblem problem =
+            MultiplyProblem.dense(
+                m, k, n, ElementType.FLOAT32, (which & 1) != 0, (which & 2) != 0);
+        float[] a = small(m * k, exponent, random);
+        float[] b = small(k * n, exponent, random);
+        float[] c = new float[m * n];
+        way.at(which % 2 * 3)
+            .multiply(problem, HostMemory.ofArray(a), HostMemory.ofArray(b), HostMemory.ofArray(c));
+        for (int at = 0; at < c.length; at++) {
+          double sum = 0;
+          double magnitude = 0;
+          for (int p = 0; p < k; p++) {
+            double left = a[problem.transposeA() ? p * m + at / n : at / n * k + p];
+            double right = b[problem.transposeB() ? at % n * k + p : p * n + at % n];
+            sum += left * right;
+            magnitude += Math.abs(left * right);
+          }
+          double allowed =
+              SplitArithmetic.allowed(k, Inputs.POSITIVE) * magnitude
+                  + (double) Term.values().length * k * Float.MIN_VALUE;
+          if (!(Math.abs(c[at] - sum) <= allowed)) {
+            fail(
+                String.format(
+                    "%s of %s, operands near 2^%d: element %d is %s, expected %s, allowed %s off",
+                    way, problem, exponent, at, c[at], sum, allowed));
+          }
+        }
+      }
+    }
+  }
+
+  /** Magnitudes from a power of two up to twice that, of both signs. */
+  private static float[] small(int count, int exponent, SplittableRandom random) {
+    float[] values = new float[count];
+    for (int at = 0; at < count; at++) {
+      float value = Math.scalb(1 + (float) random.nextInt(1 << 23) * 0x1p-23f, exponent);
+      values[at] = random.nextBoolean() ? value : -value;
+    }
+    return values;
+  }
 }
