@@ -82,13 +82,18 @@ public final class BlockVectors {
     }
   }
 
-  /** The values of list {@code row}, in place; valid while the vector is alive. */
+  /**
+   * The values of list {@code row}, in place; valid while the vector is alive.
+   *
+   * @throws IndexOutOfBoundsException if the list does not lie in the vector's buffer, such as after
+   *     the vector was closed
+   */
   public static HostMemory values(ListVector list, int row) {
     long width = ((BaseFixedWidthVector) list.getDataVector()).getTypeWidth();
     long start = list.getElementStartIndex(row);
     long end = list.getElementEndIndex(row);
-    return HostMemory.ofAddress(
-        list.getDataVector().getDataBufferAddress() + start * width, (end - start) * width);
+    return Buffers.memory(
+        list.getDataVector().getDataBuffer(), start * width, (end - start) * width);
   }
 
   /** Count of elements of list {@code row}. */

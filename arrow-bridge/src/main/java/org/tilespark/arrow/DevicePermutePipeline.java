@@ -269,7 +269,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
         staged.synchronize();
         listener.waitedForResults(System.nanoTime() - start);
       }
-      HostMemory target = HostMemory.ofAddress(staging.memoryAddress(), region.bytes());
+      HostMemory target = Buffers.memory(staging, 0, region.bytes());
       for (long row = 0; row < region.rows(); row++) {
         values
             .slice(region.startBytes() + row * region.pitchBytes(), region.rowBytes())
@@ -294,7 +294,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
       stream.downloadRows(
           from,
           0,
-          HostMemory.ofAddress(plane.memoryAddress() + region.startBytes(), region.spanBytes()),
+          Buffers.memory(plane, region.startBytes(), region.spanBytes()),
           region.pitchBytes(),
           region.rowBytes(),
           region.rows());
@@ -391,8 +391,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
           send(p, planes.get(p).owner(), values.offset(), values.bytes());
         } else {
           ArrowBuf buffer = stagingOf(p);
-          HostMemory target =
-              HostMemory.ofAddress(buffer.memoryAddress() + usedBytes, values.bytes());
+          HostMemory target = Buffers.memory(buffer, usedBytes, values.bytes());
           values.copyTo(target);
           send(p, buffer, target.offset(), target.bytes());
         }

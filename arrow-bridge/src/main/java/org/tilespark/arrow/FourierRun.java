@@ -236,7 +236,7 @@ final class FourierRun implements AutoCloseable {
     }
     ArrowBuf buffer = machine.allocator().buffer(bytes);
     held.add(buffer);
-    HostMemory target = HostMemory.ofAddress(buffer.memoryAddress(), bytes);
+    HostMemory target = Buffers.memory(buffer, 0, bytes);
     long offset = 0;
     for (Operation operation : plan.operations()) {
       if (operation instanceof Pointwise pointwise) {
@@ -400,7 +400,7 @@ final class FourierRun implements AutoCloseable {
             new Piece(output.shape(), part.low(), shape(part), 0, part.elements(), to[0], to[1]));
       }
       DeviceBuffer staging = stageDown(pieces);
-      lanes.down().download(staging, 0, HostMemory.ofAddress(buffer.memoryAddress(), group.bytes));
+      lanes.down().download(staging, 0, Buffers.memory(buffer, 0, group.bytes));
       endCopy(group);
     }
   }
@@ -421,8 +421,7 @@ final class FourierRun implements AutoCloseable {
                   new Piece(
                       output.shape(), part.low(), shape(part), done, count, from[0], from[1])));
       for (int p = 0; p < planes.size(); p++) {
-        HostMemory to =
-            HostMemory.ofAddress(planes.get(p).memoryAddress() + done * width, count * width);
+        HostMemory to = Buffers.memory(planes.get(p), done * width, count * width);
         lanes.down().download(staging, from[p], to);
       }
       endCopy(group);

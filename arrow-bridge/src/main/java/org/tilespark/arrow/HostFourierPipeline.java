@@ -50,7 +50,7 @@ public final class HostFourierPipeline implements FourierPipeline {
   /** The planes of an array. */
   private record Planes(State state, List<ArrowBuf> buffers) implements AutoCloseable {
     HostMemory memory(int plane) {
-      return HostMemory.ofAddress(buffers.get(plane).memoryAddress(), state.planeBytes());
+      return Buffers.memory(buffers.get(plane), 0, state.planeBytes());
     }
 
     List<HostMemory> memories() {
@@ -220,8 +220,7 @@ public final class HostFourierPipeline implements FourierPipeline {
         copy(
             move,
             planes.memory(p),
-            HostMemory.ofAddress(
-                taken.get(p).memoryAddress(), part.elements() * state.type().bytes()),
+            Buffers.memory(taken.get(p), 0, part.elements() * state.type().bytes()),
             state.type().bytes());
       }
     }

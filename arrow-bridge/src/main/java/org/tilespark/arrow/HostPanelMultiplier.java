@@ -85,6 +85,7 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   /** Adds the partial sums to the totals, and clears them. */
   private void addPartials() {
     Unsafe unsafe = HostMemory.unsafe();
+    assert partial.isOffHeap() && total.isOffHeap() && partial.bytes() >= total.bytes();
     long from = partial.offset();
     long to = total.offset();
     if (type == ElementType.FLOAT32) {
@@ -119,7 +120,7 @@ public final class HostPanelMultiplier implements PanelMultiplier {
         close();
         buffer = allocator.buffer(bytes);
       }
-      return HostMemory.ofAddress(buffer.memoryAddress(), bytes);
+      return Buffers.memory(buffer, 0, bytes);
     }
 
     @Override

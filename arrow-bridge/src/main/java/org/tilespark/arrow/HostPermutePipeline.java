@@ -56,8 +56,7 @@ public final class HostPermutePipeline implements PermutePipeline {
   public void add(TransposeChain chain, List<Plane> planes) {
     long start = System.nanoTime();
     for (int p = 0; p < planes.size(); p++) {
-      HostMemory target =
-          HostMemory.ofAddress(filling.get(p).memoryAddress() + used, chain.bytes());
+      HostMemory target = Buffers.memory(filling.get(p), used, chain.bytes());
       transpose(chain, planes.get(p).values(), target);
     }
     used += chain.bytes();
@@ -81,7 +80,7 @@ public final class HostPermutePipeline implements PermutePipeline {
       closeScratch();
       scratch = allocator.buffer(bytes);
     }
-    return HostMemory.ofAddress(scratch.memoryAddress(), bytes);
+    return Buffers.memory(scratch, 0, bytes);
   }
 
   private void closeScratch() {

@@ -49,6 +49,11 @@ final class HostPointwise {
       java.util.function.DoubleBinaryOperator join,
       Operation operation) {
     double[] columns = vectors.get(2);
+    assert plane.bytes()
+        == (long) vectors.get(0).length
+            * vectors.get(1).length
+            * columns.length
+            * state.type().bytes();
     long at = plane.offset();
     for (double x : vectors.get(0)) {
       for (double y : vectors.get(1)) {
@@ -73,6 +78,7 @@ final class HostPointwise {
   /** {@code (re re + im im) scale}, into {@code re}. */
   static void power(State state, HostMemory re, HostMemory im, double scale) {
     int width = state.type().bytes();
+    assert im.bytes() >= re.bytes() && re.bytes() % width == 0;
     for (long at = 0; at < re.bytes(); at += width) {
       if (state.type() == ElementType.FLOAT32) {
         double a = UNSAFE.getFloat(re.base(), re.offset() + at);

@@ -1,5 +1,6 @@
 package org.tilespark.kernels;
 
+import java.lang.reflect.Array;
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
@@ -20,6 +21,9 @@ import sun.misc.Unsafe;
 public record HostMemory(Object base, long offset, long bytes) {
   private static final Unsafe UNSAFE = findUnsafe();
 
+  /** No process has memory there: an address below is an offset whose base was forgotten. */
+  private static final long FIRST_PAGE_BYTES = 4096;
+
   static {
     if (ByteOrder.nativeOrder() != ByteOrder.LITTLE_ENDIAN) {
       throw new ExceptionInInitializerError("tilespark needs a little-endian machine");
@@ -31,6 +35,25 @@ public record HostMemory(Object base, long offset, long bytes) {
     if (bytes < 0) {
       throw new IllegalArgumentException("Host memory of " + bytes + " bytes; expected 0 or more");
     }
+    assert isAddressable(base, offset, bytes)
+        : bytes + " bytes at " + offset + " of " + (base == null ? "no array" : base.getClass());
+  }
+
+  /** Finds null bases, addresses in the page of null, and ranges that leave their array. */
+  private static boolean isAddressable(Object base, long offset, long bytes) {
+    if (bytes == 0) {
+      return true;
+    }
+    if (base == null) {
+      return Long.compareUnsigned(offset, FIRST_PAGE_BYTES) >= 0;
+    }
+    Class<?> type = base.getClass();
+    if (!type.isArray() || !type.getComponentType().isPrimitive()) {
+      return false;
+    }
+    long length = (long) Array.getLength(base) * UNSAFE.arrayIndexScale(type);
+    long start = offset - UNSAFE.arrayBaseOffset(type);
+    return start >= 0 && start <= length - bytes;
   }
 
   /** Memory outside the heap: {@code bytes} bytes from {@code address}. */
@@ -53,7 +76,7 @@ public record HostMemory(Object base, long offset, long bytes) {
     return new HostMemory(
         array,
         UNSAFE.arrayBaseOffset(array.getClass()),
-        java.lang.reflect.Array.getLength(array) * scale);
+        Array.getLength(array) * scale);
   }
 
   /** All of a direct buffer, whatever its position. The buffer must stay reachable. */
