@@ -9,8 +9,8 @@ public final class Suggestions {
 
   /**
    * The known name that is nearest to the one found, for the end of a message: {@code "; did you
-   * mean 'axes'?"}. Case does not count. A name is near if less than half of its letters were added,
-   * left out, changed or exchanged with their neighbours.
+   * mean 'axes'?"}. Case does not count. A name is near if less than half of its letters were
+   * added, left out, changed or exchanged with their neighbours.
    *
    * @return "" if no name is near
    */
