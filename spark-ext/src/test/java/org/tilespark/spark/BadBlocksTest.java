@@ -132,8 +132,7 @@ class BadBlocksTest extends SparkTest {
         "there is no parameter order; expected input, axes, extents");
     assertSqlFails(
         "volume_permute(TABLE(v), 'yzx', axes => 'yzx')", "parameter axes is given twice");
-    assertSqlFails(
-        "volume_permute(axes => 'yzx', Axes => 'yzx')", "parameter axes is given twice");
+    assertSqlFails("volume_permute(axes => 'yzx', Axes => 'yzx')", "parameter axes is given twice");
     assertSqlFails(
         "volume_permute(TABLE(v), axis => 'yzx')",
         "there is no parameter axis; expected input, axes, extents; did you mean 'axes'?");
@@ -145,7 +144,8 @@ class BadBlocksTest extends SparkTest {
   void argumentsOfWrongTypes() {
     assertSqlFails(
         "volume_permute(TABLE(v), TABLE(v))",
-        "volume_permute(TABLE(v), axes [, extents]): axes is a table; expected tables for input only");
+        "volume_permute(TABLE(v), axes [, extents]): axes is a table; expected tables for input"
+            + " only");
     assertSqlFails(
         "matrix_multiply(TABLE(v), TABLE(v), TABLE(v))",
         "transposeA is a table; expected tables for a and b only");

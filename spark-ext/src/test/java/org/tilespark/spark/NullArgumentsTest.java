@@ -70,7 +70,9 @@ class NullArgumentsTest extends SparkTest {
               () -> method.invoke(target, arguments),
               parameters[i].getName());
       assertEquals(
-          IllegalArgumentException.class, thrown.getCause().getClass(), thrown.getCause()::toString);
+          IllegalArgumentException.class,
+          thrown.getCause().getClass(),
+          thrown.getCause()::toString);
       assertEquals(
           method.getDeclaringClass().getSimpleName()
               + "."

@@ -30,7 +30,8 @@ class StatisticsTest extends SparkTest {
   private static Dataset<Row> matrix(long rows, long cols, Shape blockShape) {
     return stating(
         spark.sql(
-            "SELECT 0L AS row, 0L AS col, 1 AS rows, 1 AS cols, array(CAST(1 AS DOUBLE)) AS values"),
+            "SELECT 0L AS row, 0L AS col, 1 AS rows, 1 AS cols, array(CAST(1 AS DOUBLE)) AS"
+                + " values"),
         Shape.of(rows, cols),
         blockShape);
   }
@@ -172,8 +173,9 @@ class StatisticsTest extends SparkTest {
   @Test
   void withoutMetadataAsTheInput() {
     Dataset<Row> df =
-        spark.range(1000).selectExpr(
-            "id AS row", "0L AS col", "1 AS rows", "1 AS cols", "array(1D) AS values");
+        spark
+            .range(1000)
+            .selectExpr("id AS row", "0L AS col", "1 AS rows", "1 AS cols", "array(1D) AS values");
     assertEquals(
         statistics(df).sizeInBytes(), statistics(MatrixBlocks.transpose(df)).sizeInBytes());
   }

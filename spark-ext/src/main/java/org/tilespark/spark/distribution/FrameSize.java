@@ -28,7 +28,8 @@ public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
     for (int axis = 0; axis < extents.rank(); axis++) {
       long extent = extents.extent(axis);
       long block = blockShape.isPresent() ? blockShape.get().extent(axis) : extent;
-      long parts = block <= 0 ? Math.min(extent, 1) : extent / block + (extent % block == 0 ? 0 : 1);
+      long parts =
+          block <= 0 ? Math.min(extent, 1) : extent / block + (extent % block == 0 ? 0 : 1);
       blocks = blocks.multiply(BigInteger.valueOf(parts));
     }
     BigInteger rows = arrays.multiply(blocks);

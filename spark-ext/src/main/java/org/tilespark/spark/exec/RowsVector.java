@@ -45,8 +45,7 @@ abstract class RowsVector extends ColumnVector {
     private final IntFunction<? extends SpecializedGetters> rows;
     private final int ordinal;
 
-    private Field(
-        DataType type, IntFunction<? extends SpecializedGetters> rows, int ordinal) {
+    private Field(DataType type, IntFunction<? extends SpecializedGetters> rows, int ordinal) {
       super(type);
       this.rows = rows;
       this.ordinal = ordinal;

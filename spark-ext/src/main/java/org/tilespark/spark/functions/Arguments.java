@@ -69,8 +69,7 @@ final class Arguments {
       } else {
         parameter = open.get(0);
       }
-      if (value instanceof FunctionTableSubqueryArgumentExpression
-          && !TABLES.contains(parameter)) {
+      if (value instanceof FunctionTableSubqueryArgumentExpression && !TABLES.contains(parameter)) {
         List<String> tables = parameters.stream().filter(TABLES::contains).toList();
         throw new IllegalArgumentException(
             usage
