@@ -193,7 +193,7 @@ class CudaBuildTest {
   }
 
   private Outcome build(String cuda) throws Exception {
-    return run(Map.of(), "build.sh", "sm_90a", root + "/work", root + "/output", cuda, "false");
+    return run(Map.of(), "build.sh", "sm_90a", root + "/work", root + "/output", cuda, "offline=false");
   }
 
   private Outcome run(Map<String, String> variables, String... command) throws Exception {
