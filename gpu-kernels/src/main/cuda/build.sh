@@ -2,7 +2,7 @@
 # Compiles every .cu file of this directory to one fatbin each, and writes kernels.index, which says
 # which kernels there are for which architecture (KernelIndex reads it).
 #
-#   build.sh ARCHITECTURES CACHE OUTPUT [CUDA [OFFLINE]]
+#   build.sh ARCHITECTURES CACHE OUTPUT [CUDA [offline=true]]
 #
 # ARCHITECTURES  comma-separated: sm_NN[a] makes machine code, compute_NN makes PTX. A source with a line
 #                "// Architectures: sm_90a ..." is made for those of them that it names
@@ -12,7 +12,7 @@
 #
 # CUDA           auto (default): without a compiler it says so and succeeds, and OUTPUT then holds no kernels;
 #                require: it fails then; skip: OUTPUT holds no kernels
-# OFFLINE        true: nothing is downloaded
+# offline=true   nothing is downloaded
 #
 # find-nvcc.sh says where the compiler comes from.
 set -euo pipefail
@@ -158,7 +158,7 @@ install_file() {
   cmp -s "$1" "$2" || cp "$1" "$2"
 }
 
-[[ $# -ge 3 && $# -le 5 ]] || fail "expected: build.sh ARCHITECTURES CACHE OUTPUT [CUDA [OFFLINE]]"
+[[ $# -ge 3 && $# -le 5 ]] || fail "expected: build.sh ARCHITECTURES CACHE OUTPUT [CUDA [offline=true]]"
 source_directory=$(cd "$(dirname "$0")" && pwd)
 
 if [[ $1 == --compile ]]; then # build.sh --compile ARCHITECTURES CACHE NVCC SOURCE, run by itself
@@ -178,7 +178,7 @@ check_architectures
 status=1
 if [[ $cuda != skip ]]; then
   status=0
-  if [[ ${5:-false} == true ]]; then offline=(--offline); else offline=(); fi
+  if [[ ${5:-} == offline=true ]]; then offline=(--offline); else offline=(); fi
   nvcc=$(bash "$source_directory/find-nvcc.sh" ${offline[@]+"${offline[@]}"}) || status=$?
 fi
 ((status < 2)) || fail "no compiler, see above"

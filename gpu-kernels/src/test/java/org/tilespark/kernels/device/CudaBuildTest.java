@@ -34,8 +34,24 @@ class CudaBuildTest {
   /** What the scripts call; of the machine's PATH nothing else is seen. */
   private static final List<String> TOOLS =
       List.of(
-          "awk", "bash", "cat", "chmod", "cmp", "cp", "dirname", "basename", "env", "find", "grep",
-          "mkdir", "mktemp", "mv", "rm", "sed", "tr", "uname");
+          "awk",
+          "bash",
+          "cat",
+          "chmod",
+          "cmp",
+          "cp",
+          "dirname",
+          "basename",
+          "env",
+          "find",
+          "grep",
+          "mkdir",
+          "mktemp",
+          "mv",
+          "rm",
+          "sed",
+          "tr",
+          "uname");
 
   @TempDir private Path root;
   private Path bin;
@@ -193,7 +209,8 @@ class CudaBuildTest {
   }
 
   private Outcome build(String cuda) throws Exception {
-    return run(Map.of(), "build.sh", "sm_90a", root + "/work", root + "/output", cuda, "false");
+    return run(
+        Map.of(), "build.sh", "sm_90a", root + "/work", root + "/output", cuda, "offline=false");
   }
 
   private Outcome run(Map<String, String> variables, String... command) throws Exception {
@@ -236,7 +253,9 @@ class CudaBuildTest {
     }
   }
 
-  /** The machine's own python3, if it has pip, at its real path: it finds its library from there. */
+  /**
+   * The machine's own python3, if it has pip, at its real path: it finds its library from there.
+   */
   private void realPip() throws Exception {
     Path real = root.resolve("python.out");
     Process process =
@@ -286,7 +305,11 @@ class CudaBuildTest {
   }
 
   private static String compiler(String release) {
-    return "#!/bin/sh\necho 'Cuda compilation tools, release " + release + ", V" + release + ".0'\n";
+    return "#!/bin/sh\necho 'Cuda compilation tools, release "
+        + release
+        + ", V"
+        + release
+        + ".0'\n";
   }
 
   private static void nvcc(Path path, String release) throws IOException {
