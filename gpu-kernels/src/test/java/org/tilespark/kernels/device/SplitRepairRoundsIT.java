@@ -84,7 +84,7 @@ class SplitRepairRoundsIT extends MultiplyWays {
       if (round == 0) {
         first = bits;
         // |a|, |b| < 1 and alpha is 2.
-        double bound = 2 * 2 * 0x1p-24 * Math.sqrt(problem.k()) * problem.k() + 0x1p-20;
+        double bound = 2 * 2 * 0x1p-24 * Math.sqrt((double) problem.k()) * problem.k() + 0x1p-20;
         for (int at = 0; at < found.length; at++) {
           String where = "seed " + SEED + ", " + problem + ", element " + at;
           if (Float.isFinite(expected[at])) {
