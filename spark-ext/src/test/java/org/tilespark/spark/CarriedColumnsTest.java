@@ -4,6 +4,7 @@ import static org.apache.spark.sql.functions.expr;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -119,7 +120,8 @@ class CarriedColumnsTest extends SparkTest {
     VALUES.put("INTERVAL DAY TO SECOND", "make_dt_interval(1, CAST(id AS INT))");
     VALUES.put("INTERVAL", "make_interval(1, CAST(id AS INT), 0, 3)");
     VALUES.put("TIME", "make_time(CAST(id AS INT), 2, 3.5)");
-    VALUES.put("STRUCT", "named_struct('a', id, 'b', named_struct('c', concat('c', id), 'n', NULL))");
+    VALUES.put(
+        "STRUCT", "named_struct('a', id, 'b', named_struct('c', concat('c', id), 'n', NULL))");
     VALUES.put("ARRAY", "array(id, NULL, id + 1)");
     VALUES.put("ARRAY OF ARRAYS", "array(array('x', concat('y', id)), array(), NULL)");
     VALUES.put(
@@ -293,10 +295,32 @@ class CarriedColumnsTest extends SparkTest {
         });
   }
 
+  /** Spark has them since 4.1, and lets users make them if a setting says so. */
+  @Test
+  void geometriesPassThrough() {
+    with(
+        Map.of("spark.sql.geospatial.enabled", "true"),
+        () -> {
+          boolean hasThem = spark.catalog().functionExists("st_geomfromwkb");
+          assumeTrue(hasThem, "this Spark has no geometries");
+          String point = "X'0101000000000000000000F03F0000000000000040'";
+          Dataset<Row> df =
+              matrix(List.of(), UnaryOperator.identity())
+                  .withColumn("G", expr("IF(col = 3, NULL, st_geomfromwkb(" + point + "))"));
+          String hex = "hex(st_asbinary(G)) AS `WKB`";
+          assertCarried(
+              df.selectExpr("row", "col", hex),
+              List.of("row", "col"),
+              MatrixBlocks.transpose(df).selectExpr("row", "col", hex),
+              List.of("col", "row"));
+        });
+  }
+
   /** Operators that combine blocks, each of which takes further columns for keys. */
   private static Map<String, UnaryOperator<Dataset<Row>>> combining() {
     Map<String, UnaryOperator<Dataset<Row>>> operators = new LinkedHashMap<>();
-    operators.put("MatrixBlocks.multiply", m -> MatrixBlocks.multiply(m, MatrixBlocks.transpose(m)));
+    operators.put(
+        "MatrixBlocks.multiply", m -> MatrixBlocks.multiply(m, MatrixBlocks.transpose(m)));
     operators.put("MatrixBlocks.gram", MatrixBlocks::gram);
     operators.put("MatrixBlocks.reblock", m -> MatrixBlocks.reblock(m, 3, 3));
     operators.put("MatrixBlocks.add", m -> MatrixBlocks.add(m, m));
@@ -355,9 +379,7 @@ class CarriedColumnsTest extends SparkTest {
     List<String> keys = new ArrayList<>(types());
     keys.removeAll(NO_KEYS);
     combiningVolumes()
-        .forEach(
-            (name, f) ->
-                assertRuns(name, f.apply(volume(keys, CarriedColumnsTest::alike))));
+        .forEach((name, f) -> assertRuns(name, f.apply(volume(keys, CarriedColumnsTest::alike))));
     combining()
         .forEach(
             (name, f) -> {
@@ -392,7 +414,10 @@ class CarriedColumnsTest extends SparkTest {
   @ValueSource(strings = {"VARIANT", "MAP", "INTERVAL", "INTERVAL DAY TO SECOND", "VOID"})
   void blocksOfWrongTypes(String type) {
     for (String column : List.of("values", "row", "rows")) {
-      Dataset<Row> df = matrix(List.of(type), CarriedColumnsTest::alike).drop(column).withColumnRenamed(type, column);
+      Dataset<Row> df =
+          matrix(List.of(type), CarriedColumnsTest::alike)
+              .drop(column)
+              .withColumnRenamed(type, column);
       DataType found = df.schema().apply(column).dataType();
       for (UnaryOperator<Dataset<Row>> operator :
           List.<UnaryOperator<Dataset<Row>>>of(

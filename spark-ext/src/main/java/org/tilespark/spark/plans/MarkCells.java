@@ -64,8 +64,7 @@ public final class MarkCells extends LogicalPlan implements MultiInstanceRelatio
 
   @Override
   public Statistics stats() {
-    return BlockStatistics.ofMarks(
-        Math.max(1, spec.predicted().blocks()), produced.size(), child);
+    return BlockStatistics.ofMarks(Math.max(1, spec.predicted().blocks()), produced.size(), child);
   }
 
   @Override

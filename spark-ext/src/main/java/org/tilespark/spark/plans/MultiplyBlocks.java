@@ -163,10 +163,7 @@ public final class MultiplyBlocks extends LogicalPlan implements MultiInstanceRe
     BlockSchema blocks = BlockStatistics.blocks(output, BlockKind.MATRIX);
     Shape ofA = Shape.of(spec.m(), spec.k());
     return BlockStatistics.of(
-        output,
-        blocks,
-        new BlockStatistics.Input(operands.head(), blocks, Optional.of(ofA)),
-        true);
+        output, blocks, new BlockStatistics.Input(operands.head(), blocks, Optional.of(ofA)), true);
   }
 
   @Override
