@@ -24,8 +24,8 @@ import sun.misc.Unsafe;
  * do not grow with K. So 1e30 * 1e10 - 1e30 * 1e10 is 0 here for FLOAT, and may be infinite or NaN
  * on a device, which has no wider sums at speed; the order in which a device adds decides, and no
  * twin could follow it, so that results of overflowing FLOAT sums are left unspecified. Alpha times
- * a sum is rounded, then that plus beta times C; for FLOAT32 both
- * in double, and to float once. The lower precisions round the inputs as the device does.
+ * a sum is rounded, then that plus beta times C; for FLOAT32 both in double, and to float once. The
+ * lower precisions round the inputs as the device does.
  *
  * <p>No zero is skipped: NaN and infinity in one operand reach the result as in numpy, also where
  * they meet a zero.

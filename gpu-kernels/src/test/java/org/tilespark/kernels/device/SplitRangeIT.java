@@ -25,8 +25,18 @@ class SplitRangeIT extends MultiplyWays {
    * normal, then subnormal in their parts, then subnormal, then lost.
    */
   private static final int[][] EXPONENTS = {
-    {0, 0}, {-49, -50}, {-61, -61}, {-60, -63}, {-64, -64}, {-100, -22}, {-26, -99}, {-68, -68},
-    {-72, -72}, {-75, -75}, {-80, -80}, {-100, -100}
+    {0, 0},
+    {-49, -50},
+    {-61, -61},
+    {-60, -63},
+    {-64, -64},
+    {-100, -22},
+    {-26, -99},
+    {-68, -68},
+    {-72, -72},
+    {-75, -75},
+    {-80, -80},
+    {-100, -100}
   };
 
   @Test
