@@ -40,6 +40,8 @@ public final class ArrayValues {
     if (array instanceof UnsafeArrayData unsafe) {
       int count = unsafe.numElements();
       long header = UnsafeArrayData.calculateHeaderPortionInBytes(count);
+      assert header + (long) count * type.bytes() <= unsafe.getSizeInBytes()
+          : count + " elements of " + type + " in " + unsafe.getSizeInBytes() + " bytes";
       return new HostMemory(
           unsafe.getBaseObject(), unsafe.getBaseOffset() + header, (long) count * type.bytes());
     }

@@ -251,6 +251,7 @@ final class PanelTask implements Iterator<InternalRow> {
   /** Makes a tile on the diagonal exactly symmetric: what lies below it mirrors what lies above. */
   private void mirrorDiagonal(HostMemory tile, long extent) {
     int bytes = spec.type().bytes();
+    assert tile.bytes() >= extent * extent * bytes : tile.bytes() + " bytes of " + extent;
     // In squares that stay in the cache.
     long square = 64;
     for (long i0 = 0; i0 < extent; i0 += square) {

@@ -5,7 +5,7 @@ import java.io.IOException;
 import java.util.Arrays;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.arrow.Buffers;
 import org.tilespark.kernels.Transposer;
 import org.tilespark.kernels.plan.TransposeProblem;
 import org.tilespark.layout.Permutation;
@@ -115,10 +115,12 @@ final class NpyBlockReader implements Closeable {
           new TransposeProblem(
               Shape.of(fileSize), reversal(size.length), layout.columnType().bytes());
       if (values != null) {
-        transposer.transpose(problem, range(real, 0, bytes), range(values, valuesAt, bytes));
+        transposer.transpose(
+            problem, Buffers.memory(real, 0, bytes), Buffers.memory(values, valuesAt, bytes));
       }
       if (imag != null) {
-        transposer.transpose(problem, range(imaginary, 0, bytes), range(imag, imagAt, bytes));
+        transposer.transpose(
+            problem, Buffers.memory(imaginary, 0, bytes), Buffers.memory(imag, imagAt, bytes));
       }
     }
   }
@@ -159,7 +161,8 @@ final class NpyBlockReader implements Closeable {
       }
     }
     if (copy && layout.bigEndian()) {
-      NpyDecoder.swapBytes(values.memoryAddress() + valuesAt, done / elementBytes, elementBytes);
+      NpyDecoder.swapBytes(
+          Buffers.memory(values, valuesAt, done).offset(), done / elementBytes, elementBytes);
     } else if (!copy) {
       decodeRaw(values, valuesAt, imag, imagAt);
     }
@@ -167,17 +170,18 @@ final class NpyBlockReader implements Closeable {
 
   private void decodeRaw(ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt) {
     long count = rawFilled / layout.type().elementBytes();
-    long address = raw().memoryAddress();
+    long address = Buffers.memory(raw(), 0, rawFilled).offset();
     if (layout.bigEndian()) {
       NpyDecoder.swapBytes(address, count * layout.parts(), layout.type().partBytes());
     }
     long skip = decoded * layout.columnType().bytes();
+    long bytes = count * layout.columnType().bytes();
     NpyDecoder.decode(
         layout.type(),
         layout.columnType(),
         address,
-        values == null ? 0 : values.memoryAddress() + valuesAt + skip,
-        imag == null ? 0 : imag.memoryAddress() + imagAt + skip,
+        values == null ? 0 : Buffers.memory(values, valuesAt + skip, bytes).offset(),
+        imag == null ? 0 : Buffers.memory(imag, imagAt + skip, bytes).offset(),
         count);
     decoded += count;
     rawFilled = 0;
@@ -198,10 +202,6 @@ final class NpyBlockReader implements Closeable {
       raw = null;
     }
     input.close();
-  }
-
-  private static HostMemory range(ArrowBuf buffer, long at, long bytes) {
-    return HostMemory.ofAddress(buffer.memoryAddress() + at, bytes);
   }
 
   private static long[] reversed(long[] perAxis) {

@@ -11,6 +11,7 @@ import java.nio.file.StandardOpenOption;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.tilespark.arrow.Buffers;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.BlockKind;
@@ -187,16 +188,18 @@ final class NpyBlockWriter implements Closeable {
         flush();
       }
       long piece = Math.min(count - done, (BUFFER_BYTES - filled) / type.elementBytes());
+      HostMemory to = Buffers.memory(buffer, filled, piece * type.elementBytes());
       for (int part = 0; part < values.length; part++) {
-        long from = values[part].offset() + (first + done) * target.columnType().bytes();
+        int width = target.columnType().bytes();
+        HostMemory from = values[part].slice((first + done) * width, piece * width);
         long bad =
             NpyEncoder.encode(
                 target.columnType(),
                 type,
                 target.restored(),
-                values[part].base(),
-                from,
-                buffer.memoryAddress() + filled + (long) part * type.partBytes(),
+                from.base(),
+                from.offset(),
+                to.offset() + (long) part * type.partBytes(),
                 piece);
         if (bad >= 0) {
           throw outside(values[part], part, first + done + bad, offset, size);
