@@ -86,7 +86,8 @@ class SplitArithmeticTest {
   @Test
   void everyTermIsNeededByAnExactProduct() {
     for (Term term : Term.values()) {
-      assertTrue(Arrays.stream(ExactSplits.values()).anyMatch(kind -> kind.needs(term)), term::name);
+      assertTrue(
+          Arrays.stream(ExactSplits.values()).anyMatch(kind -> kind.needs(term)), term::name);
     }
   }
 

@@ -653,7 +653,7 @@ class MultiplyWaysIT extends MultiplyWays {
       }
       int half = kind.type() == ElementType.FLOAT64 ? 600 : 100;
       for (OneWay way : ways(kind.type(), kind.precision())) {
-        long[] shape = way.near(130, 70, 140);
+        long[] shape = way.near(132, 72, 140); // rows of floats begin evenly
         for (int which = 0; which < 4; which++) {
           MultiplyProblem problem = plain(shape, kind, which);
           if (!way.takes(problem)) {
@@ -706,7 +706,7 @@ class MultiplyWaysIT extends MultiplyWays {
   /** Row i of A holds one value, at step i of K or of what is left of it. */
   private static void checkOneProductEach(
       OneWay way, ProductKind kind, int which, Element a, Element b) {
-    long[] shape = way.near(130, 70, 140);
+    long[] shape = way.near(132, 72, 140); // rows of floats begin evenly
     MultiplyProblem problem = plain(shape, kind, which);
     if (!way.takes(problem)) {
       return;
