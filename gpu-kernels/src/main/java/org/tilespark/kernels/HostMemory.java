@@ -74,9 +74,7 @@ public record HostMemory(Object base, long offset, long bytes) {
     }
     long scale = UNSAFE.arrayIndexScale(array.getClass());
     return new HostMemory(
-        array,
-        UNSAFE.arrayBaseOffset(array.getClass()),
-        Array.getLength(array) * scale);
+        array, UNSAFE.arrayBaseOffset(array.getClass()), Array.getLength(array) * scale);
   }
 
   /** All of a direct buffer, whatever its position. The buffer must stay reachable. */

@@ -108,8 +108,8 @@ public final class SplitArithmetic {
   /**
    * The greatest error of a sum of {@code k} products of random inputs, relative to |A||B|, without
    * alpha and C: 1.5 to 3 times that of 10,000 sums of this model, whose errors are those of an
-   * H200 at K = 4096. Any one term that is left out errs by more at K = 256, and any three up to
-   * K = 1024.
+   * H200 at K = 4096. Any one term that is left out errs by more at K = 256, and any three up to K
+   * = 1024.
    */
   public static double allowed(long k, MultiplierChecks.Inputs inputs) {
     return 0x1p-24

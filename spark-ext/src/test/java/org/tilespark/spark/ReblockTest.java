@@ -371,16 +371,14 @@ class ReblockTest extends SparkTest {
       Dataset<Row> made = MatrixBlocks.reblock(MatrixBlocks.withExtents(df, 17, 23), 4, 23);
       Dataset<Row> dropped = MatrixBlocks.reblock(made.where("row <> 8"), 4, 23);
       assertFails(dropped::collectAsList, "no block at row 8, col 0");
-      assertFails(
-          () -> MatrixBlocks.reblock(made.union(made), 4, 23).collectAsList(), "overlap");
+      assertFails(() -> MatrixBlocks.reblock(made.union(made), 4, 23).collectAsList(), "overlap");
       assertEquals(1, optimized(dropped).split("CutBlocks", -1).length - 1, optimized(dropped));
     }
     assertFails(
         () -> MatrixBlocks.reblock(read.where("row < 0"), 5, 6).count(), "no block at row 0");
     assertFails(() -> MatrixBlocks.reblock(read.where("false"), 5, 6).count(), "no block at row 0");
     assertEquals(
-        0,
-        MatrixBlocks.reblock(read.where("false").withColumn("sample", lit(1)), 5, 6).count());
+        0, MatrixBlocks.reblock(read.where("false").withColumn("sample", lit(1)), 5, 6).count());
     // A condition above the re-block is no hole, and reaches the file.
     Dataset<Row> part = MatrixBlocks.reblock(read, 5, 6).where("row = 5");
     assertEquals(4, part.collectAsList().size());
@@ -401,10 +399,10 @@ class ReblockTest extends SparkTest {
       with(mode, () -> assertReblocked(array, MatrixBlocks.reblock(joined, 4, 6), 4, 6));
     }
     keys.createOrReplaceTempView("keys_of_blocks");
-    Dataset<Row> filtered = df.where("row % 4 = 0 AND row <= (SELECT max(row) FROM keys_of_blocks)");
+    Dataset<Row> filtered =
+        df.where("row % 4 = 0 AND row <= (SELECT max(row) FROM keys_of_blocks)");
     assertReblocked(array, MatrixBlocks.reblock(filtered, 4, 6), 4, 6);
-    assertFails(
-        () -> MatrixBlocks.reblock(df, 4, 6).collectAsList(), "block at row 1, col 5");
+    assertFails(() -> MatrixBlocks.reblock(df, 4, 6).collectAsList(), "block at row 1, col 5");
   }
 
   private static String[] tail(String[] names) {

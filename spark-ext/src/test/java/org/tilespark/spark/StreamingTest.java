@@ -17,8 +17,7 @@ class StreamingTest extends SparkTest {
   void operatorsThatCombineBlocksRefuseStreams() {
     Dataset<Row> m = stream("0L AS row", "0L AS col", "1 AS rows", "1 AS cols");
     Dataset<Row> stated = MatrixBlocks.withExtents(m, 1, 1);
-    Dataset<Row> v =
-        stream("0L AS x", "0L AS y", "0L AS z", "1 AS nx", "1 AS ny", "1 AS nz");
+    Dataset<Row> v = stream("0L AS x", "0L AS y", "0L AS z", "1 AS nx", "1 AS ny", "1 AS nz");
     Map<String, Supplier<Dataset<Row>>> operators = new LinkedHashMap<>();
     operators.put("MatrixBlocks.reblock", () -> MatrixBlocks.reblock(m, 1, 1));
     operators.put("MatrixBlocks.multiply", () -> MatrixBlocks.multiply(m, m));

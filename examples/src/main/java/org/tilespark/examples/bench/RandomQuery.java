@@ -30,8 +30,8 @@ import org.tilespark.spark.MultiplyOptions;
 import org.tilespark.spark.VolumeBlocks;
 
 /**
- * One operator in one setting, on arrays of a random shape and type in random blocks, and what plain
- * loops make of the same arrays. All of it follows from a seed.
+ * One operator in one setting, on arrays of a random shape and type in random blocks, and what
+ * plain loops make of the same arrays. All of it follows from a seed.
  *
  * <p>Elements are small whole numbers, so that products and sums are exact in either type, in
  * whatever order they are made; only means and Fourier transforms are not.
@@ -79,7 +79,9 @@ final class RandomQuery {
     FILTERED,
     /** A join with some of the places stands above. */
     JOINED,
-    /** Three arrays told apart by a DOUBLE column with 0.0, -0.0 and NaN of several bit patterns. */
+    /**
+     * Three arrays told apart by a DOUBLE column with 0.0, -0.0 and NaN of several bit patterns.
+     */
     GROUPED,
     /** A filter below leaves no blocks. */
     EMPTY,
@@ -191,9 +193,7 @@ final class RandomQuery {
   private Optional<String> plain(SparkSession spark, Query query) {
     Dataset<Row> result = query.operator().apply(frames(spark, query));
     return compare(
-        query.oracle().apply(query.inputs()),
-        result,
-        query.error().applyAsDouble(query.inputs()));
+        query.oracle().apply(query.inputs()), result, query.error().applyAsDouble(query.inputs()));
   }
 
   /** A filter above keeps the rows that it would keep of the collected result. */
@@ -324,7 +324,10 @@ final class RandomQuery {
     if (rows.isEmpty()) {
       // The sum of two matrices that lack the same blocks lacks them too.
       boolean isAllowed =
-          !isStated || query.share() < 1 || operator.worksBlockByBlock() || operator == Operator.ADD;
+          !isStated
+              || query.share() < 1
+              || operator.worksBlockByBlock()
+              || operator == Operator.ADD;
       return isAllowed ? Optional.empty() : Optional.of("no rows, and no error");
     }
     if (query.share() == 1) {
@@ -440,8 +443,7 @@ final class RandomQuery {
                     MatrixBlocks.reblock(x.get(1), rows, cols)),
             d -> {
               Dense sum = Dense.zeros(a.extents());
-              Arrays.setAll(
-                  sum.values(), i -> d.get(0).values()[i] + d.get(1).values()[i]);
+              Arrays.setAll(sum.values(), i -> d.get(0).values()[i] + d.get(1).values()[i]);
               return sum;
             },
             d -> 0);
@@ -560,8 +562,7 @@ final class RandomQuery {
   private Query paddedFft() {
     long[] padded = new long[3];
     Arrays.setAll(padded, axis -> a.extents()[axis] + random.nextInt(6));
-    FftOptions options =
-        transform().withPadTo(padded[0] + "," + padded[1] + "," + padded[2]);
+    FftOptions options = transform().withPadTo(padded[0] + "," + padded[1] + "," + padded[2]);
     details += " " + options;
     return of(
         x -> VolumeBlocks.fft(x, options),
@@ -655,8 +656,7 @@ final class RandomQuery {
     if (random.nextBoolean()) {
       options =
           options.withStrategy(
-              new MultiplyOptions.Strategy.Cuboid(
-                  parts(rows), parts(right.cols()), parts(inner)));
+              new MultiplyOptions.Strategy.Cuboid(parts(rows), parts(right.cols()), parts(inner)));
     }
     if (random.nextBoolean()) {
       options = options.withBlockShape(size(rows), size(right.cols()));

@@ -177,8 +177,7 @@ class FarRowsIT extends MultiplyWays {
     }
     long rowBytes = cols * type.bytes();
     for (long row = 0; row < rows; row++) {
-      stream.upload(
-          pinned.memory().slice(row * rowBytes, rowBytes), to, row * lead * type.bytes());
+      stream.upload(pinned.memory().slice(row * rowBytes, rowBytes), to, row * lead * type.bytes());
     }
     stream.synchronize(); // before the next matrix is staged
   }

@@ -182,9 +182,7 @@ abstract class MultiplyWays extends MultiplierChecks {
 
     private Optional<MultiplyPlan> byThisWay(MultiplyProblem problem) {
       Optional<MultiplyPlan> plan =
-          candidates(problem).stream()
-              .filter(each -> name(each).equals(name))
-              .findFirst();
+          candidates(problem).stream().filter(each -> name(each).equals(name)).findFirst();
       taken.merge(name, plan.isPresent(), Boolean::logicalOr);
       return plan;
     }

@@ -109,8 +109,7 @@ class MultiplyWaysIT extends MultiplyWays {
       for (OneWay way : ways(kind.type(), kind.precision())) {
         for (int which = 0; which < 4; which += 3) {
           for (long[] shape : new long[][] {{40, 17_000, 140}, {1530, 65, 1540}}) {
-            MultiplyProblem problem =
-                problem(way.near(shape), kind, which, which == 0, random);
+            MultiplyProblem problem = problem(way.near(shape), kind, which, which == 0, random);
             if (way.takes(problem)) {
               checkExact(way, problem, random.nextLong());
             }
@@ -711,8 +710,7 @@ class MultiplyWaysIT extends MultiplyWays {
     if (!way.takes(problem)) {
       return;
     }
-    double[] c =
-        product(way.at(0), problem, (i, p) -> p == i % shape[1] ? a.of(i, p) : 0, b);
+    double[] c = product(way.at(0), problem, (i, p) -> p == i % shape[1] ? a.of(i, p) : 0, b);
     for (int at = 0; at < c.length; at++) {
       long i = at / shape[2];
       long j = at % shape[2];

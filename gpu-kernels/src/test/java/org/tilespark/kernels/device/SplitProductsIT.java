@@ -90,8 +90,7 @@ class SplitProductsIT extends MultiplyWays {
   }
 
   /** The terms without which the element would be what was found. */
-  private static String explain(
-      ExactSplits.Matrices matrices, int k, int n, int at, float found) {
+  private static String explain(ExactSplits.Matrices matrices, int k, int n, int at, float found) {
     float[] row = Arrays.copyOfRange(matrices.a(), at / n * k, (at / n + 1) * k);
     float[] column = new float[k];
     for (int p = 0; p < k; p++) {
@@ -162,8 +161,7 @@ class SplitProductsIT extends MultiplyWays {
     for (int exponent : new int[] {-50, -60, -64, -70, -99}) { // none is below 2^-100
       for (int which = 0; which < 4; which++) {
         MultiplyProblem problem =
-            MultiplyProblem.dense(
-                m, k, n, ElementType.FLOAT32, (which & 1) != 0, (which & 2) != 0);
+            MultiplyProblem.dense(m, k, n, ElementType.FLOAT32, (which & 1) != 0, (which & 2) != 0);
         float[] a = small(m * k, exponent, random);
         float[] b = small(k * n, exponent, random);
         float[] c = new float[m * n];

@@ -291,8 +291,7 @@ public final class ElementwisePlans {
     Expression sameColumns =
         new And(new EqualTo(matrix.col(), range.get(0)), new EqualTo(matrix.cols(), range.get(1)));
     for (int i = 0; i < last; i++) {
-      sameColumns =
-          new And(sameColumns, new EqualNullSafe(matrix.further().get(i), found.get(i)));
+      sameColumns = new And(sameColumns, new EqualNullSafe(matrix.further().get(i), found.get(i)));
     }
     means.add(range.get(2));
     return join(left, generate, LeftOuter$.MODULE$, sameColumns, Optional.of(BROADCAST$.MODULE$));

@@ -117,8 +117,7 @@ final class MultiplyTask<T>
     BufferAllocator allocator =
         resources.own(memory.newChild("task " + task.taskAttemptId() + ", product"));
     BufferAllocator plain =
-        resources.own(
-            runtime.memory().newChild("task " + task.taskAttemptId() + ", large tile"));
+        resources.own(runtime.memory().newChild("task " + task.taskAttemptId() + ", large tile"));
     PipelineTotals totals = runtime.pipelineTotals(gpu);
     DevicePanels.Stage stage = null; // on the CPU
     if (gpu.isPresent()) {
@@ -143,8 +142,7 @@ final class MultiplyTask<T>
                 PipelineListener.both(metrics.onDevice(), totals));
     resources.own(multiplier);
     resources.own(
-        () ->
-            metrics.peak(allocator.getPeakMemoryAllocation() + plain.getPeakMemoryAllocation()));
+        () -> metrics.peak(allocator.getPeakMemoryAllocation() + plain.getPeakMemoryAllocation()));
     Iterator<InternalRow> blocks =
         products.open(
             (Integer) partition,

@@ -78,8 +78,7 @@ final class StageTask<T>
                 PipelineListener.both(metrics.onDevice(), totals));
     resources.own(pipeline);
     StageIterator iterator =
-        new StageIterator(
-            spec, source.open(ScalaInterop.iterator(partition)), pipeline, allocator);
+        new StageIterator(spec, source.open(ScalaInterop.iterator(partition)), pipeline, allocator);
     resources.ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
     return ScalaInterop.iterator(new CountedBatches(iterator, runtime, metrics, totals));
   }

@@ -126,8 +126,7 @@ final class NpyTable implements SupportsRead, SupportsWrite {
       throw new IllegalArgumentException("Path does not exist: " + options.path());
     }
     NpyOptions asked = options.overriddenBy(scanOptions);
-    if (!Objects.equals(asked.blockShape(), options.blockShape())
-        || asked.as() != options.as()) {
+    if (!Objects.equals(asked.blockShape(), options.blockShape()) || asked.as() != options.as()) {
       throw new IllegalArgumentException(
           name()
               + ": a query asks for the options blockShape "
@@ -173,9 +172,7 @@ final class NpyTable implements SupportsRead, SupportsWrite {
     }
     NpyType type =
         NpySink.fileType(
-            schema,
-            ArrayMetadata.of(written.fields()[schema.values()].metadata()),
-            chosen.dtype());
+            schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()), chosen.dtype());
     ElementType readBack = options.as() == null ? type.columnType() : options.as();
     if (readBack != schema.elementType()) {
       throw new IllegalArgumentException(

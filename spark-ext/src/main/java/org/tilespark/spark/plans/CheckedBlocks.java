@@ -68,8 +68,7 @@ public final class CheckedBlocks extends LogicalPlan {
 
   /** The same blocks behind another plan that runs first, with the same columns. */
   public CheckedBlocks withChecks(LogicalPlan newChecks) {
-    return new CheckedBlocks(
-        grid, places, found, blocks, ScalaInterop.<LogicalPlan>seq(newChecks));
+    return new CheckedBlocks(grid, places, found, blocks, ScalaInterop.<LogicalPlan>seq(newChecks));
   }
 
   /** The same checks of other blocks with the same columns. */

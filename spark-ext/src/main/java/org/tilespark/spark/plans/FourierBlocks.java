@@ -65,7 +65,7 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
     BlockSchema in = BlockSchema.find(child.schema(), BlockKind.VOLUME, operator);
     List<Attribute> inputs = ScalaInterop.list(child.output());
     if (gathered.isPresent()) {
-      KeyTypes.requireOrdered(in.further(inputs), operator);
+      GroupingColumns.of(in, inputs, operator);
     }
     int trend = -1;
     List<Attribute> produced = new ArrayList<>();

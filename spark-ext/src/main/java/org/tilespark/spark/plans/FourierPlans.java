@@ -74,7 +74,6 @@ public final class FourierPlans {
   private final Missing missing;
 
   private FourierPlans(LogicalPlan input, Missing missing, Context context) {
-    Streaming.refuse(context.operator(), input);
     this.context = context;
     this.missing = missing;
     this.blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, context.operator());
@@ -103,6 +102,7 @@ public final class FourierPlans {
    *     the options do not fit them; says what was found
    */
   public static LogicalPlan fft(LogicalPlan input, FftOptions options, Context context) {
+    Streaming.refuse(context.operator(), input);
     return new FourierPlans(input, options.missing(), context).forward(options);
   }
 
@@ -113,6 +113,7 @@ public final class FourierPlans {
    *     transform made the spectrum
    */
   public static LogicalPlan ifft(LogicalPlan input, FftOptions options, Context context) {
+    Streaming.refuse(context.operator(), input);
     return new FourierPlans(input, options.missing(), context).inverse(options);
   }
 

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.RowOrdering$;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.StructField;
 import org.tilespark.spark.BlockSchema;
@@ -21,7 +22,8 @@ public final class GroupingColumns {
    *
    * @param columns one for each column of the rows
    * @param operator who asks, for messages
-   * @throws IllegalArgumentException that names them, if two have the same name or one has a type without an order
+   * @throws IllegalArgumentException that names them, if two have the same name or one has a type
+   *     without an order
    */
   public static List<Attribute> of(BlockSchema blocks, List<Attribute> columns, String operator) {
     List<Attribute> further = blocks.further(columns);
@@ -36,8 +38,31 @@ public final class GroupingColumns {
               + SQLConf.CASE_SENSITIVE().key()
               + " is true)");
     }
-    KeyTypes.requireOrdered(further, operator);
+    requireOrdered(further, operator);
     return further;
+  }
+
+  /**
+   * Checks that Spark can sort and group by each column.
+   *
+   * @param further columns that are none of a block's own
+   * @param operator who asks, for the message
+   * @throws IllegalArgumentException that names the first column that has no order: a MAP, a
+   *     VARIANT, an INTERVAL of all units, or what holds one of these
+   */
+  public static void requireOrdered(List<Attribute> further, String operator) {
+    for (Attribute column : further) {
+      if (!RowOrdering$.MODULE$.isOrderable(column.dataType())) {
+        throw new IllegalArgumentException(
+            operator
+                + ": further column "
+                + column.name()
+                + " is "
+                + column.dataType().sql()
+                + ", which has no order; further columns tell several arrays apart here, so drop"
+                + " it, or make a STRING of it");
+      }
+    }
   }
 
   /** The columns with the first name that several have; none if all names differ. */

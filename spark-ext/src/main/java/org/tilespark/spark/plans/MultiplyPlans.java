@@ -326,7 +326,6 @@ public final class MultiplyPlans {
               output.get(blocks.sizes().get(0)),
               output.get(blocks.sizes().get(1)),
               output.get(blocks.values()));
-      KeyTypes.requireOrdered(blocks.further(output), who);
       List<Attribute> groups =
           GroupingColumns.of(blocks, output, who).stream()
               .map(group -> requireKey(group, who))

@@ -60,8 +60,6 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
    *     in type, stated extents, order of axes, the transforms that made them, or further columns
    */
   public static LogicalPlan of(LogicalPlan first, LogicalPlan second, String operator) {
-    Streaming.refuse(operator, first);
-    Streaming.refuse(operator, second);
     LogicalPlan right = MultiplyPlans.distinctFrom(first, second);
     Side a = Side.of(first, "first", operator);
     Side b = Side.of(right, "second", operator);

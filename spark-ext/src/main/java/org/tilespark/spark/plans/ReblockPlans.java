@@ -410,8 +410,7 @@ public final class ReblockPlans {
     List<Expression> groups = new ArrayList<>();
     for (int position : further) {
       Attribute own = columns.get(position);
-      Attribute column =
-          from == input ? own : GroupingColumns.named(known, own).orElseThrow();
+      Attribute column = from == input ? own : GroupingColumns.named(known, own).orElseThrow();
       groups.add(column);
       outputs.add(Attributes.alias(column, own.name()));
     }

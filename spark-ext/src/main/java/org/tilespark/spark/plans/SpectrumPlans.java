@@ -36,6 +36,7 @@ public final class SpectrumPlans {
   public static LogicalPlan radialAverage(
       LogicalPlan input, OptionalDouble width, FourierPlans.Context context) {
     String operator = context.operator();
+    Streaming.refuse(operator, input);
     Map<Integer, AxisFrequencies> axes = FourierPlans.frequencies(input, context);
     double ring =
         width.orElseGet(
@@ -51,8 +52,7 @@ public final class SpectrumPlans {
     List<Attribute> columns = ScalaInterop.list(input.output());
     Missing missing = Missing.ERROR;
     Shape extents = KnownArray.of(input, blocks, missing, context.asDataset(), operator).extents();
-    List<Attribute> further = blocks.further(columns);
-    KeyTypes.requireOrdered(further, operator);
+    List<Attribute> further = GroupingColumns.of(blocks, columns, operator);
     List<NamedExpression> outputs = new ArrayList<>();
     further.forEach(column -> outputs.add(Attributes.alias(column, column.name())));
     NamedExpression rings =

@@ -24,9 +24,7 @@ public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     return plan.transformDown(
-        ScalaInterop.partialFunction(
-            node ->
-                node instanceof Filter filter ? push(filter) : null));
+        ScalaInterop.partialFunction(node -> node instanceof Filter filter ? push(filter) : null));
   }
 
   private static LogicalPlan push(Filter filter) {

@@ -25,7 +25,7 @@ import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
-import org.tilespark.spark.plans.KeyTypes;
+import org.tilespark.spark.plans.GroupingColumns;
 
 /**
  * Finds everything that is wrong with a DataFrame of blocks.
@@ -75,7 +75,7 @@ public final class BlockValidator {
             .filter(i -> !schema.blockColumns().contains(i))
             .boxed()
             .toList();
-    KeyTypes.requireOrdered(schema.further(columns), "validate");
+    GroupingColumns.requireOrdered(schema.further(columns), "validate");
     Metadata metadata = df.schema().fields()[schema.values()].metadata();
     this.extents = ArrayMetadata.of(metadata).extents(rank).orElse(null);
     this.sql =

@@ -31,8 +31,7 @@ final class SchemaDefects {
     }
     if (defects.isEmpty()) {
       BlockSchema blocks = BlockSchema.find(found, kind, "validate");
-      List<StructField> doubled =
-          GroupingColumns.doubled(blocks.further(List.of(found.fields())));
+      List<StructField> doubled = GroupingColumns.doubled(blocks.further(List.of(found.fields())));
       if (!doubled.isEmpty()) {
         defects.add(
             row(

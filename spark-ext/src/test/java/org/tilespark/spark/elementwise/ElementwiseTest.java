@@ -198,8 +198,7 @@ class ElementwiseTest extends SparkTest {
             "block at row 4, col 0: only the second matrix has a block there");
       }
       assertEquals(
-          4,
-          MatrixBlocks.add(hole, whole, Missing.ZERO).join(keys, column).collectAsList().size());
+          4, MatrixBlocks.add(hole, whole, Missing.ZERO).join(keys, column).collectAsList().size());
     }
   }
 
@@ -610,8 +609,7 @@ class ElementwiseTest extends SparkTest {
             "SELECT * FROM VALUES (0L, 0L, 1, 2, array(1D, 2D)), (1L, 0L, 1, 2, array(3D))"
                 + " AS m (row, col, rows, cols, values)");
     Dataset<Row> joined = wrong.join(spark.sql("SELECT 0L AS row"), "row");
-    assertEquals(
-        1, MatrixBlocks.scale(joined, 2).where("values[0] = 2D").collectAsList().size());
+    assertEquals(1, MatrixBlocks.scale(joined, 2).where("values[0] = 2D").collectAsList().size());
   }
 
   @Test

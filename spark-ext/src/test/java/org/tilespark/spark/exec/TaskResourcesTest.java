@@ -47,8 +47,7 @@ class TaskResourcesTest {
       resources.own(named("c", third));
       resources.own(named("b", second));
       resources.own(named("a", first));
-      Throwable thrown =
-          assertThrows(first.getClass(), () -> resources.onTaskCompletion(null));
+      Throwable thrown = assertThrows(first.getClass(), () -> resources.onTaskCompletion(null));
       assertSame(first, thrown);
       assertEquals(List.of("a", "b", "c", "d"), closed);
       assertSame(second, thrown.getSuppressed()[0]);

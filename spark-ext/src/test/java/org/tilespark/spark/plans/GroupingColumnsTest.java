@@ -68,8 +68,7 @@ class GroupingColumnsTest extends SparkTest {
   }
 
   private static Dataset<Row> with(Dataset<Row> df, String one, String other) {
-    return df.select(
-        org.apache.spark.sql.functions.col("*"), lit(1).as(one), lit("two").as(other));
+    return df.select(org.apache.spark.sql.functions.col("*"), lit(1).as(one), lit("two").as(other));
   }
 
   @Test
