@@ -33,7 +33,7 @@ gpu_it() (
   mkdir -p target/tmp
   [[ $* == *-tag* ]] || set -- --exclude-tag full "$@"
   # shellcheck disable=SC2086
-  java $JAVA_OPTS -Xmx"${HEAP:-24g}" -Djava.io.tmpdir="$PWD/target/tmp" \
+  java -ea $JAVA_OPTS -Xmx"${HEAP:-24g}" -Djava.io.tmpdir="$PWD/target/tmp" \
     -cp "$(echo "$tilespark_home"/junit-platform-console-standalone-*.jar):$path" \
     org.junit.platform.console.ConsoleLauncher execute --disable-banner --disable-ansi-colors --fail-if-no-tests \
     --exclude-tag jazzer --scan-classpath "$PWD/target/test-classes" --include-classname "$classes" --details=tree "$@"
