@@ -122,7 +122,7 @@ public final class SplitArithmetic {
         };
   }
 
-  /** The same of values that are not cut yet. */
+  /** The sum of products of two lists of values, which are cut into their parts first. */
   public static float sum(float[] a, float[] b, Set<Term> omitted) {
     return sum(cut(a), cut(b), omitted);
   }

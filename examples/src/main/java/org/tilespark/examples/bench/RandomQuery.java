@@ -607,7 +607,7 @@ final class RandomQuery {
             spectra.add(VolumeBlocks.reblock(spectrum, shape[0], shape[1], shape[2]));
           }
           Dataset<Row> product = VolumeBlocks.multiplyPointwise(spectra.get(0), spectra.get(1));
-          // Both spectra were scaled; the inverse is told that neither was.
+          // Both spectra were scaled; norm=backward keeps the inverse from undoing one scale.
           return VolumeBlocks.ifft(product, FftOptions.defaults().withNorm("backward"));
         },
         d ->

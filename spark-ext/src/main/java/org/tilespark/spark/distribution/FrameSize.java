@@ -49,12 +49,12 @@ public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
     return bytes;
   }
 
-  /** How many arrays of one shape a frame of so many bytes holds, at least 1. */
+  /** The count of arrays of one shape in a frame of the given bytes, at least 1. */
   public static BigInteger arrays(BigInteger bytes, Shape extents, RowBytes row) {
     return bytes.divide(valueBytes(extents, row).max(BigInteger.ONE)).max(BigInteger.ONE);
   }
 
-  /** This size where so many bytes come of each {@code ofBytes}, in as many rows. */
+  /** This size with its bytes times {@code bytesThen / ofBytes}, in the same rows. */
   public FrameSize scaled(long bytesThen, long ofBytes) {
     return new FrameSize(
         bytes.multiply(BigInteger.valueOf(bytesThen)).divide(BigInteger.valueOf(ofBytes)), rows);
