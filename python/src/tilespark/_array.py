@@ -175,7 +175,7 @@ class BlockArray:
         if self._kind is not MATRIX or self.ndim < 2:
             raise InvalidInputError(f"mT of an array of {self.ndim} axes; expected a matrix or a batch of matrices")
         labels = self._labels.transposed([0, 2, 1] if self._is_batch else [1, 0])
-        return self._called("transpose", _labels=labels)
+        return self._called("transpose", labels)
 
     def transpose(self, *axes: int | Sequence[int] | None) -> BlockArray:
         """The array with axis i taken from axis ``axes[i]``; without arguments in reverse order. No data moves.
@@ -194,14 +194,14 @@ class BlockArray:
             )
         labels = self._labels.transposed(order)
         if self._kind is MATRIX:
-            return self._called("transpose", _labels=labels)
-        return self._called("permute", _labels=labels, axes="".join(_LETTERS[axis] for axis in order))
+            return self._called("transpose", labels)
+        return self._called("permute", labels, axes="".join(_LETTERS[axis] for axis in order))
 
     def _order(self, axes: tuple[int | Sequence[int] | None, ...]) -> tuple[int, ...]:
         if not axes or axes == (None,):
             return tuple(reversed(range(self.ndim)))
         given = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
-        order = tuple(self._axis(axis) for axis in given)  # type: ignore[union-attr, arg-type]
+        order = tuple(self._axis(axis) for axis in given)  # type: ignore[arg-type]
         if sorted(order) != list(range(self.ndim)):
             raise InvalidInputError(f"transpose of axes {given}; expected each of 0 to {self.ndim - 1} once")
         return order
@@ -226,7 +226,7 @@ class BlockArray:
         """
         sizes = self._block_shape(blocks)
         return self._called(
-            "reblock", _keep_labels=True, missing=missing, **dict(zip(self._kind.sizes, sizes, strict=True))
+            "reblock", self._labels, missing=missing, **dict[str, Argument](zip(self._kind.sizes, sizes, strict=True))
         )
 
     def _block_shape(self, blocks: int | Sequence[int]) -> tuple[int, ...]:
@@ -235,7 +235,7 @@ class BlockArray:
     def slabs(self, axis: int | str, thickness: int | None = None) -> BlockArray:
         """A volume cut along one axis and whole along the others, as a Fourier transform takes it best."""
         self._require_volume("slabs")
-        return self._called("slabs", _keep_labels=True, axis=_LETTERS[self._axis(axis)], thickness=thickness)
+        return self._called("slabs", self._labels, axis=_LETTERS[self._axis(axis)], thickness=thickness)
 
     def pencils(self, axis: int | str, section: tuple[int, int] | None = None) -> BlockArray:
         """A volume whole along one axis and cut along the others.
@@ -246,19 +246,23 @@ class BlockArray:
         """
         self._require_volume("pencils")
         first, second = section or (None, None)
-        return self._called("pencils", _keep_labels=True, axis=_LETTERS[self._axis(axis)], first=first, second=second)
+        return self._called("pencils", self._labels, axis=_LETTERS[self._axis(axis)], first=first, second=second)
 
     # Arithmetic
 
     def __matmul__(self, other: Any) -> BlockArray:
         from .linalg import matmul
 
-        return matmul(self, other) if _is_operand(other) else NotImplemented
+        if not _is_operand(other):
+            return NotImplemented
+        return matmul(self, other)
 
     def __rmatmul__(self, other: Any) -> BlockArray:
         from .linalg import matmul
 
-        return matmul(other, self) if _is_operand(other) else NotImplemented
+        if not _is_operand(other):
+            return NotImplemented
+        return matmul(other, self)
 
     def __mul__(self, other: Any) -> BlockArray:
         if isinstance(other, BlockArray):
@@ -271,7 +275,7 @@ class BlockArray:
         if isinstance(other, complex | np.complexfloating):
             raise UnsupportedError("An array times a complex number; expected a real one (or .map_blocks(lambda b: b * z))")
         wanted = np.result_type(self.dtype, other)
-        return self._computable("*", wanted)._called("scale", _keep_labels=True, alpha=float(other))
+        return self._computable("*", wanted)._called("scale", self._labels, alpha=float(other))
 
     __rmul__ = __mul__
 
@@ -481,12 +485,9 @@ class BlockArray:
             keep=(*self._keep, *(each for each in keep if each not in self._keep)),
         )
 
-    def _called(
-        self, operator: str, *, _labels: Labels | None = None, _keep_labels: bool = False, **arguments: Argument
-    ) -> BlockArray:
-        labels = self._labels if _keep_labels else _labels
-        df = call(self._kind.function(operator), {"input": self._df}, **arguments)
-        return self._of(df, labels)
+    def _called(self, operator: str, labels: Labels, /, **arguments: Argument) -> BlockArray:
+        """What the SQL function of an operator gives for this array."""
+        return self._of(call(self._kind.function(operator), {"input": self._df}, **arguments), labels)
 
     def _stored_transpose(self) -> BlockArray:
         """A vector stored along the other axis."""

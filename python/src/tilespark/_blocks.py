@@ -79,9 +79,9 @@ def supported(dtype: Any) -> np.dtype[Any]:
     Raises:
         UnsupportedError: names the nearest dtype that blocks hold.
     """
-    found = np.dtype(dtype)
+    found: np.dtype[Any] = np.dtype(dtype)
     if found.name in _COLUMN_OF:
-        return found.newbyteorder("=")
+        return np.dtype(found.name)
     nearest = {"uint64": "int64 or float64", "complex256": "complex128"}.get(
         found.name, "float64" if found.kind == "f" else "float64 or int64" if found.kind in "OSU" else "int64"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .errors import translated
 
@@ -25,7 +25,8 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
     terms = [f"{parameter} => TABLE({{{parameter}}})" for parameter in tables]
     terms += [f"{name} => {literal(value)}" for name, value in arguments.items() if value is not None]
     with translated():
-        return spark.sql(f"SELECT * FROM {function}({', '.join(terms)})", **dict(tables))
+        frames: dict[str, Any] = dict(tables)
+        return spark.sql(f"SELECT * FROM {function}({', '.join(terms)})", **frames)
 
 
 def literal(value: str | int | float | bool) -> str:

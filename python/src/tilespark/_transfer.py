@@ -282,10 +282,10 @@ def mapped(
 
     from . import _worker
 
-    cloudpickle.register_pickle_by_value(_worker)
+    cloudpickle.register_pickle_by_value(_worker)  # type: ignore[no-untyped-call]
     run = _worker.block_mapper(function, kind.offsets, kind.sizes, source.name, target.name)
     with translated():
-        return packed.mapInArrow(run, packed.schema)
+        return packed.mapInArrow(run, packed.schema)  # type: ignore[arg-type]
 
 
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
