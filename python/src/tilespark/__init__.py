@@ -1,1 +1,35 @@
-"""Placeholder until the package is merged."""
+"""Dense arrays on Spark: matrices and volumes as DataFrames of blocks, on CPUs and GPUs.
+
+A :class:`BlockArray` is a lazy array with numpy's operators; :mod:`tilespark.linalg` and :mod:`tilespark.fft` have numpy's
+and scipy's names. All of it is calls of tilespark's SQL functions, so it works on a classic session and over Spark Connect.
+"""
+
+from importlib import metadata as _metadata
+
+from . import fft, linalg
+from ._array import BlockArray
+from ._makers import from_dataframe, from_numpy, from_xarray, read_npy
+from ._session import check, configure, jar_path
+from .errors import InvalidInputError, SetupError, TileSparkError, UnsupportedError
+
+try:
+    __version__ = _metadata.version("tilespark")
+except _metadata.PackageNotFoundError:  # a source tree that is not installed
+    __version__ = "0+unknown"
+
+__all__ = [
+    "BlockArray",
+    "InvalidInputError",
+    "SetupError",
+    "TileSparkError",
+    "UnsupportedError",
+    "check",
+    "configure",
+    "fft",
+    "from_dataframe",
+    "from_numpy",
+    "from_xarray",
+    "jar_path",
+    "linalg",
+    "read_npy",
+]

@@ -46,11 +46,6 @@ final class Datasets {
     return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(classic(like).sparkSession(), plan);
   }
 
-  /** The plan behind a DataFrame. */
-  static LogicalPlan plan(Dataset<Row> df) {
-    return classic(df).logicalPlan();
-  }
-
   /** Looks keys up in the configuration of a DataFrame's session. */
   static UnaryOperator<String> conf(Dataset<Row> df) {
     return name -> classic(df).sparkSession().sessionState().conf().getConfString(name, null);

@@ -1,7 +1,5 @@
 package org.tilespark.spark;
 
-import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.sql.Dataset;
@@ -22,9 +20,9 @@ import org.tilespark.spark.validate.BlockValidator;
  * query runs, as an {@link IllegalArgumentException} that names the block. The session must have
  * {@code spark.sql.extensions=org.tilespark.spark.TileSparkExtensions}.
  *
- * <p>On a DataFrame of a Spark Connect session the operators that have a SQL function call it on
- * the server, whose session must have the extension; what is wrong is told when the server plans or
- * runs the query. The others throw {@link UnsupportedOperationException} there.
+ * <p>On a DataFrame of a Spark Connect session each operator calls its SQL function on the server,
+ * whose session must have the extension; what is wrong is told when the server plans or runs the
+ * query.
  */
 public final class MatrixBlocks {
   private MatrixBlocks() {}
@@ -78,7 +76,7 @@ public final class MatrixBlocks {
     Require.given(b, "MatrixBlocks.multiply", "b");
     Require.given(options, "MatrixBlocks.multiply", "options");
     if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
-      return ConnectCalls.call("matrix_multiply", Map.of("a", a, "b", b), literals(options));
+      return ConnectCalls.call("matrix_multiply", Map.of("a", a, "b", b), changed(options));
     }
     return Datasets.combine(
         a,
@@ -105,7 +103,7 @@ public final class MatrixBlocks {
     Require.given(a, "MatrixBlocks.gram", "a");
     Require.given(options, "MatrixBlocks.gram", "options");
     if (ConnectCalls.isFor(a)) {
-      return ConnectCalls.call("matrix_gram", Map.of("a", a), literals(options));
+      return ConnectCalls.call("matrix_gram", Map.of("a", a), changed(options));
     }
     return Datasets.map(
         a,
@@ -123,8 +121,11 @@ public final class MatrixBlocks {
    */
   public static Dataset<Row> scale(Dataset<Row> df, double alpha) {
     Require.given(df, "MatrixBlocks.scale", "df");
-    ConnectCalls.refuse("MatrixBlocks.scale", List.of(df));
-    return Datasets.map(df, plan -> ElementwisePlans.scale(plan, alpha, "MatrixBlocks.scale"));
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call("matrix_scale", Map.of("a", df), Map.of("alpha", alpha));
+    }
+    return Datasets.map(
+        df, plan -> ElementwisePlans.scale(plan, BlockKind.MATRIX, alpha, "MatrixBlocks.scale"));
   }
 
   /**
@@ -156,9 +157,15 @@ public final class MatrixBlocks {
     Require.given(a, "MatrixBlocks.add", "a");
     Require.given(b, "MatrixBlocks.add", "b");
     Require.given(missing, "MatrixBlocks.add", "missing");
-    ConnectCalls.refuse("MatrixBlocks.add", List.of(a, b));
+    if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
+      return ConnectCalls.call(
+          "matrix_add", Map.of("a", a, "b", b), Map.of("missing", missing));
+    }
     return Datasets.combine(
-        a, b, (first, second) -> ElementwisePlans.add(first, second, missing, "MatrixBlocks.add"));
+        a,
+        b,
+        (first, second) ->
+            ElementwisePlans.add(first, second, BlockKind.MATRIX, missing, "MatrixBlocks.add"));
   }
 
   /**
@@ -177,7 +184,9 @@ public final class MatrixBlocks {
    */
   public static Dataset<Row> center(Dataset<Row> df) {
     Require.given(df, "MatrixBlocks.center", "df");
-    ConnectCalls.refuse("MatrixBlocks.center", List.of(df));
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call("matrix_center", Map.of("a", df), Map.of());
+    }
     return Datasets.map(df, plan -> ElementwisePlans.center(plan, "MatrixBlocks.center"));
   }
 
@@ -213,7 +222,7 @@ public final class MatrixBlocks {
       return ConnectCalls.call(
           "matrix_reblock",
           Map.of("input", df),
-          Map.of("rows", rows + "", "cols", cols + "", "missing", ConnectCalls.text(missing + "")));
+          Map.of("rows", rows, "cols", cols, "missing", missing));
     }
     return Datasets.map(
         df,
@@ -232,8 +241,18 @@ public final class MatrixBlocks {
    */
   public static Dataset<Row> validate(Dataset<Row> df) {
     Require.given(df, "MatrixBlocks.validate", "df");
-    ConnectCalls.refuse("MatrixBlocks.validate", List.of(df));
-    return BlockValidator.validate(df, BlockKind.MATRIX);
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call("matrix_validate", Map.of("input", df), Map.of());
+    }
+    return Datasets.map(
+        df,
+        plan ->
+            BlockValidator.validate(
+                plan,
+                BlockKind.MATRIX,
+                Optional.empty(),
+                each -> Datasets.of(df, each),
+                "MatrixBlocks.validate"));
   }
 
   /**
@@ -256,7 +275,8 @@ public final class MatrixBlocks {
   private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {
     Require.given(df, "MatrixBlocks.withExtents", "df");
     if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.withExtents(df, BlockKind.MATRIX, extents);
+      return ConnectCalls.call(
+          "matrix_with_extents", Map.of("input", df), Map.of("extents", extents));
     }
     return Datasets.map(
         df,
@@ -265,17 +285,10 @@ public final class MatrixBlocks {
                 plan, BlockKind.MATRIX, Optional.of(extents), "MatrixBlocks.withExtents"));
   }
 
-  /** Options as SQL's arguments; a gram's transposes are left out where they are not asked for. */
-  private static Map<String, String> literals(MultiplyOptions options) {
-    Map<String, String> literals = new LinkedHashMap<>();
-    options
-        .toMap()
-        .forEach(
-            (name, text) -> {
-              if (!text.equals(MultiplyOptions.defaults().toMap().get(name))) {
-                literals.put(name, ConnectCalls.text(text));
-              }
-            });
-    return literals;
+  /** The options that are no defaults: a gram has no parameters for transposes. */
+  private static Map<String, String> changed(MultiplyOptions options) {
+    Map<String, String> texts = options.toMap();
+    texts.entrySet().removeAll(MultiplyOptions.defaults().toMap().entrySet());
+    return texts;
   }
 }

@@ -1,6 +1,5 @@
 package org.tilespark.spark;
 
-import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
@@ -9,7 +8,7 @@ import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.fourier.AxisFrequencies;
+import org.tilespark.spark.elementwise.ElementwisePlans;
 import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.FourierPlans;
 import org.tilespark.spark.plans.MultiplyPointwise;
@@ -44,7 +43,7 @@ public final class VolumeBlocks {
     Permutation permutation = Permutation.parse(axes);
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call(
-          "volume_permute", Map.of("input", df), Map.of("axes", ConnectCalls.text(axes)));
+          "volume_permute", Map.of("input", df), Map.of("axes", axes));
     }
     return Datasets.map(
         df,
@@ -83,11 +82,7 @@ public final class VolumeBlocks {
       return ConnectCalls.call(
           "volume_reblock",
           Map.of("input", df),
-          Map.of(
-              "nx", nx + "",
-              "ny", ny + "",
-              "nz", nz + "",
-              "missing", ConnectCalls.text(missing + "")));
+          Map.of("nx", nx, "ny", ny, "nz", nz, "missing", missing));
     }
     return Datasets.map(
         df,
@@ -132,10 +127,10 @@ public final class VolumeBlocks {
     Require.given(missing, "VolumeBlocks.slabs", "missing");
     int along = BlockKind.VOLUME.axis("VolumeBlocks.slabs", axis);
     if (ConnectCalls.isFor(df)) {
-      Map<String, String> arguments = new TreeMap<>();
-      arguments.put("axis", ConnectCalls.text(axis));
-      thickness.ifPresent(elements -> arguments.put("thickness", elements + ""));
-      arguments.put("missing", ConnectCalls.text(missing + ""));
+      Map<String, Object> arguments = new TreeMap<>();
+      arguments.put("axis", axis);
+      thickness.ifPresent(elements -> arguments.put("thickness", elements));
+      arguments.put("missing", missing);
       return ConnectCalls.call("volume_slabs", Map.of("input", df), arguments);
     }
     return Datasets.map(
@@ -190,13 +185,13 @@ public final class VolumeBlocks {
     Require.given(missing, "VolumeBlocks.pencils", "missing");
     int along = BlockKind.VOLUME.axis("VolumeBlocks.pencils", axis);
     if (ConnectCalls.isFor(df)) {
-      Map<String, String> arguments = new TreeMap<>();
-      arguments.put("axis", ConnectCalls.text(axis));
+      Map<String, Object> arguments = new TreeMap<>();
+      arguments.put("axis", axis);
       if (sizes.isPresent()) {
-        arguments.put("first", sizes.get()[0] + "");
-        arguments.put("second", sizes.get()[1] + "");
+        arguments.put("first", sizes.get()[0]);
+        arguments.put("second", sizes.get()[1]);
       }
-      arguments.put("missing", ConnectCalls.text(missing + ""));
+      arguments.put("missing", missing);
       return ConnectCalls.call("volume_pencils", Map.of("input", df), arguments);
     }
     return Datasets.map(
@@ -239,7 +234,7 @@ public final class VolumeBlocks {
     Require.given(df, "VolumeBlocks.fft", "df");
     Require.given(options, "VolumeBlocks.fft", "options");
     if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("volume_fft", Map.of("input", df), ConnectCalls.texts(options));
+      return ConnectCalls.call("volume_fft", Map.of("input", df), options.toMap());
     }
     return Datasets.map(
         df, plan -> FourierPlans.fft(plan, options, context(df, "VolumeBlocks.fft")));
@@ -265,10 +260,60 @@ public final class VolumeBlocks {
     Require.given(df, "VolumeBlocks.ifft", "df");
     Require.given(options, "VolumeBlocks.ifft", "options");
     if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("volume_ifft", Map.of("input", df), ConnectCalls.texts(options));
+      return ConnectCalls.call("volume_ifft", Map.of("input", df), options.toMap());
     }
     return Datasets.map(
         df, plan -> FourierPlans.ifft(plan, options, context(df, "VolumeBlocks.ifft")));
+  }
+
+  /**
+   * Each value times a number, computed in double and rounded once. Block by block, no shuffle;
+   * further columns are carried through. A spectrum stays one.
+   *
+   * @param df blocks of FLOAT or DOUBLE, real or complex
+   * @throws IllegalArgumentException if {@code df} has no such blocks
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> scale(Dataset<Row> df, double alpha) {
+    Require.given(df, "VolumeBlocks.scale", "df");
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call("volume_scale", Map.of("input", df), Map.of("alpha", alpha));
+    }
+    return Datasets.map(
+        df, plan -> ElementwisePlans.scale(plan, BlockKind.VOLUME, alpha, "VolumeBlocks.scale"));
+  }
+
+  /** {@link #add(Dataset, Dataset, Missing)} where both volumes must have each block. */
+  public static Dataset<Row> add(Dataset<Row> a, Dataset<Row> b) {
+    return add(a, b, Missing.ERROR);
+  }
+
+  /**
+   * The sum of two volumes or spectra of the same extents, as {@link MatrixBlocks#add(Dataset,
+   * Dataset, Missing)} of matrices. The result has the first one's columns and metadata.
+   *
+   * <p>Two spectra must fit each other as in {@link #multiplyPointwise}, and have their axes in the
+   * same order.
+   *
+   * @param a blocks of FLOAT or DOUBLE, real or complex
+   * @param b blocks of the same type, with the same further columns
+   * @param missing what a block is that only one of them has
+   * @throws IllegalArgumentException if the columns, the stated extents or the transforms do not
+   *     fit
+   * @throws IllegalStateException if the session lacks the extension
+   */
+  public static Dataset<Row> add(Dataset<Row> a, Dataset<Row> b, Missing missing) {
+    Require.given(a, "VolumeBlocks.add", "a");
+    Require.given(b, "VolumeBlocks.add", "b");
+    Require.given(missing, "VolumeBlocks.add", "missing");
+    if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
+      return ConnectCalls.call("volume_add", Map.of("a", a, "b", b), Map.of("missing", missing));
+    }
+    return Datasets.combine(
+        a,
+        b,
+        (first, second) ->
+            ElementwisePlans.add(first, second, BlockKind.VOLUME, missing, "VolumeBlocks.add"));
   }
 
   /**
@@ -311,8 +356,7 @@ public final class VolumeBlocks {
   public static Dataset<Row> lowPass(Dataset<Row> df, double cutoff) {
     Require.given(df, "VolumeBlocks.lowPass", "df");
     if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call(
-          "volume_low_pass", Map.of("input", df), Map.of("cutoff", cutoff + "D"));
+      return ConnectCalls.call("volume_low_pass", Map.of("input", df), Map.of("cutoff", cutoff));
     }
     return Datasets.map(
         df, plan -> FourierPlans.lowPass(plan, cutoff, context(df, "VolumeBlocks.lowPass")));
@@ -362,7 +406,7 @@ public final class VolumeBlocks {
       return ConnectCalls.call(
           "volume_radial_average",
           Map.of("input", df),
-          width.isPresent() ? Map.of("width", width.getAsDouble() + "D") : Map.of());
+          width.isPresent() ? Map.of("width", width.getAsDouble()) : Map.of());
     }
     return Datasets.map(
         df,
@@ -382,30 +426,11 @@ public final class VolumeBlocks {
    */
   public static Dataset<Row> frequencies(Dataset<Row> df) {
     Require.given(df, "VolumeBlocks.frequencies", "df");
-    ConnectCalls.refuse("VolumeBlocks.frequencies", List.of(df));
-    Map<Integer, AxisFrequencies> axes =
-        FourierPlans.frequencies(Datasets.plan(df), context(df, "VolumeBlocks.frequencies"));
-    return new TreeMap<>(axes)
-        .entrySet().stream()
-            .map(axis -> frequencies(df, axis.getKey(), axis.getValue()))
-            .reduce(Dataset::unionAll)
-            .orElseThrow();
-  }
-
-  private static Dataset<Row> frequencies(Dataset<Row> df, int axis, AxisFrequencies along) {
-    long n = along.extent();
-    String cycles =
-        along.isHalf()
-            ? "id"
-            : along.isShifted()
-                ? "id - " + n / 2
-                : "IF(id < " + (n - n / 2) + ", id, id - " + n + ")";
-    return df.sparkSession()
-        .range(along.count())
-        .selectExpr(
-            "'" + BlockKind.VOLUME.offsetColumns().get(axis) + "' AS axis",
-            "id AS index",
-            "(" + cycles + ") / CAST(" + n * along.spacing() + " AS DOUBLE) AS frequency");
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call("volume_frequencies", Map.of("input", df), Map.of());
+    }
+    return Datasets.map(
+        df, plan -> SpectrumPlans.frequencies(plan, context(df, "VolumeBlocks.frequencies")));
   }
 
   private static FourierPlans.Context context(Dataset<Row> df, String operator) {
@@ -426,8 +451,18 @@ public final class VolumeBlocks {
    */
   public static Dataset<Row> validate(Dataset<Row> df) {
     Require.given(df, "VolumeBlocks.validate", "df");
-    ConnectCalls.refuse("VolumeBlocks.validate", List.of(df));
-    return BlockValidator.validate(df, BlockKind.VOLUME);
+    if (ConnectCalls.isFor(df)) {
+      return ConnectCalls.call("volume_validate", Map.of("input", df), Map.of());
+    }
+    return Datasets.map(
+        df,
+        plan ->
+            BlockValidator.validate(
+                plan,
+                BlockKind.VOLUME,
+                Optional.empty(),
+                each -> Datasets.of(df, each),
+                "VolumeBlocks.validate"));
   }
 
   /**
@@ -447,7 +482,8 @@ public final class VolumeBlocks {
   private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {
     Require.given(df, "VolumeBlocks.withExtents", "df");
     if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.withExtents(df, BlockKind.VOLUME, extents);
+      return ConnectCalls.call(
+          "volume_with_extents", Map.of("input", df), Map.of("extents", extents));
     }
     return Datasets.map(
         df,

@@ -1,32 +1,26 @@
 package org.tilespark.spark.elementwise;
 
+import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.spark.Missing;
-import org.tilespark.spark.elementwise.MatrixArguments.Block;
+import org.tilespark.spark.elementwise.BlockArguments.Block;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
  * The sums of the values of two blocks at one place, of an outer join. Children: whether there is a
- * first block, that block, whether there is a second, that block.
+ * first block, that block, whether there is a second, that block. With {@link Missing#ZERO} a block
+ * that only one array has is added to zeros.
  */
 public final class AddBlocks extends BlockValuesExpression {
   private static final long serialVersionUID = 1;
 
-  private final Missing missing;
-
-  /**
-   * For Catalyst and {@link ElementwisePlans}.
-   *
-   * @param missing what a block is that only the other matrix has
-   */
-  public AddBlocks(
-      MatrixArguments arguments, int plane, Missing missing, Seq<Expression> children) {
+  /** For Catalyst and {@link ElementwisePlans}. */
+  public AddBlocks(BlockArguments arguments, int plane, Seq<Expression> children) {
     super(arguments, plane, children);
-    this.missing = missing;
   }
 
   @Override
@@ -35,16 +29,16 @@ public final class AddBlocks extends BlockValuesExpression {
     boolean hasFirst = has(0, children, input);
     boolean hasSecond = has(second, children, input);
     Block block = arguments().read(children, hasFirst ? 1 : second + 1, input);
-    if (missing == Missing.ERROR && !(hasFirst && hasSecond)) {
+    if (arguments().missing() == Missing.ERROR && !(hasFirst && hasSecond)) {
       throw new IllegalArgumentException(
           block.describe()
               + ": only the "
               + (hasFirst ? "first" : "second")
-              + " matrix has a block there ("
-              + block.rows()
-              + " x "
-              + block.cols()
-              + "); expected both to be cut alike (see MatrixBlocks.reblock), without holes (in "
+              + " "
+              + block.kind().label()
+              + " has a block there ("
+              + block.sizeText()
+              + "); expected both to be cut alike (see reblock), without holes (in "
               + arguments().operator()
               + "). With missing=zero what is missing counts as zeros");
     }
@@ -62,18 +56,16 @@ public final class AddBlocks extends BlockValuesExpression {
       return new AddZeros();
     }
     Block second = arguments().read(children, flag + 1, input);
-    if (first.rows() != second.rows() || first.cols() != second.cols()) {
+    if (!first.size().equals(second.size())) {
       throw new IllegalArgumentException(
           first.describe()
               + ": it is "
-              + first.rows()
-              + " x "
-              + first.cols()
-              + " in the first matrix and "
-              + second.rows()
-              + " x "
-              + second.cols()
-              + " in the second; expected both to be cut alike, see MatrixBlocks.reblock (in "
+              + first.sizeText()
+              + " in the first "
+              + first.kind().label()
+              + " and "
+              + second.sizeText()
+              + " in the second; expected both to be cut alike, see reblock (in "
               + arguments().operator()
               + ")");
     }
@@ -121,12 +113,12 @@ public final class AddBlocks extends BlockValuesExpression {
 
   @Override
   Expression with(Seq<Expression> newChildren) {
-    return new AddBlocks(arguments(), plane(), missing, newChildren);
+    return new AddBlocks(arguments(), plane(), newChildren);
   }
 
   @Override
   Object parameter() {
-    return missing;
+    return null;
   }
 
   @Override
@@ -137,7 +129,7 @@ public final class AddBlocks extends BlockValuesExpression {
   /** The children in their order. */
   static Seq<Expression> children(
       Expression hasFirst, List<Expression> first, Expression hasSecond, List<Expression> second) {
-    List<Expression> all = new java.util.ArrayList<>();
+    List<Expression> all = new ArrayList<>();
     all.add(hasFirst);
     all.addAll(first);
     all.add(hasSecond);

@@ -22,7 +22,7 @@ import scala.collection.immutable.Seq;
 public final class BlockColumnSums extends Expression implements CodegenFallback, Serializable {
   private static final long serialVersionUID = 1;
 
-  private final MatrixArguments arguments;
+  private final BlockArguments arguments;
   private final int plane;
   private final Seq<Expression> children;
 
@@ -32,7 +32,7 @@ public final class BlockColumnSums extends Expression implements CodegenFallback
    * @param plane whose sums: 0 for {@code values}, 1 for {@code imag}
    * @param children the block
    */
-  public BlockColumnSums(MatrixArguments arguments, int plane, Seq<Expression> children) {
+  public BlockColumnSums(BlockArguments arguments, int plane, Seq<Expression> children) {
     this.arguments = arguments;
     this.plane = plane;
     this.children = children;

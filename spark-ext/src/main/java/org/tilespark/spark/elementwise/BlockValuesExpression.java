@@ -15,14 +15,14 @@ import org.tilespark.kernels.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.BlockSchema;
-import org.tilespark.spark.elementwise.MatrixArguments.Block;
+import org.tilespark.spark.elementwise.BlockArguments.Block;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
  * New values for one array of a block, as many as there were. The first children are the block, as
- * {@link MatrixArguments} orders them.
+ * {@link BlockArguments} orders them.
  *
  * <p>Values are computed some thousand at a time: a bulk copy into a primitive array that stays in
  * the processor's cache, a plain loop over it, and a bulk copy into the result.
@@ -46,20 +46,20 @@ abstract class BlockValuesExpression extends Expression implements CodegenFallba
     void apply(double[] values, int count, int start);
   }
 
-  private final MatrixArguments arguments;
+  private final BlockArguments arguments;
   private final int plane;
   private final Seq<Expression> children;
 
   /**
    * @param plane which array is computed: 0 for {@code values}, 1 for {@code imag}
    */
-  BlockValuesExpression(MatrixArguments arguments, int plane, Seq<Expression> children) {
+  BlockValuesExpression(BlockArguments arguments, int plane, Seq<Expression> children) {
     this.arguments = arguments;
     this.plane = plane;
     this.children = children;
   }
 
-  final MatrixArguments arguments() {
+  final BlockArguments arguments() {
     return arguments;
   }
 

@@ -28,7 +28,7 @@ public final class ColumnMeans extends TypedImperativeAggregate<ColumnSums>
           .add("cols", DataTypes.IntegerType, false)
           .add("means", DataTypes.createArrayType(DataTypes.DoubleType, false), false);
 
-  private final MatrixArguments arguments;
+  private final BlockArguments arguments;
   private final Seq<Expression> children;
   private final int mutableAggBufferOffset;
   private final int inputAggBufferOffset;
@@ -39,7 +39,7 @@ public final class ColumnMeans extends TypedImperativeAggregate<ColumnSums>
    * @param children the sums of a block
    */
   public ColumnMeans(
-      MatrixArguments arguments,
+      BlockArguments arguments,
       Seq<Expression> children,
       int mutableAggBufferOffset,
       int inputAggBufferOffset) {

@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.elementwise.MatrixArguments.Block;
+import org.tilespark.spark.elementwise.BlockArguments.Block;
 
 /**
  * Sums of the columns of some blocks of a matrix: 16 bytes for each column of each range of columns
@@ -81,9 +81,10 @@ final class ColumnSums {
 
   /** Adds one array of a block. */
   void add(Block block, int plane, ElementType type) {
-    boxes.add(block.row(), block.col(), block.rows(), block.cols());
-    int cols = block.cols();
-    Sums sums = ranges.computeIfAbsent(new Range(block.col(), cols), range -> new Sums(cols));
+    boxes.add(block.box());
+    int cols = block.size().get(1);
+    Range columns = new Range(block.offset().get(1), cols);
+    Sums sums = ranges.computeIfAbsent(columns, range -> new Sums(cols));
     HostMemory values = block.planes().get(plane);
     int count = block.count();
     int chunk = Math.min(BlockValuesExpression.CHUNK, count);
@@ -125,7 +126,7 @@ final class ColumnSums {
    * @param known of extents of the matrix
    * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
    */
-  ArrayData means(MatrixArguments known) {
+  ArrayData means(BlockArguments known) {
     long[] extents = known.extents() == null ? boxes.reached() : known.extents().toArray();
     boxes.check(extents, false, known.operator());
     // Ranges may overlap where blocks are not cut alike: sums of pieces that lie in one range or

@@ -37,28 +37,29 @@ import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.CheckedBlocks;
 import org.tilespark.spark.plans.GroupingColumns;
+import org.tilespark.spark.plans.MultiplyPointwise;
 import org.tilespark.spark.plans.ReblockPlans;
 import org.tilespark.spark.plans.Streaming;
 import scala.Option;
 
 /**
- * The logical plans of the operators that compute with each element of a matrix. They consist of
- * Spark's own nodes, so that Spark plans their joins and aggregates.
+ * The logical plans of the operators that compute with each element of a matrix or volume. They
+ * consist of Spark's own nodes, so that Spark plans their joins and aggregates.
  */
 public final class ElementwisePlans {
-  /** A matrix: its plan, and where its columns are. */
-  private record Matrix(
+  /** A matrix or volume: its plan, and where its columns are. */
+  private record Operand(
       String operator, LogicalPlan plan, List<Attribute> columns, BlockSchema blocks) {
-    /** A matrix whose blocks are combined. */
-    static Matrix combined(LogicalPlan plan, String operator) {
+    /** One whose blocks are combined. */
+    static Operand combined(LogicalPlan plan, BlockKind kind, String operator) {
       Streaming.refuse(operator, plan);
-      Matrix matrix = of(plan, operator);
-      GroupingColumns.of(matrix.blocks, matrix.columns, operator);
-      return matrix;
+      Operand operand = of(plan, kind, operator);
+      GroupingColumns.of(operand.blocks, operand.columns, operator);
+      return operand;
     }
 
-    static Matrix of(LogicalPlan plan, String operator) {
-      BlockSchema blocks = BlockSchema.find(plan.schema(), BlockKind.MATRIX, operator);
+    static Operand of(LogicalPlan plan, BlockKind kind, String operator) {
+      BlockSchema blocks = BlockSchema.find(plan.schema(), kind, operator);
       List<Attribute> columns = ScalaInterop.list(plan.output());
       ElementType type = blocks.elementType();
       if (type != ElementType.FLOAT32 && type != ElementType.FLOAT64) {
@@ -68,23 +69,23 @@ public final class ElementwisePlans {
                 + columns.get(blocks.values()).dataType().sql()
                 + "; expected an ARRAY of FLOAT or DOUBLE (CAST them, or read the file as float)");
       }
-      return new Matrix(operator, plan, columns, blocks);
+      return new Operand(operator, plan, columns, blocks);
     }
 
     List<Attribute> further() {
       return blocks.further(columns);
     }
 
-    Attribute row() {
-      return columns.get(blocks.offsets().get(0));
+    BlockKind kind() {
+      return blocks.kind();
     }
 
-    Attribute col() {
-      return columns.get(blocks.offsets().get(1));
+    Attribute offset(int axis) {
+      return columns.get(blocks.offsets().get(axis));
     }
 
-    Attribute cols() {
-      return columns.get(blocks.sizes().get(1));
+    Attribute size(int axis) {
+      return columns.get(blocks.sizes().get(axis));
     }
 
     ArrayMetadata metadata() {
@@ -92,16 +93,19 @@ public final class ElementwisePlans {
     }
 
     Optional<Shape> extents() {
-      return metadata().extents(2);
+      return metadata().extents(kind().rank());
     }
 
-    MatrixArguments arguments(Optional<Shape> extents) {
-      return new MatrixArguments(
-          blocks.elementType(), blocks.isComplex(), operator, extents.orElse(null));
+    Optional<Shape> blockShape() {
+      return metadata().blockShape(kind().rank());
+    }
+
+    BlockArguments arguments(Optional<Shape> extents, Missing missing) {
+      return BlockArguments.of(blocks, operator, extents.orElse(null), missing);
     }
 
     List<Expression> block() {
-      return MatrixArguments.of(blocks, columns);
+      return BlockArguments.columns(blocks, columns);
     }
 
     /** All columns, with the arrays replaced by what {@code computed} gives for their numbers. */
@@ -130,30 +134,31 @@ public final class ElementwisePlans {
   /**
    * Each value times {@code alpha}.
    *
-   * @throws IllegalArgumentException if {@code a} has no matrix blocks of FLOAT or DOUBLE
+   * @throws IllegalArgumentException if {@code a} has no such blocks of FLOAT or DOUBLE
    */
-  public static LogicalPlan scale(LogicalPlan a, double alpha, String operator) {
-    Matrix matrix = Matrix.of(a, operator);
-    MatrixArguments arguments = matrix.arguments(matrix.extents());
-    return matrix.replaced(
-        plane -> new ScaleBlock(arguments, plane, ScalaInterop.seq(matrix.block()), alpha),
-        matrix.extents(),
+  public static LogicalPlan scale(LogicalPlan a, BlockKind kind, double alpha, String operator) {
+    Operand operand = Operand.of(a, kind, operator);
+    BlockArguments arguments = operand.arguments(operand.extents(), Missing.ERROR);
+    return operand.replaced(
+        plane -> new ScaleBlock(arguments, plane, ScalaInterop.seq(operand.block()), alpha),
+        operand.extents(),
         a);
   }
 
   /**
-   * The sums of two matrices, as an outer join of their blocks on place and further columns. Where
+   * The sums of two arrays, as an outer join of their blocks on place and further columns. Where
    * the metadata says that they are cut differently, the second is cut as the first is.
    *
-   * @param missing what a block is that only the other matrix has
-   * @throws IllegalArgumentException if one has no matrix blocks of FLOAT or DOUBLE, or they differ
-   *     in type, stated extents or further columns
+   * @param missing what a block is that only the other array has
+   * @throws IllegalArgumentException if one has no such blocks of FLOAT or DOUBLE, or they differ
+   *     in type, stated extents or further columns, or are spectra that do not fit each other
    */
-  public static LogicalPlan add(LogicalPlan a, LogicalPlan b, Missing missing, String operator) {
-    Matrix plainFirst = Matrix.combined(a, operator);
-    Matrix asGiven = Matrix.combined(b, operator);
+  public static LogicalPlan add(
+      LogicalPlan a, LogicalPlan b, BlockKind kind, Missing missing, String operator) {
+    Operand plainFirst = Operand.combined(a, kind, operator);
+    Operand asGiven = Operand.combined(b, kind, operator);
     checkAlike(plainFirst, asGiven);
-    Matrix plainSecond = cutAs(plainFirst, asGiven, missing);
+    Operand plainSecond = cutAs(plainFirst, asGiven, missing);
     Optional<Shape> extents = plainFirst.extents().or(plainSecond::extents);
 
     // Fresh ids for the second: the first may be the same DataFrame.
@@ -167,18 +172,18 @@ public final class ElementwisePlans {
     for (Attribute column : plainSecond.columns()) {
       secondColumns.add(Attributes.alias(column, column.name(), column.metadata()));
     }
-    Matrix second =
-        new Matrix(
+    Operand second =
+        new Operand(
             operator,
             plainSecond.plan(),
             secondColumns.stream().map(NamedExpression::toAttribute).toList(),
             plainSecond.blocks());
     secondColumns.add(hasSecond);
 
-    Expression samePlace =
-        new And(
-            new EqualTo(plainFirst.row(), second.row()),
-            new EqualTo(plainFirst.col(), second.col()));
+    Expression samePlace = new EqualTo(plainFirst.offset(0), second.offset(0));
+    for (int axis = 1; axis < kind.rank(); axis++) {
+      samePlace = new And(samePlace, new EqualTo(plainFirst.offset(axis), second.offset(axis)));
+    }
     for (Attribute column : plainFirst.further()) {
       Attribute partner = GroupingColumns.named(second.further(), column).orElseThrow();
       samePlace = new And(samePlace, new EqualNullSafe(column, partner));
@@ -190,14 +195,13 @@ public final class ElementwisePlans {
             FullOuter$.MODULE$,
             samePlace,
             Optional.empty());
-    MatrixArguments arguments = plainFirst.arguments(extents);
+    BlockArguments arguments = plainFirst.arguments(extents, missing);
     LogicalPlan sums =
         plainFirst.replaced(
             plane ->
                 new AddBlocks(
                     arguments,
                     plane,
-                    missing,
                     AddBlocks.children(
                         hasFirst.toAttribute(),
                         plainFirst.block(),
@@ -213,7 +217,7 @@ public final class ElementwisePlans {
    * where both must have it: a condition on a column of the first matrix alone would keep the outer
    * join from giving the blocks that only the second has, and nobody would miss them.
    */
-  private static LogicalPlan placed(Matrix first, Matrix second, Project sums) {
+  private static LogicalPlan placed(Operand first, Operand second, Project sums) {
     List<NamedExpression> list = new ArrayList<>(ScalaInterop.list(sums.projectList()));
     List<Attribute> inFirst = first.block().stream().map(Attribute.class::cast).toList();
     List<Attribute> inSecond = second.block().stream().map(Attribute.class::cast).toList();
@@ -244,8 +248,8 @@ public final class ElementwisePlans {
    * @throws IllegalArgumentException if {@code a} has no matrix blocks of FLOAT or DOUBLE
    */
   public static LogicalPlan center(LogicalPlan a, String operator) {
-    Matrix matrix = Matrix.combined(a, operator);
-    MatrixArguments arguments = matrix.arguments(matrix.extents());
+    Operand matrix = Operand.combined(a, BlockKind.MATRIX, operator);
+    BlockArguments arguments = matrix.arguments(matrix.extents(), Missing.ERROR);
     LogicalPlan joined = a;
     List<Attribute> means = new ArrayList<>();
     for (int plane = 0; plane < matrix.blocks().planes().size(); plane++) {
@@ -268,8 +272,8 @@ public final class ElementwisePlans {
 
   /** {@code left} with the means of each block's columns in a further column, added to the list. */
   private static LogicalPlan joinMeans(
-      Matrix matrix,
-      MatrixArguments arguments,
+      Operand matrix,
+      BlockArguments arguments,
       int plane,
       LogicalPlan left,
       List<Attribute> means) {
@@ -289,7 +293,8 @@ public final class ElementwisePlans {
             ScalaInterop.seq(range),
             aggregate);
     Expression sameColumns =
-        new And(new EqualTo(matrix.col(), range.get(0)), new EqualTo(matrix.cols(), range.get(1)));
+        new And(
+            new EqualTo(matrix.offset(1), range.get(0)), new EqualTo(matrix.size(1), range.get(1)));
     for (int i = 0; i < last; i++) {
       sameColumns = new And(sameColumns, new EqualNullSafe(matrix.further().get(i), found.get(i)));
     }
@@ -298,7 +303,7 @@ public final class ElementwisePlans {
   }
 
   /** The further columns, then the means of each matrix, as {@link ColumnMeans} gives them. */
-  private static Aggregate means(Matrix matrix, MatrixArguments arguments, int plane) {
+  private static Aggregate means(Operand matrix, BlockArguments arguments, int plane) {
     List<NamedExpression> summed = new ArrayList<>(matrix.further());
     NamedExpression sums =
         Attributes.alias(
@@ -320,26 +325,30 @@ public final class ElementwisePlans {
         ScalaInterop.none());
   }
 
-  /** The second matrix in blocks of the first one's stated shape, if its own is stated too. */
-  private static Matrix cutAs(Matrix first, Matrix second, Missing missing) {
-    Optional<Shape> wanted = first.metadata().blockShape(2);
-    Optional<Shape> found = second.metadata().blockShape(2);
+  /** The second array in blocks of the first one's stated shape, if its own is stated too. */
+  private static Operand cutAs(Operand first, Operand second, Missing missing) {
+    Optional<Shape> wanted = first.blockShape();
+    Optional<Shape> found = second.blockShape();
     if (wanted.isEmpty() || found.isEmpty() || wanted.equals(found)) {
       return second;
     }
-    return Matrix.of(
+    return Operand.of(
         ReblockPlans.reblock(
-            second.plan(), BlockKind.MATRIX, wanted.get().toArray(), missing, second.operator()),
+            second.plan(), first.kind(), wanted.get().toArray(), missing, second.operator()),
+        first.kind(),
         second.operator());
   }
 
-  private static void checkAlike(Matrix first, Matrix second) {
+  private static void checkAlike(Operand first, Operand second) {
     String operator = first.operator();
+    String label = first.kind().label();
     if (first.blocks().elementType() != second.blocks().elementType()
         || first.blocks().isComplex() != second.blocks().isComplex()) {
       throw new IllegalArgumentException(
           operator
-              + ": the first matrix holds "
+              + ": the first "
+              + label
+              + " holds "
               + typeText(first)
               + ", the second "
               + typeText(second)
@@ -350,7 +359,9 @@ public final class ElementwisePlans {
         && !first.extents().equals(second.extents())) {
       throw new IllegalArgumentException(
           operator
-              + ": the first matrix is "
+              + ": the first "
+              + label
+              + " is "
               + first.extents().get()
               + ", the second "
               + second.extents().get()
@@ -358,25 +369,28 @@ public final class ElementwisePlans {
               + ArrayMetadata.EXTENTS
               + "; expected the same extents (if the metadata is stale, use withExtents)");
     }
-    for (Matrix[] pair : new Matrix[][] {{first, second}, {second, first}}) {
+    MultiplyPointwise.requireSpectraThatFit(operator, first.metadata(), second.metadata());
+    for (Operand[] pair : new Operand[][] {{first, second}, {second, first}}) {
       for (Attribute column : pair[0].further()) {
         Optional<Attribute> other = GroupingColumns.named(pair[1].further(), column);
         if (other.isEmpty() || !other.get().dataType().sameType(column.dataType())) {
           throw new IllegalArgumentException(
               operator
-                  + ": one matrix has a further column "
+                  + ": one "
+                  + label
+                  + " has a further column "
                   + column.name()
                   + " "
                   + column.dataType().sql()
                   + ", the other has "
                   + other.map(o -> "it as " + o.dataType().sql()).orElse("none")
-                  + "; further columns tell matrices apart, expected the same in both");
+                  + "; further columns tell several arrays apart, expected the same in both");
         }
       }
     }
   }
 
-  private static String typeText(Matrix matrix) {
+  private static String typeText(Operand matrix) {
     return matrix.columns().get(matrix.blocks().values()).dataType().sql()
         + (matrix.blocks().isComplex() ? " with imag" : "");
   }

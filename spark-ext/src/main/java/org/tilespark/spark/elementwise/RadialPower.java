@@ -82,7 +82,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
 
   /** For Catalyst and plans; the children are the block. */
   public RadialPower(
-      VolumeArguments arguments,
+      BlockArguments arguments,
       Spec spec,
       Seq<Expression> children,
       int mutableAggBufferOffset,
@@ -107,7 +107,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
     int weight = weight(0, x) * weight(1, y);
     for (int i = 0; i < count; i++) {
       double frequency = Math.sqrt(squares + square(2, z + i));
-      double power = arguments().complex() ? re[i] * re[i] + im[i] * im[i] : re[i];
+      double power = arguments().schema().isComplex() ? re[i] * re[i] + im[i] * im[i] : re[i];
       rings.add(
           Math.toIntExact(Math.round(frequency / spec.width())),
           power,

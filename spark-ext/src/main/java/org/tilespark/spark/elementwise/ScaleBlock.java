@@ -3,7 +3,7 @@ package org.tilespark.spark.elementwise;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.tilespark.spark.elementwise.MatrixArguments.Block;
+import org.tilespark.spark.elementwise.BlockArguments.Block;
 import scala.collection.immutable.Seq;
 
 /** A block's values times a number, computed in double and rounded once. */
@@ -13,7 +13,7 @@ public final class ScaleBlock extends BlockValuesExpression {
   private final double alpha;
 
   /** For Catalyst and {@link ElementwisePlans}; the children are the block. */
-  public ScaleBlock(MatrixArguments arguments, int plane, Seq<Expression> children, double alpha) {
+  public ScaleBlock(BlockArguments arguments, int plane, Seq<Expression> children, double alpha) {
     super(arguments, plane, children);
     this.alpha = alpha;
   }

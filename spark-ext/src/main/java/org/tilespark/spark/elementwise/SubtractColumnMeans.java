@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.ArrayValues;
-import org.tilespark.spark.elementwise.MatrixArguments.Block;
+import org.tilespark.spark.elementwise.BlockArguments.Block;
 import scala.collection.immutable.Seq;
 
 /**
@@ -19,14 +19,14 @@ public final class SubtractColumnMeans extends BlockValuesExpression {
   private static final long serialVersionUID = 1;
 
   /** For Catalyst and {@link ElementwisePlans}. */
-  public SubtractColumnMeans(MatrixArguments arguments, int plane, Seq<Expression> children) {
+  public SubtractColumnMeans(BlockArguments arguments, int plane, Seq<Expression> children) {
     super(arguments, plane, children);
   }
 
   @Override
   Step step(Block block, List<Expression> children, InternalRow input) {
     ArrayData means = (ArrayData) children.get(arguments().count()).eval(input);
-    int cols = block.cols();
+    int cols = block.size().get(1);
     if (means == null || means.numElements() != 2 * cols) {
       throw new IllegalStateException(
           block.describe()

@@ -7,15 +7,18 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.layout.ElementType;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.Missing;
+import org.tilespark.spark.elementwise.BlockArguments.Block;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
  * An aggregate over the blocks of a volume, which must tile it. The children are a block, as {@link
- * VolumeArguments} orders it.
+ * BlockArguments} orders it.
  *
  * @param <B> what is kept while blocks go by
  */
@@ -35,33 +38,41 @@ abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends TypedImpe
     abstract void takeFrom(ByteBuffer buffer);
   }
 
-  private final VolumeArguments arguments;
+  private final BlockArguments arguments;
   private final Object parameter;
   private final Seq<Expression> children;
   private final int mutableAggBufferOffset;
   private final int inputAggBufferOffset;
 
   VolumeAggregate(
-      VolumeArguments arguments,
+      BlockArguments arguments,
       Object parameter,
       Seq<Expression> children,
       int mutableAggBufferOffset,
       int inputAggBufferOffset) {
     this.arguments = arguments;
+    Objects.requireNonNull(arguments.extents(), "extents");
     this.parameter = parameter;
     this.children = children;
     this.mutableAggBufferOffset = mutableAggBufferOffset;
     this.inputAggBufferOffset = inputAggBufferOffset;
   }
 
-  final VolumeArguments arguments() {
+  final BlockArguments arguments() {
     return arguments;
   }
 
   /** The same aggregate of other children, elsewhere in the rows that Spark aggregates in. */
   abstract VolumeAggregate<B> with(Seq<Expression> newChildren, int mutableOffset, int inputOffset);
 
-  /** Adds a line of a block. */
+  /**
+   * Adds a line of a block.
+   *
+   * @param x place of the line in the volume; likewise y
+   * @param z place of its first element
+   * @param re real parts, of which the first {@code count} are the line's
+   * @param im imaginary parts, zero in real blocks
+   */
   abstract void add(B buffer, long x, long y, long z, double[] re, double[] im, int count);
 
   /** Adds what was kept of other blocks. */
@@ -73,13 +84,46 @@ abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends TypedImpe
   @Override
   public final B update(B buffer, InternalRow input) {
     Kept kept = buffer;
-    long[] box =
-        arguments.read(
-            ScalaInterop.list(children),
-            input,
-            (x, y, z, re, im, count) -> add(buffer, x, y, z, re, im, count));
-    kept.boxes.add(box);
+    Block block = arguments.read(ScalaInterop.list(children), 0, input);
+    kept.boxes.add(block.box());
+    addLines(buffer, block);
     return buffer;
+  }
+
+  /** Adds the values of a block, line by line along z. */
+  private void addLines(B buffer, Block block) {
+    int count = block.size().get(2);
+    double[][] planes = new double[2][count]; // real parts, imaginary parts; zeros in real blocks
+    float[] floats = new float[arguments.type() == ElementType.FLOAT32 ? count : 0];
+    long bytes = (long) count * arguments.type().bytes();
+    long at = 0;
+    for (int x = 0; x < block.size().get(0); x++) {
+      for (int y = 0; y < block.size().get(1); y++) {
+        for (int plane = 0; plane < block.planes().size(); plane++) {
+          copyIn(block.planes().get(plane).slice(at, bytes), floats, planes[plane]);
+        }
+        add(
+            buffer,
+            block.offset().get(0) + x,
+            block.offset().get(1) + y,
+            block.offset().get(2),
+            planes[0],
+            planes[1],
+            count);
+        at += bytes;
+      }
+    }
+  }
+
+  private static void copyIn(HostMemory from, float[] floats, double[] doubles) {
+    if (floats.length == 0) {
+      from.copyTo(HostMemory.ofArray(doubles));
+      return;
+    }
+    from.copyTo(HostMemory.ofArray(floats));
+    for (int i = 0; i < floats.length; i++) {
+      doubles[i] = floats[i];
+    }
   }
 
   @Override

@@ -32,7 +32,7 @@ public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
    * @param children the block
    */
   public VolumeTrend(
-      VolumeArguments arguments,
+      BlockArguments arguments,
       Boolean isLinear,
       Seq<Expression> children,
       int mutableAggBufferOffset,
@@ -92,7 +92,7 @@ public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
     double fromX = x - middle(extents.extent(0));
     double fromY = y - middle(extents.extent(1));
     double fromZ = z - middle(extents.extent(2));
-    double[][] planes = arguments().complex() ? new double[][] {re, im} : new double[][] {re};
+    double[][] planes = arguments().schema().isComplex() ? new double[][] {re, im} : new double[][] {re};
     for (int plane = 0; plane < planes.length; plane++) {
       double values = 0;
       double alongZ = 0;

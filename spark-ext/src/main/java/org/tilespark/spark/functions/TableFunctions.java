@@ -18,6 +18,7 @@ import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.MultiplyOptions;
 import org.tilespark.spark.TileSparkConf;
+import org.tilespark.spark.elementwise.ElementwisePlans;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.FourierPlans;
@@ -25,6 +26,7 @@ import org.tilespark.spark.plans.MultiplyPlans;
 import org.tilespark.spark.plans.MultiplyPointwise;
 import org.tilespark.spark.plans.ReblockPlans;
 import org.tilespark.spark.plans.SpectrumPlans;
+import org.tilespark.spark.validate.BlockValidator;
 import scala.Tuple3;
 
 /** The SQL table functions: name, signature, meaning and plan, in one table. */
@@ -109,6 +111,52 @@ public enum TableFunctions {
               new long[] {arguments.number("rows"), arguments.number("cols")},
               missing(arguments, "matrix_reblock"),
               "matrix_reblock")),
+
+  MATRIX_CENTER(
+      "matrix_center",
+      "matrix_center(TABLE(a) [, extents])",
+      "The matrix with the mean of each of its columns taken off the column's values. Further"
+          + " columns tell several matrices apart.",
+      List.of("a", "extents"),
+      arguments ->
+          ElementwisePlans.center(
+              stated(arguments, BlockKind.MATRIX, "a", "extents", "matrix_center"),
+              "matrix_center")),
+
+  MATRIX_SCALE(
+      "matrix_scale",
+      "matrix_scale(TABLE(a), alpha [, extents])",
+      "Each value times alpha. Further columns are carried through.",
+      List.of("a", "alpha", "extents"),
+      arguments ->
+          ElementwisePlans.scale(
+              stated(arguments, BlockKind.MATRIX, "a", "extents", "matrix_scale"),
+              BlockKind.MATRIX,
+              arguments.decimal("alpha"),
+              "matrix_scale")),
+
+  MATRIX_ADD(
+      "matrix_add",
+      "matrix_add(TABLE(a), TABLE(b) [, missing, extentsA, extentsB])",
+      "The sum of two matrices. Further columns tell several matrices apart. missing is 'error'"
+          + " (default) or 'zero': what a block is that only one of them has.",
+      List.of("a", "b", "missing", "extentsA", "extentsB"),
+      arguments -> add(arguments, BlockKind.MATRIX, "matrix_add")),
+
+  MATRIX_VALIDATE(
+      "matrix_validate",
+      "matrix_validate(TABLE(m) [, extents])",
+      "All defects of the blocks: code, block, found, expected; no rows if there are none.",
+      List.of("input", "extents"),
+      arguments -> validate(arguments, BlockKind.MATRIX, "matrix_validate")),
+
+  MATRIX_WITH_EXTENTS(
+      "matrix_with_extents",
+      "matrix_with_extents(TABLE(m), extents)",
+      "The same blocks with the extents of the whole matrix stated as column metadata, '1000,800';"
+          + " 'unknown' forgets what is stated.",
+      List.of("input", "extents"),
+      arguments -> withExtents(arguments, BlockKind.MATRIX, "matrix_with_extents")),
 
   VOLUME_PERMUTE(
       "volume_permute",
@@ -244,6 +292,49 @@ public enum TableFunctions {
           MultiplyPointwise.of(
               arguments.table("a"), arguments.table("b"), "volume_multiply_pointwise")),
 
+  VOLUME_SCALE(
+      "volume_scale",
+      "volume_scale(TABLE(v), alpha [, extents])",
+      "Each value times alpha. Further columns are carried through. A spectrum stays one.",
+      List.of("input", "alpha", "extents"),
+      arguments ->
+          ElementwisePlans.scale(
+              volume(arguments, "volume_scale"),
+              BlockKind.VOLUME,
+              arguments.decimal("alpha"),
+              "volume_scale")),
+
+  VOLUME_ADD(
+      "volume_add",
+      "volume_add(TABLE(a), TABLE(b) [, missing, extentsA, extentsB])",
+      "The sum of two volumes or spectra. Further columns tell several volumes apart. missing is"
+          + " 'error' (default) or 'zero': what a block is that only one of them has.",
+      List.of("a", "b", "missing", "extentsA", "extentsB"),
+      arguments -> add(arguments, BlockKind.VOLUME, "volume_add")),
+
+  VOLUME_VALIDATE(
+      "volume_validate",
+      "volume_validate(TABLE(v) [, extents])",
+      "All defects of the blocks: code, block, found, expected; no rows if there are none.",
+      List.of("input", "extents"),
+      arguments -> validate(arguments, BlockKind.VOLUME, "volume_validate")),
+
+  VOLUME_WITH_EXTENTS(
+      "volume_with_extents",
+      "volume_with_extents(TABLE(v), extents)",
+      "The same blocks with the extents of the whole volume stated as column metadata, '40,40,20';"
+          + " 'unknown' forgets what is stated.",
+      List.of("input", "extents"),
+      arguments -> withExtents(arguments, BlockKind.VOLUME, "volume_with_extents")),
+
+  VOLUME_FREQUENCIES(
+      "volume_frequencies",
+      "volume_frequencies(TABLE(v))",
+      "The frequencies along the transformed axes of a spectrum: axis, index, frequency.",
+      List.of("input"),
+      arguments ->
+          SpectrumPlans.frequencies(arguments.table("input"), fourier("volume_frequencies"))),
+
   VOLUME_POWER_SPECTRUM(
       "volume_power_spectrum",
       "volume_power_spectrum(TABLE(v))",
@@ -309,16 +400,42 @@ public enum TableFunctions {
             ScalaInterop.function(this::build)));
   }
 
-  /** The table argument, with the extents that the call states. */
   private static LogicalPlan matrix(Arguments arguments, String function) {
-    return BlockPlans.withExtents(
-        arguments.table("input"), BlockKind.MATRIX, arguments.optionalText("extents"), function);
+    return stated(arguments, BlockKind.MATRIX, "input", "extents", function);
   }
 
-  /** The same of a volume. */
   private static LogicalPlan volume(Arguments arguments, String function) {
+    return stated(arguments, BlockKind.VOLUME, "input", "extents", function);
+  }
+
+  /** A table argument, with the extents that the call states. */
+  private static LogicalPlan stated(
+      Arguments arguments, BlockKind kind, String table, String extents, String function) {
     return BlockPlans.withExtents(
-        arguments.table("input"), BlockKind.VOLUME, arguments.optionalText("extents"), function);
+        arguments.table(table), kind, arguments.optionalText(extents), function);
+  }
+
+  private static LogicalPlan add(Arguments arguments, BlockKind kind, String function) {
+    return ElementwisePlans.add(
+        stated(arguments, kind, "a", "extentsA", function + ", first " + kind.label()),
+        stated(arguments, kind, "b", "extentsB", function + ", second " + kind.label()),
+        kind,
+        missing(arguments, function),
+        function);
+  }
+
+  private static LogicalPlan validate(Arguments arguments, BlockKind kind, String function) {
+    return BlockValidator.validate(
+        arguments.table("input"),
+        kind,
+        arguments.optionalText("extents"),
+        TableFunctions::asDataset,
+        function);
+  }
+
+  private static LogicalPlan withExtents(Arguments arguments, BlockKind kind, String function) {
+    return BlockPlans.withExtents(
+        arguments.table("input"), kind, Optional.of(arguments.text("extents")), function);
   }
 
   /** Tasks that can run at once. */

@@ -74,7 +74,7 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
     }
     requireSame(operator, "extents", ArrayMetadata.EXTENTS, a.extents(), b.extents());
     requireSame(operator, "axes", ArrayMetadata.AXES, a.metadata().axes(), b.metadata().axes());
-    requireSpectraThatFit(operator, a.metadata().spectrum(), b.metadata().spectrum());
+    requireSpectraThatFit(operator, a.metadata(), b.metadata());
     List<Attribute> partners = new ArrayList<>();
     for (Attribute column : a.further()) {
       partners.add(
@@ -151,14 +151,23 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
     }
   }
 
-  /** A volume that no transform made, a filter, fits every spectrum. */
-  private static void requireSpectraThatFit(
-      String operator, Optional<String> first, Optional<String> second) {
-    if (first.isEmpty() || second.isEmpty()) {
+  /**
+   * Checks that elements of two spectra at equal places belong to equal frequencies, and that one
+   * inverse undoes both transforms. A volume that no transform made, a filter, fits every spectrum.
+   *
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException if the two are spectra that differ in the order of their axes
+   *     or in the transforms that made them, by the column metadata
+   */
+  public static void requireSpectraThatFit(
+      String operator, ArrayMetadata first, ArrayMetadata second) {
+    if (first.spectrum().isEmpty() || second.spectrum().isEmpty()) {
       return;
     }
+    requireSame(operator, "axes", ArrayMetadata.AXES, first.axes(), second.axes());
     Optional<String> difference =
-        Spectrum.difference(Spectrum.all(first.get()), Spectrum.all(second.get()));
+        Spectrum.difference(
+            Spectrum.all(first.spectrum().get()), Spectrum.all(second.spectrum().get()));
     if (difference.isPresent()) {
       throw new IllegalArgumentException(
           operator

@@ -4,6 +4,10 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
+import java.util.TreeMap;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.Inline;
@@ -17,14 +21,49 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.Missing;
+import org.tilespark.spark.elementwise.BlockArguments;
 import org.tilespark.spark.elementwise.RadialPower;
-import org.tilespark.spark.elementwise.VolumeArguments;
 import org.tilespark.spark.fourier.AxisFrequencies;
 import org.tilespark.spark.interop.ScalaInterop;
 
 /** The logical plans of what is read off a spectrum. They consist of Spark's own nodes. */
 public final class SpectrumPlans {
   private SpectrumPlans() {}
+
+  /**
+   * The frequencies along the transformed axes of a spectrum: {@code axis STRING}, {@code index
+   * BIGINT}, {@code frequency DOUBLE}. Reads the column metadata alone; where it states no extents,
+   * a small aggregate over the coordinates runs now.
+   *
+   * @throws IllegalArgumentException if the metadata does not say that this is a spectrum, or says
+   *     that an axis was transformed twice
+   */
+  public static LogicalPlan frequencies(LogicalPlan input, FourierPlans.Context context) {
+    SparkSession session = context.asDataset().apply(input).sparkSession();
+    Dataset<Row> all =
+        new TreeMap<>(FourierPlans.frequencies(input, context))
+            .entrySet().stream()
+                .map(axis -> frequencies(session, axis.getKey(), axis.getValue()))
+                .reduce(Dataset::unionAll)
+                .orElseThrow();
+    return ((org.apache.spark.sql.classic.Dataset<Row>) all).logicalPlan();
+  }
+
+  private static Dataset<Row> frequencies(SparkSession session, int axis, AxisFrequencies along) {
+    long n = along.extent();
+    String cycles =
+        along.isHalf()
+            ? "id"
+            : along.isShifted()
+                ? "id - " + n / 2
+                : "IF(id < " + (n - n / 2) + ", id, id - " + n + ")";
+    return session
+        .range(along.count())
+        .selectExpr(
+            "'" + BlockKind.VOLUME.offsetColumns().get(axis) + "' AS axis",
+            "id AS index",
+            "(" + cycles + ") / CAST(" + n * along.spacing() + " AS DOUBLE) AS frequency");
+  }
 
   /**
    * The mean power at each absolute value of the frequency: one aggregate over the blocks.
@@ -58,10 +97,9 @@ public final class SpectrumPlans {
     NamedExpression rings =
         Attributes.alias(
             new RadialPower(
-                    new VolumeArguments(
-                        blocks.elementType(), blocks.isComplex(), operator, extents, missing),
+                    BlockArguments.of(blocks, operator, extents, missing),
                     new RadialPower.Spec(axes, ring),
-                    ScalaInterop.seq(VolumeArguments.of(blocks, columns)),
+                    ScalaInterop.seq(BlockArguments.columns(blocks, columns)),
                     0,
                     0)
                 .toAggregateExpression(),

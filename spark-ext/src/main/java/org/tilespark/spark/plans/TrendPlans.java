@@ -23,7 +23,7 @@ import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.FftOptions.Detrend;
-import org.tilespark.spark.elementwise.VolumeArguments;
+import org.tilespark.spark.elementwise.BlockArguments;
 import org.tilespark.spark.elementwise.VolumeTrend;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.Option;
@@ -43,9 +43,8 @@ final class TrendPlans {
     BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     List<Attribute> columns = ScalaInterop.list(input.output());
     List<Attribute> further = GroupingColumns.of(blocks, columns, operator);
-    VolumeArguments arguments =
-        new VolumeArguments(
-            blocks.elementType(), blocks.isComplex(), operator, extents, options.missing());
+    BlockArguments arguments =
+        BlockArguments.of(blocks, operator, extents, options.missing());
     List<NamedExpression> outputs = new ArrayList<>();
     further.forEach(column -> outputs.add(Attributes.alias(column, column.name())));
     outputs.add(
@@ -53,7 +52,7 @@ final class TrendPlans {
             new VolumeTrend(
                     arguments,
                     options.detrend() == Detrend.LINEAR,
-                    ScalaInterop.seq(VolumeArguments.of(blocks, columns)),
+                    ScalaInterop.seq(BlockArguments.columns(blocks, columns)),
                     0,
                     0)
                 .toAggregateExpression(),

@@ -2,6 +2,8 @@ package org.tilespark.spark.validate;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Column;
@@ -13,7 +15,6 @@ import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.DataTypes;
@@ -25,7 +26,9 @@ import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
+import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.GroupingColumns;
+import org.tilespark.spark.plans.Streaming;
 
 /**
  * Finds everything that is wrong with a DataFrame of blocks.
@@ -56,47 +59,68 @@ public final class BlockValidator {
   private final int rank;
   private final BlockSchema schema;
   private final LogicalPlan input;
-  private final SparkSession session;
+  private final Function<LogicalPlan, Dataset<Row>> asDataset;
   private final List<Attribute> columns;
   private final List<Integer> further;
   private final Shape extents; // null if not stated
   private final DefectSql sql;
 
-  private BlockValidator(Dataset<Row> df, BlockKind kind) {
-    var data = (org.apache.spark.sql.classic.Dataset<Row>) df;
+  private BlockValidator(
+      LogicalPlan input,
+      BlockKind kind,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
     this.kind = kind;
     this.rank = kind.rank();
-    this.schema = BlockSchema.find(df.schema(), kind, "validate");
-    this.input = data.logicalPlan();
-    this.session = data.sparkSession();
+    this.schema = BlockSchema.find(input.schema(), kind, operator);
+    this.input = input;
+    this.asDataset = asDataset;
     this.columns = ScalaInterop.list(input.output());
     this.further =
         IntStream.range(0, columns.size())
             .filter(i -> !schema.blockColumns().contains(i))
             .boxed()
             .toList();
-    GroupingColumns.requireOrdered(schema.further(columns), "validate");
-    Metadata metadata = df.schema().fields()[schema.values()].metadata();
+    GroupingColumns.requireOrdered(schema.further(columns), operator);
+    Metadata metadata = columns.get(schema.values()).metadata();
     this.extents = ArrayMetadata.of(metadata).extents(rank).orElse(null);
     this.sql =
         new DefectSql(kind, extents, further.stream().map(i -> columns.get(i).name()).toList());
   }
 
   /**
-   * All defects of a DataFrame of blocks.
+   * The plan of all defects of blocks.
    *
-   * @param df blocks, and columns that tell several arrays apart
+   * @param input blocks, and columns that tell several arrays apart
    * @param kind what kind of blocks they are meant to be
-   * @return columns code, block, found, expected; lazy; empty if {@code df} is good
-   * @throws IllegalArgumentException if the stated extents are no shape of the kind's rank
+   * @param stated extents of the whole array in place of those that the metadata states, as {@link
+   *     BlockPlans#withExtents} takes them
+   * @param asDataset makes a DataFrame of a plan
+   * @param operator who asks, for messages
+   * @return columns code, block, found, expected; no rows if the input is good
+   * @throws IllegalArgumentException if the stated extents are no shape of the kind's rank, or
+   *     the input is streaming
    */
-  public static Dataset<Row> validate(Dataset<Row> df, BlockKind kind) {
-    List<Row> schemaDefects = SchemaDefects.of(df.schema(), kind);
+  public static LogicalPlan validate(
+      LogicalPlan input,
+      BlockKind kind,
+      Optional<String> stated,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    Streaming.refuse(operator, input);
+    List<Row> schemaDefects = SchemaDefects.of(input.schema(), kind);
     if (!schemaDefects.isEmpty()) {
-      return df.sparkSession().createDataFrame(schemaDefects, DEFECT);
+      return plan(
+          asDataset.apply(input).sparkSession().createDataFrame(schemaDefects, DEFECT));
     }
-    BlockValidator validator = new BlockValidator(df, kind);
-    return validator.rowDefects().union(validator.tilingDefects());
+    BlockValidator validator =
+        new BlockValidator(
+            BlockPlans.withExtents(input, kind, stated, operator), kind, asDataset, operator);
+    return plan(validator.rowDefects().union(validator.tilingDefects()));
+  }
+
+  private static LogicalPlan plan(Dataset<Row> df) {
+    return ((org.apache.spark.sql.classic.Dataset<Row>) df).logicalPlan();
   }
 
   /** The named columns of a projection of the input: groups g, offsets o, sizes s. */
@@ -113,8 +137,7 @@ public final class BlockValidator {
   }
 
   private Dataset<Row> project(List<NamedExpression> list) {
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
-        session, new Project(ScalaInterop.seq(list), input));
+    return asDataset.apply(new Project(ScalaInterop.seq(list), input));
   }
 
   // ---- what one row shows

@@ -81,7 +81,10 @@ public final class ConnectJob {
       Row ring =
           VolumeBlocks.radialAverage(spectrum, 2).orderBy("frequency").collectAsList().get(0);
       equal("rings", 6L, ring.getAs("count"));
-      refused("VolumeBlocks.frequencies has no SQL", () -> VolumeBlocks.frequencies(spectrum));
+      equal("frequencies", 5L, VolumeBlocks.frequencies(spectrum).count());
+      Row scaled = VolumeBlocks.add(VolumeBlocks.scale(v, 0.5), v).collectAsList().get(0);
+      equal("volume_scale, volume_add", List.of(0f, 1.5f, 3f, 4.5f, 6f, 7.5f), scaled.getList(6));
+      equal("volume_validate", 0L, VolumeBlocks.validate(v).count());
 
       refused(
           "block at row 3, col 2: values has 5 elements",
@@ -101,7 +104,25 @@ public final class ConnectJob {
       refused(
           "the column metadata tilespark.extents says [5, 4]",
           () -> MatrixBlocks.transpose(MatrixBlocks.withExtents(m, 5, 4)).collectAsList());
-      refused("MatrixBlocks.scale has no SQL function", () -> MatrixBlocks.scale(m, 2));
+      same("scale", 6, 4, (i, j) -> -2.5 * (10 * i + j), MatrixBlocks.scale(m, -2.5));
+      same("add", 6, 4, (i, j) -> 20 * i + 2 * j, MatrixBlocks.add(m, m));
+      same(
+          "add with holes",
+          6,
+          4,
+          (i, j) -> (i < 3 && j < 2 ? 1 : 2) * (10 * i + j),
+          MatrixBlocks.add(m, m.where("row + col > 0"), Missing.ZERO));
+      same("center", 6, 4, (i, j) -> 10 * i - 25, MatrixBlocks.center(m));
+      equal("infinity", true, isInfinite(MatrixBlocks.scale(m, Double.POSITIVE_INFINITY)));
+      Row defect = MatrixBlocks.validate(m.where("row + col < 5")).collectAsList().get(0);
+      equal("validate", "hole", defect.getString(0));
+      same(
+          "extents forgotten",
+          4,
+          6,
+          (i, j) -> 10 * j + i,
+          MatrixBlocks.transpose(
+              MatrixBlocks.withoutExtents(MatrixBlocks.withExtents(m, 5, 4))));
       System.out.println("right");
     }
   }
@@ -120,6 +141,10 @@ public final class ConnectJob {
       sum += term.at(k);
     }
     return sum;
+  }
+
+  private static boolean isInfinite(Dataset<Row> df) {
+    return Double.isInfinite(df.where("row = 3").collectAsList().get(0).<Double>getList(4).get(0));
   }
 
   /** Checks every element, and that there is each. */

@@ -13,7 +13,9 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.junit.jupiter.api.Test;
 import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.SparkTest;
+import org.tilespark.spark.VolumeBlocks;
 
 class BlockValidatorTest extends SparkTest {
   /** Matrix blocks given as SQL rows {@code (row, col, rows, cols, values)}. */
@@ -31,7 +33,8 @@ class BlockValidatorTest extends SparkTest {
   }
 
   private static List<String> defects(Dataset<Row> data, BlockKind kind) {
-    Dataset<Row> result = BlockValidator.validate(data, kind);
+    Dataset<Row> result =
+        kind == BlockKind.MATRIX ? MatrixBlocks.validate(data) : VolumeBlocks.validate(data);
     assertEquals("[code, block, found, expected]", List.of(result.columns()).toString());
     List<String> defects = new ArrayList<>();
     for (Row row : result.orderBy("code", "block", "found").collectAsList()) {
@@ -220,7 +223,7 @@ class BlockValidatorTest extends SparkTest {
   @Test
   void valuesStayWhereTheyAre() {
     Dataset<Row> tiling = blocks(GOOD, "(1, 0, 1, 2, array(1, null))").repartition(2);
-    String plan = explained(BlockValidator.validate(tiling, BlockKind.MATRIX));
+    String plan = explained(MatrixBlocks.validate(tiling));
     String tiling2 = plan.substring(plan.indexOf("== Optimized"), plan.indexOf("== Physical"));
     String shuffled =
         tiling2.lines().filter(line -> line.contains("Aggregate")).collect(Collectors.joining());

@@ -1,0 +1,213 @@
+"""What a DataFrame of blocks is: its kind, its columns, and what the column metadata says of the whole array."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._sql import numbers
+from .errors import InvalidInputError, UnsupportedError, translated
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Matrix or volume: the names of the columns of a block, outermost axis first."""
+
+    name: str
+    offsets: tuple[str, ...]
+    sizes: tuple[str, ...]
+
+    @property
+    def rank(self) -> int:
+        return len(self.offsets)
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        return self.offsets + self.sizes
+
+    def function(self, operator: str) -> str:
+        """Name of the SQL function of an operator: ``matrix_scale``."""
+        return f"{self.name}_{operator}"
+
+
+MATRIX = Kind("matrix", ("row", "col"), ("rows", "cols"))
+VOLUME = Kind("volume", ("x", "y", "z"), ("nx", "ny", "nz"))
+
+_EXTENTS = "tilespark.extents"
+_BLOCK_SHAPE = "tilespark.blockShape"
+_FILE_TYPE = "tilespark.fileType"
+_SPECTRUM = "tilespark.spectrum"
+_AXES = "tilespark.axes"
+
+# The narrowest column that holds all values of a numpy type.
+_COLUMN_OF = {
+    "bool": "tinyint",
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "uint8": "smallint",
+    "uint16": "int",
+    "uint32": "bigint",
+    "float16": "float",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "float",
+    "complex128": "double",
+}
+_DTYPE_OF = {
+    "tinyint": "int8",
+    "smallint": "int16",
+    "int": "int32",
+    "bigint": "int64",
+    "float": "float32",
+    "double": "float64",
+}
+_COMPLEX_OF = {"float32": "complex64", "float64": "complex128"}
+
+
+def supported(dtype: Any) -> np.dtype[Any]:
+    """The dtype in the machine's byte order, if blocks can hold it.
+
+    Raises:
+        UnsupportedError: names the nearest dtype that blocks hold.
+    """
+    found: np.dtype[Any] = np.dtype(dtype)
+    if found.name in _COLUMN_OF:
+        return np.dtype(found.name)
+    nearest = {"uint64": "int64 or float64", "complex256": "complex128"}.get(
+        found.name, "float64" if found.kind == "f" else "float64 or int64" if found.kind in "OSU" else "int64"
+    )
+    raise UnsupportedError(
+        f"Blocks cannot hold {found.name}; expected one of {', '.join(_COLUMN_OF)}: use a.astype({nearest!r})"
+    )
+
+
+def kind_of(schema: StructType) -> Kind:
+    """Whether the columns are those of matrix blocks or of volume blocks."""
+    names = {name.lower() for name in schema.fieldNames()}
+    for kind in (VOLUME, MATRIX):
+        if names.issuperset(kind.places) and "values" in names:
+            return kind
+    raise InvalidInputError(
+        "The DataFrame has no blocks: expected the columns (row, col, rows, cols, values) of a matrix or"
+        f" (x, y, z, nx, ny, nz, values) of a volume, found ({', '.join(schema.fieldNames())})"
+    )
+
+
+def further_columns(schema: StructType, kind: Kind) -> list[str]:
+    """Columns that are none of a block's own: they tell several arrays apart."""
+    own = {*kind.places, "values", "imag"}
+    return [name for name in schema.fieldNames() if name.lower() not in own]
+
+
+def _metadata(schema: StructType) -> dict[str, Any]:
+    for field in schema.fields:
+        if field.name.lower() == "values":
+            return dict(field.metadata or {})
+    return {}
+
+
+def dtype_of(schema: StructType) -> np.dtype[Any]:
+    """The numpy type of the elements: the file's own where the column still holds it."""
+    fields = {field.name.lower(): field for field in schema.fields}
+    element = getattr(fields["values"].dataType, "elementType", None)
+    column = element.simpleString() if element is not None else "?"
+    if column not in _DTYPE_OF:
+        raise InvalidInputError(
+            f"Column values is {fields['values'].dataType.simpleString()}; expected an ARRAY of TINYINT, SMALLINT, INT,"
+            " BIGINT, FLOAT or DOUBLE"
+        )
+    own = _DTYPE_OF[column]
+    if "imag" in fields:
+        own = _COMPLEX_OF.get(own, own)
+    stated = _metadata(schema).get(_FILE_TYPE)
+    if isinstance(stated, str):
+        try:
+            file = np.dtype(stated)
+        except TypeError:
+            return np.dtype(own)
+        if _COLUMN_OF.get(file.name) == column and (file.kind == "c") == ("imag" in fields):
+            return file
+    return np.dtype(own)
+
+
+def _stated_shape(schema: StructType, key: str, rank: int) -> tuple[int, ...] | None:
+    text = _metadata(schema).get(key)
+    if not isinstance(text, str) or text == "unknown":
+        return None
+    try:
+        shape = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        return None
+    return shape if len(shape) == rank else None
+
+
+def stated_extents(schema: StructType, kind: Kind) -> tuple[int, ...] | None:
+    """Extents of the whole array by the column metadata."""
+    return _stated_shape(schema, _EXTENTS, kind.rank)
+
+
+def stated_block_shape(schema: StructType, kind: Kind) -> tuple[int, ...] | None:
+    """Extents of a full block by the column metadata."""
+    return _stated_shape(schema, _BLOCK_SHAPE, kind.rank)
+
+
+def is_spectrum(schema: StructType) -> bool:
+    """True if the column metadata says what transform made these values."""
+    return bool(_metadata(schema).get(_SPECTRUM))
+
+
+def found_extents(df: DataFrame, kind: Kind) -> tuple[int, ...]:
+    """Extents by a small aggregate over the places of the blocks; it runs now."""
+    ends = [f"coalesce(max({offset} + {size}), 0)" for offset, size in zip(kind.offsets, kind.sizes, strict=True)]
+    with translated():
+        row = df.selectExpr(*ends).first()
+    assert row is not None
+    return tuple(int(end) for end in row)
+
+
+def axis_order(before: StructType, after: StructType) -> tuple[int, ...]:
+    """The axis of a volume that each axis of an operator's result was, by the letters of the column metadata."""
+    old, new = (str(_metadata(schema).get(_AXES, "xyz")) for schema in (before, after))
+    return tuple(old.index(letter) for letter in new) if sorted(old) == sorted(new) else (0, 1, 2)
+
+
+def with_metadata(df: DataFrame, metadata: dict[str, Any]) -> DataFrame:
+    """The DataFrame with other metadata on its values."""
+    return df.withMetadata(next(name for name in df.schema.fieldNames() if name.lower() == "values"), metadata)
+
+
+def with_metadata_of(df: DataFrame, source: StructType, dtype: np.dtype[Any]) -> DataFrame:
+    """The DataFrame with what ``source`` states of the whole array, for values of another dtype."""
+    metadata = _metadata(source) | {_FILE_TYPE: dtype.str}
+    if dtype.kind != "c":
+        metadata.pop(_SPECTRUM, None)
+    return with_metadata(df, metadata)
+
+
+def with_shapes(df: DataFrame, extents: tuple[int, ...], block_shape: tuple[int, ...]) -> DataFrame:
+    """The DataFrame with other extents and block shape stated, and without the axes of another kind."""
+    metadata = _metadata(df.schema) | {_EXTENTS: numbers(extents), _BLOCK_SHAPE: numbers(block_shape)}
+    metadata.pop(_AXES, None)
+    return with_metadata(df, metadata)
+
+
+def default_block_shape(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Blocks of about 8 MiB: of near equal extents in a matrix, whole along the last axes in a volume."""
+    budget = max(1, (8 << 20) // itemsize)
+    if len(shape) == 3:
+        sizes = [1, 1, 1]
+        for axis in (2, 1, 0):
+            sizes[axis] = max(1, min(shape[axis], budget // math.prod(sizes)))
+        return tuple(sizes)
+    side = math.isqrt(budget)
+    rows = max(1, min(shape[0], max(side, budget // max(1, min(shape[1], side)))))
+    return rows, max(1, min(shape[1], budget // rows))

@@ -1,0 +1,180 @@
+"""Spark sessions that have tilespark: how to make one, and how to see what one lacks."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+import weakref
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import SetupError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PLUGIN = "org.tilespark.spark.TileSparkPlugin"
+EXTENSIONS = "org.tilespark.spark.TileSparkExtensions"
+_LIBRARIES = ("nvidia-cublas", "nvidia-cufft")
+_HELP = (
+    "tilespark.configure(SparkSession.builder) sets all three of spark.jars, spark.sql.extensions and spark.plugins;"
+    " it must be called before the session is made, so stop a running one first (spark.stop())."
+    " Over Spark Connect they are settings of the server."
+)
+
+_checked: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def jar_path() -> Path:
+    """The user jar that this package carries.
+
+    Raises:
+        SetupError: if the package was installed without it, as from a source tree.
+    """
+    path = Path(os.environ.get("TILESPARK_JAR") or Path(__file__).parent / "jars" / "tilespark.jar")
+    if not path.is_file():
+        raise SetupError(
+            f"There is no tilespark jar at {path}; install the wheel that dev/python-wheel builds, or set the environment"
+            " variable TILESPARK_JAR to the user jar, spark-ext/target/tilespark-VERSION.jar"
+        )
+    return path.resolve()
+
+
+def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any:
+    """Adds tilespark's jar, SQL extension and plugin to a session that is yet to be made.
+
+    What the builder and ``spark-defaults.conf`` already name under the same keys stays. Where NVIDIA's cuBLAS and cuFFT
+    are installed as Python packages (``pip install tilespark[cuda]``), executors of this machine are told where.
+
+    Args:
+        builder: ``SparkSession.builder``, with or without settings of yours; not for a server that runs elsewhere.
+        jar: the user jar; by default the one in this package.
+
+    Returns:
+        The builder.
+
+    Raises:
+        SetupError: if there is no jar, or the builder names a remote server, whose settings are made where it starts.
+    """
+    options: dict[str, Any] = builder._options
+    remote = str(options.get("spark.remote", os.environ.get("SPARK_REMOTE", "")))
+    if remote and not remote.startswith("local"):
+        raise SetupError(
+            f"The session is one of the server {remote}, which has its settings already; start the server with"
+            f" --jars {jar or 'tilespark.jar'} --conf spark.sql.extensions={EXTENSIONS} --conf spark.plugins={PLUGIN}"
+        )
+    defaults = _spark_defaults()
+    path = str(Path(jar).resolve()) if jar is not None else str(jar_path())
+    for key, value in (("spark.jars", path), ("spark.sql.extensions", EXTENSIONS), ("spark.plugins", PLUGIN)):
+        named = str(options.get(key, defaults.get(key, "")))
+        values = [entry.strip() for entry in named.split(",") if entry.strip()]
+        if value not in values:
+            values.append(value)
+        builder.config(key, ",".join(values))
+    key = "spark.tilespark.gpu.libraryPath"
+    libraries = _library_directories()
+    if libraries and key not in options and key not in defaults:
+        builder.config(key, os.pathsep.join(libraries))
+    return builder
+
+
+def _spark_defaults() -> dict[str, str]:
+    """The settings that spark-submit will read from a file, which those of a builder replace."""
+    directory = os.environ.get("SPARK_CONF_DIR")
+    if not directory:
+        home = os.environ.get("SPARK_HOME")
+        if not home:
+            import pyspark
+
+            home = str(Path(pyspark.__file__).parent)
+        directory = str(Path(home) / "conf")
+    path = Path(directory) / "spark-defaults.conf"
+    if not path.is_file():
+        return {}
+    settings: dict[str, str] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        found = re.match(r"\s*([^#!\s:=][^\s:=]*)\s*[\s:=]\s*(.*?)\s*$", line)
+        if found:
+            settings[found.group(1)] = found.group(2)
+    return settings
+
+
+def _library_directories() -> list[str]:
+    """Where NVIDIA's wheels put cuBLAS and cuFFT, in this Python."""
+    directories: list[str] = []
+    for name in _LIBRARIES:
+        try:
+            files = metadata.files(name) or []
+        except metadata.PackageNotFoundError:
+            continue
+        for file in files:
+            if re.match(r"lib(cublas|cufft)\.so\.\d+$", file.name):
+                directory = str(Path(str(file.locate())).resolve().parent)
+                if directory not in directories:
+                    directories.append(directory)
+    return directories
+
+
+def session(spark: SparkSession | None = None) -> SparkSession:
+    """The session to work in: the one that is given, else the active one.
+
+    Raises:
+        SetupError: if there is none, or it lacks tilespark's jar or extension.
+    """
+    if spark is None:
+        from pyspark.sql import SparkSession
+
+        spark = SparkSession.getActiveSession()
+        if spark is None:
+            raise SetupError(
+                "There is no active Spark session;"
+                " make one with tilespark.configure(SparkSession.builder).getOrCreate(), or pass spark=..."
+            )
+    check(spark)
+    return spark
+
+
+def check(spark: SparkSession) -> None:
+    """Looks once whether a session has tilespark's jar and extension; a missing plugin is a warning.
+
+    Raises:
+        SetupError: that names what is missing and how to set it.
+    """
+    if spark in _checked:
+        return
+    known = spark.sql("SHOW FUNCTIONS LIKE 'matrix_unpack'").count() > 0
+    has_extension = EXTENSIONS in _setting(spark, "spark.sql.extensions")
+    has_plugin = PLUGIN in _setting(spark, "spark.plugins")
+    if not known:
+        lacking = (
+            "the jar on its class path (spark.jars): the extension is named and was not found"
+            if has_extension
+            else f"the extension (spark.sql.extensions={EXTENSIONS})"
+        )
+        raise SetupError(f"This Spark session lacks {lacking}. {_HELP}")
+    if not has_plugin:
+        warnings.warn(
+            f"This Spark session lacks the plugin (spark.plugins={PLUGIN}): it computes, without the GPU tab, executor"
+            f" metrics and recovery from a lost device. {_HELP}",
+            stacklevel=4,
+        )
+    _checked.add(spark)
+
+
+def missing_parts() -> str:
+    """What to do about a session that does not know tilespark."""
+    return f"It lacks the jar (spark.jars) or the extension (spark.sql.extensions={EXTENSIONS}). {_HELP}"
+
+
+def _setting(spark: SparkSession, key: str) -> str:
+    try:
+        return str(spark.conf.get(key, "") or "")
+    except Exception:  # a server may hide it
+        return ""
+
+
+def is_local(spark: SparkSession) -> bool:
+    """True if driver and executors are one process."""
+    return re.match(r"local(\[|$)", _setting(spark, "spark.master")) is not None

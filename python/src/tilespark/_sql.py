@@ -1,0 +1,46 @@
+"""Calls of tilespark's SQL table functions, which are all that this package uses of the JVM."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from .errors import translated
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Argument = str | int | float | bool | None
+
+
+def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argument) -> DataFrame:
+    """The result of a table function, planned and not run.
+
+    Args:
+        function: name, such as ``matrix_multiply``.
+        tables: DataFrames by parameter, all of one session.
+        arguments: constants by parameter; those that are None are left out.
+    """
+    spark = next(iter(tables.values())).sparkSession
+    terms = [f"{parameter} => TABLE({{{parameter}}})" for parameter in tables]
+    terms += [f"{name} => {literal(value)}" for name, value in arguments.items() if value is not None]
+    with translated():
+        frames: dict[str, Any] = dict(tables)
+        return spark.sql(f"SELECT * FROM {function}({', '.join(terms)})", **frames)
+
+
+def literal(value: str | int | float | bool) -> str:
+    """A constant in SQL; braces are doubled, as PySpark formats the statement."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return f"double('{value!r}')"
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    return "'" + escaped.replace("{", "{{").replace("}", "}}") + "'"
+
+
+def numbers(values: tuple[int, ...] | tuple[float, ...]) -> str:
+    """Numbers as tilespark's options take them: ``"2048,784"``."""
+    return ",".join(str(value) for value in values)

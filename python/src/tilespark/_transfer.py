@@ -1,0 +1,331 @@
+"""numpy arrays into DataFrames of blocks and back.
+
+There are two ways. Where driver and executors are one process (``local[*]``) and see the files of this one, an array
+crosses as a temporary ``.npy`` file, which the page cache holds. Else blocks cross as BINARY in Arrow batches. Both ways
+copy each value once on each side.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _blocks
+from ._blocks import MATRIX, VOLUME, Kind
+from ._session import _setting, is_local
+from ._sql import call, numbers
+from .errors import InvalidInputError, TileSparkError, translated
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+NDArray = np.ndarray[Any, np.dtype[Any]]
+
+# Bytes of one Arrow batch: an offset in it is 32 bits wide, and the JVM holds a batch in one buffer.
+_BATCH_BYTES = 64 << 20
+# Arrays below this are collected: to write and read a file costs more than it saves.
+_SMALL = 4 << 20
+_ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
+
+_directory: tempfile.TemporaryDirectory[str] | None = None
+_names = itertools.count()
+
+
+class TemporaryFile:
+    """A file that is deleted when nobody refers to this object any more, and when Python ends."""
+
+    def __init__(self, suffix: str = ".npy") -> None:
+        global _directory
+        if _directory is None:
+            _directory = tempfile.TemporaryDirectory(prefix="tilespark-", ignore_cleanup_errors=True)
+        self.path = Path(_directory.name) / f"{os.getpid()}-{next(_names)}{suffix}"
+        self._finalizer = weakref.finalize(self, _unlink, str(self.path))
+
+    def delete(self) -> None:
+        """Deletes the file now."""
+        self._finalizer()
+
+
+def _unlink(path: str) -> None:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass
+
+
+def send(spark: SparkSession, array: NDArray, block_shape: tuple[int, ...]) -> tuple[DataFrame, list[object]]:
+    """Blocks of an array of rank 2 or 3.
+
+    Returns:
+        The DataFrame, and what must stay alive as long as it is read.
+    """
+    kind = MATRIX if array.ndim == 2 else VOLUME
+    if array.size and is_local(spark):
+        found = _send_by_file(spark, array, block_shape)
+        if found is not None:
+            return found
+    return _send_by_arrow(spark, array, block_shape, kind), []
+
+
+def _send_by_file(
+    spark: SparkSession, array: NDArray, block_shape: tuple[int, ...]
+) -> tuple[DataFrame, list[object]] | None:
+    file = TemporaryFile()
+    try:
+        np.save(file.path, array, allow_pickle=False)
+    except OSError:  # no room: the other way needs none
+        file.delete()
+        return None
+    reader = spark.read.format("npy").option("blockShape", numbers(block_shape))
+    try:
+        df = reader.load(file.path.as_uri())
+        df.schema  # the server reads the header now
+    except Exception:
+        # A server on another machine, or of another user, does not see the file.
+        file.delete()
+        return None
+    return df, [file]
+
+
+def _send_by_arrow(spark: SparkSession, array: NDArray, block_shape: tuple[int, ...], kind: Kind) -> DataFrame:
+    import pyarrow as pa
+
+    batches = list(_arrow_batches(array, block_shape, kind))
+    table = pa.Table.from_batches(batches) if batches else _arrow_schema(kind).empty_table()
+    with translated():
+        packed = spark.createDataFrame(table)
+    return call(
+        kind.function("unpack"),
+        {"input": packed},
+        dtype=array.dtype.name,
+        extents=numbers(array.shape),
+        blockShape=numbers(block_shape),
+    )
+
+
+def _arrow_schema(kind: Kind) -> pa.Schema:
+    import pyarrow as pa
+
+    fields = [pa.field(name, pa.int64(), nullable=False) for name in kind.offsets]
+    fields += [pa.field(name, pa.int32(), nullable=False) for name in kind.sizes]
+    return pa.schema([*fields, pa.field("data", pa.binary(), nullable=False)])
+
+
+def _arrow_batches(array: NDArray, block_shape: tuple[int, ...], kind: Kind) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    schema = _arrow_schema(kind)
+    places = itertools.product(*(range(0, extent, step) for extent, step in zip(array.shape, block_shape, strict=True)))
+    block_bytes = math.prod(block_shape) * array.itemsize
+    if block_bytes >= 1 << 31:
+        raise InvalidInputError(f"A block of {numbers(block_shape)} {array.dtype} has 2 GiB or more; use smaller blocks")
+    rows = max(1, _BATCH_BYTES // max(1, block_bytes))
+    while batch := list(itertools.islice(places, rows)):
+        parts = [
+            array[tuple(slice(at, at + step) for at, step in zip(place, block_shape, strict=True))] for place in batch
+        ]
+        ends = np.zeros(len(parts) + 1, np.int32)
+        np.cumsum([part.nbytes for part in parts], out=ends[1:])
+        data = np.empty(int(ends[-1]), np.uint8)
+        for part, start in zip(parts, ends, strict=False):
+            # One copy, strided in and contiguous out.
+            data[start : start + part.nbytes].view(array.dtype).reshape(part.shape)[...] = part
+        columns = [pa.array(np.array(column, np.int64)) for column in zip(*batch, strict=True)]
+        columns += [pa.array(np.array(column, np.int32)) for column in zip(*(p.shape for p in parts), strict=True)]
+        columns.append(
+            pa.Array.from_buffers(pa.binary(), len(parts), [None, pa.py_buffer(ends), pa.py_buffer(data)])
+        )
+        yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def receive(df: DataFrame, kind: Kind, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
+    """The array that blocks make.
+
+    Args:
+        df: blocks of one array.
+        shape: its extents.
+        dtype: the numpy type of the result.
+
+    Raises:
+        TileSparkError: if blocks are missing, overlap or lie outside ``shape``, or the result is larger than Spark
+            lets a driver collect.
+    """
+    nbytes = math.prod(shape) * dtype.itemsize
+    if nbytes > _SMALL and is_local(df.sparkSession):
+        found = _receive_by_file(df, shape, dtype)
+        if found is not None:
+            return found
+    _check_result_size(df.sparkSession, nbytes, shape, dtype)
+    out = np.empty(shape, dtype)
+    boxes: list[tuple[tuple[int, int], ...]] = []
+    packed = call(kind.function("pack"), {"input": df}, dtype=dtype.name, extents=numbers(shape))
+    for place, block in collected(packed, kind, dtype):
+        box = tuple((at, at + size) for at, size in zip(place, block.shape, strict=True))
+        out[tuple(slice(*side) for side in box)] = block
+        boxes.append(box)
+    _check_cover(boxes, shape)
+    return out
+
+
+def _receive_by_file(df: DataFrame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray | None:
+    file = TemporaryFile()
+    try:
+        with translated():
+            writer = df.write.format("npy").mode("overwrite").option("dtype", dtype.name)
+            writer.option("extents", numbers(shape)).save(file.path.as_uri())
+        if not file.path.is_file():  # written on another machine
+            return None
+        return np.load(file.path, allow_pickle=False)  # type: ignore[no-any-return]
+    finally:
+        file.delete()
+
+
+def collected(packed: DataFrame, kind: Kind, dtype: np.dtype[Any]) -> Iterator[tuple[tuple[int, ...], NDArray]]:
+    """Place and values of each block of a packed DataFrame; the values are read-only views of Arrow's memory."""
+    with translated(), rows_per_batch(packed.sparkSession, 1):
+        table = packed.toArrow()
+    for batch in table.to_batches():
+        columns = {name.lower(): column for name, column in zip(batch.schema.names, batch.columns, strict=True)}
+        places = zip(*(columns[name].to_pylist() for name in kind.offsets), strict=True)
+        sizes = zip(*(columns[name].to_pylist() for name in kind.sizes), strict=True)
+        for place, size, cell in zip(places, sizes, columns["data"], strict=True):
+            yield place, np.frombuffer(cell.as_buffer(), dtype).reshape(size)
+
+
+@contextmanager
+def rows_per_batch(spark: SparkSession, rows: int) -> Iterator[None]:
+    """Within this context Spark makes Arrow batches of so many rows: a batch of blocks must stay below 2 GiB."""
+    before = spark.conf.get(_ROWS_PER_BATCH, None)
+    spark.conf.set(_ROWS_PER_BATCH, str(rows))
+    try:
+        yield
+    finally:
+        if before is None:
+            spark.conf.unset(_ROWS_PER_BATCH)
+        else:
+            spark.conf.set(_ROWS_PER_BATCH, before)
+
+
+def unstacked(df: DataFrame, batch: str, shape: tuple[int, ...], block_shape: tuple[int, ...]) -> DataFrame:
+    """The matrices of a volume cut into slabs of thickness 1 along its first axis, numbered by a column.
+
+    Args:
+        df: blocks of the volume.
+        batch: name of the column.
+        shape: of the volume: (matrices, rows, columns).
+        block_shape: of a full block of the volume.
+    """
+    imag = ["imag"] if "imag" in df.columns else []
+    with translated():
+        matrices = df.selectExpr(
+            f"x AS {batch}", "y AS row", "z AS col", "ny AS rows", "nz AS cols", "values", *imag
+        )
+        return _blocks.with_shapes(matrices, shape[1:], block_shape[1:])
+
+
+def stacked(df: DataFrame, batch: str, shape: tuple[int, ...]) -> DataFrame:
+    """The inverse of :func:`unstacked`."""
+    imag = ["imag"] if "imag" in df.columns else []
+    block_shape = _blocks.stated_block_shape(df.schema, MATRIX) or shape[1:]
+    with translated():
+        volume = df.selectExpr(
+            f"CAST({_quoted(batch)} AS BIGINT) AS x", "row AS y", "col AS z", "1 AS nx", "rows AS ny", "cols AS nz", "values", *imag
+        )
+        return _blocks.with_shapes(volume, shape, (1, *block_shape))
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
+
+
+def receive_batch(
+    df: DataFrame, batch: str, shape: tuple[int, ...], dtype: np.dtype[Any], is_numbered: bool
+) -> NDArray:
+    """The matrices of a batch, along the first axis.
+
+    Args:
+        df: blocks of matrices.
+        batch: the column that tells them apart.
+        shape: (matrices, rows, columns).
+        dtype: of the result.
+        is_numbered: whether ``batch`` has the numbers from 0 on; else its values are sorted.
+    """
+    if not is_numbered:
+        with translated():
+            # Dense ranks over the distinct labels, which are few, rather than over the blocks.
+            labels = [row[0] for row in df.select(batch).distinct().orderBy(batch).collect()]
+            spark = df.sparkSession
+            numbered = spark.createDataFrame(list(enumerate(labels)), f"x BIGINT, {_quoted(batch)} {_type(df, batch)}")
+            df = df.join(numbered.hint("broadcast"), batch).drop(batch).withColumnRenamed("x", batch)
+    return receive(stacked(df, batch, shape), VOLUME, shape, dtype)
+
+
+def _type(df: DataFrame, column: str) -> str:
+    return df.schema[column].dataType.simpleString()
+
+
+def mapped(
+    packed: DataFrame, kind: Kind, function: Callable[[NDArray], Any], source: np.dtype[Any], target: np.dtype[Any]
+) -> DataFrame:
+    """A packed DataFrame with each block replaced by what a Python function makes of it."""
+    from pyspark import cloudpickle
+
+    from . import _worker
+
+    cloudpickle.register_pickle_by_value(_worker)  # type: ignore[no-untyped-call]
+    run = _worker.block_mapper(function, kind.offsets, kind.sizes, source.name, target.name)
+    with translated():
+        return packed.mapInArrow(run, packed.schema)  # type: ignore[arg-type]
+
+
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+
+
+def _check_result_size(spark: SparkSession, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    text = _setting(spark, "spark.driver.maxResultSize") or "1g"
+    digits = text.strip().lower().rstrip("b")
+    unit = digits[-1:] if digits[-1:] in _UNITS else ""
+    try:
+        limit = int(digits[: len(digits) - len(unit)]) * _UNITS[unit]
+    except ValueError:
+        return
+    if 0 < limit < nbytes:
+        raise TileSparkError(
+            f"The array {shape} {dtype} has {nbytes} bytes, more than the driver may collect"
+            f" (spark.driver.maxResultSize={text}). Raise that setting when the session is made, write the array with"
+            " to_npy(path), or make it smaller first"
+        )
+
+
+def _check_cover(boxes: list[tuple[tuple[int, int], ...]], shape: tuple[int, ...]) -> None:
+    """Each element in exactly one box: counted on the grid that the boxes' own edges make."""
+    if math.prod(shape) == 0:
+        return
+    edges = [
+        np.unique([0, extent, *(edge for box in boxes for edge in box[axis])]) for axis, extent in enumerate(shape)
+    ]
+    count = np.zeros([len(edge) - 1 for edge in edges], np.int32)
+    for box in boxes:
+        count[
+            tuple(
+                slice(*np.searchsorted(edge, side).tolist()) for edge, side in zip(edges, box, strict=True)
+            )
+        ] += 1
+    wrong = np.argwhere(count != 1)
+    if len(wrong):
+        cell = tuple(int(edge[at]) for edge, at in zip(edges, wrong[0], strict=True))
+        what = "no block holds" if count[tuple(wrong[0])] == 0 else "several blocks hold"
+        raise InvalidInputError(
+            f"The blocks do not make the array {shape}: {what} the element {cell};"
+            " .validate() lists all defects"
+        )

@@ -1,0 +1,50 @@
+"""What runs in Spark's Python workers. It is sent by value, so that executors need numpy and pyarrow, not tilespark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+
+def block_mapper(
+    function: Callable[[Any], Any], offsets: tuple[str, ...], sizes: tuple[str, ...], source: str, target: str
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """A function for mapInArrow that applies ``function`` to the array in each row's column ``data``.
+
+    Args:
+        function: takes an array, returns one of the same shape.
+        offsets: the columns with the place of a block, for messages.
+        sizes: the columns with its extents.
+        source: numpy's name of the dtype of the arrays that come in.
+        target: of those that go out.
+    """
+
+    def mapped(batch: Any) -> Any:
+        import pyarrow as pa
+
+        names = [name.lower() for name in batch.schema.names]
+        shapes = zip(*(batch.column(names.index(name)).to_pylist() for name in sizes))
+        places = zip(*(batch.column(names.index(name)).to_pylist() for name in offsets))
+        data = names.index("data")
+        results = []
+        for place, shape, cell in zip(places, shapes, batch.column(data)):
+            block = np.frombuffer(cell.as_buffer(), source).reshape(shape)
+            result = np.asarray(function(block))
+            if result.shape != block.shape:
+                at = ", ".join(f"{name} {value}" for name, value in zip(offsets, place))
+                raise ValueError(
+                    f"block at {at}: the function returned an array of shape {result.shape};"
+                    f" expected {block.shape}, that of the block"
+                )
+            results.append(np.ascontiguousarray(result, target))
+        ends = np.zeros(len(results) + 1, np.int32)
+        np.cumsum([result.nbytes for result in results], out=ends[1:])
+        joined = results[0].reshape(-1) if len(results) == 1 else np.concatenate([r.reshape(-1) for r in results] or [np.empty(0, target)])
+        column = pa.Array.from_buffers(pa.binary(), len(results), [None, pa.py_buffer(ends), pa.py_buffer(joined)])
+        columns = list(batch.columns)
+        columns[data] = column
+        return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+    return lambda batches: (mapped(batch) for batch in batches)

@@ -1,0 +1,108 @@
+"""What tilespark raises.
+
+Every error of tilespark is a :class:`TileSparkError` whose text is the reason and nothing else. Errors that began in the
+JVM keep their trace in :attr:`TileSparkError.jvm_trace`; Python prints the reason as the last line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+# The JVM's form of a reason, in the text of any Spark exception of any client.
+_CONDITION = re.compile(r"\[(TILESPARK_[A-Z_]+)\] (.*?)(?:\.? SQLSTATE: ([0-9A-Z]{5}))(?=\s|$)", re.DOTALL)
+_NO_FUNCTION = re.compile(
+    r"\[UNRESOLVABLE_TABLE_VALUED_FUNCTION\].*?`((?:matrix|volume)_[a-z_]+)`"
+    r"|\[DATA_SOURCE_NOT_FOUND\].*?data source: (npy)\b",
+    re.DOTALL,
+)
+
+
+class TileSparkError(Exception):
+    """An operation of tilespark failed.
+
+    Attributes:
+        condition: Spark's error condition, such as ``TILESPARK_INVALID_BLOCK``; None for errors found in Python.
+        sql_state: the SQLSTATE that belongs to it, or None.
+        jvm_trace: Spark's own account of the failure with the JVM's trace, or None.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        condition: str | None = None,
+        sql_state: str | None = None,
+        jvm_trace: str | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.condition = condition
+        self.sql_state = sql_state
+        self.jvm_trace = jvm_trace
+
+
+class InvalidInputError(TileSparkError, ValueError):
+    """An argument, an array, a block or a file is not what the operation takes."""
+
+
+class UnsupportedError(TileSparkError, NotImplementedError):
+    """tilespark does not have this yet, or Spark cannot do it; the text names the nearest thing that works."""
+
+
+class SetupError(TileSparkError, RuntimeError):
+    """The Spark session lacks tilespark's jar, extension or plugin."""
+
+
+def _class_of(condition: str) -> type[TileSparkError]:
+    if "INVALID" in condition:
+        return InvalidInputError
+    if "UNSUPPORTED" in condition:
+        return UnsupportedError
+    return TileSparkError
+
+
+def _texts(error: BaseException) -> Iterator[str]:
+    """All that an exception says of itself and its causes, the outermost first."""
+    seen: set[int] = set()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        yield str(current)
+        current = getattr(current, "_cause", None) or current.__cause__
+
+
+def from_spark(error: BaseException) -> TileSparkError | None:
+    """tilespark's error for one that Spark raised; None if the reason is not tilespark's."""
+    texts = list(_texts(error))
+    trace = "\n\n".join(texts)
+    for text in texts:
+        found = _CONDITION.search(text)
+        if found:
+            condition, reason, state = found.groups()
+            return _class_of(condition)(reason.strip(), condition=condition, sql_state=state, jvm_trace=trace)
+    missing = _NO_FUNCTION.search(texts[0])
+    if missing:
+        from ._session import missing_parts
+
+        name = missing.group(1) or missing.group(2)
+        return SetupError(f"This Spark session does not know {name}. {missing_parts()}", jvm_trace=trace)
+    return None
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Within this context Spark's exceptions become tilespark's where the reason is tilespark's."""
+    try:
+        yield
+    except TileSparkError:
+        raise
+    except Exception as error:
+        ours = from_spark(error) if _is_spark(error) else None
+        if ours is None:
+            raise
+        raise ours from None
+
+
+def _is_spark(error: BaseException) -> bool:
+    return type(error).__module__.split(".")[0] in ("pyspark", "py4j", "grpc")

@@ -1,0 +1,274 @@
+"""Fourier transforms of volumes, with scipy's names and meaning."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.fft import fftfreq, rfftfreq
+
+from . import _blocks
+from ._array import BlockArray, as_array
+from ._blocks import VOLUME
+from ._sql import call, numbers
+from .errors import InvalidInputError, UnsupportedError, translated
+
+__all__ = [
+    "RadialAverage",
+    "fftfreq",
+    "fftn",
+    "ifftn",
+    "irfftn",
+    "low_pass",
+    "power_spectrum",
+    "radial_average",
+    "rfftfreq",
+    "rfftn",
+]
+
+NDArray = np.ndarray[Any, np.dtype[Any]]
+
+_LETTERS = "xyz"
+
+
+def fftn(
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int | str] | None = None,
+    norm: str | None = None,
+    *,
+    permuted: bool = False,
+    shift: bool = False,
+    window: str | Sequence[str] | None = None,
+    detrend: str | None = None,
+) -> BlockArray:
+    """The discrete Fourier transform of a volume.
+
+    Integers are promoted to float64 as by numpy; float32 gives complex64.
+
+    Args:
+        x: a volume, or a numpy array of 3 axes.
+        s: extents to pad the transformed axes to with zeros.
+        axes: the axes to transform; by default all.
+        norm: ``"backward"`` (default), ``"ortho"``, ``"forward"``.
+        permuted: whether the axes of the result come in the order (1, 2, 0), which saves an exchange of all values;
+            :func:`ifftn`, :func:`low_pass` and :func:`radial_average` take either order.
+        shift: whether the zero frequency lies in the middle, as after ``fftshift``.
+        window: ``"hann"``, ``"hamming"``, ``"blackman"``, or one for each transformed axis.
+        detrend: ``"mean"`` or ``"linear"``: what is taken off before.
+
+    Raises:
+        InvalidInputError: if ``x`` is no volume or an argument does not fit it.
+        UnsupportedError: if ``s`` would crop.
+    """
+    return _forward(x, s, axes, norm, permuted, shift, window, detrend, real=False)
+
+
+def rfftn(
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int | str] | None = None,
+    norm: str | None = None,
+    *,
+    permuted: bool = False,
+    shift: bool = False,
+    window: str | Sequence[str] | None = None,
+    detrend: str | None = None,
+) -> BlockArray:
+    """As :func:`fftn` of real values: the last of ``axes`` has its frequencies 0 to n // 2 only."""
+    return _forward(x, s, axes, norm, permuted, shift, window, detrend, real=True)
+
+
+def ifftn(
+    x: Any, s: Sequence[int] | None = None, axes: Sequence[int | str] | None = None, norm: str | None = None
+) -> BlockArray:
+    """The inverse of :func:`fftn`. What that did is known of its result: axes, norm, shift and order are undone.
+
+    Args:
+        x: a spectrum, or any complex volume, which is transformed as scipy does.
+        s: not supported; a spectrum has its extents.
+        axes: of a volume that is no spectrum of ours; by default all.
+        norm: as of :func:`fftn`.
+    """
+    return _inverse(x, s, axes, norm, real=False)
+
+
+def irfftn(
+    x: Any, s: Sequence[int] | None = None, axes: Sequence[int | str] | None = None, norm: str | None = None
+) -> BlockArray:
+    """The inverse of :func:`rfftn`: a real volume.
+
+    Args:
+        x: half a spectrum.
+        s: of a volume that is no spectrum of ours: the extents of the result along ``axes``, of which the last one
+            tells an even from an odd length.
+        axes: as of :func:`ifftn`.
+        norm: as of :func:`fftn`.
+    """
+    return _inverse(x, s, axes, norm, real=True)
+
+
+def low_pass(x: Any, cutoff: float) -> BlockArray:
+    """A spectrum with zeros where the absolute value of the frequency is above a cutoff.
+
+    Args:
+        x: what :func:`fftn` or :func:`rfftn` gave.
+        cutoff: in cycles per unit of the spacing; 0.5 is the highest frequency along an axis of spacing 1.
+    """
+    array = _spectrum("low_pass", x)
+    return array._of(call("volume_low_pass", {"input": array._df}, cutoff=float(cutoff)), array._labels)
+
+
+def power_spectrum(x: Any) -> BlockArray:
+    """The squares of the absolute values of a spectrum, as a real volume."""
+    array = _volume("power_spectrum", x)
+    if array.dtype.kind != "c":
+        raise InvalidInputError(f"power_spectrum of {array.dtype} values; expected a spectrum, as tilespark.fft.fftn(x) gives")
+    return array._of(call("volume_power_spectrum", {"input": array._df}), array._labels)
+
+
+@dataclass(frozen=True)
+class RadialAverage:
+    """The mean power at each absolute value of the frequency.
+
+    Attributes:
+        frequency: (bins,), in cycles per unit of the spacing.
+        power: (bins,), the mean of the squares of the absolute values.
+        count: (bins,), elements of the spectrum in each bin.
+    """
+
+    frequency: NDArray
+    power: NDArray
+    count: NDArray
+
+
+def radial_average(x: Any, width: float | None = None) -> RadialAverage:
+    """The power of a spectrum averaged over directions; computed now.
+
+    Args:
+        x: what :func:`fftn` or :func:`rfftn` gave.
+        width: of a bin, in cycles per unit of the spacing; by default the finest step between frequencies.
+    """
+    array = _spectrum("radial_average", x)
+    df = call("volume_radial_average", {"input": array._df}, width=None if width is None else float(width))
+    with translated():
+        rows = df.select("frequency", "power", "count").orderBy("frequency").collect()
+    frequency, power, count = zip(*rows, strict=True) if rows else ((), (), ())
+    return RadialAverage(np.array(frequency, float), np.array(power, float), np.array(count, np.int64))
+
+
+def _forward(
+    x: Any,
+    s: Sequence[int] | None,
+    axes: Sequence[int | str] | None,
+    norm: str | None,
+    permuted: bool,
+    shift: bool,
+    window: str | Sequence[str] | None,
+    detrend: str | None,
+    *,
+    real: bool,
+) -> BlockArray:
+    array = _volume("rfftn" if real else "fftn", x)._floating()
+    if real and array.dtype.kind == "c":
+        raise InvalidInputError(f"rfftn of {array.dtype} values; expected real ones: fftn takes complex ones")
+    along = _axes(array, axes, s)
+    pad = None if s is None else _padding(array, along, s)
+    spacing = array._labels.spacing
+    df = call(
+        "volume_fft",
+        {"input": array._df},
+        axes=None if axes is None and s is None else "".join(_LETTERS[axis] for axis in along),
+        norm=norm,
+        real=True if real else None,
+        output="permuted" if permuted else "natural",
+        shift="spectrum" if shift else None,
+        window=window if window is None or isinstance(window, str) else ",".join(window),
+        detrend=detrend,
+        padTo=pad,
+        spacing=None if spacing is None else numbers(tuple(spacing[axis] for axis in along)),
+    )
+    with translated():
+        order = _blocks.axis_order(array._df.schema, df.schema)
+    return BlockArray(df, labels=array._labels.without_coords().transposed(order), keep=array._keep)
+
+
+def _inverse(
+    x: Any, s: Sequence[int] | None, axes: Sequence[int | str] | None, norm: str | None, *, real: bool
+) -> BlockArray:
+    name = "irfftn" if real else "ifftn"
+    array = _volume(name, x)._floating()
+    if _blocks.is_spectrum(array._df.schema):
+        if s is not None or axes is not None:
+            raise UnsupportedError(
+                f"{name} of a spectrum with s or axes: it is undone as it was made; leave both out, or take the"
+                " DataFrame's metadata off first"
+            )
+        df = call("volume_ifft", {"input": array._df}, norm=norm)
+        with translated():
+            order = _blocks.axis_order(array._df.schema, df.schema)
+        result = BlockArray(df, labels=array._labels.without_coords().transposed(order), keep=array._keep)
+        return result if (result.dtype.kind == "c") != real else _not_inverse(name, real)
+    along = _axes(array, axes, s)
+    if s is not None and not real:
+        raise UnsupportedError("ifftn with s: pad or crop before")
+    if array.dtype.kind != "c":
+        raise InvalidInputError(f"{name} of {array.dtype} values; expected complex ones: a.astype('complex128') in numpy")
+    extent = None
+    if real:
+        extent = int(s[-1]) if s is not None else 2 * (array.shape[along[-1]] - 1)
+    letters = "".join(_LETTERS[axis] for axis in along)
+    df = call(
+        "volume_ifft",
+        {"input": array._df},
+        axes=letters,
+        norm=norm or "backward",
+        real=True if real else None,
+        realExtent=extent,
+    )
+    return BlockArray(df, labels=array._labels.without_coords(), keep=array._keep)
+
+
+def _not_inverse(name: str, real: bool) -> BlockArray:
+    other = "ifftn" if real else "irfftn"
+    made = "fftn" if real else "rfftn"
+    raise InvalidInputError(f"{name} of a spectrum that {made} made; expected {other}")
+
+
+def _volume(operator: str, x: Any) -> BlockArray:
+    array = as_array(x)
+    if array._kind is not VOLUME:
+        raise UnsupportedError(
+            f"{operator} of an array of shape {array.shape}; transforms take volumes: a.reshape(1, *a.shape) in numpy, with"
+            " axes=(1, 2) for a matrix"
+        )
+    return array
+
+
+def _spectrum(operator: str, x: Any) -> BlockArray:
+    array = _volume(operator, x)
+    if not _blocks.is_spectrum(array._df.schema):
+        raise InvalidInputError(f"{operator} of an array that is no spectrum; expected what tilespark.fft.fftn or rfftn gives")
+    return array
+
+
+def _axes(array: BlockArray, axes: Sequence[int | str] | None, s: Sequence[int] | None) -> tuple[int, ...]:
+    if axes is None:
+        rank = array.ndim if s is None else len(s)
+        along = tuple(range(array.ndim - rank, array.ndim)) if rank <= array.ndim else ()
+    else:
+        along = tuple(array._axis(axis) for axis in axes)
+    if not along or len(set(along)) != len(along) or (s is not None and len(s) != len(along)):
+        raise InvalidInputError(f"axes {axes} and s {s} of an array of {array.ndim} axes; expected each axis once, s one for each")
+    return along
+
+
+def _padding(array: BlockArray, along: tuple[int, ...], s: Sequence[int]) -> str:
+    extents = list(array.shape)
+    for axis, extent in zip(along, s, strict=True):
+        if extent < extents[axis]:
+            raise UnsupportedError(f"s {tuple(s)} of an array of shape {array.shape} crops it; expected extents not below its own")
+        extents[axis] = int(extent)
+    return numbers(tuple(extents[axis] for axis in along))

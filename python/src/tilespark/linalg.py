@@ -1,0 +1,142 @@
+"""Linear algebra of BlockArrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._array import BlockArray, as_array
+from ._blocks import MATRIX
+from ._sql import call, numbers
+from .errors import InvalidInputError
+
+NDArray = np.ndarray[Any, np.dtype[Any]]
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    *,
+    precision: str | None = None,
+    strategy: str | None = None,
+    blocks: tuple[int, int] | None = None,
+    missing: str | None = None,
+) -> BlockArray:
+    """The matrix product, as ``a @ b``. Transposed operands are not made: ``a @ b.T`` reads ``b`` as it lies.
+
+    Args:
+        a: M x K; or a vector of K; or a batch of matrices.
+        b: K x N; or a vector of K; or a batch of as many matrices. One of the two may be a numpy array.
+        precision: ``"full"`` (default); of float32 also ``"tf32"``, ``"bfloat16"``, ``"float16"``, which round inputs.
+        strategy: ``"auto"`` (default), ``"broadcast"``, ``"cuboid(P,Q,R)"``.
+        blocks: the shape of a full block of the result.
+        missing: what a missing block is: ``"error"`` (default) or ``"zero"``.
+
+    Raises:
+        InvalidInputError: if the shapes do not fit.
+        UnsupportedError: if both are of integers.
+    """
+    first = as_array(a, b if isinstance(b, BlockArray) else None)
+    second = as_array(b, first)
+    for array in (first, second):
+        _require_matrix("matmul", array)
+    inner = first.shape[-1], second.shape[0 if second.ndim == 1 else -2]
+    if inner[0] != inner[1] or first._is_batch != second._is_batch:
+        raise InvalidInputError(
+            f"matmul of shapes {first.shape} and {second.shape};"
+            " expected the last axis of the first as long as the last but one of the second, and both or neither a batch"
+        )
+    wanted = np.result_type(first.dtype, second.dtype)
+    first, second = first._computable("@", wanted), second._computable("@", wanted)
+    # A vector is stored as a column or a row; on the left it must be a row, on the right a column.
+    df = call(
+        "matrix_multiply",
+        {"a": first._df, "b": second._df},
+        transposeA=True if first._dropped == (1,) else None,
+        transposeB=True if second._dropped == (0,) else None,
+        precision=precision,
+        strategy=strategy,
+        blockShape=None if blocks is None else numbers(blocks),
+        missing=missing,
+    )
+    dropped = ((0,) if first._dropped else ()) + ((1,) if second._dropped else ())
+    keep = (*first._keep, *(each for each in second._keep if each not in first._keep))
+    return BlockArray(df, batch=first._batch, count=first._count, dropped=dropped, keep=keep)
+
+
+def gram(
+    a: Any, *, precision: str | None = None, strategy: str | None = None, blocks: tuple[int, int] | None = None
+) -> BlockArray:
+    """``a.T @ a``, exactly symmetric; half of it is computed. Arguments as of :func:`matmul`."""
+    array = _floating_matrix("gram", a)
+    options = {"precision": precision, "strategy": strategy, "blockShape": None if blocks is None else numbers(blocks)}
+    df = call("matrix_gram", {"a": array._df}, **options)
+    return BlockArray(df, batch=array._batch, count=array._count, keep=array._keep)
+
+
+def center(a: Any) -> BlockArray:
+    """The matrix with the mean of each column taken off the column. The blocks are read twice."""
+    array = _floating_matrix("center", a)
+    return array._of(call("matrix_center", {"a": array._df}), array._labels)
+
+
+@dataclass(frozen=True)
+class PrincipalComponents:
+    """What :func:`pca` gives.
+
+    Attributes:
+        components: (k, columns), orthonormal rows, the largest variance first; the largest element of each is positive.
+        explained_variance: (k,), with the divisor rows - 1.
+        explained_variance_ratio: (k,), of the variance of all columns.
+        scores: (rows, k), the centred matrix in the components' axes; lazy.
+    """
+
+    components: NDArray
+    explained_variance: NDArray
+    explained_variance_ratio: NDArray
+    scores: BlockArray
+
+
+def pca(a: Any, k: int) -> PrincipalComponents:
+    """Principal components of a tall matrix, whose columns are variables.
+
+    The covariance is made by Spark, now; its eigenvectors by numpy here, so columns x columns numbers must fit the driver.
+
+    Args:
+        a: rows x columns.
+        k: count of components, 1 to the count of columns.
+
+    Raises:
+        InvalidInputError: if ``a`` is no matrix of two rows or more, or ``k`` is out of range.
+    """
+    array = _floating_matrix("pca", a)
+    if array.ndim != 2 or array.shape[0] < 2 or not 1 <= k <= array.shape[1]:
+        raise InvalidInputError(
+            f"pca of an array of shape {array.shape} with k={k};"
+            " expected a matrix of two rows or more and k from 1 to its count of columns"
+        )
+    centered = center(array)
+    covariance = gram(centered).compute().astype(np.float64, copy=False) / (array.shape[0] - 1)
+    values, vectors = np.linalg.eigh(covariance)
+    components = vectors[:, ::-1][:, :k].T
+    largest = np.abs(components).argmax(axis=1)
+    components = components * np.sign(components[np.arange(k), largest])[:, None]
+    variance = np.maximum(values[::-1][:k], 0)
+    total = np.trace(covariance)
+    scores = matmul(centered, np.ascontiguousarray(components.T.astype(array.dtype)))
+    return PrincipalComponents(components, variance, variance / total if total > 0 else variance * 0, scores)
+
+
+def _require_matrix(operator: str, array: BlockArray) -> None:
+    if array._kind is not MATRIX or not array.ndim:
+        raise InvalidInputError(f"{operator} of an array of shape {array.shape}; expected matrices, vectors or batches of them")
+
+
+def _floating_matrix(operator: str, a: Any) -> BlockArray:
+    array = as_array(a)
+    _require_matrix(operator, array)
+    if array.ndim == 1:
+        raise InvalidInputError(f"{operator} of a vector; expected a matrix")
+    return array._floating()
