@@ -1,0 +1,1 @@
+"""Tests of the package, each for classic sessions and for Spark Connect."""
