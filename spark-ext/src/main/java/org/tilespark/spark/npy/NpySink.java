@@ -19,13 +19,13 @@ import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.validate.Coverage;
 import scala.Option;
 import scala.runtime.AbstractFunction2;
@@ -82,7 +82,7 @@ final class NpySink {
             : metadata.extents(schema.kind().rank()).isPresent()
                 ? "column metadata " + ArrayMetadata.EXTENTS
                 : "the blocks";
-    NpyType type = fileType(schema, metadata, options.dtype());
+    NpyType type = options.fileType(schema, metadata);
     NpyHeader header = NpyHeader.forWriting(type, extents());
     boolean restored = options.dtype() == null;
     try (PosixTarget.Pending pending = target.begin(header)) {
@@ -233,44 +233,6 @@ final class NpySink {
 
   private Column column(int ordinal) {
     return data.col("`" + data.schema().fields()[ordinal].name() + "`");
-  }
-
-  /**
-   * The type of the file: what the option says; else that of the file that was read, if the columns
-   * still are what such a file becomes; else the columns' own.
-   *
-   * @throws IllegalArgumentException if the columns cannot be written as that type
-   */
-  static NpyType fileType(BlockSchema schema, ArrayMetadata metadata, NpyType chosen) {
-    ElementType columnType = schema.elementType();
-    boolean floating = columnType == ElementType.FLOAT32 || columnType == ElementType.FLOAT64;
-    if (chosen != null) {
-      if (chosen.isComplex() != schema.isComplex()) {
-        throw new IllegalArgumentException(
-            "Option "
-                + NpyOptions.DTYPE
-                + " is "
-                + chosen.numpyName()
-                + ", and the blocks have "
-                + (schema.isComplex() ? "a" : "no")
-                + " column imag; expected "
-                + (schema.isComplex() ? "complex64 or complex128" : "a real type"));
-      }
-      return chosen;
-    }
-    NpyType read = metadata.fileType().map(NpyType::byName).orElse(null);
-    if (read != null && read.columnType() == columnType && read.isComplex() == schema.isComplex()) {
-      return read;
-    }
-    if (schema.isComplex() && !floating) {
-      throw new IllegalArgumentException(
-          WHO
-              + ": columns values and imag are ARRAY<"
-              + BlockSchema.sparkType(columnType).sql().toUpperCase(Locale.ROOT)
-              + ">; complex files hold FLOAT or DOUBLE, CAST them or choose the option "
-              + NpyOptions.DTYPE);
-    }
-    return NpyType.ofColumn(columnType, schema.isComplex());
   }
 
   /** Finds the blocks' columns, and refuses others. */

@@ -23,6 +23,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.numpy.NpyType;
 
 /**
  * One .npy file as a table. It looks at the file when its columns are asked for, so that it also
@@ -171,8 +172,8 @@ final class NpyTable implements SupportsRead, SupportsWrite {
       }
     }
     NpyType type =
-        NpySink.fileType(
-            schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()), chosen.dtype());
+        chosen.fileType(
+            schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()));
     ElementType readBack = options.as() == null ? type.columnType() : options.as();
     if (readBack != schema.elementType()) {
       throw new IllegalArgumentException(
