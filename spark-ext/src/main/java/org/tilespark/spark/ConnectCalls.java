@@ -9,6 +9,9 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructField;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
+import org.tilespark.spark.error.UnsupportedRequestException;
 
 /**
  * The operators on DataFrames of a Spark Connect session. Its plans are made by the server, so they
@@ -42,7 +45,8 @@ final class ConnectCalls {
     tables.forEach(
         (parameter, df) -> {
           if (df.sparkSession() != first.sparkSession()) {
-            throw new IllegalArgumentException(
+            throw new InvalidInputException(
+                ErrorCondition.INVALID_ARGUMENT,
                 "The two DataFrames belong to different Spark sessions; expected one");
           }
           String view = "tilespark_" + UUID.randomUUID().toString().replace('-', '_');
@@ -78,7 +82,8 @@ final class ConnectCalls {
         return df.withMetadata(field.name(), metadata);
       }
     }
-    throw new IllegalArgumentException(
+    throw new InvalidInputException(
+        ErrorCondition.INVALID_ARGUMENT,
         "withExtents: the input has no column " + BlockKind.VALUES + "; found " + df.schema());
   }
 
@@ -89,7 +94,7 @@ final class ConnectCalls {
    */
   static void refuse(String operator, List<Dataset<Row>> frames) {
     if (frames.stream().anyMatch(ConnectCalls::isFor)) {
-      throw new UnsupportedOperationException(
+      throw new UnsupportedRequestException(
           operator
               + " has no SQL function, so it cannot be called over Spark Connect; call it in a job"
               + " that runs on the server, or write it in SQL");

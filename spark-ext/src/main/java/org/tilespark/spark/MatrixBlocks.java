@@ -8,6 +8,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.elementwise.ElementwisePlans;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.MultiplyPlans;
 import org.tilespark.spark.plans.ReblockPlans;
@@ -233,7 +234,7 @@ public final class MatrixBlocks {
   public static Dataset<Row> validate(Dataset<Row> df) {
     Require.given(df, "MatrixBlocks.validate", "df");
     ConnectCalls.refuse("MatrixBlocks.validate", List.of(df));
-    return BlockValidator.validate(df, BlockKind.MATRIX);
+    return ErrorBoundary.PLANNING.call(() -> BlockValidator.validate(df, BlockKind.MATRIX));
   }
 
   /**

@@ -9,6 +9,7 @@ import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.layout.Permutation;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.fourier.AxisFrequencies;
 import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.FourierPlans;
@@ -384,7 +385,10 @@ public final class VolumeBlocks {
     Require.given(df, "VolumeBlocks.frequencies", "df");
     ConnectCalls.refuse("VolumeBlocks.frequencies", List.of(df));
     Map<Integer, AxisFrequencies> axes =
-        FourierPlans.frequencies(Datasets.plan(df), context(df, "VolumeBlocks.frequencies"));
+        ErrorBoundary.PLANNING.call(
+            () ->
+                FourierPlans.frequencies(
+                    Datasets.plan(df), context(df, "VolumeBlocks.frequencies")));
     return new TreeMap<>(axes)
         .entrySet().stream()
             .map(axis -> frequencies(df, axis.getKey(), axis.getValue()))
@@ -427,7 +431,7 @@ public final class VolumeBlocks {
   public static Dataset<Row> validate(Dataset<Row> df) {
     Require.given(df, "VolumeBlocks.validate", "df");
     ConnectCalls.refuse("VolumeBlocks.validate", List.of(df));
-    return BlockValidator.validate(df, BlockKind.VOLUME);
+    return ErrorBoundary.PLANNING.call(() -> BlockValidator.validate(df, BlockKind.VOLUME));
   }
 
   /**

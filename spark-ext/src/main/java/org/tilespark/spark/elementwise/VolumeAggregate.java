@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.Missing;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -73,12 +74,13 @@ abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends TypedImpe
   @Override
   public final B update(B buffer, InternalRow input) {
     Kept kept = buffer;
-    long[] box =
-        arguments.read(
-            ScalaInterop.list(children),
-            input,
-            (x, y, z, re, im, count) -> add(buffer, x, y, z, re, im, count));
-    kept.boxes.add(box);
+    ErrorBoundary.BLOCKS.run(
+        () ->
+            kept.boxes.add(
+                arguments.read(
+                    ScalaInterop.list(children),
+                    input,
+                    (x, y, z, re, im, count) -> add(buffer, x, y, z, re, im, count))));
     return buffer;
   }
 
@@ -99,9 +101,14 @@ abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends TypedImpe
   @Override
   public final Object eval(B buffer) {
     Kept kept = buffer;
-    kept.boxes.check(
-        arguments.extents().toArray(), arguments.missing() == Missing.ZERO, arguments.operator());
-    return result(buffer);
+    return ErrorBoundary.BLOCKS.call(
+        () -> {
+          kept.boxes.check(
+              arguments.extents().toArray(),
+              arguments.missing() == Missing.ZERO,
+              arguments.operator());
+          return result(buffer);
+        });
   }
 
   @Override
