@@ -19,6 +19,7 @@ import org.tilespark.spark.Missing;
 import org.tilespark.spark.MultiplyOptions;
 import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.elementwise.ElementwisePlans;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.FourierPlans;
@@ -517,6 +518,7 @@ public enum TableFunctions {
   }
 
   private LogicalPlan build(scala.collection.immutable.Seq<Expression> expressions) {
-    return plan.apply(new Arguments(usage, parameters, ScalaInterop.list(expressions)));
+    return ErrorBoundary.PLANNING.call(
+        () -> plan.apply(new Arguments(usage, parameters, ScalaInterop.list(expressions))));
   }
 }

@@ -134,7 +134,7 @@ final class NpyBlockWriter implements Closeable {
             .append(' ')
             .append(row.isNullAt(place) ? "null" : Long.toString(row.getLong(place)));
       }
-      throw new BlockDefectException(
+      throw new IllegalArgumentException(
           text.append(": column ").append(column).append(" is null; expected a value").toString());
     }
   }
@@ -214,7 +214,7 @@ final class NpyBlockWriter implements Closeable {
   }
 
   private IllegalArgumentException defect(long[] offset, String what) {
-    return new BlockDefectException(target.kind().describe(offset) + ": " + what);
+    return new IllegalArgumentException(target.kind().describe(offset) + ": " + what);
   }
 
   /** Hands the buffered bytes to the operating system. */

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -24,6 +25,8 @@ import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.ExecutorRuntime;
+import org.tilespark.spark.error.InvalidInputException;
+import org.tilespark.spark.error.PartitionBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.validate.Coverage;
@@ -122,24 +125,10 @@ final class NpySink {
                     return rows.sparkContext()
                         .runJob(rows, new WriteTask(plan), ScalaInterop.classTag(long[].class));
                   }));
-    } catch (RuntimeException e) {
-      throw wrongInput(e);
-    } catch (Exception e) { // SparkException is checked, and Scala does not declare it
-      throw wrongInput(e);
+    } catch (InvalidInputException e) { // of a block, as a rule
+      throw e.adding(". Nothing was written");
     }
     return Arrays.stream((long[][]) results).flatMapToLong(Arrays::stream).toArray();
-  }
-
-  /** What a task found wrong with its input, without the wrapping that scheduling put around it. */
-  private static RuntimeException wrongInput(Exception failure) {
-    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-      if (cause instanceof BlockDefectException) {
-        return new IllegalArgumentException(cause.getMessage() + ". Nothing was written", failure);
-      }
-    }
-    return failure instanceof RuntimeException unchecked
-        ? unchecked
-        : new IllegalStateException(failure.getMessage(), failure);
   }
 
   private Shape extents() {
@@ -295,6 +284,10 @@ final class NpySink {
 
     @Override
     public long[] apply(TaskContext task, scala.collection.Iterator<InternalRow> rows) {
+      return PartitionBoundary.drain(rows, blocks -> write(task, blocks));
+    }
+
+    private long[] write(TaskContext task, Iterator<InternalRow> rows) {
       int numbers = 2 * target.kind().rank();
       long[] boxes = new long[numbers * 16]; // (blocks, 2, axes), grown as needed
       int filled = 0;
