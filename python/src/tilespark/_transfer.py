@@ -182,7 +182,7 @@ def _receive_by_file(df: DataFrame, shape: tuple[int, ...], dtype: np.dtype[Any]
     try:
         with translated():
             writer = df.write.format("npy").mode("overwrite").option("dtype", dtype.name)
-            writer.option("extents", numbers(shape)).save(file.path.as_uri())
+            writer.option("extents", numbers(shape)).option("durable", "false").save(file.path.as_uri())
         if not file.path.is_file():  # written on another machine
             return None
         return np.load(file.path, allow_pickle=False)  # type: ignore[no-any-return]
