@@ -96,11 +96,12 @@ public final class Description {
             """
             # SQL functions
 
-            Generated from `TableFunctions` by `dev/generate-docs`; `DESCRIBE FUNCTION EXTENDED matrix_multiply` shows
-            the same of one function, and `SHOW USER FUNCTIONS LIKE 'matrix_*|volume_*'` lists them. Arguments are
-            given by position or by name (`blockShape => '1024,1024'`). Tables are given as `TABLE(name)` or
-            `TABLE(SELECT ...)`; all other arguments are constants. Numbers and booleans may be given as texts too.
-            The rows below a statement are what spark-sql prints.
+            Generated from `TableFunctions` by `dev/generate-docs`. `SHOW USER FUNCTIONS LIKE 'matrix_*|volume_*'` lists the
+            functions, `DESCRIBE FUNCTION EXTENDED matrix_multiply` shows what this page says of one.
+
+            Arguments are given by position or by name (`blockShape => '1024,1024'`). A table is `TABLE(name)` or
+            `TABLE(SELECT ...)`; all other arguments are constants. Numbers and booleans may be given as texts. The rows below
+            a statement are what spark-sql prints; a zero may have either sign.
             """);
     for (TableFunctions function : TableFunctions.values()) {
       page.append("\n## ")
@@ -135,8 +136,8 @@ public final class Description {
                 function ->
                     row(
                         code(function.java()),
-                        code(function.usage()),
-                        function.doc(),
+                        code(function.call()),
+                        function.doc().split("(?<=\\.) ", 2)[0],
                         function.moves()))
             .collect(Collectors.joining());
   }

@@ -36,7 +36,7 @@ final class Parameters {
           "missing",
           Type.TEXT,
           "'error'",
-          "what a block is that is not there: 'error', or 'zero' for zeros");
+          "'error' refuses missing blocks, 'zero' takes them for zeros");
 
   static final Parameter ALPHA = required("alpha", Type.NUMBER, "the factor");
 

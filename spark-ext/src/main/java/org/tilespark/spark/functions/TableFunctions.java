@@ -344,6 +344,11 @@ public enum TableFunctions {
     return parameters;
   }
 
+  /** A call with what is required: {@code matrix_scale(TABLE(a), alpha)}. */
+  String call() {
+    return signature(")");
+  }
+
   /** The signature: {@code matrix_scale(TABLE(a), alpha [, extents])}. */
   String usage() {
     String optional =
@@ -351,12 +356,14 @@ public enum TableFunctions {
             .filter(parameter -> !parameter.isRequired())
             .map(Parameter::name)
             .collect(Collectors.joining(", "));
+    return signature(optional.isEmpty() ? ")" : " [, " + optional + "])");
+  }
+
+  private String signature(String end) {
     return parameters.stream()
         .filter(Parameter::isRequired)
         .map(Parameter::inUsage)
-        .collect(
-            Collectors.joining(
-                ", ", sqlName() + "(", optional.isEmpty() ? ")" : " [, " + optional + "])"));
+        .collect(Collectors.joining(", ", sqlName() + "(", end));
   }
 
   /** At least one. */
