@@ -47,11 +47,11 @@ class TransferErrorsTest extends SparkTest {
   }
 
   private static Dataset<Row> unpack(Dataset<Row> df, String... arguments) {
-    return TransferTest.call("unpack", BlockKind.MATRIX, df, arguments);
+    return Transfers.unpack(BlockKind.MATRIX, df, arguments);
   }
 
   private static Dataset<Row> pack(Dataset<Row> df, String... arguments) {
-    return TransferTest.call("pack", BlockKind.MATRIX, df, arguments);
+    return Transfers.pack(BlockKind.MATRIX, df, arguments);
   }
 
   /** The message of an error before any row is looked at. */

@@ -78,7 +78,7 @@ class TransferFilesTest extends SparkTest {
           misfit = Optional.of(misfit(e));
         }
         Dataset<Row> packed =
-            TransferTest.call("pack", BlockKind.MATRIX, blocks, "'" + to.descr() + "'");
+            Transfers.pack(BlockKind.MATRIX, blocks, "'" + to.descr() + "'");
         String what = from + " as " + to + ", " + wildness;
         if (misfit.isPresent()) {
           refused++;
@@ -126,7 +126,7 @@ class TransferFilesTest extends SparkTest {
       assertEquals(
           read.select(part).head().getList(0), unpacked.select(part).head().getList(0), part);
     }
-    Dataset<Row> packed = TransferTest.call("pack", BlockKind.MATRIX, read);
+    Dataset<Row> packed = Transfers.pack(BlockKind.MATRIX, read);
     assertArrayEquals(
         array.rows().get(0).<byte[]>getAs(array.schema().fieldIndex("data")),
         packed.head().<byte[]>getAs("data"));
@@ -152,7 +152,7 @@ class TransferFilesTest extends SparkTest {
       bytes += row.<byte[]>getAs("data").length;
     }
     assertEquals(2 * EXTENTS.elements(), bytes);
-    Dataset<Row> plain = TransferTest.call("pack", BlockKind.MATRIX, read);
+    Dataset<Row> plain = Transfers.pack(BlockKind.MATRIX, read);
     String plainPlan = plain.queryExecution().executedPlan().toString();
     assertTrue(plainPlan.contains("BlockBatchesToRows"), plainPlan);
     assertTrue(!plainPlan.contains("ColumnarToRow"), plainPlan);

@@ -39,21 +39,9 @@ class TransferTest extends SparkTest {
   private static final Shape VOLUME = Shape.of(5, 7, 9);
   private static final Shape VOLUME_BLOCK = Shape.of(3, 4, 9);
 
-  /** {@code pack} or {@code unpack} of the kind, with further arguments in SQL. */
-  static Dataset<Row> call(String function, BlockKind kind, Dataset<Row> df, String... arguments) {
-    String name = kind.label() + "_" + function;
-    String view = name + "_input";
-    df.createOrReplaceTempView(view);
-    StringBuilder text = new StringBuilder("SELECT * FROM " + name + "(TABLE(" + view + ")");
-    for (String argument : arguments) {
-      text.append(", ").append(argument);
-    }
-    return df.sparkSession().sql(text.append(")").toString());
-  }
-
+  /** The blocks of an array, with all that can be stated of it. */
   static Dataset<Row> unpack(PackedArray array, Dataset<Row> df) {
-    return call(
-        "unpack",
+    return Transfers.unpack(
         array.kind(),
         df,
         "dtype => '" + array.type().numpyName() + "'",
@@ -79,11 +67,11 @@ class TransferTest extends SparkTest {
   private static void assertComesBack(PackedArray array, Dataset<Row> frame) {
     Dataset<Row> blocks = unpack(array, frame);
     assertUnpacked(array, blocks);
-    Dataset<Row> packed = call("pack", array.kind(), blocks);
+    Dataset<Row> packed = Transfers.pack(array.kind(), blocks);
     assertEquals(array.cells(), PackedArray.cells(packed, array.kind()));
     assertArrayEquals(array.schema().fieldNames(), packed.columns());
     Dataset<Row> chosen =
-        call("pack", array.kind(), blocks, "dtype => '" + array.type().descr() + "'");
+        Transfers.pack(array.kind(), blocks, "dtype => '" + array.type().descr() + "'");
     assertEquals(array.cells(), PackedArray.cells(chosen, array.kind()));
   }
 
@@ -200,7 +188,7 @@ class TransferTest extends SparkTest {
                   assertUnpacked(array, blocks);
                   assertEquals(
                       array.cells(),
-                      PackedArray.cells(call("pack", array.kind(), blocks), array.kind()));
+                      PackedArray.cells(Transfers.pack(array.kind(), blocks), array.kind()));
                 } finally {
                   blocks.unpersist();
                   cached.unpersist();
@@ -219,7 +207,7 @@ class TransferTest extends SparkTest {
       Dataset<Row> blocks = unpack(array, none);
       assertEquals(0, blocks.count());
       assertEquals(List.of(), blocks.collectAsList());
-      assertEquals(List.of(), call("pack", array.kind(), blocks).collectAsList());
+      assertEquals(List.of(), Transfers.pack(array.kind(), blocks).collectAsList());
     }
     for (Shape extents : List.of(Shape.of(0, 5), Shape.of(3, 0, 4))) {
       Shape block = extents.rank() == 2 ? Shape.of(2, 2) : Shape.of(2, 2, 2);
@@ -252,7 +240,7 @@ class TransferTest extends SparkTest {
             "values",
             Metadata.fromJson(
                 values.withAxes("yzx").toMetadata().json().replaceFirst("\\{", "{\"of\":\"me\",")));
-    Dataset<Row> packed = call("pack", BlockKind.VOLUME, others, "dtype => 'int64'");
+    Dataset<Row> packed = Transfers.pack(BlockKind.VOLUME, others, "dtype => 'int64'");
     Metadata data = packed.schema().apply("data").metadata();
     assertEquals(
         Metadata.fromJson(
@@ -260,7 +248,7 @@ class TransferTest extends SparkTest {
                 + "\"tilespark.axes\":\"yzx\",\"tilespark.fileType\":\"<i8\"}"),
         data);
     // Without dtype the metadata says what the bytes are.
-    Dataset<Row> again = call("unpack", BlockKind.VOLUME, packed);
+    Dataset<Row> again = Transfers.unpack(BlockKind.VOLUME, packed);
     assertEquals(data, again.schema().apply("values").metadata());
     assertEquals("ARRAY<BIGINT>", again.schema().apply("values").dataType().sql());
     assertEquals(
@@ -270,10 +258,10 @@ class TransferTest extends SparkTest {
     // A block's shape is clipped to the extents, as a source does.
     assertEquals(
         Optional.of(Shape.of(5, 2, 9)),
-        metadata(call("unpack", BlockKind.VOLUME, packed, "blockShape => '50,2,9'"), "values")
+        metadata(Transfers.unpack(BlockKind.VOLUME, packed, "blockShape => '50,2,9'"), "values")
             .blockShape(3));
     ArrayMetadata forgotten =
-        metadata(call("unpack", BlockKind.VOLUME, packed, "extents => 'unknown'"), "values");
+        metadata(Transfers.unpack(BlockKind.VOLUME, packed, "extents => 'unknown'"), "values");
     assertEquals(Optional.empty(), forgotten.extents(3));
     assertEquals(Optional.of("yzx"), forgotten.axes());
   }
@@ -296,7 +284,7 @@ class TransferTest extends SparkTest {
     assertEquals("|u1", packedType(MatrixBlocks.transpose(blocks)));
     PackedArray complex = both(NpyType.COMPLEX64).get(0);
     assertEquals("<c8", packedType(unpack(complex, complex.frame(spark))));
-    assertFalse(call("pack", BlockKind.MATRIX, blocks).schema().apply("data").nullable());
+    assertFalse(Transfers.pack(BlockKind.MATRIX, blocks).schema().apply("data").nullable());
     StructType schema = unpack(complex, complex.frame(spark)).schema();
     assertFalse(schema.apply("values").nullable() || schema.apply("imag").nullable());
     assertEquals(
@@ -305,7 +293,101 @@ class TransferTest extends SparkTest {
   }
 
   private static String packedType(Dataset<Row> matrix) {
-    return metadata(call("pack", BlockKind.MATRIX, matrix), "data").fileType().orElseThrow();
+    return metadata(Transfers.pack(BlockKind.MATRIX, matrix), "data").fileType().orElseThrow();
+  }
+
+  /** Operators of ours between bytes and bytes, without and with an exchange. */
+  @Tag("versions")
+  @Test
+  void chainsWithOtherOperators() {
+    Random random = new Random(5);
+    for (Map<String, String> mode : executionModes()) {
+      with(
+          mode,
+          () -> {
+            PackedArray a = whole(Shape.of(11, 13), random);
+            PackedArray b = whole(Shape.of(13, 7), random);
+            plain(unpack(a, a.frame(spark))).createOrReplaceTempView("transfer_a");
+            plain(unpack(b, b.frame(spark))).createOrReplaceTempView("transfer_b");
+            Dataset<Row> packed =
+                spark.sql(
+                    "SELECT * FROM matrix_pack(TABLE(SELECT * FROM matrix_transpose(TABLE("
+                        + "SELECT * FROM matrix_multiply(TABLE(transfer_a), TABLE(transfer_b),"
+                        + " blockShape => '11,7')))), 'float64')");
+            assertEquals(List.of(product(a, b)), doubles(packed));
+            String explained = explained(packed);
+            assertTrue(explained.contains("pack_block(float64"), explained);
+            assertTrue(explained.contains("unpack_block(float64"), explained);
+            assertTrue(explained.contains("Multiply"), explained);
+          });
+    }
+  }
+
+  /** Blocks of whole numbers from 0 to 9, as DOUBLE. */
+  private static PackedArray whole(Shape extents, Random random) {
+    PackedArray array = PackedArray.random(NpyType.FLOAT64, extents, MATRIX_BLOCK, random);
+    for (Row row : array.rows()) {
+      ByteBuffer bytes = bytes(row.getAs(array.schema().fieldIndex("data")));
+      while (bytes.hasRemaining()) {
+        bytes.putDouble(random.nextInt(10));
+      }
+    }
+    return array;
+  }
+
+  private static ByteBuffer bytes(byte[] data) {
+    return ByteBuffer.wrap(data).order(ByteOrder.LITTLE_ENDIAN);
+  }
+
+  private static Dataset<Row> plain(Dataset<Row> blocks) {
+    return blocks.drop("weight", "label", "tags");
+  }
+
+  /** The elements of {@code (AB)^T}, row by row. */
+  private static List<Double> product(PackedArray a, PackedArray b) {
+    double[][] left = elements(a);
+    double[][] right = elements(b);
+    List<Double> product = new ArrayList<>();
+    for (int col = 0; col < right[0].length; col++) {
+      for (double[] row : left) {
+        double sum = 0;
+        for (int k = 0; k < row.length; k++) {
+          sum += row[k] * right[k][col];
+        }
+        product.add(sum);
+      }
+    }
+    return product;
+  }
+
+  private static double[][] elements(PackedArray array) {
+    double[][] elements =
+        new double[(int) array.extents().extent(0)][(int) array.extents().extent(1)];
+    StructType schema = array.schema();
+    for (Row row : array.rows()) {
+      int top = (int) row.getLong(schema.fieldIndex("row"));
+      int left = (int) row.getLong(schema.fieldIndex("col"));
+      ByteBuffer bytes = bytes(row.getAs(schema.fieldIndex("data")));
+      for (int i = 0; i < row.getInt(schema.fieldIndex("rows")); i++) {
+        for (int j = 0; j < row.getInt(schema.fieldIndex("cols")); j++) {
+          elements[top + i][left + j] = bytes.getDouble();
+        }
+      }
+    }
+    return elements;
+  }
+
+  private static List<List<Double>> doubles(Dataset<Row> packed) {
+    List<List<Double>> blocks = new ArrayList<>();
+    for (Row row : packed.collectAsList()) {
+      ByteBuffer bytes = bytes(row.getAs("data"));
+      List<Double> block = new ArrayList<>();
+      while (bytes.hasRemaining()) {
+        block.add(bytes.getDouble());
+      }
+      blocks.add(block);
+    }
+    return blocks;
   }
 
   @Tag("versions")
@@ -320,7 +402,7 @@ class TransferTest extends SparkTest {
     assertEquals(2, blocks.where("row >= 4 AND col = 5").count());
     assertFalse(optimized(blocks.select("row", "rows")).contains("unpack_block"));
     assertFalse(optimized(blocks.groupBy().count()).contains("unpack_block"));
-    Dataset<Row> packed = call("pack", BlockKind.MATRIX, blocks);
+    Dataset<Row> packed = Transfers.pack(BlockKind.MATRIX, blocks);
     assertFalse(optimized(packed.select("label")).contains("pack_block"));
     String below = optimized(packed.where("row < 4"));
     assertTrue(below.indexOf("pack_block") < below.indexOf("Filter"), below);
