@@ -2,6 +2,7 @@ package org.tilespark.spark;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.apache.spark.sql.types.Metadata;
@@ -128,6 +129,23 @@ public final class ArrayMetadata {
    */
   public ArrayMetadata withoutExtents() {
     return with(EXTENTS, UNKNOWN);
+  }
+
+  /**
+   * This metadata with the extents that a user states, and without those of our keys that cannot be
+   * read.
+   *
+   * @param what where the user states them, for the message: {@code "matrix_transpose: extents"}
+   * @param text {@code "10000,784"}, or {@link #UNKNOWN} to forget what is stated
+   * @throws IllegalArgumentException if the text is no shape of this rank
+   */
+  public ArrayMetadata stating(String what, String text, int rank) {
+    Require.given(what, "ArrayMetadata.stating", "what");
+    Require.given(text, "ArrayMetadata.stating", "text");
+    ArrayMetadata readable = withoutUnreadable();
+    return text.trim().toLowerCase(Locale.ROOT).equals(UNKNOWN)
+        ? readable.withoutExtents()
+        : readable.withExtents(parseShape(what, text, rank));
   }
 
   /** This metadata with another full block shape. */

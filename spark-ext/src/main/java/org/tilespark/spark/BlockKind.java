@@ -18,6 +18,9 @@ public enum BlockKind {
   /** The column of the imaginary parts; only complex blocks have it. */
   public static final String IMAG = "imag";
 
+  /** The column of a block's elements as numpy lays them out in memory, where it has no others. */
+  public static final String DATA = "data";
+
   private final List<String> offsets;
   private final List<String> sizes;
 
@@ -64,10 +67,19 @@ public enum BlockKind {
 
   /** The schema users read in messages. */
   public String columnsText() {
+    return boxText() + "values ARRAY<T> [, imag ARRAY<T>]";
+  }
+
+  /** The same of blocks whose elements are in the column {@link #DATA}. */
+  public String packedColumnsText() {
+    return boxText() + "data BINARY";
+  }
+
+  private String boxText() {
     return String.join(" BIGINT, ", offsets)
         + " BIGINT, "
         + String.join(" INT, ", sizes)
-        + " INT, values ARRAY<T> [, imag ARRAY<T>]";
+        + " INT, ";
   }
 
   /**

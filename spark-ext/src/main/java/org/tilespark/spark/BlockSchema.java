@@ -42,15 +42,10 @@ public record BlockSchema(
    *     values have a type that blocks cannot hold
    */
   public static BlockSchema find(StructType schema, BlockKind kind, String operator) {
-    List<Integer> offsets = new ArrayList<>();
-    List<Integer> sizes = new ArrayList<>();
-    for (String name : kind.offsetColumns()) {
-      offsets.add(require(schema, kind, name, DataTypes.LongType, operator));
-    }
-    for (String name : kind.sizeColumns()) {
-      sizes.add(require(schema, kind, name, DataTypes.IntegerType, operator));
-    }
-    int values = require(schema, kind, BlockKind.VALUES, null, operator);
+    String expected = kind.columnsText();
+    List<Integer> offsets = offsets(schema, kind, operator, expected);
+    List<Integer> sizes = sizes(schema, kind, operator, expected);
+    int values = require(schema, kind, BlockKind.VALUES, null, operator, expected);
     ElementType type = elementType(schema.fields()[values], operator);
     int imag = indexOf(schema, BlockKind.IMAG, operator);
     if (imag >= 0) {
@@ -66,7 +61,44 @@ public record BlockSchema(
                 + "; both parts of complex blocks have one type");
       }
     }
-    return new BlockSchema(kind, List.copyOf(offsets), List.copyOf(sizes), values, imag, type);
+    return new BlockSchema(kind, offsets, sizes, values, imag, type);
+  }
+
+  /**
+   * Finds a packed block's columns, whose elements are bytes in one column {@code data}.
+   *
+   * @param operator who asks, for messages
+   * @return of which {@code values} is the ordinal of {@code data}, and the type that of bytes
+   * @throws IllegalArgumentException if a column is missing, doubled or of another type
+   */
+  public static BlockSchema findPacked(StructType schema, BlockKind kind, String operator) {
+    String expected = kind.packedColumnsText();
+    return new BlockSchema(
+        kind,
+        offsets(schema, kind, operator, expected),
+        sizes(schema, kind, operator, expected),
+        require(schema, kind, BlockKind.DATA, DataTypes.BinaryType, operator, expected),
+        -1,
+        ElementType.INT8);
+  }
+
+  /** The same columns with values of another type. */
+  public BlockSchema withElementType(ElementType type) {
+    return new BlockSchema(kind, offsets, sizes, values, imag, type);
+  }
+
+  private static List<Integer> offsets(
+      StructType schema, BlockKind kind, String operator, String expected) {
+    return kind.offsetColumns().stream()
+        .map(name -> require(schema, kind, name, DataTypes.LongType, operator, expected))
+        .toList();
+  }
+
+  private static List<Integer> sizes(
+      StructType schema, BlockKind kind, String operator, String expected) {
+    return kind.sizeColumns().stream()
+        .map(name -> require(schema, kind, name, DataTypes.IntegerType, operator, expected))
+        .toList();
   }
 
   /** True for complex blocks, which have a column {@code imag}. */
@@ -165,7 +197,12 @@ public record BlockSchema(
   }
 
   private static int require(
-      StructType schema, BlockKind kind, String name, DataType type, String operator) {
+      StructType schema,
+      BlockKind kind,
+      String name,
+      DataType type,
+      String operator,
+      String expected) {
     int index = indexOf(schema, name, operator);
     if (index < 0) {
       throw new IllegalArgumentException(
@@ -175,7 +212,7 @@ public record BlockSchema(
               + "; "
               + kind.label()
               + " blocks are ("
-              + kind.columnsText()
+              + expected
               + "), found ("
               + columns(schema)
               + ")");

@@ -8,6 +8,8 @@ import java.util.Locale;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.apache.spark.network.util.JavaUtils;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
 
 /**
  * One configuration key: its name, type, default, reach and meaning, declared once in {@link
@@ -157,8 +159,9 @@ public final class ConfigKey<T> {
     try {
       return parser.apply(text == null ? defaultText : text);
     } catch (RuntimeException e) {
-      throw new IllegalArgumentException(
-          name + " is '" + text + "'; expected " + type + " (default " + defaultText + ")", e);
+      throw new InvalidInputException(
+          ErrorCondition.INVALID_ARGUMENT,
+          name + " is '" + text + "'; expected " + type + " (default " + defaultText + ")");
     }
   }
 

@@ -5,6 +5,11 @@ import java.util.StringJoiner;
 import java.util.UUID;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
+import org.tilespark.spark.error.UnsupportedRequestException;
 
 /**
  * The operators on DataFrames of a Spark Connect session. Its plans are made by the server, so they
@@ -38,7 +43,8 @@ final class ConnectCalls {
     tables.forEach(
         (parameter, df) -> {
           if (df.sparkSession() != first.sparkSession()) {
-            throw new IllegalArgumentException(
+            throw new InvalidInputException(
+                ErrorCondition.INVALID_ARGUMENT,
                 "The two DataFrames belong to different Spark sessions; expected one");
           }
           String view = "tilespark_" + UUID.randomUUID().toString().replace('-', '_');

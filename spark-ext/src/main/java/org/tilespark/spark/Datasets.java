@@ -6,6 +6,8 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.error.NoExtensionException;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.PlanBlocks;
 
@@ -17,11 +19,11 @@ final class Datasets {
    * A DataFrame over the plan that {@code f} makes of this one's.
    *
    * @throws IllegalStateException if the session cannot plan our nodes
-   * @throws IllegalArgumentException if {@code df} belongs to a Spark Connect session
+   * @throws IllegalArgumentException if {@code df} belongs to a Spark Connect session, or {@code f}
+   *     refuses its plan
    */
   static Dataset<Row> map(Dataset<Row> df, UnaryOperator<LogicalPlan> f) {
-    org.apache.spark.sql.classic.Dataset<Row> classic = classic(df);
-    return of(classic, f.apply(classic.logicalPlan()));
+    return ErrorBoundary.PLANNING.call(() -> of(df, f.apply(plan(df))));
   }
 
   /**
@@ -29,16 +31,17 @@ final class Datasets {
    *
    * @throws IllegalStateException if the session cannot plan our nodes
    * @throws IllegalArgumentException if the two belong to different sessions, or to a Spark Connect
-   *     session
+   *     session, or {@code f} refuses their plans
    */
   static Dataset<Row> combine(Dataset<Row> a, Dataset<Row> b, BinaryOperator<LogicalPlan> f) {
-    org.apache.spark.sql.classic.Dataset<Row> left = classic(a);
-    org.apache.spark.sql.classic.Dataset<Row> right = classic(b);
-    if (left.sparkSession() != right.sparkSession()) {
-      throw new IllegalArgumentException(
-          "The two DataFrames belong to different Spark sessions; expected one");
-    }
-    return of(left, f.apply(left.logicalPlan(), right.logicalPlan()));
+    return ErrorBoundary.PLANNING.call(
+        () -> {
+          if (classic(a).sparkSession() != classic(b).sparkSession()) {
+            throw new IllegalArgumentException(
+                "The two DataFrames belong to different Spark sessions; expected one");
+          }
+          return of(a, f.apply(plan(a), plan(b)));
+        });
   }
 
   /** A DataFrame over a plan, in the session of {@code like}. */
@@ -73,7 +76,7 @@ final class Datasets {
         ScalaInterop.list(session.sessionState().planner().strategies()).stream()
             .anyMatch(PlanBlocks.class::isInstance);
     if (!present) {
-      throw new IllegalStateException(
+      throw new NoExtensionException(
           "This Spark session does not have tilespark's extension. Start it with"
               + " spark.sql.extensions="
               + TileSparkExtensions.class.getName()

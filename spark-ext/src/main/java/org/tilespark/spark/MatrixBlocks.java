@@ -6,6 +6,7 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.elementwise.ElementwisePlans;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.MultiplyPlans;
 import org.tilespark.spark.plans.ReblockPlans;

@@ -1,6 +1,8 @@
 package org.tilespark.spark;
 
 import java.util.List;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
 
 /** What public methods ask of their arguments before all else. */
 final class Require {
@@ -14,7 +16,8 @@ final class Require {
    */
   static <T> T given(T value, String method, String argument) {
     if (value == null) {
-      throw new IllegalArgumentException(
+      throw new InvalidInputException(
+          ErrorCondition.INVALID_ARGUMENT,
           method + ": argument " + argument + " is null; expected a value");
     }
     return value;

@@ -7,6 +7,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
 
 /**
  * Which device each task of one executor uses, by number. Where Spark schedules GPUs, it has
@@ -157,12 +159,12 @@ final class TaskDevices {
     try {
       return Integer.parseInt(address);
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(
+      throw new InvalidInputException(
+          ErrorCondition.INVALID_ARGUMENT,
           "Spark assigned the GPU address '"
               + address
               + "'; expected a device number, as nvidia-smi -L counts them. Check"
-              + " spark.executor.resource.gpu.discoveryScript",
-          e);
+              + " spark.executor.resource.gpu.discoveryScript");
     }
   }
 }

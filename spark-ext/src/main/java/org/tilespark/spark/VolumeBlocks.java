@@ -9,6 +9,8 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.elementwise.ElementwisePlans;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.fourier.AxisFrequencies;
 import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.FourierPlans;
 import org.tilespark.spark.plans.MultiplyPointwise;

@@ -10,6 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -42,7 +43,8 @@ public final class BlockColumnSums extends Expression implements CodegenFallback
   public Object eval(InternalRow input) {
     List<Expression> block = ScalaInterop.list(children);
     ColumnSums sums = new ColumnSums();
-    sums.add(arguments.read(block, 0, input), plane, arguments.type());
+    ErrorBoundary.BLOCKS.run(
+        () -> sums.add(arguments.read(block, 0, input), plane, arguments.type()));
     return sums.serialize();
   }
 

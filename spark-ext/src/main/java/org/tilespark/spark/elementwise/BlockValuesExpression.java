@@ -16,6 +16,8 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.elementwise.BlockArguments.Block;
+import org.tilespark.spark.elementwise.MatrixArguments.Block;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -72,6 +74,10 @@ abstract class BlockValuesExpression extends Expression implements CodegenFallba
 
   @Override
   public final Object eval(InternalRow input) {
+    return ErrorBoundary.BLOCKS.call(() -> values(input));
+  }
+
+  private UnsafeArrayData values(InternalRow input) {
     List<Expression> list = ScalaInterop.list(children);
     Block block = read(list, input);
     Step step = step(block, list, input);

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggreg
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.tilespark.spark.error.ErrorBoundary;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -66,7 +67,7 @@ public final class ColumnMeans extends TypedImperativeAggregate<ColumnSums>
 
   @Override
   public Object eval(ColumnSums sums) {
-    return sums.means(arguments);
+    return ErrorBoundary.BLOCKS.call(() -> sums.means(arguments));
   }
 
   @Override

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
 import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exec.GridCheck;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -53,7 +54,7 @@ public final class TilingCheck extends TypedImperativeAggregate<BlockBoxes>
       offset[axis] = (Long) children.apply(axis).eval(input);
       size[axis] = (Integer) children.apply(rank + axis).eval(input);
     }
-    boxes.add(grid.check(offset, size));
+    ErrorBoundary.BLOCKS.run(() -> boxes.add(grid.check(offset, size)));
     return boxes;
   }
 
@@ -65,7 +66,8 @@ public final class TilingCheck extends TypedImperativeAggregate<BlockBoxes>
 
   @Override
   public Object eval(BlockBoxes boxes) {
-    boxes.check(grid.extents().toArray(), false, grid.operator());
+    ErrorBoundary.BLOCKS.run(
+        () -> boxes.check(grid.extents().toArray(), false, grid.operator()));
     return true;
   }
 

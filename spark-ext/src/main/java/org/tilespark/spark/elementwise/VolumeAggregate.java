@@ -12,6 +12,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.elementwise.BlockArguments.Block;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
@@ -84,9 +85,12 @@ abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends TypedImpe
   @Override
   public final B update(B buffer, InternalRow input) {
     Kept kept = buffer;
-    Block block = arguments.read(ScalaInterop.list(children), 0, input);
-    kept.boxes.add(block.box());
-    addLines(buffer, block);
+    ErrorBoundary.BLOCKS.run(
+        () -> {
+          Block block = arguments.read(ScalaInterop.list(children), 0, input);
+          kept.boxes.add(block.box());
+          addLines(buffer, block);
+        });
     return buffer;
   }
 
@@ -143,9 +147,14 @@ abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends TypedImpe
   @Override
   public final Object eval(B buffer) {
     Kept kept = buffer;
-    kept.boxes.check(
-        arguments.extents().toArray(), arguments.missing() == Missing.ZERO, arguments.operator());
-    return result(buffer);
+    return ErrorBoundary.BLOCKS.call(
+        () -> {
+          kept.boxes.check(
+              arguments.extents().toArray(),
+              arguments.missing() == Missing.ZERO,
+              arguments.operator());
+          return result(buffer);
+        });
   }
 
   @Override

@@ -13,7 +13,7 @@ import org.tilespark.kernels.HostMemory;
 import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.Missing;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.error.PartitionBoundary;
 import scala.runtime.AbstractFunction1;
 
 /**
@@ -59,7 +59,7 @@ final class AssembleTask
   @Override
   public scala.collection.Iterator<InternalRow> apply(
       scala.collection.Iterator<InternalRow> pieces) {
-    return ScalaInterop.iterator(new Blocks(ScalaInterop.iterator(pieces)));
+    return PartitionBoundary.over(pieces, Blocks::new);
   }
 
   private final class Blocks implements Iterator<InternalRow> {

@@ -50,6 +50,26 @@ final class BlockCheck implements Serializable {
   void check(BlockCursor cursor) {
     InternalRow row = cursor.row();
     BlockKind kind = blocks.kind();
+    long expected = checkBox(row);
+    for (int plane : blocks.planes()) {
+      String name = plane == blocks.imag() ? BlockKind.IMAG : BlockKind.VALUES;
+      if (row.isNullAt(plane)) {
+        throw bad(name + " is null; expected " + expected + " elements");
+      }
+      int found = cursor.length(plane);
+      if (found != expected) {
+        throw bad(name + " has " + found + " elements; expected " + product(kind, expected));
+      }
+      long nullAt = cursor.firstNull(plane);
+      if (nullAt >= 0) {
+        throw bad(name + " has a null at element " + nullAt + "; blocks hold numbers only");
+      }
+    }
+  }
+
+  /** Reads and checks a row's place and sizes alone; returns the count of elements they ask for. */
+  long checkBox(InternalRow row) {
+    BlockKind kind = blocks.kind();
     for (int axis = 0; axis < kind.rank(); axis++) {
       offset[axis] = notNull(row, blocks.offsets().get(axis), kind.offsetColumns().get(axis));
     }
@@ -72,20 +92,7 @@ final class BlockCheck implements Serializable {
       }
       expected *= extent;
     }
-    for (int plane : blocks.planes()) {
-      String name = plane == blocks.imag() ? BlockKind.IMAG : BlockKind.VALUES;
-      if (row.isNullAt(plane)) {
-        throw bad(name + " is null; expected " + expected + " elements");
-      }
-      int found = cursor.length(plane);
-      if (found != expected) {
-        throw bad(name + " has " + found + " elements; expected " + product(kind, expected));
-      }
-      long nullAt = cursor.firstNull(plane);
-      if (nullAt >= 0) {
-        throw bad(name + " has a null at element " + nullAt + "; blocks hold numbers only");
-      }
-    }
+    return expected;
   }
 
   /**

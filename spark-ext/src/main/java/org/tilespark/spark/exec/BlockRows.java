@@ -22,6 +22,7 @@ import org.apache.spark.unsafe.Platform;
 import org.tilespark.arrow.BlockVectors;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.error.PartitionBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.runtime.AbstractFunction1;
 
@@ -201,8 +202,8 @@ final class BlockRows implements Iterator<InternalRow> {
     @Override
     public scala.collection.Iterator<InternalRow> apply(
         scala.collection.Iterator<ColumnarBatch> batches) {
-      return ScalaInterop.iterator(
-          new BlockRows(ScalaInterop.iterator(batches), schema, rowCount, batchCount));
+      return PartitionBoundary.over(
+          batches, each -> new BlockRows(each, schema, rowCount, batchCount));
     }
   }
 }

@@ -19,6 +19,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.DataType;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
+import org.tilespark.spark.error.PartitionBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.plans.MultiplyBlocks.PlaceColumn;
@@ -118,11 +119,14 @@ public final class CheckPlacesExec extends SparkPlan {
     @Override
     public scala.collection.Iterator<InternalRow> apply(
         scala.collection.Iterator<InternalRow> places) {
+      return PartitionBoundary.over(places, this::found);
+    }
+
+    private Iterator<InternalRow> found(Iterator<InternalRow> rows) {
       List<DataType> groupTypes = job.groupTypes();
       UnsafeProjection groupOf =
           PieceColumns.groups(ordinals.subList(PlaceColumn.COUNT, ordinals.size()), groupTypes);
       Map<UnsafeRow, BoxList> matrices = new LinkedHashMap<>();
-      Iterator<InternalRow> rows = ScalaInterop.iterator(places);
       while (rows.hasNext()) {
         InternalRow row = rows.next();
         int outerExtent = size(row, PlaceColumn.OUTER_EXTENT);
@@ -142,7 +146,7 @@ public final class CheckPlacesExec extends SparkPlan {
           PieceColumns.heads(job.outputTypes(), PieceColumns.ordinals(0, job.spec()), groupTypes);
       List<InternalRow> found = new ArrayList<>();
       matrices.forEach((group, boxes) -> check(group, boxes.toArray(), heads, found));
-      return ScalaInterop.iterator(found.iterator());
+      return found.iterator();
     }
 
     private int size(InternalRow row, PlaceColumn column) {

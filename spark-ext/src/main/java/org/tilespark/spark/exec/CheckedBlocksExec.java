@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode$;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.spark.error.PartitionBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.CheckedBlocks;
 import scala.Option;
@@ -109,21 +110,23 @@ public final class CheckedBlocksExec extends SparkPlan {
     @Override
     public scala.collection.Iterator<InternalRow> apply(
         scala.collection.Iterator<InternalRow> partition) {
-      Iterator<InternalRow> rows = ScalaInterop.iterator(partition);
-      return ScalaInterop.iterator(
-          new Iterator<>() {
-            @Override
-            public boolean hasNext() {
-              return rows.hasNext();
-            }
+      return PartitionBoundary.over(partition, this::checked);
+    }
 
-            @Override
-            public InternalRow next() {
-              InternalRow row = rows.next();
-              check(row);
-              return row;
-            }
-          });
+    private Iterator<InternalRow> checked(Iterator<InternalRow> rows) {
+      return new Iterator<>() {
+        @Override
+        public boolean hasNext() {
+          return rows.hasNext();
+        }
+
+        @Override
+        public InternalRow next() {
+          InternalRow row = rows.next();
+          check(row);
+          return row;
+        }
+      };
     }
 
     private void check(InternalRow row) {

@@ -17,7 +17,7 @@ import org.tilespark.kernels.HostMemory;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.distribution.PieceCursor;
 import org.tilespark.spark.distribution.PieceKeys;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.error.PartitionBoundary;
 import scala.runtime.AbstractFunction1;
 
 /**
@@ -67,8 +67,8 @@ final class CutTask<T>
 
   @Override
   public scala.collection.Iterator<InternalRow> apply(scala.collection.Iterator<T> partition) {
-    return ScalaInterop.iterator(
-        new Pieces(spec, columns, counts, source.open(ScalaInterop.iterator(partition))));
+    return PartitionBoundary.over(
+        partition, blocks -> new Pieces(spec, columns, counts, source.open(blocks)));
   }
 
   /** The pieces, block by block; each row is valid until the next is asked for. */

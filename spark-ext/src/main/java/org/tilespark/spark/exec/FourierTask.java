@@ -15,7 +15,7 @@ import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.PipelineTotals;
 import org.tilespark.spark.distribution.Cuts;
 import org.tilespark.spark.distribution.PieceKeys;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.error.PartitionBoundary;
 import org.tilespark.spark.planner.BackendChoice;
 import scala.runtime.AbstractFunction1;
 
@@ -117,6 +117,10 @@ final class FourierTask<T>
 
   @Override
   public scala.collection.Iterator<ColumnarBatch> apply(scala.collection.Iterator<T> partition) {
+    return PartitionBoundary.over(partition, this::open);
+  }
+
+  private Iterator<ColumnarBatch> open(Iterator<T> partition) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     ExecutorRuntime.FourierPlace place = runtime.fourier(backend.requested(), task);
@@ -132,7 +136,7 @@ final class FourierTask<T>
                 job.aheadBytes(),
                 PipelineListener.both(
                     place.gpu().isEmpty() ? metrics.onHost() : metrics.onDevice(), totals)));
-    ArraySource arrays = source.open(job, ScalaInterop.iterator(partition), allocator);
+    ArraySource arrays = source.open(job, partition, allocator);
     FourierIterator iterator =
         new FourierIterator(
             job.spec(),
@@ -144,6 +148,6 @@ final class FourierTask<T>
             pipeline,
             allocator);
     resources.ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
-    return ScalaInterop.iterator(new CountedBatches(iterator, runtime, metrics, totals));
+    return new CountedBatches(iterator, runtime, metrics, totals);
   }
 }

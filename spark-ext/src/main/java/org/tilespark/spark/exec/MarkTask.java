@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.distribution.AxisCuts;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.error.PartitionBoundary;
 import scala.runtime.AbstractFunction1;
 
 /** Makes the marks of the target blocks of each array of one partition. */
@@ -46,7 +46,7 @@ final class MarkTask
   @Override
   public scala.collection.Iterator<InternalRow> apply(
       scala.collection.Iterator<InternalRow> arrays) {
-    return ScalaInterop.iterator(new Marks(ScalaInterop.iterator(arrays)));
+    return PartitionBoundary.over(arrays, Marks::new);
   }
 
   private final class Marks implements Iterator<InternalRow> {

@@ -20,6 +20,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.spark.Missing;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
 import org.tilespark.spark.plans.Attributes;
@@ -140,7 +141,8 @@ public final class MultiplyBroadcastExec extends SparkPlan {
     Broadcast<InternalRow[]> broadcast = small.executeBroadcast();
     Broadcast<InternalRow[]> ranges = places.isEmpty() ? null : places.head().executeBroadcast();
     if (ranges != null && spec.missing() == Missing.ERROR) {
-      requireAllMatrices(job, broadcast.value(), ranges.value());
+      ErrorBoundary.BLOCKS.run(
+          () -> requireAllMatrices(job, broadcast.value(), ranges.value()));
     }
     ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
     if (large.supportsColumnar()) {

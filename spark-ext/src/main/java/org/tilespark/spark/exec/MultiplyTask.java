@@ -19,7 +19,7 @@ import org.tilespark.kernels.Transposer;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.PipelineTotals;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.error.PartitionBoundary;
 import org.tilespark.spark.planner.BackendChoice;
 import scala.runtime.AbstractFunction2;
 
@@ -105,13 +105,17 @@ final class MultiplyTask<T>
   @Override
   public scala.collection.Iterator<InternalRow> apply(
       Object partition, scala.collection.Iterator<T> input) {
+    return PartitionBoundary.over(input, rows -> open((Integer) partition, rows));
+  }
+
+  private Iterator<InternalRow> open(int partition, Iterator<T> input) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     Optional<ExecutorRuntime.Gpu> gpu =
         runtime.gpu(
             backend.requested(),
             task,
-            devices -> cuboids == null ? -1 : cuboids.device((Integer) partition, devices));
+            devices -> cuboids == null ? -1 : cuboids.device(partition, devices));
     ArrowMemory memory = runtime.memory(gpu);
     TaskResources resources = TaskResources.of(task);
     BufferAllocator allocator =
@@ -144,12 +148,8 @@ final class MultiplyTask<T>
     resources.own(
         () -> metrics.peak(allocator.getPeakMemoryAllocation() + plain.getPeakMemoryAllocation()));
     Iterator<InternalRow> blocks =
-        products.open(
-            (Integer) partition,
-            ScalaInterop.iterator(input),
-            multiplier,
-            runtime.hostTransposer());
-    return ScalaInterop.iterator(new Noticing(blocks, runtime));
+        products.open(partition, input, multiplier, runtime.hostTransposer());
+    return new Noticing(blocks, runtime);
   }
 
   /** Notices when the device is lost. */

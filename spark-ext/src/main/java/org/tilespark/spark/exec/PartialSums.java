@@ -12,7 +12,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.distribution.CuboidPlan.Strategy;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.error.PartitionBoundary;
 import org.tilespark.spark.plans.MultiplyBlocks.Column;
 import org.tilespark.spark.plans.MultiplySpec;
 import org.tilespark.spark.validate.Coverage;
@@ -249,7 +249,7 @@ final class PartialSums implements Iterator<InternalRow> {
     @Override
     public scala.collection.Iterator<InternalRow> apply(
         scala.collection.Iterator<InternalRow> partials) {
-      return ScalaInterop.iterator(new PartialSums(sum, ScalaInterop.iterator(partials)));
+      return PartitionBoundary.over(partials, rows -> new PartialSums(sum, rows));
     }
   }
 }

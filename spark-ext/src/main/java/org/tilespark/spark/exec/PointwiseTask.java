@@ -19,6 +19,7 @@ import org.tilespark.kernels.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.error.PartitionBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
 import org.tilespark.spark.validate.Coverage;
@@ -80,8 +81,7 @@ final class PointwiseTask
   @Override
   public scala.collection.Iterator<InternalRow> apply(
       scala.collection.Iterator<InternalRow> first, scala.collection.Iterator<InternalRow> second) {
-    return ScalaInterop.iterator(
-        new Products(ScalaInterop.iterator(first), ScalaInterop.iterator(second)));
+    return PartitionBoundary.over(first, second, Products::new);
   }
 
   /** The order of the keys that {@link Factor} makes, which are of the same types on both sides. */

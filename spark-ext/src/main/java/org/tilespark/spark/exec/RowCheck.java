@@ -22,4 +22,15 @@ public final class RowCheck {
     cursor.advance();
     new BlockCheck(blocks, operator, extents).check(cursor);
   }
+
+  /**
+   * Checks a block's place and sizes alone; nothing is asked of the columns of its values.
+   *
+   * @return the count of elements that the sizes ask for
+   * @throws IllegalArgumentException as {@link #check}
+   */
+  public static long checkBox(
+      BlockSchema blocks, String operator, Shape extents, InternalRow row) {
+    return new BlockCheck(blocks, operator, extents).checkBox(row);
+  }
 }

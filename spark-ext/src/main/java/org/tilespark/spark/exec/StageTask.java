@@ -1,6 +1,7 @@
 package org.tilespark.spark.exec;
 
 import java.io.Serializable;
+import java.util.Iterator;
 import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
@@ -13,7 +14,7 @@ import org.tilespark.arrow.PermutePipeline;
 import org.tilespark.arrow.PipelineListener;
 import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.PipelineTotals;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.error.PartitionBoundary;
 import org.tilespark.spark.planner.BackendChoice;
 import scala.runtime.AbstractFunction1;
 
@@ -54,6 +55,10 @@ final class StageTask<T>
 
   @Override
   public scala.collection.Iterator<ColumnarBatch> apply(scala.collection.Iterator<T> partition) {
+    return PartitionBoundary.over(partition, this::open);
+  }
+
+  private Iterator<ColumnarBatch> open(Iterator<T> partition) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(backend.requested(), task);
@@ -78,8 +83,8 @@ final class StageTask<T>
                 PipelineListener.both(metrics.onDevice(), totals));
     resources.own(pipeline);
     StageIterator iterator =
-        new StageIterator(spec, source.open(ScalaInterop.iterator(partition)), pipeline, allocator);
+        new StageIterator(spec, source.open(partition), pipeline, allocator);
     resources.ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
-    return ScalaInterop.iterator(new CountedBatches(iterator, runtime, metrics, totals));
+    return new CountedBatches(iterator, runtime, metrics, totals);
   }
 }

@@ -19,6 +19,7 @@ import org.tilespark.spark.Missing;
 import org.tilespark.spark.MultiplyOptions;
 import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.elementwise.ElementwisePlans;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.FourierPlans;
@@ -26,6 +27,7 @@ import org.tilespark.spark.plans.MultiplyPlans;
 import org.tilespark.spark.plans.MultiplyPointwise;
 import org.tilespark.spark.plans.ReblockPlans;
 import org.tilespark.spark.plans.SpectrumPlans;
+import org.tilespark.spark.transfer.TransferPlans;
 import org.tilespark.spark.validate.BlockValidator;
 import scala.Tuple3;
 
@@ -170,6 +172,47 @@ public enum TableFunctions {
               BlockKind.VOLUME,
               Permutation.parse(arguments.text("axes")),
               "volume_permute")),
+
+  MATRIX_PACK(
+      "matrix_pack",
+      "matrix_pack(TABLE(m) [, dtype, extents])",
+      "The same rows with the elements of each block as one BINARY column data in the place of values"
+          + " and imag: C order, little-endian, of numpy's type dtype; by default the type of the"
+          + " file that was read, else the column's. The type is in the metadata of data.",
+      List.of("input", "dtype", "extents"),
+      arguments ->
+          TransferPlans.pack(
+              matrix(arguments, "matrix_pack"),
+              BlockKind.MATRIX,
+              arguments.optionalText("dtype"),
+              "matrix_pack")),
+
+  MATRIX_UNPACK(
+      "matrix_unpack",
+      "matrix_unpack(TABLE(m) [, dtype, extents, blockShape])",
+      "Blocks of the elements in the BINARY column data, as matrix_pack gives them; dtype is numpy's"
+          + " type of the elements, by default the one in the metadata of data.",
+      List.of("input", "dtype", "extents", "blockShape"),
+      arguments -> unpacked(arguments, BlockKind.MATRIX, "matrix_unpack")),
+
+  VOLUME_PACK(
+      "volume_pack",
+      "volume_pack(TABLE(v) [, dtype, extents])",
+      "The same rows with the elements of each block as one BINARY column data, see matrix_pack.",
+      List.of("input", "dtype", "extents"),
+      arguments ->
+          TransferPlans.pack(
+              volume(arguments, "volume_pack"),
+              BlockKind.VOLUME,
+              arguments.optionalText("dtype"),
+              "volume_pack")),
+
+  VOLUME_UNPACK(
+      "volume_unpack",
+      "volume_unpack(TABLE(v) [, dtype, extents, blockShape])",
+      "Blocks of the elements in the BINARY column data, see matrix_unpack.",
+      List.of("input", "dtype", "extents", "blockShape"),
+      arguments -> unpacked(arguments, BlockKind.VOLUME, "volume_unpack")),
 
   VOLUME_REBLOCK(
       "volume_reblock",
@@ -438,6 +481,16 @@ public enum TableFunctions {
         arguments.table("input"), kind, Optional.of(arguments.text("extents")), function);
   }
 
+  private static LogicalPlan unpacked(Arguments arguments, BlockKind kind, String function) {
+    return TransferPlans.unpack(
+        arguments.table("input"),
+        kind,
+        arguments.optionalText("dtype"),
+        arguments.optionalText("extents"),
+        arguments.optionalText("blockShape"),
+        function);
+  }
+
   /** Tasks that can run at once. */
   private static int tasks() {
     return SparkSession.active().sparkContext().defaultParallelism();
@@ -465,6 +518,7 @@ public enum TableFunctions {
   }
 
   private LogicalPlan build(scala.collection.immutable.Seq<Expression> expressions) {
-    return plan.apply(new Arguments(usage, parameters, ScalaInterop.list(expressions)));
+    return ErrorBoundary.PLANNING.call(
+        () -> plan.apply(new Arguments(usage, parameters, ScalaInterop.list(expressions))));
   }
 }

@@ -6,10 +6,12 @@ import java.util.Arrays;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.Buffers;
+import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.Transposer;
 import org.tilespark.kernels.plan.TransposeProblem;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.numpy.NpyDecoder;
 
 /**
  * Brings single blocks of a file into memory outside the heap: row-major, decoded to the columns'
@@ -170,21 +172,25 @@ final class NpyBlockReader implements Closeable {
 
   private void decodeRaw(ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt) {
     long count = rawFilled / layout.type().elementBytes();
-    long address = Buffers.memory(raw(), 0, rawFilled).offset();
+    HostMemory elements = Buffers.memory(raw(), 0, rawFilled);
     if (layout.bigEndian()) {
-      NpyDecoder.swapBytes(address, count * layout.parts(), layout.type().partBytes());
+      NpyDecoder.swapBytes(
+          elements.offset(), count * layout.parts(), layout.type().partBytes());
     }
-    long skip = decoded * layout.columnType().bytes();
-    long bytes = count * layout.columnType().bytes();
-    NpyDecoder.decode(
-        layout.type(),
-        layout.columnType(),
-        address,
-        values == null ? 0 : Buffers.memory(values, valuesAt + skip, bytes).offset(),
-        imag == null ? 0 : Buffers.memory(imag, imagAt + skip, bytes).offset(),
-        count);
+    if (values != null) {
+      decodePart(elements, 0, count, values, valuesAt);
+    }
+    if (imag != null) {
+      decodePart(elements, 1, count, imag, imagAt);
+    }
     decoded += count;
     rawFilled = 0;
+  }
+
+  private void decodePart(HostMemory elements, int part, long count, ArrowBuf out, long at) {
+    int width = layout.columnType().bytes();
+    HostMemory numbers = Buffers.memory(out, at + decoded * width, count * width);
+    NpyDecoder.decode(layout.type(), layout.columnType(), elements, part, numbers);
   }
 
   /** Scratch of a whole number of elements, since it is a power of two as their widths are. */

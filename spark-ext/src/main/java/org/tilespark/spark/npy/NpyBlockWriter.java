@@ -15,6 +15,8 @@ import org.tilespark.arrow.Buffers;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.numpy.NpyEncoder;
+import org.tilespark.spark.numpy.NpyType;
 
 /**
  * Puts blocks at their places in the file of an {@link NpyTarget}.
@@ -132,7 +134,7 @@ final class NpyBlockWriter implements Closeable {
             .append(' ')
             .append(row.isNullAt(place) ? "null" : Long.toString(row.getLong(place)));
       }
-      throw new BlockDefectException(
+      throw new IllegalArgumentException(
           text.append(": column ").append(column).append(" is null; expected a value").toString());
     }
   }
@@ -158,7 +160,7 @@ final class NpyBlockWriter implements Closeable {
       throw defect(
           offset, column + " has a null at element " + missing + "; expected numbers only");
     }
-    return ArrayValues.memory(array, target.columnType());
+    return ArrayValues.memory(array, target.encoder().from());
   }
 
   private String sizeText(long[] size) {
@@ -177,6 +179,7 @@ final class NpyBlockWriter implements Closeable {
       HostMemory[] values, long first, long count, long start, long[] offset, long[] size)
       throws IOException {
     NpyType type = target.type();
+    NpyEncoder encoder = target.encoder();
     long position = target.dataOffset() + start * type.elementBytes();
     if (position != bufferStart + filled) {
       flush();
@@ -190,19 +193,19 @@ final class NpyBlockWriter implements Closeable {
       long piece = Math.min(count - done, (BUFFER_BYTES - filled) / type.elementBytes());
       HostMemory to = Buffers.memory(buffer, filled, piece * type.elementBytes());
       for (int part = 0; part < values.length; part++) {
-        int width = target.columnType().bytes();
+        int width = encoder.from().bytes();
         HostMemory from = values[part].slice((first + done) * width, piece * width);
-        long bad =
-            NpyEncoder.encode(
-                target.columnType(),
-                type,
-                target.restored(),
-                from.base(),
-                from.offset(),
-                to.offset() + (long) part * type.partBytes(),
-                piece);
+        long bad = encoder.encode(from, to, part);
         if (bad >= 0) {
-          throw outside(values[part], part, first + done + bad, offset, size);
+          throw defect(
+              offset,
+              encoder.misfit(
+                  values[part],
+                  part,
+                  first + done + bad,
+                  offset,
+                  size,
+                  "the option " + NpyOptions.DTYPE));
         }
       }
       filled += Math.toIntExact(piece * type.elementBytes());
@@ -210,44 +213,8 @@ final class NpyBlockWriter implements Closeable {
     }
   }
 
-  private IllegalArgumentException outside(
-      HostMemory values, int part, long index, long[] offset, long[] size) {
-    NpyType type = target.type();
-    String value =
-        NpyEncoder.show(
-            target.columnType(),
-            values.base(),
-            values.offset() + index * target.columnType().bytes());
-    String range =
-        type.isInteger()
-            ? "whole numbers " + NpyEncoder.min(type) + " to " + NpyEncoder.max(type)
-            : "values it can hold" + (target.restored() ? " exactly" : " as finite numbers");
-    StringBuilder element = new StringBuilder();
-    long rest = index;
-    for (int axis = size.length - 1; axis >= 0; axis--) {
-      element.insert(0, (axis == 0 ? "" : ", ") + (offset[axis] + rest % size[axis]));
-      rest /= size[axis];
-    }
-    return defect(
-        offset,
-        (part == 0 ? BlockKind.VALUES : BlockKind.IMAG)
-            + " has "
-            + value
-            + " at ("
-            + element
-            + "), which "
-            + type.numpyName()
-            + (target.restored() ? " (the type of the file that was read)" : "")
-            + " does not hold; expected "
-            + range
-            + ", or the option "
-            + NpyOptions.DTYPE
-            + " with another type, such as "
-            + NpyType.ofColumn(target.columnType(), type.isComplex()).numpyName());
-  }
-
   private IllegalArgumentException defect(long[] offset, String what) {
-    return new BlockDefectException(target.kind().describe(offset) + ": " + what);
+    return new IllegalArgumentException(target.kind().describe(offset) + ": " + what);
   }
 
   /** Hands the buffered bytes to the operating system. */

@@ -16,6 +16,7 @@ import org.apache.spark.sql.sources.CreatableRelationProvider;
 import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.tilespark.spark.error.ErrorBoundary;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
@@ -66,8 +67,11 @@ public final class NpyDataSource
    */
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
-    NpyOptions chosen = NpyOptions.of(options);
-    return NpyLayout.of(NpyFile.open(chosen.path(), hadoopConf()), chosen).schema();
+    return ErrorBoundary.PLANNING.call(
+        () -> {
+          NpyOptions chosen = NpyOptions.of(options);
+          return NpyLayout.of(NpyFile.open(chosen.path(), hadoopConf()), chosen).schema();
+        });
   }
 
   /** A schema that is given is checked against the file's, when there is a file. */
@@ -79,11 +83,14 @@ public final class NpyDataSource
   @Override
   public Table getTable(
       StructType schema, Transform[] partitioning, Map<String, String> properties) {
-    if (partitioning.length > 0) {
-      throw partitioned();
-    }
-    NpyOptions options = NpyOptions.of(new CaseInsensitiveStringMap(properties));
-    return new NpyTable(options, schema, hadoopConf());
+    return ErrorBoundary.PLANNING.call(
+        () -> {
+          if (partitioning.length > 0) {
+            throw partitioned();
+          }
+          NpyOptions options = NpyOptions.of(new CaseInsensitiveStringMap(properties));
+          return new NpyTable(options, schema, hadoopConf());
+        });
   }
 
   /**
@@ -95,6 +102,14 @@ public final class NpyDataSource
   @Override
   public BaseRelation createRelation(
       SQLContext sqlContext,
+      SaveMode mode,
+      scala.collection.immutable.Map<String, String> parameters,
+      Dataset<Row> data) {
+    ErrorBoundary.PLANNING.run(() -> write(mode, parameters, data));
+    return new Written(sqlContext, data.schema());
+  }
+
+  private static void write(
       SaveMode mode,
       scala.collection.immutable.Map<String, String> parameters,
       Dataset<Row> data) {
@@ -114,7 +129,6 @@ public final class NpyDataSource
     if (!exists || mode == SaveMode.Overwrite) {
       NpySink.write(data, options, target, mode == SaveMode.Overwrite);
     }
-    return new Written(sqlContext, data.schema());
   }
 
   /** The refusal to append. */
@@ -133,16 +147,9 @@ public final class NpyDataSource
 
   /** As Spark's own sources say it. */
   private static RuntimeException alreadyExists(PosixTarget target) {
-    Throwable error =
+    throw ErrorBoundary.thrown(
         QueryCompilationErrors.outputPathAlreadyExistsError(
-            new org.apache.hadoop.fs.Path(target.path().toUri()));
-    NpyDataSource.<RuntimeException>throwAny(error);
-    throw new AssertionError(error);
-  }
-
-  @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"}) // AnalysisException is checked
-  private static <E extends Throwable> void throwAny(Throwable error) throws E {
-    throw (E) error;
+            new org.apache.hadoop.fs.Path(target.path().toUri())));
   }
 
   private static Configuration hadoopConf() {

@@ -5,6 +5,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.numpy.NpyType;
 
 /**
  * What a .npy file's header says.

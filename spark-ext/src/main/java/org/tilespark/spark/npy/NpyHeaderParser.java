@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.numpy.NpyType;
 
 /**
  * Reads the Python dict of a .npy header, {@code {'descr': '<f4', 'fortran_order': False, 'shape':
@@ -79,24 +80,14 @@ final class NpyHeaderParser {
         return type;
       }
     }
+    String advice = code.isEmpty() ? "" : NpyType.advice(descr);
     throw new IllegalArgumentException(
-        "elements of type " + name(descr, code) + "; expected one of " + NpyType.SUPPORTED);
-  }
-
-  private static String name(String descr, String code) {
-    String quoted = "'" + descr + "'";
-    if (code.isEmpty()) {
-      return quoted;
-    }
-    return switch (code.charAt(0)) {
-      case 'b' -> quoted + " (bool; save a.astype('u1') instead)";
-      case 'u' -> quoted + " (unsigned, wider than BIGINT; save a.astype('i8') or 'f8' instead)";
-      case 'U', 'S', 'a' -> quoted + " (strings)";
-      case 'O' -> quoted + " (Python objects)";
-      case 'V' -> quoted + " (structured or raw)";
-      case 'M', 'm' -> quoted + " (dates; save a.astype('i8') instead)";
-      default -> quoted;
-    };
+        "elements of type '"
+            + descr
+            + "'"
+            + (advice.isEmpty() ? "" : " (" + advice + ")")
+            + "; expected one of "
+            + NpyType.SUPPORTED);
   }
 
   private String descr() {

@@ -12,6 +12,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.numpy.NpyType;
 
 /**
  * Where the blocks of one file lie in it and what columns they become; all that a task must know.

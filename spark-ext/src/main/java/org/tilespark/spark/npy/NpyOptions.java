@@ -9,7 +9,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.Suggestions;
+import org.tilespark.spark.numpy.NpyType;
 
 /**
  * The options of {@code format("npy")}; names are matched without regard to case.
@@ -67,11 +69,7 @@ record NpyOptions(String path, String blockShape, ElementType as, NpyType dtype,
     }
     requireKnown(options);
     String dtype = options.get(DTYPE);
-    NpyType type = dtype == null ? null : NpyType.byName(dtype);
-    if (dtype != null && type == null) {
-      throw new IllegalArgumentException(
-          "Option " + DTYPE + " is '" + dtype + "'; expected one of " + NpyType.SUPPORTED);
-    }
+    NpyType type = dtype == null ? null : NpyType.parse("Option " + DTYPE, dtype);
     return new NpyOptions(
         path, options.get(BLOCK_SHAPE), as(options.get(AS)), type, options.get(EXTENTS));
   }
@@ -122,6 +120,16 @@ record NpyOptions(String path, String blockShape, ElementType as, NpyType dtype,
           throw new IllegalArgumentException(
               "Option " + AS + " is '" + text + "'; expected 'float' or 'double'");
     };
+  }
+
+  /**
+   * The type of the file that blocks are written to.
+   *
+   * @param metadata of the column {@code values}
+   * @throws IllegalArgumentException as {@link NpyType#ofBlocks}
+   */
+  NpyType fileType(BlockSchema blocks, ArrayMetadata metadata) {
+    return NpyType.ofBlocks(blocks, metadata, dtype, "Option " + DTYPE);
   }
 
   /** The option {@code extents} as a shape, or null if it is not given. */

@@ -6,6 +6,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.NoSuchFileException;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
 import org.apache.spark.sql.connector.read.InputPartition;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.connector.read.PartitionReaderFactory;
@@ -14,6 +15,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.util.SerializableConfiguration;
 import org.tilespark.arrow.ArrowMemory;
 import org.tilespark.spark.ExecutorRuntime;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.planner.Backend;
 
 /** Makes the readers of a scan's partitions on the executors. */
@@ -52,6 +54,10 @@ final class NpyReaderFactory implements PartitionReaderFactory {
 
   @Override
   public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
+    return new Guarded(ErrorBoundary.FILES.call(() -> reader(partition)));
+  }
+
+  private PartitionReader<ColumnarBatch> reader(InputPartition partition) {
     ExecutorRuntime runtime = ExecutorRuntime.current();
     // Where a device may compute, it takes the values from where they are read to. Whether it must
     // is for the operators to say: reading alone works without.
@@ -76,6 +82,30 @@ final class NpyReaderFactory implements PartitionReaderFactory {
     } catch (IOException e) {
       throw new UncheckedIOException(
           "Cannot open " + layout.path() + ": " + IoReasons.reason(e), e);
+    }
+  }
+
+  /** A reader whose failures carry a condition. */
+  private record Guarded(PartitionReader<ColumnarBatch> reader)
+      implements PartitionReader<ColumnarBatch> {
+    @Override
+    public boolean next() {
+      return ErrorBoundary.FILES.call(reader::next);
+    }
+
+    @Override
+    public ColumnarBatch get() {
+      return reader.get();
+    }
+
+    @Override
+    public CustomTaskMetric[] currentMetricsValues() {
+      return reader.currentMetricsValues();
+    }
+
+    @Override
+    public void close() throws IOException {
+      reader.close();
     }
   }
 }

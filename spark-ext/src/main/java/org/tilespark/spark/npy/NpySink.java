@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -19,13 +20,15 @@ import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.ExecutorRuntime;
+import org.tilespark.spark.error.InvalidInputException;
+import org.tilespark.spark.error.PartitionBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.validate.Coverage;
 import scala.Option;
 import scala.runtime.AbstractFunction2;
@@ -82,7 +85,7 @@ final class NpySink {
             : metadata.extents(schema.kind().rank()).isPresent()
                 ? "column metadata " + ArrayMetadata.EXTENTS
                 : "the blocks";
-    NpyType type = fileType(schema, metadata, options.dtype());
+    NpyType type = options.fileType(schema, metadata);
     NpyHeader header = NpyHeader.forWriting(type, extents());
     boolean restored = options.dtype() == null;
     try (PosixTarget.Pending pending = target.begin(header)) {
@@ -122,24 +125,10 @@ final class NpySink {
                     return rows.sparkContext()
                         .runJob(rows, new WriteTask(plan), ScalaInterop.classTag(long[].class));
                   }));
-    } catch (RuntimeException e) {
-      throw wrongInput(e);
-    } catch (Exception e) { // SparkException is checked, and Scala does not declare it
-      throw wrongInput(e);
+    } catch (InvalidInputException e) { // of a block, as a rule
+      throw e.adding(". Nothing was written");
     }
     return Arrays.stream((long[][]) results).flatMapToLong(Arrays::stream).toArray();
-  }
-
-  /** What a task found wrong with its input, without the wrapping that scheduling put around it. */
-  private static RuntimeException wrongInput(Exception failure) {
-    for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
-      if (cause instanceof BlockDefectException) {
-        return new IllegalArgumentException(cause.getMessage() + ". Nothing was written", failure);
-      }
-    }
-    return failure instanceof RuntimeException unchecked
-        ? unchecked
-        : new IllegalStateException(failure.getMessage(), failure);
   }
 
   private Shape extents() {
@@ -235,44 +224,6 @@ final class NpySink {
     return data.col("`" + data.schema().fields()[ordinal].name() + "`");
   }
 
-  /**
-   * The type of the file: what the option says; else that of the file that was read, if the columns
-   * still are what such a file becomes; else the columns' own.
-   *
-   * @throws IllegalArgumentException if the columns cannot be written as that type
-   */
-  static NpyType fileType(BlockSchema schema, ArrayMetadata metadata, NpyType chosen) {
-    ElementType columnType = schema.elementType();
-    boolean floating = columnType == ElementType.FLOAT32 || columnType == ElementType.FLOAT64;
-    if (chosen != null) {
-      if (chosen.isComplex() != schema.isComplex()) {
-        throw new IllegalArgumentException(
-            "Option "
-                + NpyOptions.DTYPE
-                + " is "
-                + chosen.numpyName()
-                + ", and the blocks have "
-                + (schema.isComplex() ? "a" : "no")
-                + " column imag; expected "
-                + (schema.isComplex() ? "complex64 or complex128" : "a real type"));
-      }
-      return chosen;
-    }
-    NpyType read = metadata.fileType().map(NpyType::byName).orElse(null);
-    if (read != null && read.columnType() == columnType && read.isComplex() == schema.isComplex()) {
-      return read;
-    }
-    if (schema.isComplex() && !floating) {
-      throw new IllegalArgumentException(
-          WHO
-              + ": columns values and imag are ARRAY<"
-              + BlockSchema.sparkType(columnType).sql().toUpperCase(Locale.ROOT)
-              + ">; complex files hold FLOAT or DOUBLE, CAST them or choose the option "
-              + NpyOptions.DTYPE);
-    }
-    return NpyType.ofColumn(columnType, schema.isComplex());
-  }
-
   /** Finds the blocks' columns, and refuses others. */
   static BlockSchema requireBlocks(StructType columns) {
     BlockSchema schema = BlockSchema.find(columns, kind(columns), WHO);
@@ -333,6 +284,10 @@ final class NpySink {
 
     @Override
     public long[] apply(TaskContext task, scala.collection.Iterator<InternalRow> rows) {
+      return PartitionBoundary.drain(rows, blocks -> write(task, blocks));
+    }
+
+    private long[] write(TaskContext task, Iterator<InternalRow> rows) {
       int numbers = 2 * target.kind().rank();
       long[] boxes = new long[numbers * 16]; // (blocks, 2, axes), grown as needed
       int filled = 0;

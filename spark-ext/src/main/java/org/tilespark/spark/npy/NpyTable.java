@@ -5,6 +5,8 @@ import java.util.EnumSet;
 import java.util.Objects;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
 import org.apache.spark.sql.connector.catalog.Column;
 import org.apache.spark.sql.connector.catalog.SupportsRead;
 import org.apache.spark.sql.connector.catalog.SupportsWrite;
@@ -23,6 +25,10 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
+import org.tilespark.spark.numpy.NpyType;
 
 /**
  * One .npy file as a table. It looks at the file when its columns are asked for, so that it also
@@ -83,7 +89,7 @@ final class NpyTable implements SupportsRead, SupportsWrite {
   @Override
   @SuppressWarnings("deprecation") // Spark 4.0 has no other way to implement a table
   public StructType schema() {
-    NpyLayout found = layout();
+    NpyLayout found = ErrorBoundary.PLANNING.call(this::layout);
     return found == null ? given : found.schema();
   }
 
@@ -121,9 +127,14 @@ final class NpyTable implements SupportsRead, SupportsWrite {
 
   @Override
   public ScanBuilder newScanBuilder(CaseInsensitiveStringMap scanOptions) {
+    return ErrorBoundary.PLANNING.call(() -> scanBuilder(scanOptions));
+  }
+
+  private NpyScanBuilder scanBuilder(CaseInsensitiveStringMap scanOptions) {
     NpyLayout found = layout();
     if (found == null) {
-      throw new IllegalArgumentException("Path does not exist: " + options.path());
+      throw new InvalidInputException(
+          ErrorCondition.INVALID_FILE, "Path does not exist: " + options.path());
     }
     NpyOptions asked = options.overriddenBy(scanOptions);
     if (!Objects.equals(asked.blockShape(), options.blockShape()) || asked.as() != options.as()) {
@@ -145,7 +156,8 @@ final class NpyTable implements SupportsRead, SupportsWrite {
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
-    return new Builder(info.schema(), options.overriddenBy(info.options()));
+    return ErrorBoundary.PLANNING.call(
+        () -> new Builder(info.schema(), options.overriddenBy(info.options())));
   }
 
   /** Checks that what is written reads back with the columns that the catalog keeps. */
@@ -171,8 +183,8 @@ final class NpyTable implements SupportsRead, SupportsWrite {
       }
     }
     NpyType type =
-        NpySink.fileType(
-            schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()), chosen.dtype());
+        chosen.fileType(
+            schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()));
     ElementType readBack = options.as() == null ? type.columnType() : options.as();
     if (readBack != schema.elementType()) {
       throw new IllegalArgumentException(
@@ -229,19 +241,21 @@ final class NpyTable implements SupportsRead, SupportsWrite {
 
     @Override
     public Write build() {
-      requireWritable(written, chosen);
+      ErrorBoundary.PLANNING.run(() -> requireWritable(written, chosen));
       return new V1Write() {
         @Override
         public InsertableRelation toInsertableRelation() {
-          return (data, overwrite) -> {
-            PosixTarget target = PosixTarget.of(options.path(), conf);
-            if (target.exists() && !replace) {
-              throw NpyDataSource.appended(options.path());
-            }
-            NpySink.write(data, chosen, target, replace);
-          };
+          return (data, overwrite) -> ErrorBoundary.PLANNING.run(() -> insert(data));
         }
       };
+    }
+
+    private void insert(Dataset<Row> data) {
+      PosixTarget target = PosixTarget.of(options.path(), conf);
+      if (target.exists() && !replace) {
+        throw NpyDataSource.appended(options.path());
+      }
+      NpySink.write(data, chosen, target, replace);
     }
   }
 }

@@ -2,9 +2,10 @@ package org.tilespark.spark.npy;
 
 import java.io.Serializable;
 import java.util.Arrays;
-import org.tilespark.layout.ElementType;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.numpy.NpyEncoder;
+import org.tilespark.spark.numpy.NpyType;
 
 /**
  * What tasks must know to write blocks into one file: where it lies until it is committed, and what
@@ -14,13 +15,11 @@ final class NpyTarget implements Serializable {
   private static final long serialVersionUID = 1;
 
   private final String temporaryFile;
-  private final NpyType type;
-  private final boolean restored;
+  private final NpyEncoder encoder;
   private final long dataOffset;
   private final long[] extents;
   private final String extentsSource;
   private final BlockKind kind;
-  private final ElementType columnType;
   private final int[] ordinals; // offsets, sizes, values[, imag]
 
   /**
@@ -39,13 +38,11 @@ final class NpyTarget implements Serializable {
       String extentsSource,
       BlockSchema schema) {
     this.temporaryFile = temporaryFile;
-    this.type = header.type();
-    this.restored = restored;
+    this.encoder = new NpyEncoder(schema.elementType(), header.type(), restored);
     this.dataOffset = header.dataOffset();
     this.extents = header.shape().toArray();
     this.extentsSource = extentsSource;
     this.kind = schema.kind();
-    this.columnType = schema.elementType();
     this.ordinals = schema.blockColumns().stream().mapToInt(Integer::intValue).toArray();
   }
 
@@ -54,11 +51,12 @@ final class NpyTarget implements Serializable {
   }
 
   NpyType type() {
-    return type;
+    return encoder.to();
   }
 
-  boolean restored() {
-    return restored;
+  /** What makes the file's elements of the columns' numbers. */
+  NpyEncoder encoder() {
+    return encoder;
   }
 
   long dataOffset() {
@@ -67,10 +65,6 @@ final class NpyTarget implements Serializable {
 
   BlockKind kind() {
     return kind;
-  }
-
-  ElementType columnType() {
-    return columnType;
   }
 
   /** Extents of the array; not to be changed. */

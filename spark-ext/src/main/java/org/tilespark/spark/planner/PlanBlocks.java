@@ -10,6 +10,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.TileSparkConf;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exec.AssembleBlocksExec;
 import org.tilespark.spark.exec.BlockStageExec;
 import org.tilespark.spark.exec.CheckedBlocksExec;
@@ -41,7 +42,7 @@ public final class PlanBlocks extends SparkStrategy {
 
   @Override
   public Seq<SparkPlan> apply(LogicalPlan plan) {
-    SparkPlan node = physical(plan);
+    SparkPlan node = ErrorBoundary.PLANNING.call(() -> physical(plan));
     return node == null ? ScalaInterop.emptySeq() : ScalaInterop.<SparkPlan>seq(node);
   }
 

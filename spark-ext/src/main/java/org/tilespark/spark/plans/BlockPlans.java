@@ -2,7 +2,6 @@ package org.tilespark.spark.plans;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -46,12 +45,9 @@ public final class BlockPlans {
     BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
     List<Attribute> columns = ScalaInterop.list(input.output());
     Attribute values = columns.get(blocks.values());
-    ArrayMetadata stated = ArrayMetadata.of(values.metadata()).withoutUnreadable();
     ArrayMetadata metadata =
-        extents.get().trim().toLowerCase(Locale.ROOT).equals(ArrayMetadata.UNKNOWN)
-            ? stated.withoutExtents()
-            : stated.withExtents(
-                ArrayMetadata.parseShape(operator + ": extents", extents.get(), kind.rank()));
+        ArrayMetadata.of(values.metadata())
+            .stating(operator + ": extents", extents.get(), kind.rank());
     List<NamedExpression> list = new ArrayList<>(columns);
     list.set(
         blocks.values(),

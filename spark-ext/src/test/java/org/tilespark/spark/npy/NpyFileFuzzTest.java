@@ -26,6 +26,8 @@ import org.tilespark.arrow.ArrowMemory;
 import org.tilespark.arrow.NativeMemorySource;
 import org.tilespark.kernels.HostTransposer;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.numpy.HalfFloat;
+import org.tilespark.spark.numpy.NpyType;
 
 /**
  * Any bytes as a whole .npy file, read in blocks: the file is refused by its name, or every element
@@ -156,6 +158,7 @@ class NpyFileFuzzTest {
             .order(layout.bigEndian() ? ByteOrder.BIG_ENDIAN : ByteOrder.LITTLE_ENDIAN);
     return switch (layout.type()) {
       case INT8 -> in.get(at);
+      case BOOL -> in.get(at) == 0 ? 0 : 1;
       case INT16 -> in.getShort(at);
       case INT32, FLOAT32, COMPLEX64 -> in.getInt(at);
       case INT64, FLOAT64, COMPLEX128 -> in.getLong(at);

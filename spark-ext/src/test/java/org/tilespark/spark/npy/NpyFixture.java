@@ -28,13 +28,15 @@ final class NpyFixture {
     this.shape = shape;
   }
 
-  /**
-   * The bytes of element {@code index} (row-major), little-endian: all bits differ from others'.
-   */
+  /** The bytes of element {@code index} (row-major), little-endian; of wide types no two alike. */
   byte[] element(long index) {
     ByteBuffer bytes = ByteBuffer.allocate(16).order(ByteOrder.LITTLE_ENDIAN);
     bytes.putLong((index + 1) * 0x9E3779B97F4A7C15L).putLong((index + 7) * 0xC2B2AE3D27D4EB4FL);
-    return Arrays.copyOf(bytes.array(), parts * partBytes);
+    byte[] element = Arrays.copyOf(bytes.array(), parts * partBytes);
+    if (code.charAt(0) == 'b') {
+      element[0] = (byte) (Long.bitCount((index + 1) * 0x9E3779B97F4A7C15L) & 1); // False or True
+    }
+    return element;
   }
 
   /** The file that numpy.save makes of the array in C order on a little-endian machine. */

@@ -10,6 +10,7 @@ import java.util.Arrays;
 import java.util.stream.Stream;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.tilespark.spark.numpy.NpyType;
 
 /**
  * Any bytes as the beginning of a .npy file: they are a header, or refused in a message of ours of

@@ -13,6 +13,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.numpy.NpyType;
 
 class NpyHeaderTest {
   private static NpyHeader parse(String dict) {
@@ -86,7 +87,9 @@ class NpyHeaderTest {
       delimiter = '#',
       quoteCharacter = '`',
       value = {
-        "'|b1'#bool",
+        "'<f12'#a.astype('float64')",
+        "'<c32'#a.astype('complex128')",
+        "'|b2'#'|b2'",
         "'<u8'#wider than BIGINT",
         "'<U12'#strings",
         "'|S5'#strings",

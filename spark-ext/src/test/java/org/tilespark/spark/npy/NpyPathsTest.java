@@ -20,6 +20,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.spark.SparkTest;
+import org.tilespark.spark.numpy.NpyType;
 
 /** Where .npy files may lie: names, links, files of others beside them, and places to refuse. */
 class NpyPathsTest extends SparkTest {

@@ -17,6 +17,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.SparkTest;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.numpy.NpyType;
 
 /** File to file: what comes out is byte for byte what numpy makes of the same axes. */
 class NpyPermuteTest extends SparkTest {

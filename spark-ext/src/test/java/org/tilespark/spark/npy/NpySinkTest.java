@@ -33,6 +33,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.spark.SparkTest;
+import org.tilespark.spark.numpy.NpyType;
 
 class NpySinkTest extends SparkTest {
   @TempDir Path dir;
@@ -331,7 +332,7 @@ class NpySinkTest extends SparkTest {
     Dataset<Row> complex = floats.withColumn("imag", floats.col("values"));
     assertTrue(refusal(complex, "dtype", "f4").contains("expected complex64"));
     Dataset<Row> ints = data.withColumn("imag", data.col("values"));
-    assertTrue(refusal(ints).contains("complex files hold FLOAT or DOUBLE"));
+    assertTrue(refusal(ints).contains("expected complex64 or complex128, or columns of FLOAT"));
   }
 
   @ParameterizedTest

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.tilespark.spark.SparkTest;
+import org.tilespark.spark.numpy.NpyType;
 
 class NpySourceTest extends SparkTest {
   @TempDir static Path dir;
@@ -139,7 +140,8 @@ class NpySourceTest extends SparkTest {
     "f4,FLOAT",
     "f8,DOUBLE",
     "c8,FLOAT",
-    "c16,DOUBLE"
+    "c16,DOUBLE",
+    "b1,TINYINT"
   })
   void converts(String code, String type) {
     NpyFixture fixture = new NpyFixture(code, 7, 5);

@@ -1,13 +1,13 @@
-package org.tilespark.spark.npy;
+package org.tilespark.spark.numpy;
 
 /**
  * IEEE 754 half precision to and from single precision, as bits. (The JDK has these from 20 on.)
  */
-final class HalfFloat {
+public final class HalfFloat {
   private HalfFloat() {}
 
   /** The float with the value of the half {@code bits}; NaN payloads are kept. */
-  static int toFloatBits(short bits) {
+  public static int toFloatBits(short bits) {
     int sign = (bits & 0x8000) << 16;
     int exponent = bits >> 10 & 0x1f;
     int mantissa = bits & 0x3ff;
@@ -29,7 +29,7 @@ final class HalfFloat {
    * The half nearest to the float {@code bits}, ties to even; NaN stays NaN, with what fits of its
    * payload, and what is too large becomes infinite.
    */
-  static short fromFloatBits(int bits) {
+  public static short fromFloatBits(int bits) {
     int sign = bits >>> 16 & 0x8000;
     int magnitude = bits & 0x7fffffff;
     if (magnitude > 0x7f800000) {

@@ -1,54 +1,70 @@
-package org.tilespark.spark.npy;
+package org.tilespark.spark.numpy;
 
+import java.io.Serializable;
+import java.util.Objects;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.BlockKind;
 import sun.misc.Unsafe;
 
 /**
- * Turns a column's numbers into those of a file, in bulk; the inverse of {@link NpyDecoder}.
+ * Turns a column's numbers into numpy's elements, in bulk; the inverse of {@link NpyDecoder}. Both
+ * may lie on the heap or off it. Elements are little-endian.
  *
  * <p>To an integer type, values must be whole and in range. To a floating-point type they are
- * rounded to the nearest, ties to even, but what is finite must stay finite. A file's own type that
- * is restored ({@code exact}) must hold every value as it is. Callers have checked all ranges of
- * memory. Stateless.
+ * rounded to the nearest, ties to even, but what is finite must stay finite.
+ *
+ * @param from the column's type
+ * @param to the type of the elements
+ * @param exact true if a rounded value is an error too, as where the type of the file that was read
+ *     is restored
  */
-final class NpyEncoder {
+public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements Serializable {
   private static final Unsafe MEMORY = HostMemory.unsafe();
 
   /** 2^63, the first double above the range of long. */
   private static final double LONG_LIMIT = 0x1p63;
 
-  private NpyEncoder() {}
+  private static final int HALF_INFINITY = 0x7c00;
+  private static final int FLOAT_INFINITY = 0x7f800000;
 
-  /**
-   * Encodes one part of {@code count} elements.
-   *
-   * @param from the column's type
-   * @param to the file's type
-   * @param exact true if a rounded value is an error too
-   * @param base the array that holds the numbers, or null if they lie off the heap
-   * @param offset where in {@code base}, as {@link HostMemory} has it
-   * @param out address of the first number; the next lies {@code to.elementBytes()} further
-   * @return -1, or the index of the first value that the file's type cannot hold
-   */
-  static long encode(
-      ElementType from, NpyType to, boolean exact, Object base, long offset, long out, long count) {
-    if (NpyDecoder.isCopy(to, from)) {
-      MEMORY.copyMemory(base, offset, null, out, count * from.bytes());
-      return -1;
-    }
-    if (to.columnType() == from && !exact && to == NpyType.FLOAT16) {
-      return rounded(from, to, base, offset, out, count);
-    }
-    if (to.columnType() == from) {
-      return natural(to, base, offset, out, count);
-    }
-    return to.isInteger()
-        ? integers(from, to, base, offset, out, count)
-        : rounded(from, to, base, offset, out, count);
+  /** Checks that both types are given. */
+  public NpyEncoder {
+    Objects.requireNonNull(from);
+    Objects.requireNonNull(to);
   }
 
-  private static long natural(NpyType to, Object base, long offset, long out, long count) {
+  /**
+   * Encodes one part of some elements.
+   *
+   * @param numbers of the column, one for each element
+   * @param elements where they go: {@code to.elementBytes()} for each number, of which those of the
+   *     other part are left as they are
+   * @param part 0 for values, 1 for the imaginary parts of complex types
+   * @return -1, or the index of the first value that the type cannot hold
+   * @throws IndexOutOfBoundsException if there is less room than the numbers take
+   */
+  public long encode(HostMemory numbers, HostMemory elements, int part) {
+    Objects.checkIndex(part, to.parts());
+    long count = numbers.bytes() / from.bytes();
+    Objects.checkFromIndexSize(0, Math.multiplyExact(count, to.elementBytes()), elements.bytes());
+    if (NpyDecoder.isCopy(to, from)) {
+      numbers.copyTo(elements);
+      return -1;
+    }
+    Object base = numbers.base();
+    long at = numbers.offset();
+    Object target = elements.base();
+    long out = elements.offset() + (long) part * to.partBytes();
+    if (to.columnType() == from) {
+      return natural(base, at, target, out, count);
+    }
+    return to.isInteger()
+        ? integers(base, at, target, out, count)
+        : rounded(base, at, target, out, count);
+  }
+
+  private long natural(Object base, long offset, Object target, long out, long count) {
     switch (to) {
       case UINT8 -> {
         for (long i = 0; i < count; i++) {
@@ -56,7 +72,16 @@ final class NpyEncoder {
           if (value != (value & 0xff)) {
             return i;
           }
-          MEMORY.putByte(out + i, (byte) value);
+          MEMORY.putByte(target, out + i, (byte) value);
+        }
+      }
+      case BOOL -> {
+        for (long i = 0; i < count; i++) {
+          byte value = MEMORY.getByte(base, offset + i);
+          if (value != (value & 1)) {
+            return i;
+          }
+          MEMORY.putByte(target, out + i, value);
         }
       }
       case UINT16 -> {
@@ -65,7 +90,7 @@ final class NpyEncoder {
           if (value != (value & 0xffff)) {
             return i;
           }
-          MEMORY.putShort(out + 2 * i, (short) value);
+          MEMORY.putShort(target, out + 2 * i, (short) value);
         }
       }
       case UINT32 -> {
@@ -74,27 +99,29 @@ final class NpyEncoder {
           if (value != (value & 0xffffffffL)) {
             return i;
           }
-          MEMORY.putInt(out + 4 * i, (int) value);
+          MEMORY.putInt(target, out + 4 * i, (int) value);
         }
       }
       case FLOAT16 -> {
         for (long i = 0; i < count; i++) {
           int bits = MEMORY.getInt(base, offset + 4 * i);
           short half = HalfFloat.fromFloatBits(bits);
-          if (HalfFloat.toFloatBits(half) != bits && !Float.isNaN(Float.intBitsToFloat(bits))) {
+          if (exact
+              ? HalfFloat.toFloatBits(half) != bits && !Float.isNaN(Float.intBitsToFloat(bits))
+              : (half & 0x7fff) == HALF_INFINITY && (bits & 0x7fffffff) != FLOAT_INFINITY) {
             return i;
           }
-          MEMORY.putShort(out + 2 * i, half);
+          MEMORY.putShort(target, out + 2 * i, half);
         }
       }
       case COMPLEX64 -> {
         for (long i = 0; i < count; i++) {
-          MEMORY.putInt(out + 8 * i, MEMORY.getInt(base, offset + 4 * i));
+          MEMORY.putInt(target, out + 8 * i, MEMORY.getInt(base, offset + 4 * i));
         }
       }
       case COMPLEX128 -> {
         for (long i = 0; i < count; i++) {
-          MEMORY.putLong(out + 16 * i, MEMORY.getLong(base, offset + 8 * i));
+          MEMORY.putLong(target, out + 16 * i, MEMORY.getLong(base, offset + 8 * i));
         }
       }
       case INT8, INT16, INT32, INT64, FLOAT32, FLOAT64 ->
@@ -103,8 +130,7 @@ final class NpyEncoder {
     return -1;
   }
 
-  private static long integers(
-      ElementType from, NpyType to, Object base, long offset, long out, long count) {
+  private long integers(Object base, long offset, Object target, long out, long count) {
     boolean floating = isFloating(from);
     for (long i = 0; i < count; i++) {
       long at = offset + i * from.bytes();
@@ -121,41 +147,40 @@ final class NpyEncoder {
       if (value < min(to) || value > max(to)) {
         return i;
       }
-      long target = out + i * to.partBytes();
+      long place = out + i * to.elementBytes();
       switch (to.partBytes()) {
-        case 1 -> MEMORY.putByte(target, (byte) value);
-        case 2 -> MEMORY.putShort(target, (short) value);
-        case 4 -> MEMORY.putInt(target, (int) value);
-        default -> MEMORY.putLong(target, value);
+        case 1 -> MEMORY.putByte(target, place, (byte) value);
+        case 2 -> MEMORY.putShort(target, place, (short) value);
+        case 4 -> MEMORY.putInt(target, place, (int) value);
+        default -> MEMORY.putLong(target, place, value);
       }
     }
     return -1;
   }
 
-  private static long rounded(
-      ElementType from, NpyType to, Object base, long offset, long out, long count) {
+  private long rounded(Object base, long offset, Object target, long out, long count) {
     boolean floating = isFloating(from);
     for (long i = 0; i < count; i++) {
       long at = offset + i * from.bytes();
-      long target = out + i * to.elementBytes();
+      long place = out + i * to.elementBytes();
       // A long keeps its low bits on the way to a float only if it does not pass through a double.
       long whole = floating ? 0 : integer(from, base, at);
       double value = floating ? floating(from, base, at) : (double) whole;
       boolean finite = !Double.isInfinite(value);
       if (to.partBytes() == 8) {
-        MEMORY.putDouble(target, value);
+        MEMORY.putDouble(target, place, value);
       } else if (to.partBytes() == 4) {
         float single = floating ? (float) value : (float) whole;
         if (finite && Float.isInfinite(single)) {
           return i;
         }
-        MEMORY.putFloat(target, single);
+        MEMORY.putFloat(target, place, single);
       } else {
         short half = HalfFloat.fromFloatBits(toOddFloatBits(value));
-        if (finite && (half & 0x7fff) == 0x7c00) {
+        if (finite && (half & 0x7fff) == HALF_INFINITY) {
           return i;
         }
-        MEMORY.putShort(target, half);
+        MEMORY.putShort(target, place, half);
       }
     }
     return -1;
@@ -176,6 +201,43 @@ final class NpyEncoder {
     return (above ? bits - 1 : bits) | 1;
   }
 
+  /**
+   * Says of a value that {@link #encode} did not take what it is, where, and what would do.
+   *
+   * @param numbers of the whole block
+   * @param index of the value among them
+   * @param offset place of the block's first element, per axis
+   * @param size extents of the block
+   * @param remedy what takes another type: {@code "the option dtype"}
+   */
+  public String misfit(
+      HostMemory numbers, int part, long index, long[] offset, long[] size, String remedy) {
+    StringBuilder element = new StringBuilder();
+    long rest = index;
+    for (int axis = size.length - 1; axis >= 0; axis--) {
+      element.insert(0, (axis == 0 ? "" : ", ") + (offset[axis] + rest % size[axis]));
+      rest /= size[axis];
+    }
+    String range =
+        to.isInteger()
+            ? "whole numbers " + min(to) + " to " + max(to)
+            : "values it can hold" + (exact ? " exactly" : " as finite numbers");
+    return (part == 0 ? BlockKind.VALUES : BlockKind.IMAG)
+        + " has "
+        + show(numbers.base(), numbers.offset() + index * from.bytes())
+        + " at ("
+        + element
+        + "), which "
+        + to.numpyName()
+        + (exact ? " (the type of the file that was read)" : "")
+        + " does not hold; expected "
+        + range
+        + ", or "
+        + remedy
+        + " with another type, such as "
+        + NpyType.ofColumn(from, to.isComplex()).numpyName();
+  }
+
   /** Smallest value of an integer type. */
   static long min(NpyType type) {
     return switch (type) {
@@ -183,7 +245,7 @@ final class NpyEncoder {
       case INT16 -> Short.MIN_VALUE;
       case INT32 -> Integer.MIN_VALUE;
       case INT64 -> Long.MIN_VALUE;
-      case UINT8, UINT16, UINT32 -> 0;
+      case UINT8, UINT16, UINT32, BOOL -> 0;
       case FLOAT16, FLOAT32, FLOAT64, COMPLEX64, COMPLEX128 ->
           throw new IllegalArgumentException(type + " is no integer type");
     };
@@ -196,6 +258,7 @@ final class NpyEncoder {
       case INT16 -> Short.MAX_VALUE;
       case INT32 -> Integer.MAX_VALUE;
       case INT64 -> Long.MAX_VALUE;
+      case BOOL -> 1;
       case UINT8 -> 0xff;
       case UINT16 -> 0xffff;
       case UINT32 -> 0xffffffffL;
@@ -205,12 +268,12 @@ final class NpyEncoder {
   }
 
   /** The value at {@code at} as messages show it. */
-  static String show(ElementType type, Object base, long at) {
-    return isFloating(type)
-        ? type == ElementType.FLOAT32
+  private String show(Object base, long at) {
+    return isFloating(from)
+        ? from == ElementType.FLOAT32
             ? Float.toString(MEMORY.getFloat(base, at))
             : Double.toString(MEMORY.getDouble(base, at))
-        : Long.toString(integer(type, base, at));
+        : Long.toString(integer(from, base, at));
   }
 
   private static boolean isFloating(ElementType type) {

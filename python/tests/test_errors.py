@@ -1,0 +1,194 @@
+"""What goes wrong says why: the reason is the whole text, and so the last line that Python prints."""
+
+import subprocess
+import sys
+import traceback
+
+import numpy as np
+import pytest
+import tilespark as ts
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+@pytest.fixture(scope="module")
+def x(spark):
+    return ts.from_numpy(np.arange(20.0).reshape(4, 5), (2, 2))
+
+
+@pytest.fixture(scope="module")
+def v(spark):
+    return ts.from_numpy(np.arange(60.0).reshape(3, 4, 5))
+
+
+def last_line(error):
+    return traceback.format_exception(error)[-1].strip().splitlines()[-1]
+
+
+@pytest.mark.smoke
+def test_reasons_of_planning(spark, v):
+    with pytest.raises(ts.InvalidInputError, match="xxz") as raised:
+        ts.BlockArray._called(v, "permute", v._labels, axes="xxz")
+    assert raised.value.condition == "TILESPARK_INVALID_ARGUMENT"
+    assert raised.value.sql_state
+    assert "xxz" in last_line(raised.value) and "TILESPARK" not in str(raised.value)
+    assert raised.value.jvm_trace
+
+
+@pytest.mark.smoke
+def test_reasons_of_running(spark):
+    df = spark.sql("SELECT 0L row, 0L col, 2 rows, 3 cols, array(1D, 2D) AS values")
+    with pytest.raises(ts.InvalidInputError, match="block at row 0, col 0") as raised:
+        ts.from_dataframe(df).T.compute()
+    assert raised.value.condition == "TILESPARK_INVALID_BLOCK"
+    assert "block at row 0, col 0" in last_line(raised.value)
+    assert "\tat " in (raised.value.jvm_trace or "\tat ") and "\tat " not in str(raised.value)
+
+
+def test_reasons_of_files(tmp_path):
+    with pytest.raises(ts.InvalidInputError, match="no_such.npy"):
+        ts.read_npy(tmp_path / "no_such.npy")
+    (tmp_path / "text.npy").write_text("no array")
+    with pytest.raises(ts.InvalidInputError, match=r"text.npy"):
+        ts.read_npy(tmp_path / "text.npy")
+    np.save(tmp_path / "one.npy", np.zeros(3))
+    with pytest.raises(ts.TileSparkError, match="one.npy"):
+        ts.read_npy(tmp_path / "one.npy")
+
+
+def test_holes_and_overlaps(spark, x):
+    with pytest.raises(ts.InvalidInputError, match="no block"):
+        ts.from_dataframe(x.df.where("row = 0"), shape=(4, 5)).compute()
+    with pytest.raises(ts.InvalidInputError, match="block"):
+        ts.from_dataframe(x.df.union(x.df), shape=(4, 5)).compute()
+
+
+def test_holes_and_overlaps_the_arrow_way(monkeypatch, x):
+    from tilespark import _transfer
+
+    monkeypatch.setattr(_transfer, "is_local", lambda session: False)
+    with pytest.raises(ts.InvalidInputError, match=r"no block holds the element \(2, 0\)"):
+        ts.from_dataframe(x.df.where("row = 0"), shape=(4, 5)).compute()
+    with pytest.raises(ts.InvalidInputError, match="several blocks hold"):
+        ts.from_dataframe(x.df.union(x.df), shape=(4, 5)).compute()
+
+
+@pytest.mark.parametrize(
+    ("operation", "reason"),
+    [
+        (lambda x, v: x @ x, r"matmul of shapes \(4, 5\) and \(4, 5\)"),
+        (lambda x, v: x @ v, "expected matrices, vectors or batches"),
+        (lambda x, v: x + x.T, r"shapes \(4, 5\) and \(5, 4\)"),
+        (lambda x, v: x.transpose(0, 0), "each of 0 to 1 once"),
+        (lambda x, v: x.transpose(0, 2), "no axis 2"),
+        (lambda x, v: v.slabs("w"), "no axis 'w'"),
+        (lambda x, v: x.slabs(0), "expected a volume"),
+        (lambda x, v: x.rechunk(0), "one size of 1 or more"),
+        (lambda x, v: x.rechunk((2, 2, 2)), "one size of 1 or more"),
+        (lambda x, v: ts.from_numpy(np.zeros((2, 2, 2, 2))), "reshape it"),
+        (lambda x, v: ts.from_numpy(np.zeros((2, 2)), batch=True), "expected 3"),
+        (lambda x, v: ts.from_numpy(np.zeros(3, "uint64")), r"astype\('int64 or float64'\)"),
+        (lambda x, v: ts.from_numpy(np.array(["a"])), "Blocks cannot hold"),
+        (lambda x, v: ts.from_numpy(np.zeros((2, 2, 2)), spacing=(1, 0, 1)), "spacing"),
+        (lambda x, v: ts.from_dataframe(x.df.drop("row")), "has no blocks"),
+        (lambda x, v: ts.linalg.matmul(x, [1, 2]), "found list"),
+        (lambda x, v: ts.linalg.pca(x, 9), "k=9"),
+        (lambda x, v: ts.fft.fftn(x), "transforms take volumes"),
+        (lambda x, v: ts.fft.low_pass(v, 0.1), "no spectrum"),
+        (lambda x, v: ts.fft.fftn(v, s=(2, 2, 2)), "crops"),
+        (lambda x, v: ts.fft.fftn(v, axes=(0, 0)), "each axis once"),
+        (lambda x, v: ts.fft.rfftn(ts.from_numpy(np.zeros((2, 2, 2), "c8"))), "fftn takes complex"),
+        (lambda x, v: ts.fft.ifftn(ts.fft.rfftn(v)), "expected irfftn"),
+        (lambda x, v: x[0], "Slicing is not there yet"),
+        (lambda x, v: x.sum(), "linalg.center"),
+        (lambda x, v: x + 1, "map_blocks"),
+        (lambda x, v: x * x, "a @ b is the matrix product"),
+        (lambda x, v: np.sqrt(x), r"map_blocks\(numpy.sqrt\)"),
+        (lambda x, v: ts.from_numpy(np.zeros((2, 2), "i4")) @ np.zeros((2, 2), "i4"), r"astype\('float32'\)"),
+        (lambda x, v: x.astype("complex64"), "between real and complex"),
+    ],
+)
+def test_reasons_found_in_python(x, v, operation, reason):
+    with pytest.raises(ts.TileSparkError, match=reason):
+        operation(x, v)
+
+
+def test_unknown_attributes_are_ordinary(x):
+    assert not hasattr(x, "no_such_thing")
+    assert not hasattr(x, "_repr_png_")
+    with pytest.raises(AttributeError, match="Nearest"):
+        _ = x.chunks
+
+
+def test_what_does_not_fit(spark, x, monkeypatch):
+    from tilespark import _array
+
+    monkeypatch.setattr(_array, "IMPLICIT_BYTES", 100)
+    with pytest.raises(ts.TileSparkError, match=r"say .compute\(\)"):
+        np.asarray(x)
+    assert x.compute().shape == (4, 5)
+    huge = ts.from_dataframe(x.df, shape=(1 << 24, 1 << 24))
+    with pytest.raises(ts.TileSparkError, match="free; write it with to_npy"):
+        huge.compute()
+
+
+def test_the_limit_of_collected_results(monkeypatch, x):
+    from tilespark import _transfer
+
+    settings = {"spark.driver.maxResultSize": "100"}
+    monkeypatch.setattr(_transfer, "is_local", lambda session: False)
+    monkeypatch.setattr(_transfer, "_setting", lambda session, key: settings[key])
+    with pytest.raises(ts.TileSparkError, match="spark.driver.maxResultSize=100"):
+        x.compute()
+    settings["spark.driver.maxResultSize"] = "1g"
+    assert x.compute().shape == (4, 5)
+
+
+@pytest.mark.parametrize(
+    ("setting", "reason"),
+    [
+        ("spark.sql.extensions", "lacks the extension"),
+        ("spark.jars", "lacks the jar"),
+        ("spark.plugins", "lacks the plugin"),
+    ],
+)
+def test_sessions_that_lack_something(client, tmp_path, setting, reason):
+    if client != "classic":
+        pytest.skip("a server has its own settings")
+    script = f"""
+import numpy, tilespark
+from pyspark.sql import SparkSession
+builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
+tilespark.configure(builder)
+builder._options.pop({setting!r})
+if {setting!r} == "spark.jars":
+    builder._options.pop("spark.plugins")  # its class would not be found
+spark = builder.getOrCreate()
+print(tilespark.from_numpy(numpy.ones((2, 2)), spark=spark).compute().sum())
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    if setting == "spark.plugins":
+        assert reason in done.stderr and done.stdout.strip().endswith("4.0"), done.stderr
+    else:
+        line = done.stderr.strip().splitlines()[-1]
+        assert line.startswith("tilespark.errors.SetupError: ") and reason in line and "configure" in line, done.stderr
+
+
+def test_configure_keeps_what_is_named(tmp_path, monkeypatch):
+    from pyspark.sql import SparkSession
+
+    (tmp_path / "spark-defaults.conf").write_text(
+        "spark.sql.extensions  com.example.Theirs\nspark.plugins=com.example.Plugin\n# spark.jars no.jar\n"
+    )
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    builder = SparkSession.Builder().config("spark.jars", "/a.jar,/b.jar")
+    tilespark_jar = tmp_path / "t.jar"
+    assert ts.configure(ts.configure(builder, jar=tilespark_jar), jar=tilespark_jar) is builder
+    options = builder._options
+    assert options["spark.jars"] == f"/a.jar,/b.jar,{tilespark_jar}"
+    assert options["spark.sql.extensions"] == "com.example.Theirs,org.tilespark.spark.TileSparkExtensions"
+    assert options["spark.plugins"] == "com.example.Plugin,org.tilespark.spark.TileSparkPlugin"
+    remote = SparkSession.Builder().config("spark.remote", "sc://somewhere:15002")
+    with pytest.raises(ts.SetupError, match="start the server with --jars"):
+        ts.configure(remote, jar=tilespark_jar)

@@ -1,0 +1,145 @@
+"""tilespark.linalg and tilespark.fft against numpy and scipy."""
+
+import numpy as np
+import pytest
+import tilespark as ts
+from scipy import fft
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+
+def volume(shape=(6, 5, 8), dtype="float64", seed=0):
+    random = np.random.default_rng(seed)
+    if np.dtype(dtype).kind in "iu":
+        return random.integers(0, 100, shape).astype(dtype)
+    values = random.standard_normal(shape)
+    return (values + 1j * random.standard_normal(shape) if np.dtype(dtype).kind == "c" else values).astype(dtype)
+
+
+def close(found, expected, dtype=None):
+    result = found.compute()
+    assert result.shape == expected.shape
+    assert result.dtype == (expected.dtype if dtype is None else dtype)
+    tolerance = 1e-5 if result.dtype in ("float32", "complex64") else 1e-12
+    np.testing.assert_allclose(result, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "complex64"])
+def test_fftn(dtype):
+    a = volume(dtype=dtype)
+    x = ts.from_numpy(a, (2, 3, 8))
+    spectrum = ts.fft.fftn(x)
+    close(spectrum, fft.fftn(a))
+    close(ts.fft.ifftn(spectrum), fft.ifftn(fft.fftn(a)))
+
+
+@pytest.mark.parametrize("shape", [(6, 5, 8), (4, 7, 9)])
+def test_rfftn(shape):
+    a = volume(shape)
+    half = ts.fft.rfftn(ts.from_numpy(a, (3, 2, 4)))
+    close(half, fft.rfftn(a))
+    close(ts.fft.irfftn(half), a)
+
+
+def test_integers_are_promoted():
+    a = volume(dtype="int16")
+    close(ts.fft.fftn(ts.from_numpy(a)), fft.fftn(a), "complex128")
+    close(ts.fft.rfftn(ts.from_numpy(a.astype("uint8"))), fft.rfftn(a))
+
+
+@pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
+@pytest.mark.parametrize("axes", [None, (0,), (1, 2), (2, 0), (-1, -3)])
+def test_norms_and_axes(norm, axes):
+    a = volume()
+    x = ts.from_numpy(a, (2, 3, 4))
+    spectrum = ts.fft.fftn(x, axes=axes, norm=norm)
+    close(spectrum, fft.fftn(a, axes=axes, norm=norm))
+    close(ts.fft.ifftn(spectrum), a.astype(complex))
+    close(ts.fft.rfftn(x, axes=axes, norm=norm), fft.rfftn(a, axes=axes, norm=norm))
+
+
+def test_padding():
+    a = volume()
+    x = ts.from_numpy(a)
+    close(ts.fft.fftn(x, s=(8, 8, 8)), fft.fftn(a, s=(8, 8, 8)))
+    close(ts.fft.fftn(x, s=(9, 10), axes=(1, 2)), fft.fftn(a, s=(9, 10), axes=(1, 2)))
+    close(ts.fft.rfftn(x, s=(7, 9)), fft.rfftn(a, s=(7, 9)))
+
+
+def test_order_of_axes():
+    a = volume()
+    x = ts.from_numpy(a, (2, 5, 8), spacing=(1, 2, 3))
+    permuted = ts.fft.fftn(x, permuted=True)
+    close(permuted, fft.fftn(a).transpose(1, 2, 0))
+    assert permuted.spacing == (2, 3, 1)
+    back = ts.fft.ifftn(permuted)
+    close(back, a.astype(complex))
+    assert back.spacing == (1, 2, 3)
+
+
+def test_shift():
+    a = volume()
+    close(ts.fft.fftn(ts.from_numpy(a), shift=True), fft.fftshift(fft.fftn(a)))
+    close(ts.fft.ifftn(ts.fft.fftn(ts.from_numpy(a), shift=True)), a.astype(complex))
+
+
+def test_inverses_of_foreign_spectra():
+    a = volume()
+    close(ts.fft.ifftn(ts.from_numpy(fft.fftn(a))), fft.ifftn(fft.fftn(a)))
+    close(ts.fft.irfftn(ts.from_numpy(fft.rfftn(a))), a)
+    odd = volume((4, 5, 7))
+    close(ts.fft.irfftn(ts.from_numpy(fft.rfftn(odd)), s=(4, 5, 7)), odd)
+
+
+def test_low_pass_and_power():
+    a = volume((8, 8, 8))
+    x = ts.from_numpy(a, (2, 8, 8), spacing=0.5)
+    spectrum = ts.fft.rfftn(x)
+    f = np.meshgrid(fft.fftfreq(8, 0.5), fft.fftfreq(8, 0.5), fft.rfftfreq(8, 0.5), indexing="ij")
+    radius = np.sqrt(sum(axis**2 for axis in f))
+    kept = np.where(radius <= 0.4, fft.rfftn(a), 0)
+    close(ts.fft.low_pass(spectrum, 0.4), kept)
+    close(ts.fft.irfftn(ts.fft.low_pass(spectrum, 0.4)), fft.irfftn(kept, s=a.shape))
+    close(ts.fft.power_spectrum(spectrum), np.abs(fft.rfftn(a)) ** 2)
+    np.testing.assert_array_equal(ts.fft.fftfreq(8, 0.5), fft.fftfreq(8, 0.5))
+    average = ts.fft.radial_average(spectrum)
+    assert average.count.sum() == a.size
+    np.testing.assert_allclose((average.power * average.count).sum(), (np.abs(fft.fftn(a)) ** 2).sum())
+
+
+def test_a_function_of_numpy_on_a_spectrum():
+    a = volume()
+    spectrum = ts.fft.fftn(ts.from_numpy(a, (2, 5, 8)))
+    close(ts.fft.ifftn(spectrum.map_blocks(lambda block: 2 * block)), 2 * a.astype(complex))
+    close(ts.fft.ifftn(spectrum * 3.0), 3 * a.astype(complex))
+    close(ts.fft.ifftn(spectrum * spectrum), fft.ifftn(fft.fftn(a) ** 2))
+
+
+def test_matmul_options():
+    a = volume((1, 40, 30), "float32")[0]
+    x = ts.from_numpy(a, (16, 16))
+    product = ts.linalg.matmul(x, x.T, strategy="cuboid(2,2,1)", blocks=(8, 40))
+    assert product.blocks == (8, 40)
+    np.testing.assert_allclose(product.compute(), a @ a.T, rtol=1e-5, atol=1e-5)
+
+
+def test_gram_and_center():
+    a = volume((1, 40, 9))[0]
+    x = ts.from_numpy(a, (16, 4))
+    close(ts.linalg.center(x), a - a.mean(axis=0))
+    gram = ts.linalg.gram(x).compute()
+    np.testing.assert_allclose(gram, a.T @ a, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(gram, gram.T)
+
+
+def test_pca():
+    random = np.random.default_rng(0)
+    a = random.standard_normal((200, 6)) * [9, 7, 5, 3, 2, 1] + 100
+    found = ts.linalg.pca(ts.from_numpy(a, (64, 4)), 3)
+    centered = a - a.mean(axis=0)
+    _, s, vt = np.linalg.svd(centered, full_matrices=False)
+    np.testing.assert_allclose(np.abs(np.sum(found.components * vt[:3], axis=1)), 1, rtol=1e-10)
+    np.testing.assert_allclose(found.explained_variance, s[:3] ** 2 / 199, rtol=1e-10)
+    np.testing.assert_allclose(found.explained_variance_ratio, s[:3] ** 2 / (s**2).sum(), rtol=1e-10)
+    np.testing.assert_allclose(found.scores.compute(), centered @ found.components.T, atol=1e-10)

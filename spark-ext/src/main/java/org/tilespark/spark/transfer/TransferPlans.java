@@ -1,0 +1,176 @@
+package org.tilespark.spark.transfer;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.types.Metadata;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.ArrayMetadata;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.plans.Attributes;
+import scala.collection.immutable.Seq;
+
+/**
+ * The logical plans of packing and unpacking: projections of Spark's own, so that Spark moves
+ * filters below them and leaves out what nobody reads.
+ */
+public final class TransferPlans {
+  private TransferPlans() {}
+
+  /**
+   * The same rows, with the elements of each block as bytes in a column {@code data} in the place
+   * of {@code values} and {@code imag}. Its metadata is that of {@code values}, with the type of
+   * the elements as {@code tilespark.fileType}.
+   *
+   * @param dtype type of the elements, in numpy's spelling; by default the type that the metadata
+   *     states, if the columns hold it, else the columns' own
+   * @throws IllegalArgumentException if {@code input} has no blocks of this kind, or has a column
+   *     {@code data} already, or {@code dtype} names no type that they can become
+   */
+  public static LogicalPlan pack(
+      LogicalPlan input, BlockKind kind, Optional<String> dtype, String operator) {
+    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
+    List<Attribute> columns = ScalaInterop.list(input.output());
+    refuse(columns, BlockKind.DATA, operator);
+    ArrayMetadata metadata = ArrayMetadata.of(columns.get(blocks.values()).metadata());
+    String option = operator + ": dtype";
+    NpyType chosen = dtype.map(text -> NpyType.parseLittleEndian(option, text)).orElse(null);
+    NpyType type = NpyType.ofBlocks(blocks, metadata, chosen, option);
+    PackedBlocks packed =
+        PackedBlocks.of(blocks, type, operator, metadata.extents(kind.rank()).orElse(null));
+    List<NamedExpression> list = new ArrayList<>(columns);
+    list.set(
+        blocks.values(),
+        Attributes.alias(
+            new PackBlock(packed, chosen == null, children(blocks, columns)),
+            BlockKind.DATA,
+            metadata.withFileType(type.descr()).toMetadata()));
+    if (blocks.isComplex()) {
+      list.remove(blocks.imag());
+    }
+    return new Project(ScalaInterop.seq(list), input);
+  }
+
+  /**
+   * The same rows, with blocks of {@code values} and {@code imag} in the place of the packed
+   * elements in a column {@code data}: the inverse of {@link #pack}. Types are widened as {@code
+   * format("npy")} does, and {@code values} gets the metadata that it states, as far as they are
+   * known, beside that of {@code data}.
+   *
+   * @param dtype type of the elements, in numpy's spelling; by default the type that the metadata
+   *     of {@code data} states
+   * @param extents of the whole array, {@code "10000,784"}, or {@code "unknown"} to forget what the
+   *     metadata states
+   * @param blockShape elements per axis of a full block, which the metadata then states
+   * @throws IllegalArgumentException if {@code input} has no packed blocks of this kind, or has a
+   *     column {@code values} or {@code imag} already, or an argument cannot be read
+   */
+  public static LogicalPlan unpack(
+      LogicalPlan input,
+      BlockKind kind,
+      Optional<String> dtype,
+      Optional<String> extents,
+      Optional<String> blockShape,
+      String operator) {
+    List<Attribute> columns = ScalaInterop.list(input.output());
+    BlockSchema bytes = BlockSchema.findPacked(input.schema(), kind, operator);
+    int data = bytes.values();
+    refuse(columns, BlockKind.VALUES, operator);
+    refuse(columns, BlockKind.IMAG, operator);
+    ArrayMetadata metadata = ArrayMetadata.of(columns.get(data).metadata());
+    if (extents.isPresent()) {
+      metadata = metadata.stating(operator + ": extents", extents.get(), kind.rank());
+    }
+    NpyType type = type(dtype, metadata, operator);
+    metadata = withShape(metadata, kind, blockShape, operator).withFileType(type.descr());
+    BlockSchema blocks = bytes.withElementType(type.columnType());
+    PackedBlocks packed =
+        PackedBlocks.of(blocks, type, operator, metadata.extents(kind.rank()).orElse(null));
+    Seq<Expression> children = children(blocks, columns);
+    List<NamedExpression> list = new ArrayList<>(columns);
+    list.set(
+        data,
+        Attributes.alias(
+            new UnpackBlock(packed, 0, children), BlockKind.VALUES, metadata.toMetadata()));
+    if (type.isComplex()) {
+      list.add(
+          data + 1,
+          Attributes.alias(
+              new UnpackBlock(packed, 1, children), BlockKind.IMAG, Metadata.empty()));
+    }
+    return new Project(ScalaInterop.seq(list), input);
+  }
+
+  private static NpyType type(Optional<String> dtype, ArrayMetadata metadata, String operator) {
+    if (dtype.isPresent()) {
+      return NpyType.parseLittleEndian(operator + ": dtype", dtype.get());
+    }
+    String stated =
+        metadata
+            .fileType()
+            .orElseThrow(
+                () ->
+                    new IllegalArgumentException(
+                        operator
+                            + ": dtype is not given, and column "
+                            + BlockKind.DATA
+                            + " has no metadata "
+                            + ArrayMetadata.FILE_TYPE
+                            + "; expected dtype, as in dtype => 'float32'"));
+    return NpyType.parseLittleEndian(
+        operator
+            + ": dtype is not given, and the column metadata "
+            + ArrayMetadata.FILE_TYPE,
+        stated);
+  }
+
+  /** The metadata with what a source knows of the whole array: its axes, and the blocks' shape. */
+  private static ArrayMetadata withShape(
+      ArrayMetadata metadata, BlockKind kind, Optional<String> blockShape, String operator) {
+    int rank = kind.rank();
+    ArrayMetadata known =
+        metadata.axes().isPresent() ? metadata : metadata.withAxes("xyz".substring(0, rank));
+    if (blockShape.isEmpty()) {
+      return known;
+    }
+    String what = operator + ": blockShape";
+    long[] shape = ArrayMetadata.parseShape(what, blockShape.get(), rank).toArray();
+    Optional<Shape> extents = known.extents(rank);
+    for (int axis = 0; axis < rank; axis++) {
+      if (shape[axis] < 1) {
+        throw new IllegalArgumentException(
+            what + " is '" + blockShape.get() + "'; expected " + rank + " whole numbers of 1 or more");
+      }
+      if (extents.isPresent()) { // clipped, as a source does
+        shape[axis] = Math.max(1, Math.min(shape[axis], extents.get().extent(axis)));
+      }
+    }
+    return known.withBlockShape(Shape.of(shape));
+  }
+
+  /** The block's own columns, in the order that {@link PackedBlocks#of} expects. */
+  private static Seq<Expression> children(BlockSchema blocks, List<Attribute> columns) {
+    return ScalaInterop.<Expression>seq(
+        blocks.blockColumns().stream().map(columns::get).toList());
+  }
+
+  private static void refuse(List<Attribute> columns, String name, String operator) {
+    for (Attribute column : columns) {
+      if (column.name().equalsIgnoreCase(name)) {
+        throw new IllegalArgumentException(
+            operator
+                + ": the input has a column "
+                + column.name()
+                + " already, which the result would have twice; drop or rename it");
+      }
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package org.tilespark.spark.transfer;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.unsafe.types.UTF8String;
+import org.tilespark.kernels.HostMemory;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.ArrayValues;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.catalyst.BlockExpression;
+import org.tilespark.spark.exec.RowCheck;
+import org.tilespark.spark.numpy.NpyDecoder;
+import org.tilespark.spark.numpy.NpyType;
+import scala.collection.immutable.Seq;
+
+/**
+ * One value array of a block, from its packed elements: the inverse of {@link PackBlock}. One copy,
+ * from the bytes where they lie. Children: the block's offsets and sizes, then its data.
+ */
+public final class UnpackBlock extends BlockExpression {
+  private static final long serialVersionUID = 1;
+
+  private final PackedBlocks blocks;
+  private final int part;
+
+  /**
+   * For Catalyst and {@link TransferPlans}.
+   *
+   * @param part which array: 0 for {@code values}, 1 for {@code imag}
+   */
+  public UnpackBlock(PackedBlocks blocks, Integer part, Seq<Expression> children) {
+    super(children);
+    this.blocks = blocks;
+    this.part = part;
+  }
+
+  @Override
+  public Object eval(InternalRow input) {
+    BlockSchema arguments = blocks.arguments();
+    NpyType type = blocks.type();
+    InternalRow row = PackedBlocks.row(childList(), arguments.values(), input);
+    long count = RowCheck.checkBox(arguments, blocks.operator(), blocks.extents(), row);
+    HostMemory data = bytes(childList().get(arguments.values()), input);
+    int width = type.elementBytes();
+    if (data == null) {
+      throw blocks.bad(
+          row, BlockKind.DATA + " is null; expected " + blocks.bytesText(count, row) + " bytes");
+    }
+    if (data.bytes() / width != count || data.bytes() % width != 0) {
+      throw blocks.bad(
+          row,
+          BlockKind.DATA
+              + " has "
+              + data.bytes()
+              + " bytes; expected "
+              + blocks.bytesText(count, row)
+              + " of "
+              + type.numpyName());
+    }
+    ElementType to = arguments.elementType();
+    blocks.bytes(count, to.bytes(), row);
+    UnsafeArrayData values = UnsafeArrayData.createFreshArray((int) count, to.bytes());
+    NpyDecoder.decode(type, to, data, part, ArrayValues.memory(values, to));
+    return values;
+  }
+
+  /** The bytes of a binary value, where they lie if that can be found out; null if it is null. */
+  private static HostMemory bytes(Expression child, InternalRow input) {
+    if (child instanceof BoundReference column && input instanceof UnsafeRow row) {
+      // A row holds binary values as it holds texts, and shows the latter without a copy.
+      UTF8String inPlace = row.getUTF8String(column.ordinal());
+      return inPlace == null
+          ? null
+          : new HostMemory(
+              inPlace.getBaseObject(), inPlace.getBaseOffset(), inPlace.numBytes());
+    }
+    byte[] bytes = (byte[]) child.eval(input);
+    return bytes == null ? null : HostMemory.ofArray(bytes);
+  }
+
+  @Override
+  public DataType dataType() {
+    return DataTypes.createArrayType(
+        BlockSchema.sparkType(blocks.arguments().elementType()), false);
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(blocks, part);
+  }
+
+  @Override
+  protected Expression with(Seq<Expression> newChildren) {
+    return new UnpackBlock(blocks, part, newChildren);
+  }
+
+  @Override
+  public String prettyName() {
+    return "unpack_block";
+  }
+}
