@@ -9,7 +9,7 @@ pytestmark = pytest.mark.usefixtures("spark")
 DTYPES = (
     "bool int8 int16 int32 int64 uint8 uint16 uint32 float16 float32 float64 complex64 complex128"
 ).split()
-SHAPES = {1: ((7,), 3), 2: ((5, 8), (2, 3)), 3: ((4, 5, 6), (3, 2, 4))}
+SHAPES: dict[int, tuple[tuple[int, ...], int | tuple[int, ...]]] = {1: ((7,), 3), 2: ((5, 8), (2, 3)), 3: ((4, 5, 6), (3, 2, 4))}
 
 
 def sample(shape, dtype="float64", seed=0):
@@ -263,7 +263,7 @@ def test_map_blocks():
     z = ts.from_numpy(sample((3, 4), "complex64"))
     np.testing.assert_array_equal(z.map_blocks(np.conj).compute(), sample((3, 4), "complex64").conj())
     with pytest.raises(ts.InvalidInputError, match="state its dtype"):
-        x.map_blocks(lambda b: b.no_such_attribute)
+        x.map_blocks(lambda b: b.no_such_attribute)  # type: ignore[attr-defined]
     with pytest.raises(Exception, match=r"block at row \d, col \d: the function returned an array of shape"):
         x.map_blocks(lambda b: b.reshape(-1)[:1]).compute()
 
@@ -301,7 +301,7 @@ def test_temporary_files_end_with_their_arrays(spark):
     x = ts.from_numpy(sample((4, 6)))
     if not x._keep:
         pytest.skip("arrays do not cross as files in this session")
-    path = x._keep[0].path
+    path = x._keep[0].path  # type: ignore[attr-defined]
     y = x.T @ x
     del x
     gc.collect()
@@ -310,7 +310,7 @@ def test_temporary_files_end_with_their_arrays(spark):
     gc.collect()
     assert not path.exists()
     z = ts.from_numpy(sample((4, 6)))
-    path, df = z._keep[0].path, z.df.where("row = 0")
+    path, df = z._keep[0].path, z.df.where("row = 0")  # type: ignore[attr-defined]
     del z
     gc.collect()
     assert path.exists() and df.count() == 1

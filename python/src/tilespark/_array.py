@@ -48,6 +48,7 @@ class BlockArray:
         *,
         batch: str | None = None,
         count: int | None = None,
+        numbered: bool = False,
         dropped: tuple[int, ...] = (),
         labels: Labels | None = None,
         keep: tuple[object, ...] = (),
@@ -56,8 +57,9 @@ class BlockArray:
 
         Args:
             df: blocks, with the columns of matrix or of volume blocks.
-            batch: the column that numbers the matrices of a batch, 0 to ``count`` - 1.
-            count: of the matrices of a batch.
+            batch: the column that tells the matrices of a batch apart.
+            count: of the matrices of a batch, if it is known.
+            numbered: whether ``batch`` has the numbers from 0 on; else its values are numbered in their order.
             dropped: axes of extent 1 of the stored matrix that the array does not have: a vector has one.
             labels: of the axes.
             keep: objects that must live as long as the DataFrame is read.
@@ -65,6 +67,7 @@ class BlockArray:
         self._df = df
         self._batch = batch
         self._count = count
+        self._numbered = numbered
         self._dropped = dropped
         self._labels = labels or Labels()
         self._keep = keep
@@ -317,7 +320,7 @@ class BlockArray:
         return self + other * -1
 
     def __rsub__(self, other: Any) -> BlockArray:
-        return -self + other
+        return (-self).__add__(other)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """numpy's operators on a numpy array and this one; other functions of numpy name what to do."""
@@ -432,9 +435,8 @@ class BlockArray:
                 f"{self!r} has {self.nbytes} bytes, and this machine has {free} free; write it with to_npy(path) and"
                 " open that with numpy.load(path, mmap_mode='r')"
             )
-        if self._batch is not None:
-            return _transfer.receive_batch(self._df, self._batch, self.shape, self.dtype, self._count is not None)
-        stored = _transfer.receive(self._df, self._kind, self._extents, self.dtype)
+        source = self._as_volume() if self._is_batch else self
+        stored = _transfer.receive(source._df, source._kind, source._extents, self.dtype)
         return stored.reshape(self.shape) if self._dropped else stored
 
     to_numpy = compute
@@ -457,7 +459,7 @@ class BlockArray:
             dtype: of the file; by default this array's.
             overwrite: whether a file may be replaced.
         """
-        source = self if self._batch is None else self._as_volume()
+        source = self._as_volume() if self._is_batch else self
         name = _blocks.supported(self.dtype if dtype is None else dtype).name
         with translated():
             writer = source._df.write.format("npy").mode("overwrite" if overwrite else "errorifexists")
@@ -480,6 +482,7 @@ class BlockArray:
             df,
             batch=self._batch,
             count=self._count,
+            numbered=self._numbered,
             dropped=self._dropped,
             labels=labels,
             keep=(*self._keep, *(each for each in keep if each not in self._keep)),
@@ -496,8 +499,10 @@ class BlockArray:
         return BlockArray(df, dropped=flipped, labels=self._labels, keep=self._keep)
 
     def _as_volume(self) -> BlockArray:
-        """A batch whose matrices are numbered from 0 on, as one volume with the matrices along its first axis."""
-        return BlockArray(_transfer.stacked(self._df, str(self._batch), self.shape), keep=self._keep)
+        """A batch as one volume, with the matrices along its first axis."""
+        batch = str(self._batch)
+        df = self._df if self._numbered else _transfer.numbered(self._df, batch)
+        return BlockArray(_transfer.stacked(df, batch, self.shape), keep=self._keep)
 
     def _require_volume(self, operator: str) -> None:
         if self._kind is not VOLUME:

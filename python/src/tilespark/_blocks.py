@@ -81,7 +81,8 @@ def supported(dtype: Any) -> np.dtype[Any]:
     """
     found: np.dtype[Any] = np.dtype(dtype)
     if found.name in _COLUMN_OF:
-        return np.dtype(found.name)
+        native: np.dtype[Any] = np.dtype(found.name)
+        return native
     nearest = {"uint64": "int64 or float64", "complex256": "complex128"}.get(
         found.name, "float64" if found.kind == "f" else "float64 or int64" if found.kind in "OSU" else "int64"
     )

@@ -68,7 +68,7 @@ def from_numpy(
     if not batch:
         return BlockArray(df, dropped=dropped, labels=labels, keep=tuple(keep))
     matrices = _transfer.unstacked(df, _BATCH, array.shape, shape)
-    return BlockArray(matrices, batch=_BATCH, count=array.shape[0], labels=labels, keep=tuple(keep))
+    return BlockArray(matrices, batch=_BATCH, count=array.shape[0], numbered=True, labels=labels, keep=tuple(keep))
 
 
 def _spacing(spacing: float | Sequence[float] | None, rank: int) -> tuple[float, ...] | None:

@@ -18,11 +18,11 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
 
     Args:
         function: name, such as ``matrix_multiply``.
-        tables: DataFrames by parameter, all of one session.
+        tables: the DataFrames, in the order of the function's parameters, all of one session, by any names.
         arguments: constants by parameter; those that are None are left out.
     """
     spark = next(iter(tables.values())).sparkSession
-    terms = [f"{parameter} => TABLE({{{parameter}}})" for parameter in tables]
+    terms = [f"TABLE({{{name}}})" for name in tables]
     terms += [f"{name} => {literal(value)}" for name, value in arguments.items() if value is not None]
     with translated():
         frames: dict[str, Any] = dict(tables)

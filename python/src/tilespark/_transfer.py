@@ -239,7 +239,7 @@ def stacked(df: DataFrame, batch: str, shape: tuple[int, ...]) -> DataFrame:
     block_shape = _blocks.stated_block_shape(df.schema, MATRIX) or shape[1:]
     with translated():
         volume = df.selectExpr(
-            f"CAST({_quoted(batch)} AS BIGINT) AS x", "row AS y", "col AS z", "1 AS nx", "rows AS ny", "cols AS nz", "values", *imag
+            f"{_quoted(batch)} AS x", "row AS y", "col AS z", "1 AS nx", "rows AS ny", "cols AS nz", "values", *imag
         )
         return _blocks.with_shapes(volume, shape, (1, *block_shape))
 
@@ -248,30 +248,15 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def receive_batch(
-    df: DataFrame, batch: str, shape: tuple[int, ...], dtype: np.dtype[Any], is_numbered: bool
-) -> NDArray:
-    """The matrices of a batch, along the first axis.
-
-    Args:
-        df: blocks of matrices.
-        batch: the column that tells them apart.
-        shape: (matrices, rows, columns).
-        dtype: of the result.
-        is_numbered: whether ``batch`` has the numbers from 0 on; else its values are sorted.
-    """
-    if not is_numbered:
-        with translated():
-            # Dense ranks over the distinct labels, which are few, rather than over the blocks.
-            labels = [row[0] for row in df.select(batch).distinct().orderBy(batch).collect()]
-            spark = df.sparkSession
-            numbered = spark.createDataFrame(list(enumerate(labels)), f"x BIGINT, {_quoted(batch)} {_type(df, batch)}")
-            df = df.join(numbered.hint("broadcast"), batch).drop(batch).withColumnRenamed("x", batch)
-    return receive(stacked(df, batch, shape), VOLUME, shape, dtype)
-
-
-def _type(df: DataFrame, column: str) -> str:
-    return df.schema[column].dataType.simpleString()
+def numbered(df: DataFrame, batch: str) -> DataFrame:
+    """The DataFrame with the values of a column replaced by their ranks among the distinct ones, from 0 on."""
+    with translated():
+        kind = df.schema[batch].dataType.simpleString()
+        values = [row[0] for row in df.select(batch).distinct().orderBy(batch).collect()]
+        ranks = df.sparkSession.createDataFrame(
+            list(enumerate(values)), f"tilespark_rank BIGINT, {_quoted(batch)} {kind}"
+        )
+        return df.join(ranks.hint("broadcast"), batch).drop(batch).withColumnRenamed("tilespark_rank", batch)
 
 
 def mapped(

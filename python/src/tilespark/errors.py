@@ -68,7 +68,8 @@ def _texts(error: BaseException) -> Iterator[str]:
     current: BaseException | None = error
     while current is not None and id(current) not in seen:
         seen.add(id(current))
-        yield str(current)
+        trace = getattr(current, "_stackTrace", None) or getattr(current, "_stacktrace", None)  # classic, Connect
+        yield f"{current}\n\n{trace}" if trace else str(current)
         current = getattr(current, "_cause", None) or current.__cause__
 
 

@@ -63,7 +63,9 @@ def matmul(
     )
     dropped = ((0,) if first._dropped else ()) + ((1,) if second._dropped else ())
     keep = (*first._keep, *(each for each in second._keep if each not in first._keep))
-    return BlockArray(df, batch=first._batch, count=first._count, dropped=dropped, keep=keep)
+    return BlockArray(
+        df, batch=first._batch, count=first._count, numbered=first._numbered, dropped=dropped, keep=keep
+    )
 
 
 def gram(
@@ -73,7 +75,7 @@ def gram(
     array = _floating_matrix("gram", a)
     options = {"precision": precision, "strategy": strategy, "blockShape": None if blocks is None else numbers(blocks)}
     df = call("matrix_gram", {"a": array._df}, **options)
-    return BlockArray(df, batch=array._batch, count=array._count, keep=array._keep)
+    return array._of(df)
 
 
 def center(a: Any) -> BlockArray:

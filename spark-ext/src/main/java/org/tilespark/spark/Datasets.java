@@ -23,7 +23,7 @@ final class Datasets {
    *     refuses its plan
    */
   static Dataset<Row> map(Dataset<Row> df, UnaryOperator<LogicalPlan> f) {
-    return ErrorBoundary.PLANNING.call(() -> of(df, f.apply(plan(df))));
+    return ErrorBoundary.PLANNING.call(() -> of(df, f.apply(classic(df).logicalPlan())));
   }
 
   /**
@@ -40,7 +40,7 @@ final class Datasets {
             throw new IllegalArgumentException(
                 "The two DataFrames belong to different Spark sessions; expected one");
           }
-          return of(a, f.apply(plan(a), plan(b)));
+          return of(a, f.apply(classic(a).logicalPlan(), classic(b).logicalPlan()));
         });
   }
 

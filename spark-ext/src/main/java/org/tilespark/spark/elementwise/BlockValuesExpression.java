@@ -16,7 +16,6 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.elementwise.BlockArguments.Block;
-import org.tilespark.spark.elementwise.MatrixArguments.Block;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
