@@ -19,7 +19,10 @@ def test_runs(path, client, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, paths)))
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
     notebook = nbformat.read(path, as_version=4)
-    nbclient.NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": path.parent}}).execute()
+    resources = {"metadata": {"path": path.parent}}
+    nbclient.NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources=resources, record_timing=False
+    ).execute()
     shown = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", ())]
     assert any("image/png" in data for data in shown)
     assert any("<svg" in str(data.get("text/html", "")) for data in shown)
