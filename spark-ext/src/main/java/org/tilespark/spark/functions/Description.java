@@ -80,11 +80,8 @@ public final class Description {
   }
 
   private static String note(TableFunctions function) {
-    return "In Java and Scala "
-        + function.java()
-        + ". Data moved between tasks: "
-        + function.moves()
-        + ".";
+    String java = function.java().isEmpty() ? "" : "In Java and Scala " + function.java() + ". ";
+    return java + "Data moved between tasks: " + function.moves() + ".";
   }
 
   // ---- Markdown
@@ -154,7 +151,7 @@ public final class Description {
   }
 
   private static String code(String text) {
-    return "`" + text + "`";
+    return text.isEmpty() ? "" : "`" + text + "`";
   }
 
   private static String row(String... cells) {

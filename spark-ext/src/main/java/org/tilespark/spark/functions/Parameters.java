@@ -4,18 +4,19 @@ import static org.tilespark.spark.functions.Parameter.optional;
 import static org.tilespark.spark.functions.Parameter.required;
 
 import java.util.List;
+import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.functions.Parameter.Type;
 
 /** The parameters that several functions have, and those of options. */
 final class Parameters {
   private static final String STATED = "as the column metadata states it";
 
-  static final Parameter MATRIX = table("input", "a matrix");
-  static final Parameter MATRIX_A = table("a", "a matrix");
-  static final Parameter MATRIX_B = table("b", "a matrix");
-  static final Parameter VOLUME = table("input", "a volume");
-  static final Parameter VOLUME_A = table("a", "a volume");
-  static final Parameter VOLUME_B = table("b", "a volume");
+  static final Parameter MATRIX = blocks("input", BlockKind.MATRIX);
+  static final Parameter MATRIX_A = blocks("a", BlockKind.MATRIX);
+  static final Parameter MATRIX_B = blocks("b", BlockKind.MATRIX);
+  static final Parameter VOLUME = blocks("input", BlockKind.VOLUME);
+  static final Parameter VOLUME_A = blocks("a", BlockKind.VOLUME);
+  static final Parameter VOLUME_B = blocks("b", BlockKind.VOLUME);
   static final Parameter SPECTRUM =
       table("input", "a spectrum, as volume_fft gives them with their column metadata");
 
@@ -169,6 +170,10 @@ final class Parameters {
           REAL_EXTENT);
 
   private Parameters() {}
+
+  private static Parameter blocks(String name, BlockKind kind) {
+    return table(name, "a " + kind.label() + ": " + kind.columnsText());
+  }
 
   /** A table of blocks. */
   static Parameter table(String name, String of) {

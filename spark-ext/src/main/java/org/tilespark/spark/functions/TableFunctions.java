@@ -371,7 +371,7 @@ public enum TableFunctions {
     return name().toLowerCase(Locale.ROOT);
   }
 
-  /** How it is called in Java and Scala. */
+  /** How it is called in Java and Scala; empty if it is not. */
   String java() {
     return java;
   }

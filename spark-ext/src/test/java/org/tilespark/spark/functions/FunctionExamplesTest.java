@@ -91,7 +91,8 @@ class FunctionExamplesTest extends SparkTest {
       assertTrue(parameter.isRequired() == parameter.otherwise().isEmpty(), parameter.toString());
       assertTrue(!parameter.doc().isBlank() && !parameter.doc().endsWith("."), parameter.doc());
     }
-    assertTrue(text.contains("    Note:\n      In Java and Scala " + function.java()), text);
+    String java = function.java().isEmpty() ? "Data moved" : "In Java and Scala " + function.java();
+    assertTrue(text.contains("    Note:\n      " + java), text);
     assertTrue(text.contains("    Since: 0.1.0"), text);
   }
 
