@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -23,6 +24,8 @@ import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.SparkTest;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
 import org.tilespark.spark.numpy.NpyType;
 
 /** What packing and unpacking refuse, and in which words. */
@@ -54,9 +57,11 @@ class TransferErrorsTest extends SparkTest {
     return Transfers.pack(BlockKind.MATRIX, df, arguments);
   }
 
-  /** The message of an error before any row is looked at. */
-  private static String refusal(java.util.function.Supplier<Dataset<Row>> call) {
-    return assertThrows(IllegalArgumentException.class, call::get).getMessage();
+  /** The reason of an error before any row is looked at. */
+  private static String refusal(Supplier<Dataset<Row>> call) {
+    InvalidInputException thrown = assertThrows(InvalidInputException.class, call::get);
+    assertEquals(ErrorCondition.INVALID_ARGUMENT, thrown.condition());
+    return thrown.reason();
   }
 
   private static void assertRuns(Dataset<Row> df, String... parts) {
