@@ -332,6 +332,10 @@ class NpySinkTest extends SparkTest {
     assertTrue(message.contains("uint8 (the type of the file that was read)"), message);
     assertTrue(message.contains("0 to 255"), message);
     assertTrue(message.contains("option dtype with another type, such as int16"), message);
+    assertTrue(refusal(data, "dtype", "bool").contains("has 2 at (0, 1), which bool does not hold"));
+    Dataset<Row> bytes = blocks("TINYINT", "(0, 0, 1, 2, array(1, -1))");
+    assertTrue(refusal(withFileType(bytes, "|b1", null)).contains("-1 at (0, 1), which bool (the"));
+    save(withFileType(bytes.where("row < 0"), "|b1", "0,2"));
     assertTrue(refusal(data, "dtype", "i1").contains("-128 to 127"));
     Dataset<Row> doubles = blocks("DOUBLE", "(0, 0, 1, 2, array(1, 1e300))");
     assertTrue(refusal(doubles, "dtype", "f4").contains("1.0E300"));

@@ -105,6 +105,20 @@ class NpySourceTest extends SparkTest {
         rows(load(dir.resolve("v.npy")).select("x", "y", "z", "nx", "ny", "nz")));
   }
 
+  /** numpy takes every byte but 0 for True. */
+  @Test
+  void bytesOfBool() {
+    byte[] header =
+        NpyFixture.header("{'descr': '|b1', 'fortran_order': False, 'shape': (2, 3), }", 1);
+    byte[] file = Arrays.copyOf(header, header.length + 6);
+    System.arraycopy(new byte[] {0, 1, 2, -1, -128, 0}, 0, file, header.length, 6);
+    Dataset<Row> m = load(NpyFixture.write(dir.resolve("bool.npy"), file));
+    assertEquals(List.of("[0,0,2,3,[0, 1, 1, 1, 1, 0]]"), rows(m));
+    assertEquals("|b1", m.schema().apply("values").metadata().getString("tilespark.fileType"));
+    Dataset<Row> floats = load(dir.resolve("bool.npy"), "as", "float");
+    assertEquals(List.of("[0,0,2,3,[0.0, 1.0, 1.0, 1.0, 1.0, 0.0]]"), rows(floats));
+  }
+
   private static List<String> rows(Dataset<Row> data) {
     List<String> rows = new ArrayList<>();
     for (Row row : data.collectAsList()) {
