@@ -3,6 +3,8 @@ package org.tilespark.spark;
 import java.util.List;
 import java.util.Locale;
 import org.tilespark.layout.Permutation;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
 
 /** The two kinds of blocks, with the names of their columns. */
 @SuppressWarnings("ImmutableEnumChecker") // its lists are List.of
@@ -51,7 +53,8 @@ public enum BlockKind {
   public int axis(String operator, String name) {
     int axis = offsets.indexOf(name.trim().toLowerCase(Locale.ROOT));
     if (axis < 0) {
-      throw new IllegalArgumentException(
+      throw new InvalidInputException(
+          ErrorCondition.INVALID_ARGUMENT,
           operator + ": axis is '" + name + "'; expected one of " + String.join(", ", offsets));
     }
     return axis;

@@ -234,7 +234,7 @@ public final class MatrixBlocks {
   public static Dataset<Row> validate(Dataset<Row> df) {
     Require.given(df, "MatrixBlocks.validate", "df");
     ConnectCalls.refuse("MatrixBlocks.validate", List.of(df));
-    return ErrorBoundary.PLANNING.call(() -> BlockValidator.validate(df, BlockKind.MATRIX));
+    return ErrorBoundary.CALLS.call(() -> BlockValidator.validate(df, BlockKind.MATRIX));
   }
 
   /**

@@ -42,14 +42,15 @@ public final class VolumeBlocks {
   public static Dataset<Row> permute(Dataset<Row> df, String axes) {
     Require.given(df, "VolumeBlocks.permute", "df");
     Require.given(axes, "VolumeBlocks.permute", "axes");
-    Permutation permutation = Permutation.parse(axes);
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call(
           "volume_permute", Map.of("input", df), Map.of("axes", ConnectCalls.text(axes)));
     }
     return Datasets.map(
         df,
-        plan -> BlockPlans.permute(plan, BlockKind.VOLUME, permutation, "VolumeBlocks.permute"));
+        plan ->
+            BlockPlans.permute(
+                plan, BlockKind.VOLUME, Permutation.parse(axes), "VolumeBlocks.permute"));
   }
 
   /**
@@ -385,7 +386,7 @@ public final class VolumeBlocks {
     Require.given(df, "VolumeBlocks.frequencies", "df");
     ConnectCalls.refuse("VolumeBlocks.frequencies", List.of(df));
     Map<Integer, AxisFrequencies> axes =
-        ErrorBoundary.PLANNING.call(
+        ErrorBoundary.CALLS.call(
             () ->
                 FourierPlans.frequencies(
                     Datasets.plan(df), context(df, "VolumeBlocks.frequencies")));
@@ -431,7 +432,7 @@ public final class VolumeBlocks {
   public static Dataset<Row> validate(Dataset<Row> df) {
     Require.given(df, "VolumeBlocks.validate", "df");
     ConnectCalls.refuse("VolumeBlocks.validate", List.of(df));
-    return ErrorBoundary.PLANNING.call(() -> BlockValidator.validate(df, BlockKind.VOLUME));
+    return ErrorBoundary.CALLS.call(() -> BlockValidator.validate(df, BlockKind.VOLUME));
   }
 
   /**
