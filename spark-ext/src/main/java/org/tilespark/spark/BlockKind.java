@@ -1,7 +1,9 @@
 package org.tilespark.spark;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import org.tilespark.layout.Permutation;
 
 /** The two kinds of blocks, with the names of their columns. */
@@ -45,19 +47,78 @@ public enum BlockKind {
   }
 
   /**
-   * The axis of a name.
+   * The axis of a name or number.
    *
    * @param operator who asks, for the message
-   * @param name of the axis' offset column, in any case
+   * @param text the name of the axis' offset column, in any case, or its number: {@code "y"},
+   *     {@code "1"}; {@code "-1"} is the last axis
    * @throws IllegalArgumentException if there is no such axis
    */
-  public int axis(String operator, String name) {
-    int axis = offsets.indexOf(name.trim().toLowerCase(Locale.ROOT));
-    if (axis < 0) {
-      throw new IllegalArgumentException(
-          operator + ": axis is '" + name + "'; expected one of " + String.join(", ", offsets));
+  public int axis(String operator, String text) {
+    return axes(text)
+        .filter(axes -> axes.size() == 1)
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    operator
+                        + ": axis is '"
+                        + text
+                        + "'; expected one of "
+                        + String.join(", ", offsets)
+                        + ", or a number from "
+                        + -rank()
+                        + " to "
+                        + (rank() - 1)))
+        .get(0);
+  }
+
+  /**
+   * The order of all axes that a text names.
+   *
+   * @param operator who asks, for the message
+   * @param text as {@link #axes} takes it
+   * @throws IllegalArgumentException if it does not name each axis once
+   */
+  public Permutation permutation(String operator, String text) {
+    return axes(text)
+        .filter(axes -> axes.size() == rank())
+        .map(axes -> Permutation.of(axes.stream().mapToInt(Integer::intValue).toArray()))
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    operator
+                        + ": axes is '"
+                        + text
+                        + "'; expected each of "
+                        + String.join(", ", offsets)
+                        + " once, by letter or number, as 'yzx' or '1,2,0'"));
+  }
+
+  /**
+   * The axes that a text names, in its order: {@code "yz"}, {@code "y,z"}, {@code "1,2"}. Numbers
+   * below 0 count from the last axis, as in numpy: {@code "-2,-1"}.
+   *
+   * @param text letters in any case and numbers, with commas between numbers
+   * @return empty if it names what is no axis, an axis twice, or none
+   */
+  public Optional<List<Integer>> axes(String text) {
+    List<Integer> axes = new ArrayList<>();
+    for (String word : text.replaceAll("\\s", "").toLowerCase(Locale.ROOT).split(",", -1)) {
+      if (word.matches("-?\\d")) {
+        int number = Integer.parseInt(word);
+        axes.add(number < 0 ? number + rank() : number);
+      } else if (word.isEmpty()) {
+        return Optional.empty();
+      } else if (offsets.contains(word)) {
+        axes.add(offsets.indexOf(word));
+      } else {
+        word.chars().forEach(letter -> axes.add(offsets.indexOf(Character.toString(letter))));
+      }
     }
-    return axis;
+    boolean areAxes = axes.stream().allMatch(axis -> axis >= 0 && axis < rank());
+    return areAxes && !axes.isEmpty() && axes.stream().distinct().count() == axes.size()
+        ? Optional.of(List.copyOf(axes))
+        : Optional.empty();
   }
 
   /** {@code "matrix"} or {@code "volume"}, for messages. */

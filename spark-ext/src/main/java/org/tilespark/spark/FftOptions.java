@@ -25,7 +25,7 @@ import org.tilespark.spark.fourier.Window;
  *
  * <ul>
  *   <li>{@code axes}: the axes to transform, as the input's columns name them, {@code xyz} by
- *       default. Of a real transform the last one is halved. An inverse takes what the metadata
+ *       default; or by number, {@code 1,2} for {@code yz}. Of a real transform the last one is halved. An inverse takes what the metadata
  *       says by default
  *   <li>{@code norm}: {@code backward} (default; the inverse divides by the count of elements),
  *       {@code ortho} (both by its root) or {@code forward}, as in numpy
@@ -149,7 +149,7 @@ public final class FftOptions implements Serializable {
     String option = Require.option(name, NAMES);
     String normal = Require.text(text, option).replaceAll("\\s", "").toLowerCase(Locale.ROOT);
     switch (option) {
-      case "axes" -> requireAxes(normal);
+      case "axes" -> normal = letters(text);
       case "norm" -> word(option, normal, Norm.values());
       case "real" -> normal = flag(option, normal);
       case "output" -> {
@@ -362,11 +362,17 @@ public final class FftOptions implements Serializable {
     return words;
   }
 
-  private static void requireAxes(String letters) {
-    boolean good = !letters.isEmpty() && letters.chars().distinct().count() == letters.length();
-    if (!good || !letters.chars().allMatch(letter -> "xyz".indexOf(letter) >= 0)) {
-      throw bad("axes", letters, "some of the letters x, y and z, each once");
-    }
+  private static String letters(String text) {
+    List<Integer> axes =
+        BlockKind.VOLUME
+            .axes(text)
+            .orElseThrow(
+                () ->
+                    bad(
+                        "axes",
+                        text,
+                        "some of x, y and z, each once, by letter or number, as 'yz' or '1,2'"));
+    return axes.stream().map(BlockKind.VOLUME.offsetColumns()::get).collect(Collectors.joining());
   }
 
   private static void requirePad(String word) {

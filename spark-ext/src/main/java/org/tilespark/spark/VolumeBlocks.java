@@ -35,14 +35,14 @@ public final class VolumeBlocks {
    * carried through.
    *
    * @param df blocks of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE, real or complex
-   * @param axes one of xyz, xzy, yxz, yzx, zxy, zyx
+   * @param axes one of xyz, xzy, yxz, yzx, zxy, zyx; or numbers, as {@code "1,2,0"} for yzx
    * @throws IllegalArgumentException if {@code df} has no volume blocks or {@code axes} is no order
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> permute(Dataset<Row> df, String axes) {
     Require.given(df, "VolumeBlocks.permute", "df");
     Require.given(axes, "VolumeBlocks.permute", "axes");
-    Permutation permutation = Permutation.parse(axes);
+    Permutation permutation = BlockKind.VOLUME.permutation("VolumeBlocks.permute", axes);
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call(
           "volume_permute", Map.of("input", df), Map.of("axes", axes));
@@ -102,7 +102,7 @@ public final class VolumeBlocks {
    * <p>Extents are those that the column metadata states; where it states none, a small aggregate
    * over the coordinate columns runs now. All else as {@link #reblock(Dataset, int, int, int)}.
    *
-   * @param axis x, y or z
+   * @param axis x, y or z, or its number 0, 1 or 2; -1 is the last axis
    */
   public static Dataset<Row> slabs(Dataset<Row> df, String axis) {
     return slabs(df, axis, OptionalLong.empty(), Missing.ERROR);
@@ -158,7 +158,7 @@ public final class VolumeBlocks {
    *
    * <p>Extents are found as by {@link #slabs(Dataset, String)}.
    *
-   * @param axis x, y or z
+   * @param axis x, y or z, or its number 0, 1 or 2; -1 is the last axis
    */
   public static Dataset<Row> pencils(Dataset<Row> df, String axis) {
     return pencils(df, axis, Optional.empty(), Missing.ERROR);

@@ -29,6 +29,7 @@ import org.tilespark.spark.BrokenBlocks.Content;
 import org.tilespark.spark.BrokenBlocks.Defect;
 import org.tilespark.spark.BrokenBlocks.Visible;
 import org.tilespark.spark.MultiplyOptions.Strategy;
+import org.tilespark.spark.transfer.Transfers;
 
 /**
  * Every defect against every operator: each fails with an error of ours that names the block, or
@@ -71,6 +72,7 @@ class BrokenBlocksTest extends SparkTest {
   private static final List<Operator> MATRIX =
       List.of(
           new Operator("transpose", Looks.AT_ROWS, (x, good) -> MatrixBlocks.transpose(x)),
+          packed(BlockKind.MATRIX),
           new Operator("scale", Looks.AT_ROWS, (x, good) -> MatrixBlocks.scale(x, 2)),
           new Operator("add first", Looks.AT_ROWS, MatrixBlocks::add),
           new Operator("add second", Looks.AT_ROWS, (x, good) -> MatrixBlocks.add(good, x)),
@@ -90,6 +92,7 @@ class BrokenBlocksTest extends SparkTest {
           permute("zyx"),
           permute("xzy"),
           permute("yxz"),
+          packed(BlockKind.VOLUME),
           new Operator("reblock", Looks.AT_ALL, (x, good) -> VolumeBlocks.reblock(x, 4, 5, 3)),
           new Operator("slabs", Looks.AT_ALL, (x, good) -> VolumeBlocks.slabs(x, "y")),
           new Operator("slabs of 5", Looks.AT_ALL, (x, good) -> VolumeBlocks.slabs(x, "x", 5)),
@@ -105,6 +108,7 @@ class BrokenBlocksTest extends SparkTest {
   private static final List<Operator> SPECTRUM =
       List.of(
           permute("zxy"),
+          packed(BlockKind.VOLUME),
           new Operator("reblock", Looks.AT_ALL, (x, good) -> VolumeBlocks.reblock(x, 4, 5, 3)),
           fft("slabs", "shift", "both"),
           ifft("auto"),
@@ -131,6 +135,14 @@ class BrokenBlocksTest extends SparkTest {
   private static Operator permute(String axes) {
     return new Operator(
         "permute " + axes, Looks.AT_ROWS, (x, good) -> VolumeBlocks.permute(x, axes));
+  }
+
+  /** To bytes and back, so that the result is blocks. */
+  private static Operator packed(BlockKind kind) {
+    return new Operator(
+        "pack and unpack",
+        Looks.AT_ROWS,
+        (x, good) -> Transfers.unpack(kind, Transfers.pack(kind, x)));
   }
 
   private static Operator fft(String decomposition, String option, String text) {

@@ -28,6 +28,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.transfer.Transfers;
 
 /** Further columns of every type: carried by operators that work block by block, or keys. */
 class CarriedColumnsTest extends SparkTest {
@@ -223,6 +224,13 @@ class CarriedColumnsTest extends SparkTest {
         List.of("row", "col"),
         MatrixBlocks.transpose(MatrixBlocks.scale(matrix, 2)),
         transposed);
+    Dataset<Row> bytes = Transfers.pack(BlockKind.MATRIX, matrix);
+    assertCarried(matrix, List.of("row", "col"), bytes, List.of("row", "col"));
+    assertCarried(
+        matrix,
+        List.of("row", "col"),
+        Transfers.unpack(BlockKind.MATRIX, bytes),
+        List.of("row", "col"));
     Dataset<Row> volume = volume(types(), CarriedColumnsTest::varied);
     List<String> place = List.of("x", "y");
     assertCarried(volume, place, VolumeBlocks.permute(volume, "xzy"), place);

@@ -22,6 +22,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.exec.MultiplyPanelsExec;
+import org.tilespark.spark.transfer.Transfers;
 
 /**
  * A query that is written twice has other attribute ids and the same canonical plan, by which Spark
@@ -64,6 +65,10 @@ class EqualPlansTest extends SparkTest {
     QUERIES.put("transpose", () -> MatrixBlocks.transpose(a));
     QUERIES.put("scale", () -> MatrixBlocks.scale(a, 2));
     QUERIES.put("scale by another factor", () -> MatrixBlocks.scale(a, 3));
+    QUERIES.put("pack", () -> Transfers.pack(BlockKind.MATRIX, a));
+    QUERIES.put("pack as another type", () -> Transfers.pack(BlockKind.MATRIX, a, "'float16'"));
+    Supplier<Dataset<Row>> bytes = () -> Transfers.pack(BlockKind.MATRIX, a);
+    QUERIES.put("pack and unpack", () -> Transfers.unpack(BlockKind.MATRIX, bytes.get()));
     QUERIES.put("add", () -> MatrixBlocks.add(a, MatrixBlocks.scale(a, 2)));
     QUERIES.put("center", () -> MatrixBlocks.center(a));
     QUERIES.put("reblock", () -> MatrixBlocks.reblock(a, 24, 8));

@@ -76,11 +76,40 @@ class ForeignBytesTest {
     assertTrue(files.size() > 5, "the source and sink were not found: " + files);
 
     Map<String, Set<String>> all = ClassReferences.of(Missing.class);
-    for (String reader : new String[] {"functions", "elementwise", "exec", "plans", "rules"}) {
+    for (String reader :
+        new String[] {
+          "functions", "elementwise", "exec", "numpy", "plans", "rules", "transfer"
+        }) {
       Map<String, Set<String>> part = new TreeMap<>(all);
       part.keySet().removeIf(name -> !name.startsWith("org/tilespark/spark/" + reader + "/"));
       assertTrue(!part.isEmpty(), reader);
       assertEquals(Map.of(), referring(part, Pattern.compile("org/tilespark/spark/npy/.*")));
+    }
+  }
+
+  /** One conversion between numpy's elements and columns, for files and for packed blocks. */
+  @Test
+  void numpysElementsAreConvertedInOnePlace() {
+    Map<String, Set<String>> all = ClassReferences.of(Missing.class);
+    String numpy = "org/tilespark/spark/numpy/";
+    Set<String> converters = Set.of(numpy + "NpyDecoder", numpy + "NpyEncoder");
+    Map<String, Set<String>> halves = referring(all, Pattern.compile(numpy + "HalfFloat"));
+    halves.remove(numpy + "HalfFloat");
+    assertEquals(converters, halves.keySet());
+    // Nobody else of those who read or write elements looks at numbers one by one.
+    Map<String, Set<String>> users = new TreeMap<>(all);
+    users
+        .keySet()
+        .removeIf(name -> !name.matches("org/tilespark/spark/(npy|numpy|transfer)/.*"));
+    Pattern access =
+        Pattern.compile(
+            "(sun/misc/Unsafe|org/apache/spark/unsafe/Platform|java/lang/invoke/VarHandle)");
+    assertEquals(converters, referring(users, access).keySet());
+    for (String user : new String[] {"npy/NpyBlockReader", "transfer/UnpackBlock"}) {
+      assertTrue(all.get("org/tilespark/spark/" + user).contains(numpy + "NpyDecoder"), user);
+    }
+    for (String user : new String[] {"npy/NpyBlockWriter", "transfer/PackBlock"}) {
+      assertTrue(all.get("org/tilespark/spark/" + user).contains(numpy + "NpyEncoder"), user);
     }
   }
 

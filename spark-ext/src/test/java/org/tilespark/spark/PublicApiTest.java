@@ -147,7 +147,13 @@ class PublicApiTest {
   private static String parameters(TableFunctions function) throws ReflectiveOperationException {
     Field field = TableFunctions.class.getDeclaredField("parameters");
     field.setAccessible(true);
-    return field.get(function).toString().replace('[', '(').replace(']', ')');
+    List<String> names = new ArrayList<>();
+    for (Object parameter : (List<?>) field.get(function)) {
+      Field name = parameter.getClass().getDeclaredField("name");
+      name.setAccessible(true);
+      names.add((String) name.get(parameter));
+    }
+    return "(" + String.join(", ", names) + ")";
   }
 
   private static List<String> constants(Class<?> type) throws ReflectiveOperationException {

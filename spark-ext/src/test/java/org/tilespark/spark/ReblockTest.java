@@ -515,8 +515,8 @@ class ReblockTest extends SparkTest {
         9);
     assertFails(() -> sql("matrix_reblock(TABLE(plain), 5)"), "argument cols is missing");
     assertFails(
-        () -> sql("matrix_reblock(TABLE(plain), '5', 6)"),
-        "rows is '5'; expected a constant whole number");
+        () -> sql("matrix_reblock(TABLE(plain), 'five', 6)"),
+        "rows is 'five'; expected a constant whole number, as 4 or '4'");
     assertFails(
         () -> sql("matrix_reblock(TABLE(plain), 5, 6, 'ignore')"),
         "matrix_reblock: missing is 'ignore'; expected error or zero");

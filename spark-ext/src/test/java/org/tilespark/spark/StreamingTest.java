@@ -10,6 +10,7 @@ import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.Test;
+import org.tilespark.spark.transfer.Transfers;
 
 /** What needs all blocks of an array at once is refused on a stream, by name. */
 class StreamingTest extends SparkTest {
@@ -46,6 +47,9 @@ class StreamingTest extends SparkTest {
     // Block by block there is nothing to wait for.
     assertEquals(m.schema().length(), MatrixBlocks.transpose(m).schema().length());
     assertEquals(m.schema().length(), MatrixBlocks.scale(m, 2).schema().length());
+    Dataset<Row> packed = Transfers.pack(BlockKind.MATRIX, m);
+    assertTrue(packed.isStreaming());
+    assertEquals(m.schema().length(), Transfers.unpack(BlockKind.MATRIX, packed).schema().length());
   }
 
   private static Dataset<Row> stream(String... places) {

@@ -133,7 +133,7 @@ class TableFunctionsTest extends SparkTest {
   @Test
   void describedToTheUser() {
     String text = sql("DESCRIBE FUNCTION volume_permute").collectAsList().toString();
-    assertTrue(text.contains("volume_permute(TABLE(v), axes [, extents])"), text);
+    assertTrue(text.contains("volume_permute(TABLE(input), axes [, extents])"), text);
     assertTrue(text.contains("Y(j,k,i) = X(i,j,k)"), text);
   }
 

@@ -72,6 +72,22 @@ public enum ErrorBoundary {
         });
   }
 
+  /**
+   * Waits for work that Spark does for us, and throws what is ours of its failure: without adaptive
+   * execution Spark wraps the failure of a broadcast.
+   */
+  public static <T> T await(Body<T> body) {
+    try {
+      return body.run();
+    } catch (Exception e) {
+      Throwable ours = e;
+      while (ours != null && !(ours instanceof TileSparkThrowable)) {
+        ours = ours.getCause();
+      }
+      throw thrown(ours == null ? e : ours);
+    }
+  }
+
   /** What leaves in place of {@code failure}. */
   Exception replaced(Exception failure) {
     if (isKnown(failure)) {

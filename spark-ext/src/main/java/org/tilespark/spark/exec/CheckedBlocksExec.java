@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode$;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.PartitionBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.CheckedBlocks;
@@ -81,7 +82,8 @@ public final class CheckedBlocksExec extends SparkPlan {
   @Override
   public RDD<InternalRow> doExecute() {
     if (!checks.isEmpty()) {
-      checks.head().executeBroadcast(); // waits for the second plan, and fails if that does
+      // Waits for the second plan, and fails if that does.
+      ErrorBoundary.await(checks.head()::executeBroadcast);
     }
     RDD<InternalRow> rows = blocks.execute();
     return grid.isEmpty()

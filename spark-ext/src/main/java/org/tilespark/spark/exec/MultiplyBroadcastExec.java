@@ -138,8 +138,9 @@ public final class MultiplyBroadcastExec extends SparkPlan {
     taskMetrics.tell(prediction, sparkContext());
     PanelTask.Job job =
         PanelTask.Job.of(spec, produced.size() - spec.groups() > Column.COUNT, produced);
-    Broadcast<InternalRow[]> broadcast = small.executeBroadcast();
-    Broadcast<InternalRow[]> ranges = places.isEmpty() ? null : places.head().executeBroadcast();
+    Broadcast<InternalRow[]> broadcast = ErrorBoundary.await(small::executeBroadcast);
+    Broadcast<InternalRow[]> ranges =
+        places.isEmpty() ? null : ErrorBoundary.await(places.head()::executeBroadcast);
     if (ranges != null && spec.missing() == Missing.ERROR) {
       ErrorBoundary.BLOCKS.run(
           () -> requireAllMatrices(job, broadcast.value(), ranges.value()));

@@ -5,183 +5,166 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalDouble;
 import java.util.OptionalLong;
-import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FunctionTableSubqueryArgumentExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.types.Decimal;
-import org.apache.spark.unsafe.types.UTF8String;
 import org.tilespark.spark.Suggestions;
 
 /**
- * The arguments of one call of a table function, bound to the function's parameters: by position or
- * by name ({@code axes => 'yzx'}).
+ * The arguments of one call of a table function, bound to the function's parameters by position or
+ * by name ({@code axes => 'yzx'}) and checked against their types.
  */
 final class Arguments {
-  /** The parameters that take a table, of all functions. */
-  private static final Set<String> TABLES = Set.of("input", "a", "b");
-
+  private final String function;
   private final String usage;
-  private final Map<String, Expression> bound = new LinkedHashMap<>();
+  private final Map<String, LogicalPlan> tables = new LinkedHashMap<>();
+  private final Map<String, String> texts = new LinkedHashMap<>();
 
   /**
    * Binds arguments to parameters.
    *
-   * @param usage the function's signature, for messages
-   * @param parameters names, in positional order
-   * @throws IllegalArgumentException if there are too many, an unknown name, or one twice
+   * @param function the function's name, and {@code usage} its signature, for messages
+   * @param parameters in positional order
+   * @throws IllegalArgumentException if there are too many, an unknown name, one twice, or one that
+   *     is not what its parameter takes
    */
-  Arguments(String usage, List<String> parameters, List<Expression> arguments) {
+  Arguments(
+      String function, String usage, List<Parameter> parameters, List<Expression> arguments) {
+    this.function = function;
     this.usage = usage;
-    List<String> open = new ArrayList<>(parameters);
-    boolean named = false;
+    List<Parameter> open = new ArrayList<>(parameters);
+    boolean isNamed = false;
     for (Expression argument : arguments) {
-      String parameter;
+      Parameter parameter;
       Expression value = argument;
       if (argument instanceof NamedArgumentExpression withName) {
-        named = true;
+        isNamed = true;
         value = withName.value();
-        parameter =
-            parameters.stream()
-                .filter(withName.key()::equalsIgnoreCase)
-                .findFirst()
-                .orElseThrow(
-                    () ->
-                        new IllegalArgumentException(
-                            usage
-                                + ": there is no parameter "
-                                + withName.key()
-                                + "; expected "
-                                + String.join(", ", parameters)
-                                + Suggestions.didYouMean(withName.key(), parameters)));
-      } else if (named) {
-        throw new IllegalArgumentException(
-            usage + ": a positional argument follows a named one; name it too");
+        parameter = named(withName.key(), parameters);
+      } else if (isNamed) {
+        throw bad("a positional argument follows a named one; name it too");
       } else if (open.isEmpty()) {
-        throw new IllegalArgumentException(
-            usage
-                + ": found "
-                + arguments.size()
-                + " arguments; expected at most "
-                + parameters.size());
+        throw bad(
+            "found " + arguments.size() + " arguments; expected at most " + parameters.size());
       } else {
         parameter = open.get(0);
       }
-      if (value instanceof FunctionTableSubqueryArgumentExpression && !TABLES.contains(parameter)) {
-        List<String> tables = parameters.stream().filter(TABLES::contains).toList();
-        throw new IllegalArgumentException(
-            usage
-                + ": "
-                + parameter
+      if (!open.remove(parameter)) {
+        throw bad("parameter " + parameter.name() + " is given twice");
+      }
+      bind(parameter, value, parameters);
+    }
+  }
+
+  private Parameter named(String name, List<Parameter> parameters) {
+    List<String> names = parameters.stream().map(Parameter::name).toList();
+    return parameters.stream()
+        .filter(parameter -> parameter.isNamed(name))
+        .findFirst()
+        .orElseThrow(
+            () ->
+                bad(
+                    "there is no parameter "
+                        + name
+                        + "; expected "
+                        + String.join(", ", names)
+                        + Suggestions.didYouMean(name, names)));
+  }
+
+  private void bind(Parameter parameter, Expression value, List<Parameter> parameters) {
+    String name = parameter.name();
+    if (value instanceof FunctionTableSubqueryArgumentExpression table) {
+      if (!parameter.isTable()) {
+        throw bad(
+            name
                 + " is a table; expected tables for "
-                + String.join(" and ", tables)
+                + parameters.stream()
+                    .filter(Parameter::isTable)
+                    .map(Parameter::name)
+                    .collect(Collectors.joining(" and "))
                 + " only");
       }
-      if (bound.put(parameter, value) != null) {
-        throw new IllegalArgumentException(usage + ": parameter " + parameter + " is given twice");
-      }
-      open.remove(parameter);
+      tables.put(name, table.plan());
+      return;
     }
+    texts.put(
+        name,
+        parameter
+            .type()
+            .read(value)
+            .orElseThrow(
+                () -> bad(name + " is " + value.sql() + "; expected " + parameter.type().expected())));
+  }
+
+  /** The function's name. */
+  String function() {
+    return function;
   }
 
   /**
    * The plan behind a table argument.
    *
-   * @throws IllegalArgumentException if the argument is missing or no {@code TABLE(...)}
+   * @throws IllegalArgumentException if the argument is missing
    */
   LogicalPlan table(String parameter) {
-    Expression value = required(parameter);
-    if (value instanceof FunctionTableSubqueryArgumentExpression table) {
-      return table.plan();
-    }
-    throw new IllegalArgumentException(
-        usage
-            + ": "
-            + parameter
-            + " is "
-            + value.sql()
-            + "; expected a table, as TABLE(name) or"
-            + " TABLE(SELECT ...)");
+    return given(tables.get(parameter), parameter);
   }
 
   /**
-   * A text that is known when the query is planned.
+   * An argument's text; of several numbers or words, these with commas between them.
    *
-   * @throws IllegalArgumentException if the argument is missing, null or no constant text
+   * @throws IllegalArgumentException if the argument is missing
    */
   String text(String parameter) {
-    Expression value = required(parameter);
-    Object constant = value.foldable() ? value.eval(null) : null;
-    boolean isText =
-        constant instanceof UTF8String
-            || constant instanceof Number
-            || constant instanceof Decimal
-            || constant instanceof Boolean;
-    if (!isText) {
-      throw new IllegalArgumentException(
-          usage + ": " + parameter + " is " + value.sql() + "; expected a constant text");
-    }
-    return constant.toString();
+    return given(texts.get(parameter), parameter);
   }
 
-  /**
-   * A whole number that is known when the query is planned.
-   *
-   * @throws IllegalArgumentException if the argument is missing, null or no constant whole number
-   */
-  long number(String parameter) {
-    Expression value = required(parameter);
-    Object constant = value.foldable() ? value.eval(null) : null;
-    if (constant instanceof Integer
-        || constant instanceof Long
-        || constant instanceof Short
-        || constant instanceof Byte) {
-      return ((Number) constant).longValue();
-    }
-    throw new IllegalArgumentException(
-        usage + ": " + parameter + " is " + value.sql() + "; expected a constant whole number");
+  /** A whole number; errors as {@link #text}. */
+  long whole(String parameter) {
+    return Long.parseLong(text(parameter));
   }
 
-  /**
-   * A number that is known when the query is planned.
-   *
-   * @throws IllegalArgumentException if the argument is missing, null or no constant number
-   */
-  double decimal(String parameter) {
-    try {
-      return Double.parseDouble(text(parameter));
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(
-          usage + ": " + parameter + " is " + text(parameter) + "; expected a constant number", e);
-    }
-  }
-
-  /** As {@link #number}, or empty if the argument was not given. */
-  OptionalLong optionalNumber(String parameter) {
-    return bound.containsKey(parameter) ? OptionalLong.of(number(parameter)) : OptionalLong.empty();
+  /** A number; errors as {@link #text}. */
+  double number(String parameter) {
+    return Double.parseDouble(text(parameter));
   }
 
   /** As {@link #text}, or empty if the argument was not given. */
   Optional<String> optionalText(String parameter) {
-    return bound.containsKey(parameter) ? Optional.of(text(parameter)) : Optional.empty();
+    return Optional.ofNullable(texts.get(parameter));
+  }
+
+  /** As {@link #whole}, or empty if the argument was not given. */
+  OptionalLong optionalWhole(String parameter) {
+    return texts.containsKey(parameter) ? OptionalLong.of(whole(parameter)) : OptionalLong.empty();
+  }
+
+  /** As {@link #number}, or empty if the argument was not given. */
+  OptionalDouble optionalNumber(String parameter) {
+    return texts.containsKey(parameter)
+        ? OptionalDouble.of(number(parameter))
+        : OptionalDouble.empty();
   }
 
   /** The texts of those of these arguments that were given, by parameter. */
-  Map<String, String> optionalTexts(List<String> parameters) {
-    Map<String, String> texts = new LinkedHashMap<>();
-    for (String parameter : parameters) {
-      optionalText(parameter).ifPresent(text -> texts.put(parameter, text));
-    }
-    return texts;
+  Map<String, String> texts(List<String> parameters) {
+    Map<String, String> given = new LinkedHashMap<>(texts);
+    given.keySet().retainAll(parameters);
+    return given;
   }
 
-  private Expression required(String parameter) {
-    Expression value = bound.get(parameter);
+  private <T> T given(T value, String parameter) {
     if (value == null) {
-      throw new IllegalArgumentException(usage + ": argument " + parameter + " is missing");
+      throw bad("argument " + parameter + " is missing; expected " + usage);
     }
     return value;
+  }
+
+  private IllegalArgumentException bad(String defect) {
+    return new IllegalArgumentException(function + ": " + defect);
   }
 }

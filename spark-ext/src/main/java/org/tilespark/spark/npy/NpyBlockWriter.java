@@ -235,9 +235,12 @@ final class NpyBlockWriter implements Closeable {
     filled = 0;
   }
 
-  /** Brings all that was written to the disk. */
+  /** Hands all that was written to the operating system, and to the disk if the target is durable. */
   void finish() throws IOException {
     flush();
+    if (!target.isDurable()) {
+      return;
+    }
     try {
       channel.force(false); // some file systems find out here that they are full
     } catch (IOException e) {

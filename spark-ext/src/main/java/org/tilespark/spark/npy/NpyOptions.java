@@ -27,6 +27,9 @@ import org.tilespark.spark.numpy.NpyType;
  *     {@code "<f4"}; by default the type of the file that was read, else the column's</td></tr>
  *   <tr><td>{@code extents}</td><td>writing</td><td>extents of the whole array,
  *     {@code "10000,784"}; by default the column metadata's, else found in the blocks</td></tr>
+ *   <tr><td>{@code durable}</td><td>writing</td><td>{@code true} (default): when the write returns,
+ *     the file is on the disk; {@code false}: it may still be in the system's cache, and is lost if
+ *     the machine stops</td></tr>
  * </table>
  *
  * @param path the file, as the user wrote it
@@ -34,15 +37,23 @@ import org.tilespark.spark.numpy.NpyType;
  * @param as the type to convert to while reading, or null
  * @param dtype the type to write, or null
  * @param extents the extents to write, or null
+ * @param durable whether a write waits for the disk
  */
-record NpyOptions(String path, String blockShape, ElementType as, NpyType dtype, String extents) {
+record NpyOptions(
+    String path,
+    String blockShape,
+    ElementType as,
+    NpyType dtype,
+    String extents,
+    boolean durable) {
   static final String PATH = "path";
   static final String BLOCK_SHAPE = "blockShape";
   static final String AS = "as";
   static final String DTYPE = "dtype";
   static final String EXTENTS = "extents";
+  static final String DURABLE = "durable";
 
-  private static final List<String> NAMES = List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS);
+  private static final List<String> NAMES = List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
 
   /** Keys that Spark puts among a user's options. */
   private static final List<String> SPARKS = List.of("checkpointLocation", "serialization.format");
@@ -71,7 +82,12 @@ record NpyOptions(String path, String blockShape, ElementType as, NpyType dtype,
     String dtype = options.get(DTYPE);
     NpyType type = dtype == null ? null : NpyType.parse("Option " + DTYPE, dtype);
     return new NpyOptions(
-        path, options.get(BLOCK_SHAPE), as(options.get(AS)), type, options.get(EXTENTS));
+        path,
+        options.get(BLOCK_SHAPE),
+        as(options.get(AS)),
+        type,
+        options.get(EXTENTS),
+        durable(options.get(DURABLE)));
   }
 
   /** These options, where a single query says nothing else. */
@@ -85,7 +101,8 @@ record NpyOptions(String path, String blockShape, ElementType as, NpyType dtype,
         asked.blockShape == null ? blockShape : asked.blockShape,
         asked.as == null ? as : asked.as,
         asked.dtype == null ? dtype : asked.dtype,
-        asked.extents == null ? extents : asked.extents);
+        asked.extents == null ? extents : asked.extents,
+        asked.durable && durable);
   }
 
   private static void requireKnown(CaseInsensitiveStringMap options) {
@@ -107,6 +124,17 @@ record NpyOptions(String path, String blockShape, ElementType as, NpyType dtype,
                 + Suggestions.didYouMean(name, NAMES));
       }
     }
+  }
+
+  private static boolean durable(String text) {
+    if (text == null || text.trim().equalsIgnoreCase("true")) {
+      return true;
+    }
+    if (text.trim().equalsIgnoreCase("false")) {
+      return false;
+    }
+    throw new IllegalArgumentException(
+        "Option " + DURABLE + " is '" + text + "'; expected 'true' or 'false'");
   }
 
   private static ElementType as(String text) {

@@ -90,7 +90,13 @@ final class NpySink {
     boolean restored = options.dtype() == null;
     try (PosixTarget.Pending pending = target.begin(header)) {
       NpyTarget plan =
-          new NpyTarget(pending.file().toString(), header, restored, extentsSource, schema);
+          new NpyTarget(
+              pending.file().toString(),
+              header,
+              restored,
+              extentsSource,
+              options.durable(),
+              schema);
       long[] boxes = run(plan);
       Optional<String> defect = Coverage.defect(schema.kind(), header.shape().toArray(), boxes);
       if (defect.isPresent()) {
@@ -102,7 +108,7 @@ final class NpySink {
                 + NpyOptions.EXTENTS
                 + " overrides them). Nothing was written");
       }
-      pending.commit(replace);
+      pending.commit(replace, options.durable());
     } catch (IOException e) {
       throw new UncheckedIOException(
           "Cannot write " + target.path() + ": " + IoReasons.reason(e), e);

@@ -19,6 +19,7 @@ final class NpyTarget implements Serializable {
   private final long dataOffset;
   private final long[] extents;
   private final String extentsSource;
+  private final boolean durable;
   private final BlockKind kind;
   private final int[] ordinals; // offsets, sizes, values[, imag]
 
@@ -29,6 +30,7 @@ final class NpyTarget implements Serializable {
    * @param header of that file
    * @param restored true if the type is that of a file that was read, so that values must be exact
    * @param extentsSource who stated the extents, for messages
+   * @param durable whether what is written must be on the disk before the file gets its name
    * @param schema where the blocks' columns lie
    */
   NpyTarget(
@@ -36,12 +38,14 @@ final class NpyTarget implements Serializable {
       NpyHeader header,
       boolean restored,
       String extentsSource,
+      boolean durable,
       BlockSchema schema) {
     this.temporaryFile = temporaryFile;
     this.encoder = new NpyEncoder(schema.elementType(), header.type(), restored);
     this.dataOffset = header.dataOffset();
     this.extents = header.shape().toArray();
     this.extentsSource = extentsSource;
+    this.durable = durable;
     this.kind = schema.kind();
     this.ordinals = schema.blockColumns().stream().mapToInt(Integer::intValue).toArray();
   }
@@ -57,6 +61,11 @@ final class NpyTarget implements Serializable {
   /** What makes the file's elements of the columns' numbers. */
   NpyEncoder encoder() {
     return encoder;
+  }
+
+  /** Whether what is written must be on the disk before the file gets its name. */
+  boolean isDurable() {
+    return durable;
   }
 
   long dataOffset() {

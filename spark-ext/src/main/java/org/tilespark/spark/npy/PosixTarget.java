@@ -168,11 +168,14 @@ record PosixTarget(Path path) {
      * Gives the file its name in one step.
      *
      * @param replace true to put it in place of one that is there
+     * @param durable true if the file and its name must be on the disk when this returns
      * @throws FileAlreadyExistsException if not, and one is there by now
      */
-    void commit(boolean replace) throws IOException {
+    void commit(boolean replace, boolean durable) throws IOException {
       heartbeat.close();
-      channel.force(true);
+      if (durable) {
+        channel.force(true);
+      }
       // Hadoop's checksums of what was there; its readers would refuse the new file. If this ends
       // here, they read the old file without.
       Files.deleteIfExists(target.resolveSibling("." + target.getFileName() + ".crc"));
@@ -189,6 +192,9 @@ record PosixTarget(Path path) {
       } catch (NoSuchFileException e) {
         throw new NoSuchFileException(
             file.toString(), null, "it was removed while it was being written; write again");
+      }
+      if (!durable) {
+        return;
       }
       // The name lies in the directory, which has its own way to the disk.
       try (FileChannel directory = FileChannel.open(target.toAbsolutePath().getParent())) {

@@ -238,7 +238,7 @@ class NpyPathsTest extends SparkTest {
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
     try (PosixTarget.Pending slow = new PosixTarget(path).begin(header)) {
       overwrite(FIRST, path);
-      String message = assertThrows(IOException.class, () -> slow.commit(false)).getMessage();
+      String message = assertThrows(IOException.class, () -> slow.commit(false, true)).getMessage();
       assertTrue(message.contains("another write has made it meanwhile"), message);
       assertTrue(message.contains("mode overwrite"), message);
     }
@@ -253,7 +253,7 @@ class NpyPathsTest extends SparkTest {
       try (PosixTarget.Pending pending = new PosixTarget(path).begin(header)) {
         Files.delete(pending.file());
         String message =
-            assertThrows(IOException.class, () -> pending.commit(replace)).getMessage();
+            assertThrows(IOException.class, () -> pending.commit(replace, true)).getMessage();
         assertTrue(
             message.contains(pending.file() + ": it was removed while it was being written"),
             message);

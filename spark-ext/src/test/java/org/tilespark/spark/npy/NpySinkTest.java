@@ -111,6 +111,17 @@ class NpySinkTest extends SparkTest {
     assertArrayEquals(volume.canonical(), Files.readAllBytes(target));
   }
 
+  @Test
+  void writesWithoutWaitingForTheDisk() throws IOException {
+    NpyFixture fixture = new NpyFixture("f4", 13, 17);
+    Dataset<Row> blocks = load("m.npy", fixture.canonical(), "5,4");
+    save(blocks, "durable", "false");
+    assertArrayEquals(fixture.canonical(), Files.readAllBytes(target));
+    assertTrue(
+        refusal(blocks, "durable", "maybe")
+            .contains("Option durable is 'maybe'; expected 'true' or 'false'"));
+  }
+
   @Tag("versions")
   @Test
   void thereAndBackInterpretedAndStatic() throws IOException {
@@ -485,15 +496,15 @@ class NpySinkTest extends SparkTest {
       file = pending.file();
       assertEquals(header.fileBytes(), Files.size(file));
       assertFalse(place.exists());
-      pending.commit(false);
+      pending.commit(false, true);
     }
     assertTrue(place.exists());
     assertFalse(Files.exists(file));
     try (PosixTarget.Pending second = place.begin(header)) {
-      assertThrows(java.nio.file.FileAlreadyExistsException.class, () -> second.commit(false));
+      assertThrows(java.nio.file.FileAlreadyExistsException.class, () -> second.commit(false, true));
     }
     var schema = NpySink.requireBlocks(blocks("INT", "(0, 0, 1, 1, array(1))").schema());
-    NpyTarget plan = new NpyTarget(file.toString(), header, true, "the blocks", schema);
+    NpyTarget plan = new NpyTarget(file.toString(), header, true, "the blocks", true, schema);
     try (var allocator = new org.apache.arrow.memory.RootAllocator()) {
       String message =
           assertThrows(IOException.class, () -> new NpyBlockWriter(plan, allocator).close())
@@ -541,7 +552,7 @@ class NpySinkTest extends SparkTest {
       }
       place.begin(header).close();
       assertTrue(Files.exists(slow.file()), "another write took a living one for abandoned");
-      slow.commit(false);
+      slow.commit(false, true);
     }
     byte[] expected = java.util.Arrays.copyOf(header.encode(), (int) header.fileBytes());
     assertArrayEquals(expected, Files.readAllBytes(target));
@@ -558,7 +569,7 @@ class NpySinkTest extends SparkTest {
     Assumptions.assumeTrue(Files.isWritable(Path.of("/dev/full")), "there is no /dev/full");
     var schema = NpySink.requireBlocks(blocks("INT", "(0, 0, 1, 1, array(1))").schema());
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(1, 1));
-    NpyTarget plan = new NpyTarget("/dev/full", header, true, "the blocks", schema);
+    NpyTarget plan = new NpyTarget("/dev/full", header, true, "the blocks", true, schema);
     InternalRow row = plan(blocks("INT", "(0, 0, 1, 1, array(1))")).toRdd().toJavaRDD().first();
     try (var allocator = new org.apache.arrow.memory.RootAllocator();
         NpyBlockWriter writer = new NpyBlockWriter(plan, allocator)) {

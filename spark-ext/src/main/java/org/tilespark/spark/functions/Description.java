@@ -1,0 +1,188 @@
+package org.tilespark.spark.functions;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
+import org.tilespark.spark.FftOptions;
+import org.tilespark.spark.MultiplyOptions;
+
+/**
+ * What users read about the table functions: {@code DESCRIBE FUNCTION EXTENDED}, docs/sql.md and
+ * the tables of README, all made of the declarations in {@link TableFunctions} and {@link
+ * Parameters}, and of the {@link Example}s.
+ *
+ * <p>The section of examples has a fixed form, so that programs can run them: a line that begins
+ * with six spaces and {@code "> "} begins a statement, which goes on to the line that ends with a
+ * semicolon; lines after it, of seven spaces and text, are its rows.
+ */
+public final class Description {
+  private static final String SINCE = "0.1.0";
+
+  /** What {@code dev/generate-docs} writes, by name: a page, and tables of README. */
+  private static final Map<String, Supplier<String>> TEXTS =
+      Map.of(
+          "sql", Description::page,
+          "operators", Description::operators,
+          "multiply-options",
+              () -> options(TableFunctions.MATRIX_MULTIPLY, MultiplyOptions.NAMES),
+          "fft-options", () -> options(TableFunctions.VOLUME_FFT, FftOptions.NAMES));
+
+  private Description() {}
+
+  /** What Spark keeps of a function. */
+  static ExpressionInfo info(TableFunctions function) {
+    return new ExpressionInfo(
+        TableFunctions.class.getName(),
+        null,
+        function.sqlName(),
+        function.usage() + " - " + function.doc(),
+        arguments(function),
+        examples(function),
+        "\n      " + note(function) + "\n  ",
+        "table_funcs",
+        SINCE,
+        "",
+        "scala_udf");
+  }
+
+  private static String arguments(TableFunctions function) {
+    return function.parameters().stream()
+        .map(
+            parameter ->
+                "      * "
+                    + parameter.name()
+                    + " - "
+                    + parameter.type().sql()
+                    + (parameter.isRequired() ? "" : ", by default " + parameter.otherwise())
+                    + ". "
+                    + sentence(parameter)
+                    + "\n")
+        .collect(Collectors.joining("", "\n    Arguments:\n", "  "));
+  }
+
+  private static String sentence(Parameter parameter) {
+    return parameter.doc().substring(0, 1).toUpperCase(Locale.ROOT)
+        + parameter.doc().substring(1)
+        + ".";
+  }
+
+  private static String examples(TableFunctions function) {
+    StringBuilder text = new StringBuilder("\n    Examples:\n");
+    for (Example example : function.examples()) {
+      text.append("      > ").append(example.statement().replace("\n", "\n        ")).append('\n');
+      example.rows().forEach(row -> text.append("       ").append(row).append('\n'));
+    }
+    return text.append("  ").toString();
+  }
+
+  private static String note(TableFunctions function) {
+    String java = function.java().isEmpty() ? "" : "In Java and Scala " + function.java() + ". ";
+    return java + "Data moved between tasks: " + function.moves() + ".";
+  }
+
+  // ---- Markdown
+
+  /** All functions, with arguments and examples: docs/sql.md. */
+  private static String page() {
+    StringBuilder page =
+        new StringBuilder(
+            """
+            # SQL functions
+
+            Generated from `TableFunctions` by `dev/generate-docs`. `SHOW USER FUNCTIONS LIKE 'matrix_*|volume_*'` lists the
+            functions, `DESCRIBE FUNCTION EXTENDED matrix_multiply` shows what this page says of one.
+
+            Arguments are given by position or by name (`blockShape => '1024,1024'`). A table is `TABLE(name)` or
+            `TABLE(SELECT ...)`; all other arguments are constants. Numbers and booleans may be given as texts. The rows below
+            a statement are what spark-sql prints; a zero may have either sign.
+            """);
+    for (TableFunctions function : TableFunctions.values()) {
+      page.append("\n## ")
+          .append(function.sqlName())
+          .append("\n\n`")
+          .append(function.usage())
+          .append("`\n\n")
+          .append(wrapped(function.doc() + " " + note(function)))
+          .append("\n\n| argument | type | default | meaning |\n|---|---|---|---|\n");
+      for (Parameter parameter : function.parameters()) {
+        page.append(
+            row(
+                code(parameter.name()),
+                parameter.type().sql(),
+                parameter.otherwise(),
+                parameter.doc()));
+      }
+      for (Example example : function.examples()) {
+        page.append("\n```sql\n").append(example.statement()).append('\n');
+        example.rows().forEach(row -> page.append("-- ").append(row).append('\n'));
+        page.append("```\n");
+      }
+    }
+    return page.toString();
+  }
+
+  /** README's table of operators. */
+  private static String operators() {
+    return "| in Java and Scala | in SQL | gives | data moved between tasks |\n|---|---|---|---|\n"
+        + Stream.of(TableFunctions.values())
+            .map(
+                function ->
+                    row(
+                        code(function.java()),
+                        code(function.call()),
+                        function.doc().split("(?<=\\.) ", 2)[0],
+                        function.moves()))
+            .collect(Collectors.joining());
+  }
+
+  /** README's table of the options of one operator. */
+  private static String options(TableFunctions function, List<String> names) {
+    return "| option | default | is |\n|---|---|---|\n"
+        + function.parameters().stream()
+            .filter(parameter -> names.contains(parameter.name()))
+            .map(
+                parameter ->
+                    row(code(parameter.name()), parameter.otherwise(), parameter.doc()))
+            .collect(Collectors.joining());
+  }
+
+  private static String code(String text) {
+    return text.isEmpty() ? "" : "`" + text + "`";
+  }
+
+  private static String row(String... cells) {
+    return Stream.of(cells)
+        .map(cell -> cell.replace("|", "\\|"))
+        .collect(Collectors.joining(" | ", "| ", " |\n"));
+  }
+
+  /** Lines of at most 120 characters. */
+  private static String wrapped(String text) {
+    StringBuilder lines = new StringBuilder();
+    int column = 0;
+    for (String word : text.split(" ")) {
+      boolean fits = column + 1 + word.length() <= 120;
+      lines.append(column == 0 ? "" : fits ? " " : "\n").append(word);
+      column = word.length() + (column > 0 && fits ? column + 1 : 0);
+    }
+    return lines.toString();
+  }
+
+  /**
+   * Markdown that {@code dev/generate-docs} writes.
+   *
+   * @param name {@code sql}, {@code operators}, {@code multiply-options} or {@code fft-options}
+   */
+  public static String text(String name) {
+    return TEXTS.get(name).get();
+  }
+
+  /** Prints {@link #text}. */
+  public static void main(String[] args) {
+    System.out.print(text(args[0]));
+  }
+}

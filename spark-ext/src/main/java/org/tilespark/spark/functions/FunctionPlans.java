@@ -1,0 +1,227 @@
+package org.tilespark.spark.functions;
+
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.tilespark.layout.Permutation;
+import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.FftOptions;
+import org.tilespark.spark.Missing;
+import org.tilespark.spark.MultiplyOptions;
+import org.tilespark.spark.TileSparkConf;
+import org.tilespark.spark.elementwise.ElementwisePlans;
+import org.tilespark.spark.plans.BlockPlans;
+import org.tilespark.spark.plans.FourierPlans;
+import org.tilespark.spark.plans.MultiplyPlans;
+import org.tilespark.spark.plans.MultiplyPointwise;
+import org.tilespark.spark.plans.ReblockPlans;
+import org.tilespark.spark.plans.SpectrumPlans;
+import org.tilespark.spark.transfer.TransferPlans;
+import org.tilespark.spark.validate.BlockValidator;
+
+/** The logical plan of each call of a table function. */
+final class FunctionPlans {
+  private FunctionPlans() {}
+
+  // ---- matrices
+
+  static LogicalPlan transpose(Arguments call) {
+    return BlockPlans.permute(
+        input(call, BlockKind.MATRIX), BlockKind.MATRIX, Permutation.of(1, 0), call.function());
+  }
+
+  static LogicalPlan multiply(Arguments call) {
+    return MultiplyPlans.multiply(
+        stated(call, BlockKind.MATRIX, "a", "extentsA", ", matrix A"),
+        stated(call, BlockKind.MATRIX, "b", "extentsB", ", matrix B"),
+        MultiplyOptions.of(call.texts(MultiplyOptions.NAMES)),
+        FunctionPlans::asDataset,
+        call.function());
+  }
+
+  static LogicalPlan gram(Arguments call) {
+    return MultiplyPlans.gram(
+        stated(call, BlockKind.MATRIX, "a", "extents", ""),
+        MultiplyOptions.of(call.texts(MultiplyOptions.NAMES)),
+        FunctionPlans::asDataset,
+        call.function());
+  }
+
+  static LogicalPlan center(Arguments call) {
+    return ElementwisePlans.center(
+        stated(call, BlockKind.MATRIX, "a", "extents", ""), call.function());
+  }
+
+  // ---- of both kinds
+
+  static LogicalPlan reblock(Arguments call, BlockKind kind) {
+    return ReblockPlans.reblock(
+        input(call, kind),
+        kind,
+        kind.sizeColumns().stream().mapToLong(call::whole).toArray(),
+        missing(call),
+        call.function());
+  }
+
+  static LogicalPlan pack(Arguments call, BlockKind kind) {
+    return TransferPlans.pack(
+        input(call, kind), kind, call.optionalText("dtype"), call.function());
+  }
+
+  static LogicalPlan unpack(Arguments call, BlockKind kind) {
+    return TransferPlans.unpack(
+        call.table("input"),
+        kind,
+        call.optionalText("dtype"),
+        call.optionalText("extents"),
+        call.optionalText("blockShape"),
+        call.function());
+  }
+
+  static LogicalPlan scale(Arguments call, BlockKind kind) {
+    String table = kind == BlockKind.MATRIX ? "a" : "input";
+    return ElementwisePlans.scale(
+        stated(call, kind, table, "extents", ""), kind, call.number("alpha"), call.function());
+  }
+
+  static LogicalPlan add(Arguments call, BlockKind kind) {
+    return ElementwisePlans.add(
+        stated(call, kind, "a", "extentsA", ", first " + kind.label()),
+        stated(call, kind, "b", "extentsB", ", second " + kind.label()),
+        kind,
+        missing(call),
+        call.function());
+  }
+
+  static LogicalPlan validate(Arguments call, BlockKind kind) {
+    return BlockValidator.validate(
+        call.table("input"),
+        kind,
+        call.optionalText("extents"),
+        FunctionPlans::asDataset,
+        call.function());
+  }
+
+  static LogicalPlan withExtents(Arguments call, BlockKind kind) {
+    return BlockPlans.withExtents(
+        call.table("input"), kind, Optional.of(call.text("extents")), call.function());
+  }
+
+  // ---- volumes
+
+  static LogicalPlan permute(Arguments call) {
+    return BlockPlans.permute(
+        input(call, BlockKind.VOLUME),
+        BlockKind.VOLUME,
+        BlockKind.VOLUME.permutation(call.function(), call.text("axes")),
+        call.function());
+  }
+
+  static LogicalPlan slabs(Arguments call) {
+    return ReblockPlans.slabs(
+        input(call, BlockKind.VOLUME),
+        BlockKind.VOLUME,
+        BlockKind.VOLUME.axis(call.function(), call.text("axis")),
+        call.optionalWhole("thickness"),
+        missing(call),
+        tasks(),
+        FunctionPlans::asDataset,
+        call.function());
+  }
+
+  static LogicalPlan pencils(Arguments call) {
+    boolean isStated = !call.texts(List.of("first", "second")).isEmpty();
+    return ReblockPlans.pencils(
+        input(call, BlockKind.VOLUME),
+        BlockKind.VOLUME,
+        BlockKind.VOLUME.axis(call.function(), call.text("axis")),
+        isStated
+            ? Optional.of(new long[] {call.whole("first"), call.whole("second")})
+            : Optional.empty(),
+        missing(call),
+        tasks(),
+        FunctionPlans::asDataset,
+        call.function());
+  }
+
+  static LogicalPlan fft(Arguments call) {
+    return FourierPlans.fft(
+        input(call, BlockKind.VOLUME),
+        FftOptions.of(call.texts(FftOptions.NAMES)),
+        fourier(call));
+  }
+
+  static LogicalPlan ifft(Arguments call) {
+    return FourierPlans.ifft(
+        input(call, BlockKind.VOLUME),
+        FftOptions.of(call.texts(FftOptions.NAMES)),
+        fourier(call));
+  }
+
+  static LogicalPlan lowPass(Arguments call) {
+    return FourierPlans.lowPass(call.table("input"), call.number("cutoff"), fourier(call));
+  }
+
+  static LogicalPlan multiplyPointwise(Arguments call) {
+    return MultiplyPointwise.of(call.table("a"), call.table("b"), call.function());
+  }
+
+  static LogicalPlan powerSpectrum(Arguments call) {
+    return FourierPlans.power(call.table("input"), fourier(call));
+  }
+
+  static LogicalPlan radialAverage(Arguments call) {
+    return SpectrumPlans.radialAverage(
+        call.table("input"), call.optionalNumber("width"), fourier(call));
+  }
+
+  static LogicalPlan frequencies(Arguments call) {
+    return SpectrumPlans.frequencies(call.table("input"), fourier(call));
+  }
+
+  // ---- what plans are made of
+
+  /** The only table, with the extents that the call states. */
+  private static LogicalPlan input(Arguments call, BlockKind kind) {
+    return stated(call, kind, "input", "extents", "");
+  }
+
+  /**
+   * A table, with the extents that the call states.
+   *
+   * @param which of several tables, for messages
+   */
+  private static LogicalPlan stated(
+      Arguments call, BlockKind kind, String table, String extents, String which) {
+    return BlockPlans.withExtents(
+        call.table(table), kind, call.optionalText(extents), call.function() + which);
+  }
+
+  private static Missing missing(Arguments call) {
+    return call.optionalText("missing")
+        .map(text -> Missing.parse(call.function() + ": missing", text))
+        .orElse(Missing.ERROR);
+  }
+
+  /** Tasks that can run at once. */
+  private static int tasks() {
+    return SparkSession.active().sparkContext().defaultParallelism();
+  }
+
+  private static FourierPlans.Context fourier(Arguments call) {
+    return new FourierPlans.Context(
+        FunctionPlans::asDataset,
+        tasks(),
+        TileSparkConf.FOURIER_TASK_SIZE.read(TileSparkConf.session()),
+        call.function());
+  }
+
+  /** A DataFrame of the session whose query is analyzed. */
+  private static Dataset<Row> asDataset(LogicalPlan plan) {
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        (org.apache.spark.sql.classic.SparkSession) SparkSession.active(), plan);
+  }
+}

@@ -1,0 +1,3 @@
+SELECT * FROM matrix_transpose(
+  TABLE(SELECT * FROM VALUES (0L, 0L, 2, 3, array(1D, 2D, 3D, 4D, 5D, 6D)) AS m(row, col, rows, cols, values)));
+-- 0	0	3	2	[1.0,4.0,2.0,5.0,3.0,6.0]

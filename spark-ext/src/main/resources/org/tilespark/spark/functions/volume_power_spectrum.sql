@@ -1,0 +1,5 @@
+SELECT * FROM volume_power_spectrum(
+  TABLE(SELECT * FROM volume_fft(
+    TABLE(SELECT * FROM VALUES (0L, 0L, 0L, 1, 1, 4, array(1D, 2D, 3D, 4D)) AS v(x, y, z, nx, ny, nz, values)),
+    axes => 'z')));
+-- 0	0	0	1	1	4	[100.0,8.0,4.0,8.0]

@@ -1,0 +1,5 @@
+SELECT code, block FROM volume_validate(
+  TABLE(SELECT * FROM volume_with_extents(
+    TABLE(SELECT * FROM VALUES (0L, 0L, 0L, 2, 1, 2, array(1F, 2F, 3F, 4F)) AS v(x, y, z, nx, ny, nz, values)),
+    extents => '2,1,3')));
+-- hole	block at x 0, y 0, z 2
