@@ -97,7 +97,8 @@ final class NpyTable implements SupportsRead, SupportsWrite {
   private NpyLayout layout() {
     if (!looked) {
       if (NpyFile.exists(options.path(), conf)) {
-        layout = NpyLayout.of(NpyFile.open(options.path(), conf), options);
+        NpyFile file = ErrorBoundary.FILES.call(() -> NpyFile.open(options.path(), conf));
+        layout = NpyLayout.of(file, options);
         requireSame(given, layout.schema());
       }
       looked = true;

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.tilespark.spark.TileSparkExtensions;
+import org.tilespark.spark.error.TileSparkThrowable;
 
 /**
  * Any text as the arguments of the SQL functions: a plan, Spark's own error, or ours that names the
@@ -114,14 +115,15 @@ class TableFunctionsFuzzTest {
   }
 
   private static void requireClear(Throwable thrown, TableFunctions function, String arguments) {
-    if (thrown instanceof SparkThrowable spark && !"INTERNAL_ERROR".equals(spark.getCondition())) {
-      return; // the parser, the analyzer, or a constant that fails
-    }
-    if (thrown instanceof IllegalArgumentException) {
-      String message = String.valueOf(thrown.getMessage());
+    if (thrown instanceof TileSparkThrowable ours && ours.condition().isWrongInput()) {
       // Options are named in the words in which they were given; arguments may call any function.
-      assertTrue(!message.isBlank(), arguments);
+      assertTrue(!ours.reason().isBlank(), arguments);
       return;
+    }
+    if (!(thrown instanceof TileSparkThrowable)
+        && thrown instanceof SparkThrowable spark
+        && !"INTERNAL_ERROR".equals(spark.getCondition())) {
+      return; // the parser, the analyzer, or a constant that fails
     }
     fail("arguments '" + arguments + "' of " + function, thrown);
   }

@@ -47,7 +47,7 @@ class NpySourceTest extends SparkTest {
   }
 
   private static String refusal(Object path, String... options) {
-    return assertThrows(IllegalArgumentException.class, () -> load(path, options)).getMessage();
+    return reasonOf(() -> load(path, options));
   }
 
   /** A u1 file of 0, 1, 2, ... */
@@ -461,22 +461,12 @@ class NpySourceTest extends SparkTest {
   void refusesOptions() {
     String path = counting("options.npy", false, 30, 50);
     assertTrue(refusal(path, "as", "int").contains("expected 'float' or 'double'"));
-    String several =
-        assertThrows(
-                IllegalArgumentException.class, () -> spark.read().format("npy").load(path, path))
-            .getMessage();
+    String several = reasonOf(() -> spark.read().format("npy").load(path, path));
     assertTrue(several.contains("several paths"), several);
-    assertTrue(
-        assertThrows(IllegalArgumentException.class, () -> spark.read().format("npy").load())
-            .getMessage()
-            .contains("needs the path"));
+    assertTrue(reasonOf(() -> spark.read().format("npy").load()).contains("needs the path"));
     StructType other =
         new StructType().add("values", DataTypes.createArrayType(DataTypes.FloatType));
-    String schema =
-        assertThrows(
-                IllegalArgumentException.class,
-                () -> spark.read().format("npy").schema(other).load(path))
-            .getMessage();
+    String schema = reasonOf(() -> spark.read().format("npy").schema(other).load(path));
     assertTrue(schema.contains("the stated schema is (values ARRAY<FLOAT>)"), schema);
     StructType same = load(path).schema();
     assertEquals(1, spark.read().format("npy").schema(same).load(path).count());
