@@ -8,8 +8,6 @@ import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.spark.elementwise.ElementwisePlans;
-import org.tilespark.spark.error.ErrorBoundary;
-import org.tilespark.spark.fourier.AxisFrequencies;
 import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.FourierPlans;
 import org.tilespark.spark.plans.MultiplyPointwise;
@@ -42,8 +40,7 @@ public final class VolumeBlocks {
     Require.given(df, "VolumeBlocks.permute", "df");
     Require.given(axes, "VolumeBlocks.permute", "axes");
     if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call(
-          "volume_permute", Map.of("input", df), Map.of("axes", axes));
+      return ConnectCalls.call("volume_permute", Map.of("input", df), Map.of("axes", axes));
     }
     return Datasets.map(
         df,

@@ -312,8 +312,7 @@ class BrokenBlocksTest extends SparkTest {
     String said = chain.stream().map(String::valueOf).collect(Collectors.joining(" <- "));
     Optional<String> ours =
         chain.stream()
-            .filter(
-                t -> t instanceof TileSparkThrowable one && one.condition().isWrongInput())
+            .filter(t -> t instanceof TileSparkThrowable one && one.condition().isWrongInput())
             .map(Throwable::getMessage)
             .findFirst();
     if (ours.isEmpty()) {

@@ -31,8 +31,7 @@ class ConfigKeyTest {
     assertEquals(MultiplyEngine.OWN, read(TileSparkConf.MULTIPLY_ENGINE, "own"));
     assertEquals(MultiplyEngine.CUBLAS, read(TileSparkConf.MULTIPLY_ENGINE, "cuBLAS"));
     InvalidInputException e =
-        assertThrows(
-            InvalidInputException.class, () -> read(TileSparkConf.MULTIPLY_ENGINE, "mkl"));
+        assertThrows(InvalidInputException.class, () -> read(TileSparkConf.MULTIPLY_ENGINE, "mkl"));
     assertEquals(
         "spark.tilespark.multiply.engine is 'mkl'; expected auto|own|cublas (default auto)",
         e.reason());

@@ -67,8 +67,7 @@ final class FunctionPlans {
   }
 
   static LogicalPlan pack(Arguments call, BlockKind kind) {
-    return TransferPlans.pack(
-        input(call, kind), kind, call.optionalText("dtype"), call.function());
+    return TransferPlans.pack(input(call, kind), kind, call.optionalText("dtype"), call.function());
   }
 
   static LogicalPlan unpack(Arguments call, BlockKind kind) {
@@ -149,16 +148,12 @@ final class FunctionPlans {
 
   static LogicalPlan fft(Arguments call) {
     return FourierPlans.fft(
-        input(call, BlockKind.VOLUME),
-        FftOptions.of(call.texts(FftOptions.NAMES)),
-        fourier(call));
+        input(call, BlockKind.VOLUME), FftOptions.of(call.texts(FftOptions.NAMES)), fourier(call));
   }
 
   static LogicalPlan ifft(Arguments call) {
     return FourierPlans.ifft(
-        input(call, BlockKind.VOLUME),
-        FftOptions.of(call.texts(FftOptions.NAMES)),
-        fourier(call));
+        input(call, BlockKind.VOLUME), FftOptions.of(call.texts(FftOptions.NAMES)), fourier(call));
   }
 
   static LogicalPlan lowPass(Arguments call) {

@@ -62,16 +62,15 @@ public final class NpyDataSource
   /**
    * The columns of the file's blocks.
    *
-   * <p>Fails with a {@link org.tilespark.spark.error.TileSparkException} if the options are wrong, or
-   * there is no such file, or blocks cannot hold what it holds.
+   * <p>Fails with a {@link org.tilespark.spark.error.TileSparkException} if the options are wrong,
+   * or there is no such file, or blocks cannot hold what it holds.
    */
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
     return ErrorBoundary.PLANNING.call(
         () -> {
           NpyOptions chosen = NpyOptions.of(options);
-          NpyFile file =
-              ErrorBoundary.FILES.call(() -> NpyFile.open(chosen.path(), hadoopConf()));
+          NpyFile file = ErrorBoundary.FILES.call(() -> NpyFile.open(chosen.path(), hadoopConf()));
           return NpyLayout.of(file, chosen).schema();
         });
   }
@@ -112,9 +111,7 @@ public final class NpyDataSource
   }
 
   private static void write(
-      SaveMode mode,
-      scala.collection.immutable.Map<String, String> parameters,
-      Dataset<Row> data) {
+      SaveMode mode, scala.collection.immutable.Map<String, String> parameters, Dataset<Row> data) {
     if (parameters.contains(PARTITION_COLUMNS)) {
       throw partitioned();
     }

@@ -184,8 +184,7 @@ final class NpyTable implements SupportsRead, SupportsWrite {
       }
     }
     NpyType type =
-        chosen.fileType(
-            schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()));
+        chosen.fileType(schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()));
     ElementType readBack = options.as() == null ? type.columnType() : options.as();
     if (readBack != schema.elementType()) {
       throw new IllegalArgumentException(

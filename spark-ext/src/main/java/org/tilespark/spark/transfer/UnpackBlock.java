@@ -84,8 +84,7 @@ public final class UnpackBlock extends BlockExpression {
       UTF8String inPlace = row.getUTF8String(column.ordinal());
       return inPlace == null
           ? null
-          : new HostMemory(
-              inPlace.getBaseObject(), inPlace.getBaseOffset(), inPlace.numBytes());
+          : new HostMemory(inPlace.getBaseObject(), inPlace.getBaseOffset(), inPlace.numBytes());
     }
     byte[] bytes = (byte[]) child.eval(input);
     return bytes == null ? null : HostMemory.ofArray(bytes);

@@ -122,8 +122,7 @@ public final class ConnectJob {
           4,
           6,
           (i, j) -> 10 * j + i,
-          MatrixBlocks.transpose(
-              MatrixBlocks.withoutExtents(MatrixBlocks.withExtents(m, 5, 4))));
+          MatrixBlocks.transpose(MatrixBlocks.withoutExtents(MatrixBlocks.withExtents(m, 5, 4))));
       refusedAs(
           "TILESPARK_INVALID_ARGUMENT",
           "volume_permute: axes is 'zzz'; expected each of x, y, z once, by letter or number, as"

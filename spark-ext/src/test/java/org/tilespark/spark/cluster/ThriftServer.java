@@ -89,8 +89,7 @@ final class ThriftServer implements AutoCloseable {
     command.add(home.resolve("bin/spark-submit").toString());
     command.addAll(List.of("--master", "local[2]", "--jars", userJar.toString()));
     conf.forEach((key, value) -> command.addAll(List.of("--conf", key + "=" + value)));
-    command.addAll(
-        List.of("--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"));
+    command.addAll(List.of("--class", "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"));
     command.add("spark-internal");
     Map.of(
             "hive.server2.thrift.port", Integer.toString(port),

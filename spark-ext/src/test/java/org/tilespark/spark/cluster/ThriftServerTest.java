@@ -175,7 +175,8 @@ class ThriftServerTest {
         }
         case 1 -> {
           double[] found =
-              fetched(statement, "matrix_multiply(TABLE(m), TABLE(m), transposeB => true)", ROWS, ROWS);
+              fetched(
+                  statement, "matrix_multiply(TABLE(m), TABLE(m), transposeB => true)", ROWS, ROWS);
           assertArrayEquals(product(), found);
         }
         case 2 -> {
@@ -193,7 +194,8 @@ class ThriftServerTest {
         case 4 -> {
           // A client that reads one row and no more.
           statement.setFetchSize(1);
-          try (ResultSet rows = statement.executeQuery("SELECT * FROM matrix_transpose(TABLE(m))")) {
+          try (ResultSet rows =
+              statement.executeQuery("SELECT * FROM matrix_transpose(TABLE(m))")) {
             assertTrue(rows.next());
           }
           statement.setFetchSize(1000);

@@ -55,12 +55,11 @@ class ErrorBoundaryTest {
             ErrorBoundary.PLANNING, argument,
             ErrorBoundary.FILES, file,
             ErrorBoundary.BLOCKS, block);
-    InvalidInputException knows = new InvalidInputException(ErrorCondition.INVALID_FILE, "rows is 0");
+    InvalidInputException knows =
+        new InvalidInputException(ErrorCondition.INVALID_FILE, "rows is 0");
     for (ErrorBoundary boundary : ErrorBoundary.values()) {
       Class<?> type =
-          boundary == ErrorBoundary.CALLS
-              ? InvalidInputException.class
-              : TileSparkException.class;
+          boundary == ErrorBoundary.CALLS ? InvalidInputException.class : TileSparkException.class;
       Exception left = boundary.replaced(bad);
       check(messages.get(boundary), type, left);
       assertEquals(List.of(bad.getStackTrace()), List.of(left.getStackTrace()));
@@ -226,8 +225,7 @@ class ErrorBoundaryTest {
             bad,
             new UnsupportedRequestException("not here"),
             new NoExtensionException("set it"),
-            new TileSparkException(
-                ErrorCondition.DEVICE, "lost", new ResourceException("lost")))) {
+            new TileSparkException(ErrorCondition.DEVICE, "lost", new ResourceException("lost")))) {
       ByteArrayOutputStream bytes = new ByteArrayOutputStream();
       try (ObjectOutputStream out = new ObjectOutputStream(bytes)) {
         out.writeObject(e);

@@ -30,8 +30,8 @@ import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.VolumeBlocks;
 
 /**
- * Queries that fail throw an exception of ours itself, with nothing of Spark around it: its clients then
- * show the reason first.
+ * Queries that fail throw an exception of ours itself, with nothing of Spark around it: its clients
+ * then show the reason first.
  */
 class QueryErrorsTest extends SparkTest {
   @TempDir static Path directory;
@@ -97,8 +97,7 @@ class QueryErrorsTest extends SparkTest {
   private static Dataset<Row> inAnotherSession() {
     return spark
         .newSession()
-        .sql(
-            "SELECT 0L AS row, 0L AS col, 2 AS rows, 2 AS cols, array(1f, 2f, 3f, 4f) AS values");
+        .sql("SELECT 0L AS row, 0L AS col, 2 AS rows, 2 AS cols, array(1f, 2f, 3f, 4f) AS values");
   }
 
   @Test
@@ -116,12 +115,9 @@ class QueryErrorsTest extends SparkTest {
     for (String strategy : List.of("cuboid(1,1,1)", "broadcast")) {
       MultiplyOptions options =
           MultiplyOptions.of(Map.of("transposeA", "true", "strategy", strategy));
+      matrices.put("multiply, " + strategy, MatrixBlocks.multiply(matrix(), bad, options));
       matrices.put(
-          "multiply, " + strategy,
-          MatrixBlocks.multiply(matrix(), bad, options));
-      matrices.put(
-          "multiply the bad one, " + strategy,
-          MatrixBlocks.multiply(bad, matrix(), options));
+          "multiply the bad one, " + strategy, MatrixBlocks.multiply(bad, matrix(), options));
     }
     Map<String, Dataset<Row>> volumes = new LinkedHashMap<>();
     Dataset<Row> volume = badVolume();
@@ -176,8 +172,7 @@ class QueryErrorsTest extends SparkTest {
       with(
           mode,
           () -> {
-            Dataset<Row> holes =
-                VolumeBlocks.withExtents(spectrum.where("x + y + z < 0"), 2, 2, 2);
+            Dataset<Row> holes = VolumeBlocks.withExtents(spectrum.where("x + y + z < 0"), 2, 2, 2);
             Exception hole =
                 assertThrows(
                     TileSparkException.class,
@@ -239,10 +234,10 @@ class QueryErrorsTest extends SparkTest {
     Path broken = Files.writeString(directory.resolve("broken.npy"), "no array");
     Exception thrown =
         assertThrows(
-            TileSparkException.class,
-            () -> spark.read().format("npy").load(broken.toString()));
+            TileSparkException.class, () -> spark.read().format("npy").load(broken.toString()));
     assertTrue(
-        text(thrown).startsWith("[TILESPARK_INVALID_FILE] " + broken.toUri().toString().substring(0, 5)),
+        text(thrown)
+            .startsWith("[TILESPARK_INVALID_FILE] " + broken.toUri().toString().substring(0, 5)),
         () -> text(thrown));
     assertThrowsOurs(
         "TILESPARK_INVALID_FILE",
@@ -288,7 +283,9 @@ class QueryErrorsTest extends SparkTest {
                 () -> MatrixBlocks.transpose(matrix()).collectAsList()));
   }
 
-  /** Spark's own wrapping of what a broadcast or a scalar subquery throws is the caller's to read. */
+  /**
+   * Spark's own wrapping of what a broadcast or a scalar subquery throws is the caller's to read.
+   */
   @Test
   void whatSparkWrapsIsInTheTrace() {
     MatrixBlocks.transpose(badMatrix()).createOrReplaceTempView("errors_bad");
@@ -323,8 +320,12 @@ class QueryErrorsTest extends SparkTest {
         List.<Executable>of(
             () -> MatrixBlocks.transpose(input).collectAsList(),
             () -> MatrixBlocks.reblock(input, 3, 3).collectAsList(),
-            () -> MatrixBlocks.multiply(MatrixBlocks.withExtents(input, 4, 2), matrix(),
-                    MultiplyOptions.defaults().withTransposeA(true)).collectAsList(),
+            () ->
+                MatrixBlocks.multiply(
+                        MatrixBlocks.withExtents(input, 4, 2),
+                        matrix(),
+                        MultiplyOptions.defaults().withTransposeA(true))
+                    .collectAsList(),
             () ->
                 input
                     .write()

@@ -319,7 +319,8 @@ class NpySinkTest extends SparkTest {
     assertTrue(message.contains("uint8 (the type of the file that was read)"), message);
     assertTrue(message.contains("0 to 255"), message);
     assertTrue(message.contains("option dtype with another type, such as int16"), message);
-    assertTrue(refusal(data, "dtype", "bool").contains("has 2 at (0, 1), which bool does not hold"));
+    assertTrue(
+        refusal(data, "dtype", "bool").contains("has 2 at (0, 1), which bool does not hold"));
     Dataset<Row> bytes = blocks("TINYINT", "(0, 0, 1, 2, array(1, -1))");
     assertTrue(refusal(withFileType(bytes, "|b1", null)).contains("-1 at (0, 1), which bool (the"));
     save(withFileType(bytes.where("row < 0"), "|b1", "0,2"));
@@ -485,7 +486,8 @@ class NpySinkTest extends SparkTest {
     assertTrue(place.exists());
     assertFalse(Files.exists(file));
     try (PosixTarget.Pending second = place.begin(header)) {
-      assertThrows(java.nio.file.FileAlreadyExistsException.class, () -> second.commit(false, true));
+      assertThrows(
+          java.nio.file.FileAlreadyExistsException.class, () -> second.commit(false, true));
     }
     var schema = NpySink.requireBlocks(blocks("INT", "(0, 0, 1, 1, array(1))").schema());
     NpyTarget plan = new NpyTarget(file.toString(), header, true, "the blocks", true, schema);

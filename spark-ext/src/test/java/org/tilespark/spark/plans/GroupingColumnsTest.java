@@ -85,8 +85,7 @@ class GroupingColumnsTest extends SparkTest {
         (name, operator) -> {
           String reason = reasonOf(() -> operator.apply(df));
           assertTrue(reason.startsWith(name), reason);
-          assertTrue(
-              reason.contains(names.get(0) + " INT, " + names.get(1) + " STRING"), reason);
+          assertTrue(reason.contains(names.get(0) + " INT, " + names.get(1) + " STRING"), reason);
         });
   }
 

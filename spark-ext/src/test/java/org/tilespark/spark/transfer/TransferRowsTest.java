@@ -125,8 +125,10 @@ class TransferRowsTest {
         }
         Object[] boxed = new Object[parts.length];
         for (int part = 0; part < parts.length; part++) {
-          boxed[part] = new GenericArrayData(((ArrayData) parts[part]).toObjectArray(
-              BlockSchema.sparkType(type.columnType())));
+          boxed[part] =
+              new GenericArrayData(
+                  ((ArrayData) parts[part])
+                      .toObjectArray(BlockSchema.sparkType(type.columnType())));
         }
         assertArrayEquals(
             data,
@@ -144,8 +146,7 @@ class TransferRowsTest {
               InvalidInputException.class,
               () -> new UnpackBlock(packed(NpyType.INT8, true), 0, children(bytes)).eval(row));
       assertEquals(ErrorCondition.INVALID_BLOCK, thrown.condition());
-      assertTrue(
-          thrown.reason().startsWith("block at row 7, col 0: data is null"), thrown::reason);
+      assertTrue(thrown.reason().startsWith("block at row 7, col 0: data is null"), thrown::reason);
     }
   }
 
@@ -161,8 +162,7 @@ class TransferRowsTest {
           new UnpackBlock(packed(NpyType.INT8, true), 0, ScalaInterop.<Expression>seq(some));
       RuntimeException thrown =
           assertThrows(
-              RuntimeException.class,
-              () -> unpack.eval(row((Object) new byte[ROWS * COLS])));
+              RuntimeException.class, () -> unpack.eval(row((Object) new byte[ROWS * COLS])));
       assertTrue(thrown.getClass().getName().startsWith("org.apache.spark."), thrown::toString);
     }
   }
