@@ -148,8 +148,8 @@ class TransferTest extends SparkTest {
       long[] extents = new long[rank];
       long[] block = new long[rank];
       for (int axis = 0; axis < rank; axis++) {
-        extents[axis] = 1 + random.nextInt(rank == 2 ? 60 : 15);
-        block[axis] = 1 + random.nextInt(rank == 2 ? 70 : 17);
+        extents[axis] = 1L + random.nextInt(rank == 2 ? 60 : 15);
+        block[axis] = 1L + random.nextInt(rank == 2 ? 70 : 17);
         // few enough blocks for a job of some hundred milliseconds
         block[axis] = Math.max(block[axis], extents[axis] / 4);
       }
