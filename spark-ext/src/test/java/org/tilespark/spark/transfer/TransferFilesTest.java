@@ -107,7 +107,8 @@ class TransferFilesTest extends SparkTest {
   @EnumSource
   void unpacksWhatTheSourceReads(NpyType type) {
     Shape extents = Shape.of(9, 14);
-    PackedArray array = PackedArray.random(type, extents, extents, new Random(31L * type.ordinal()));
+    PackedArray array =
+        PackedArray.random(type, extents, extents, new Random(31L * type.ordinal()));
     Dataset<Row> unpacked = TransferTest.unpack(array, array.frame(spark));
     unpacked
         .drop("weight", "label", "tags")
