@@ -85,6 +85,11 @@ final class ThriftServer implements AutoCloseable {
             "spark.sql.thriftserver.ui.retainedStatements")) {
       conf.put(remembered, "20");
     }
+    // Each new thread keeps the session it began in, closed or not, while it lives: few threads, and
+    // the same until the end.
+    for (String pool : List.of("broadcastExchange", "shuffleExchange", "resultQueryStage")) {
+      conf.put("spark.sql." + pool + ".maxThreadThreshold", "4");
+    }
     List<String> command = new ArrayList<>(List.of("bash", "-c", UNTIL_INPUT_ENDS, "bash"));
     command.add(home.resolve("bin/spark-submit").toString());
     command.addAll(List.of("--master", "local[2]", "--jars", userJar.toString()));

@@ -39,6 +39,12 @@ class ThriftServerTest {
   /** How much the live heap may grow in a round after the first. */
   private static final long HEAP_GROWTH_BYTES = 8 << 20;
 
+  /**
+   * Objects of our classes that may be added in a round after the first, such as the constants of a
+   * class that is loaded late. What one kind of query leaves behind is there 33 times.
+   */
+  private static final long OBJECT_GROWTH = 16;
+
   /** Extents of each connection's matrix, of which a block has 16 x 16 elements. */
   private static final int ROWS = 64;
 
@@ -67,7 +73,8 @@ class ThriftServerTest {
       assertTrue(
           grown < HEAP_GROWTH_BYTES,
           () -> "the live heap grew by " + grown + " bytes from " + heapBytes + " in 200 queries");
-      assertEquals(objects, liveObjects(server), "live objects of our classes");
+      long more = liveObjects(server) - objects;
+      assertTrue(more < OBJECT_GROWTH, () -> more + " more live objects of our classes");
       assertEquals(keptBytes, server.gauge("host.keptBytes"), "bytes that the host pool keeps");
     }
   }
