@@ -175,10 +175,13 @@ def assembled(rows: list[list[str]], rank: int) -> np.ndarray:
 
 
 def python(directory: Path) -> None:
-    program = fences("python", "matrix_transpose", "in.npy", "out.npy")
-    prelude = 'from pyspark.sql import SparkSession\nspark = SparkSession.builder.master("local[2]").getOrCreate()\n'
-    (directory / "program.py").write_text(f"{prelude}{program}\nspark.stop()\n")
+    program = fences("python", "ts.configure", "to_npy", "matrix_transpose", "in.npy", "out.npy")
+    between = 'import os; os.rename("out.npy", "by_package.npy")\nm = spark.read'
+    expect(program.count("m = spark.read") == 1, f"README's second example in Python begins otherwise: {program}")
+    (directory / "program.py").write_text(program.replace("m = spark.read", between) + "\nspark.stop()\n")
+    os.environ |= {"PYTHONPATH": str(ROOT / "python" / "src"), "TILESPARK_JAR": str(JAR)}
     run(directory, ["python", "program.py"])
+    equals(directory, "by_package.npy", IN.T)
     equals(directory, "out.npy", IN.T)
 
 

@@ -3,7 +3,15 @@
 #   JAVA_OPTS         what the root POM passes to the JVMs of tests
 #   KCP               class path of gpu-kernels and arrow-bridge, with their tests
 #   CP                class path of all modules, with their tests; only if libs were unpacked
-#   gpu_it            runs tests, see below
+#   gpu_it, python_it run tests, see below
+# python_it [PYTEST_ARGUMENT...]: runs the Python package's tests with backend=gpu, if libs and python were unpacked.
+python_it() (
+  cd "$tilespark_root/python" || exit
+  jar=$(ls "$tilespark_root"/spark-ext/target/tilespark-*.jar | grep -v -- '-tests\.jar$')
+  TILESPARK_JAR=$jar PYTHONPATH=src:$tilespark_home/python TILESPARK_TEST_BACKEND=gpu \
+    python3 -m pytest -p no:cacheprovider "$@"
+)
+
 # examples/run works too, if libs were unpacked.
 tilespark_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 tilespark_home=${TILESPARK_HOME:-/opt/tilespark}

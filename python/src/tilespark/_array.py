@@ -462,7 +462,7 @@ class BlockArray:
         source = self._as_volume() if self._is_batch else self
         name = _blocks.supported(self.dtype if dtype is None else dtype).name
         with translated():
-            writer = source._df.write.format("npy").mode("overwrite" if overwrite else "errorifexists")
+            writer = source._df.write.format("npy").mode("overwrite" if overwrite else "error")
             writer = writer.option("dtype", name)
             writer.option("extents", numbers(source._extents)).save(str(path))
 

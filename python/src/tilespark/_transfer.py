@@ -101,9 +101,12 @@ def _send_by_arrow(spark: SparkSession, array: NDArray, block_shape: tuple[int, 
     import pyarrow as pa
 
     batches = list(_arrow_batches(array, block_shape, kind))
-    table = pa.Table.from_batches(batches) if batches else _arrow_schema(kind).empty_table()
     with translated():
-        packed = spark.createDataFrame(table)
+        if batches:
+            packed = spark.createDataFrame(pa.Table.from_batches(batches))
+        else:
+            places = [f"{name} BIGINT" for name in kind.offsets] + [f"{name} INT" for name in kind.sizes]
+            packed = spark.createDataFrame([], ", ".join([*places, "data BINARY"]))
     return call(
         kind.function("unpack"),
         {"input": packed},

@@ -9,6 +9,7 @@ import org.apache.spark.sql.SparkSession;
 import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.TileSparkExtensions;
 import org.tilespark.spark.TileSparkPlugin;
+import org.tilespark.spark.error.TileSparkThrowable;
 
 /** What all jobs share: arguments in, a session with tilespark in it, an exit status out. */
 public final class ExampleJob {
@@ -82,14 +83,21 @@ public final class ExampleJob {
     }
     try {
       return job.run(arguments, out) ? RIGHT : FAILED;
-    } catch (IllegalArgumentException e) { // wrong input: the message says it all
-      err.println("error: " + e.getMessage());
-      return FAILED;
     } catch (Exception e) {
-      err.println("error: the job failed");
-      e.printStackTrace(err);
+      if (isWrongInput(e)) { // the message says it all
+        err.println("error: " + e.getMessage());
+      } else {
+        err.println("error: the job failed");
+        e.printStackTrace(err);
+      }
       return FAILED;
     }
+  }
+
+  private static boolean isWrongInput(Exception e) {
+    return e instanceof TileSparkThrowable ours
+        ? ours.condition().isWrongInput()
+        : e instanceof IllegalArgumentException;
   }
 
   private static String name(JobArguments.Usage usage) {

@@ -15,7 +15,7 @@ import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.exec.BlockStageExec;
 import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.npy.NpyType;
+import org.tilespark.spark.numpy.NpyType;
 
 /** What a job tells its user, one line per step. */
 public final class JobReport {

@@ -114,7 +114,7 @@ final class NpyElements implements Closeable {
       case "i8" -> bytes.getLong();
       case "i4" -> bytes.getInt();
       case "i2" -> bytes.getShort();
-      case "i1" -> bytes.get();
+      case "i1", "b1" -> bytes.get();
       case "u4" -> Integer.toUnsignedLong(bytes.getInt());
       case "u2" -> Short.toUnsignedInt(bytes.getShort());
       case "u1" -> Byte.toUnsignedInt(bytes.get());

@@ -5,6 +5,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.tilespark.layout.Permutation;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
 
 /** The two kinds of blocks, with the names of their columns. */
 @SuppressWarnings("ImmutableEnumChecker") // its lists are List.of
@@ -59,7 +61,8 @@ public enum BlockKind {
         .filter(axes -> axes.size() == 1)
         .orElseThrow(
             () ->
-                new IllegalArgumentException(
+                new InvalidInputException(
+                    ErrorCondition.INVALID_ARGUMENT,
                     operator
                         + ": axis is '"
                         + text
@@ -85,7 +88,8 @@ public enum BlockKind {
         .map(axes -> Permutation.of(axes.stream().mapToInt(Integer::intValue).toArray()))
         .orElseThrow(
             () ->
-                new IllegalArgumentException(
+                new InvalidInputException(
+                    ErrorCondition.INVALID_ARGUMENT,
                     operator
                         + ": axes is '"
                         + text

@@ -5,11 +5,8 @@ import java.util.StringJoiner;
 import java.util.UUID;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.StructField;
 import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.InvalidInputException;
-import org.tilespark.spark.error.UnsupportedRequestException;
 
 /**
  * The operators on DataFrames of a Spark Connect session. Its plans are made by the server, so they

@@ -23,7 +23,7 @@ final class Datasets {
    *     refuses its plan
    */
   static Dataset<Row> map(Dataset<Row> df, UnaryOperator<LogicalPlan> f) {
-    return ErrorBoundary.PLANNING.call(() -> of(df, f.apply(classic(df).logicalPlan())));
+    return ErrorBoundary.CALLS.call(() -> of(df, f.apply(classic(df).logicalPlan())));
   }
 
   /**
@@ -34,7 +34,7 @@ final class Datasets {
    *     session, or {@code f} refuses their plans
    */
   static Dataset<Row> combine(Dataset<Row> a, Dataset<Row> b, BinaryOperator<LogicalPlan> f) {
-    return ErrorBoundary.PLANNING.call(
+    return ErrorBoundary.CALLS.call(
         () -> {
           if (classic(a).sparkSession() != classic(b).sparkSession()) {
             throw new IllegalArgumentException(

@@ -25,8 +25,8 @@ import org.tilespark.spark.fourier.Window;
  *
  * <ul>
  *   <li>{@code axes}: the axes to transform, as the input's columns name them, {@code xyz} by
- *       default; or by number, {@code 1,2} for {@code yz}. Of a real transform the last one is halved. An inverse takes what the metadata
- *       says by default
+ *       default; or by number, {@code 1,2} for {@code yz}. Of a real transform the last one is
+ *       halved. An inverse takes what the metadata says by default
  *   <li>{@code norm}: {@code backward} (default; the inverse divides by the count of elements),
  *       {@code ortho} (both by its root) or {@code forward}, as in numpy
  *   <li>{@code real}: {@code true} for real values on one side and half a spectrum on the other

@@ -6,7 +6,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.elementwise.ElementwisePlans;
-import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.MultiplyPlans;
 import org.tilespark.spark.plans.ReblockPlans;
@@ -159,8 +158,7 @@ public final class MatrixBlocks {
     Require.given(b, "MatrixBlocks.add", "b");
     Require.given(missing, "MatrixBlocks.add", "missing");
     if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
-      return ConnectCalls.call(
-          "matrix_add", Map.of("a", a, "b", b), Map.of("missing", missing));
+      return ConnectCalls.call("matrix_add", Map.of("a", a, "b", b), Map.of("missing", missing));
     }
     return Datasets.combine(
         a,

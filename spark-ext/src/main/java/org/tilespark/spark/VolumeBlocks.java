@@ -7,10 +7,7 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.tilespark.layout.Permutation;
 import org.tilespark.spark.elementwise.ElementwisePlans;
-import org.tilespark.spark.error.ErrorBoundary;
-import org.tilespark.spark.fourier.AxisFrequencies;
 import org.tilespark.spark.plans.BlockPlans;
 import org.tilespark.spark.plans.FourierPlans;
 import org.tilespark.spark.plans.MultiplyPointwise;
@@ -42,14 +39,17 @@ public final class VolumeBlocks {
   public static Dataset<Row> permute(Dataset<Row> df, String axes) {
     Require.given(df, "VolumeBlocks.permute", "df");
     Require.given(axes, "VolumeBlocks.permute", "axes");
-    Permutation permutation = BlockKind.VOLUME.permutation("VolumeBlocks.permute", axes);
     if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call(
-          "volume_permute", Map.of("input", df), Map.of("axes", axes));
+      return ConnectCalls.call("volume_permute", Map.of("input", df), Map.of("axes", axes));
     }
     return Datasets.map(
         df,
-        plan -> BlockPlans.permute(plan, BlockKind.VOLUME, permutation, "VolumeBlocks.permute"));
+        plan ->
+            BlockPlans.permute(
+                plan,
+                BlockKind.VOLUME,
+                BlockKind.VOLUME.permutation("VolumeBlocks.permute", axes),
+                "VolumeBlocks.permute"));
   }
 
   /**

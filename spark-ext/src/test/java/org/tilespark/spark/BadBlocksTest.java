@@ -123,8 +123,10 @@ class BadBlocksTest extends SparkTest {
     assertSqlFails("matrix_transpose(1)", "input is 1; expected a table, as TABLE(name)");
     assertSqlFails("matrix_transpose(TABLE(v))", "the input has no column row");
     assertSqlFails("volume_permute(TABLE(v))", "argument axes is missing");
-    assertSqlFails("volume_permute(TABLE(v), NULL)", "axes is NULL; expected constant axes, as 'yzx'");
-    assertSqlFails("volume_permute(TABLE(v), 'abc')", "volume_permute: axes is 'abc'; expected each");
+    assertSqlFails(
+        "volume_permute(TABLE(v), NULL)", "axes is NULL; expected constant axes, as 'yzx'");
+    assertSqlFails(
+        "volume_permute(TABLE(v), 'abc')", "volume_permute: axes is 'abc'; expected each");
     assertSqlFails(
         "volume_permute(TABLE(v), 'yzx', '4,4,4', 1)", "found 4 arguments; expected at most 3");
     assertSqlFails(
@@ -158,7 +160,8 @@ class BadBlocksTest extends SparkTest {
     assertSqlFails("volume_reblock(TABLE(v), 2.5, 1, 1)", "nx is 2.5BD; expected a constant whole");
     assertSqlFails(
         "volume_reblock(TABLE(v), 1, true, 1)", "ny is true; expected a constant whole number");
-    assertSqlFails("volume_low_pass(TABLE(v), 'far')", "cutoff is 'far'; expected a constant number");
+    assertSqlFails(
+        "volume_low_pass(TABLE(v), 'far')", "cutoff is 'far'; expected a constant number");
     assertSqlFails(
         "volume_low_pass(TABLE(v), array(1))", "cutoff is array(1); expected a constant");
   }

@@ -29,6 +29,7 @@ import org.tilespark.spark.BrokenBlocks.Content;
 import org.tilespark.spark.BrokenBlocks.Defect;
 import org.tilespark.spark.BrokenBlocks.Visible;
 import org.tilespark.spark.MultiplyOptions.Strategy;
+import org.tilespark.spark.error.TileSparkThrowable;
 import org.tilespark.spark.transfer.Transfers;
 
 /**
@@ -314,7 +315,7 @@ class BrokenBlocksTest extends SparkTest {
     String said = chain.stream().map(String::valueOf).collect(Collectors.joining(" <- "));
     Optional<String> ours =
         chain.stream()
-            .filter(IllegalArgumentException.class::isInstance)
+            .filter(t -> t instanceof TileSparkThrowable one && one.condition().isWrongInput())
             .map(Throwable::getMessage)
             .findFirst();
     if (ours.isEmpty()) {

@@ -2,7 +2,6 @@ package org.tilespark.spark;
 
 import static org.apache.spark.sql.functions.expr;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -374,9 +373,7 @@ class CarriedColumnsTest extends SparkTest {
 
   private static void assertRefused(
       String operator, String column, Dataset<Row> df, UnaryOperator<Dataset<Row>> f) {
-    String message =
-        assertThrows(IllegalArgumentException.class, () -> f.apply(df), operator + " of " + column)
-            .getMessage();
+    String message = reasonOf(() -> f.apply(df));
     String type = df.schema().apply(column).dataType().sql();
     assertTrue(message.contains(operator.replaceAll(" .*", "")), message);
     assertTrue(message.contains("further column " + column + " is " + type), message);

@@ -8,6 +8,7 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.plan.MultiplyEngine;
+import org.tilespark.spark.error.InvalidInputException;
 
 class ConfigKeyTest {
   private static <T> T read(ConfigKey<T> key, String value) {
@@ -29,11 +30,10 @@ class ConfigKeyTest {
     assertEquals(MultiplyEngine.AUTO, TileSparkConf.MULTIPLY_ENGINE.read(name -> null));
     assertEquals(MultiplyEngine.OWN, read(TileSparkConf.MULTIPLY_ENGINE, "own"));
     assertEquals(MultiplyEngine.CUBLAS, read(TileSparkConf.MULTIPLY_ENGINE, "cuBLAS"));
-    Exception e =
-        assertThrows(
-            IllegalArgumentException.class, () -> read(TileSparkConf.MULTIPLY_ENGINE, "mkl"));
+    InvalidInputException e =
+        assertThrows(InvalidInputException.class, () -> read(TileSparkConf.MULTIPLY_ENGINE, "mkl"));
     assertEquals(
         "spark.tilespark.multiply.engine is 'mkl'; expected auto|own|cublas (default auto)",
-        e.getMessage());
+        e.reason());
   }
 }

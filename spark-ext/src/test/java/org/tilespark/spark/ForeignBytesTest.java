@@ -77,9 +77,7 @@ class ForeignBytesTest {
 
     Map<String, Set<String>> all = ClassReferences.of(Missing.class);
     for (String reader :
-        new String[] {
-          "functions", "elementwise", "exec", "numpy", "plans", "rules", "transfer"
-        }) {
+        new String[] {"functions", "elementwise", "exec", "numpy", "plans", "rules", "transfer"}) {
       Map<String, Set<String>> part = new TreeMap<>(all);
       part.keySet().removeIf(name -> !name.startsWith("org/tilespark/spark/" + reader + "/"));
       assertTrue(!part.isEmpty(), reader);
@@ -98,9 +96,7 @@ class ForeignBytesTest {
     assertEquals(converters, halves.keySet());
     // Nobody else of those who read or write elements looks at numbers one by one.
     Map<String, Set<String>> users = new TreeMap<>(all);
-    users
-        .keySet()
-        .removeIf(name -> !name.matches("org/tilespark/spark/(npy|numpy|transfer)/.*"));
+    users.keySet().removeIf(name -> !name.matches("org/tilespark/spark/(npy|numpy|transfer)/.*"));
     Pattern access =
         Pattern.compile(
             "(sun/misc/Unsafe|org/apache/spark/unsafe/Platform|java/lang/invoke/VarHandle)");

@@ -1,6 +1,7 @@
 package org.tilespark.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -20,6 +21,7 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.function.Executable;
+import org.tilespark.spark.error.TileSparkThrowable;
 import org.tilespark.spark.interop.ScalaInterop;
 import scala.Option;
 
@@ -144,6 +146,14 @@ public abstract class SparkTest {
   /** The optimized logical plan, as text. */
   protected static String optimized(Dataset<Row> df) {
     return plan(df).optimizedPlan().toString();
+  }
+
+  /** Runs it, and gives the reason of the exception of ours that it throws for wrong input. */
+  protected static String reasonOf(Executable body) {
+    Exception thrown = assertThrows(Exception.class, body);
+    TileSparkThrowable ours = assertInstanceOf(TileSparkThrowable.class, thrown);
+    assertTrue(ours.condition().isWrongInput(), thrown::toString);
+    return ours.reason();
   }
 
   /** Runs it, and asserts that the failure's chain of causes says all of {@code parts}. */

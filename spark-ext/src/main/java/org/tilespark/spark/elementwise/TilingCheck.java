@@ -66,8 +66,7 @@ public final class TilingCheck extends TypedImperativeAggregate<BlockBoxes>
 
   @Override
   public Object eval(BlockBoxes boxes) {
-    ErrorBoundary.BLOCKS.run(
-        () -> boxes.check(grid.extents().toArray(), false, grid.operator()));
+    ErrorBoundary.BLOCKS.run(() -> boxes.check(grid.extents().toArray(), false, grid.operator()));
     return true;
   }
 

@@ -92,7 +92,8 @@ public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
     double fromX = x - middle(extents.extent(0));
     double fromY = y - middle(extents.extent(1));
     double fromZ = z - middle(extents.extent(2));
-    double[][] planes = arguments().schema().isComplex() ? new double[][] {re, im} : new double[][] {re};
+    double[][] planes =
+        arguments().schema().isComplex() ? new double[][] {re, im} : new double[][] {re};
     for (int plane = 0; plane < planes.length; plane++) {
       double values = 0;
       double alongZ = 0;

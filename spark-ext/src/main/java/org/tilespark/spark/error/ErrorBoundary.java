@@ -12,25 +12,31 @@ import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceOutOfMemoryException;
 
 /**
- * Where our code is called from Spark or a user, by what an {@link IllegalArgumentException} means
- * there. What leaves it carries a condition.
+ * Where our code is called from Spark or by a user, by what an {@link IllegalArgumentException}
+ * means there. What leaves it carries a condition.
  *
  * <table>
  * <caption>What is thrown inside, and what leaves</caption>
- * <tr><td>an exception with a condition, of Spark or ours; a killed task; an {@link Error};
- *   another runtime exception that Spark's code threw
+ * <tr><td>an exception with a condition; a killed task; an {@link Error}; a runtime exception that
+ *   Spark's own code threw
  *   <td>itself
  * <tr><td>{@link IllegalArgumentException}
- *   <td>{@link InvalidInputException} of the boundary's condition, with its trace
+ *   <td>the boundary's condition, or that of an {@link InvalidInputException}; with its trace
  * <tr><td>{@link UnsupportedOperationException}
- *   <td>{@link UnsupportedRequestException}, with its trace
- * <tr><td>host or device memory that ran out, another {@link ResourceException}, {@link
- *   CudaFailure}, {@link IOException}, any other {@link RuntimeException}
- *   <td>{@link ExecutionFailedException} with it as the cause
+ *   <td>UNSUPPORTED, with its trace
+ * <tr><td>host or device memory that ran out; another {@link ResourceException} or {@link
+ *   CudaFailure}; {@link IOException}; any other {@link RuntimeException}
+ *   <td>OUT_OF_MEMORY; DEVICE; IO; INTERNAL; with it as the cause
  * </table>
+ *
+ * <p>What leaves is a {@link TileSparkException}. Only {@link #CALLS} throws subclasses of the
+ * JDK's exceptions, as the methods' documentation says: {@link InvalidInputException} and {@link
+ * UnsupportedRequestException}.
  */
 public enum ErrorBoundary {
-  /** SQL functions, operators on DataFrames, options: whatever the user states. */
+  /** Java methods of ours that users call on a classic session. */
+  CALLS(ErrorCondition.INVALID_ARGUMENT),
+  /** SQL functions, the planner, data sources and their options. */
   PLANNING(ErrorCondition.INVALID_ARGUMENT),
   /** Reading of files. */
   FILES(ErrorCondition.INVALID_FILE),
@@ -47,14 +53,10 @@ public enum ErrorBoundary {
   @FunctionalInterface
   public interface Body<T> {
     /** Does it. */
-    @SuppressWarnings("PMD.SignatureDeclareThrowsException")
     T run() throws Exception;
   }
 
-  /**
-   * Does it, and replaces what it throws. Checked exceptions that are not replaced pass undeclared,
-   * as Scala's do.
-   */
+  /** Does it, and replaces what it throws. Checked exceptions leave undeclared, as Scala's do. */
   public <T> T call(Body<T> body) {
     try {
       return body.run();
@@ -90,31 +92,53 @@ public enum ErrorBoundary {
 
   /** What leaves in place of {@code failure}. */
   Exception replaced(Exception failure) {
+    if (failure instanceof IllegalArgumentException
+        && (failure instanceof InvalidInputException || !(failure instanceof SparkThrowable))) {
+      return badInput(failure);
+    }
     if (isKnown(failure)) {
       return failure;
     }
-    String message = failure.getMessage();
-    String reason = message == null ? failure.toString() : message;
-    if (failure instanceof IllegalArgumentException) {
-      return inPlaceOf(failure, new InvalidInputException(badInput, reason));
-    }
+    String reason = reason(failure);
     if (failure instanceof UnsupportedOperationException) {
-      return inPlaceOf(failure, new UnsupportedRequestException(reason));
+      return inPlaceOf(
+          failure,
+          this == CALLS
+              ? new UnsupportedRequestException(reason, failure.getCause())
+              : new TileSparkException(ErrorCondition.UNSUPPORTED, reason, failure.getCause()));
     }
     if (failure instanceof OutOfHostMemoryException
         || failure instanceof DeviceOutOfMemoryException
         || failure instanceof OutOfMemoryException) {
-      return new ExecutionFailedException(ErrorCondition.OUT_OF_MEMORY, reason, failure);
+      return new TileSparkException(ErrorCondition.OUT_OF_MEMORY, reason, failure);
     }
     if (failure instanceof ResourceException || failure instanceof CudaFailure) {
-      return new ExecutionFailedException(ErrorCondition.DEVICE, reason, failure);
+      return new TileSparkException(ErrorCondition.DEVICE, reason, failure);
     }
     if (failure instanceof IOException || failure instanceof UncheckedIOException) {
-      return new ExecutionFailedException(ErrorCondition.IO, reason, failure);
+      return new TileSparkException(ErrorCondition.IO, reason, failure);
     }
     return failure instanceof RuntimeException && !isSparks(failure)
-        ? new ExecutionFailedException(ErrorCondition.INTERNAL, defect(failure), failure)
+        ? new TileSparkException(ErrorCondition.INTERNAL, unexpected(failure), failure)
         : failure;
+  }
+
+  private Exception badInput(Exception failure) {
+    boolean knows = failure instanceof InvalidInputException;
+    if (knows && this == CALLS) {
+      return failure;
+    }
+    ErrorCondition condition = knows ? ((InvalidInputException) failure).condition() : badInput;
+    String reason = knows ? ((InvalidInputException) failure).reason() : reason(failure);
+    return inPlaceOf(
+        failure,
+        this == CALLS
+            ? new InvalidInputException(condition, reason, failure.getCause())
+            : new TileSparkException(condition, reason, failure.getCause()));
+  }
+
+  private static String reason(Exception failure) {
+    return failure.getMessage() == null ? failure.toString() : failure.getMessage();
   }
 
   /** True for what says enough itself, or is not for users: Spark ends tasks by exceptions too. */
@@ -136,7 +160,16 @@ public enum ErrorBoundary {
     return false;
   }
 
-  private static String defect(Exception failure) {
+  /**
+   * Throws that tilespark has a defect, where Spark calls us without another boundary.
+   *
+   * @return nothing, as {@link #thrown}
+   */
+  public static RuntimeException defect(String reason) {
+    return thrown(new TileSparkException(ErrorCondition.INTERNAL, reason, null));
+  }
+
+  private static String unexpected(Exception failure) {
     return failure instanceof IllegalStateException && failure.getMessage() != null
         ? failure.getMessage()
         : "unexpected " + failure + "; please report it with the trace";
@@ -145,9 +178,6 @@ public enum ErrorBoundary {
   /** The new exception, which tells where the old one was thrown. */
   private static <E extends Exception> E inPlaceOf(Exception old, E exception) {
     exception.setStackTrace(old.getStackTrace());
-    if (old.getCause() != null) {
-      exception.initCause(old.getCause());
-    }
     for (Throwable suppressed : old.getSuppressed()) {
       exception.addSuppressed(suppressed);
     }

@@ -46,6 +46,11 @@ public enum ErrorCondition {
     return sqlState;
   }
 
+  /** True if an argument, a block or a file of the user's is wrong, so that a message says all. */
+  public boolean isWrongInput() {
+    return this == INVALID_ARGUMENT || this == INVALID_BLOCK || this == INVALID_FILE;
+  }
+
   /** The whole message of an exception. */
   String message(String reason) {
     return "["

@@ -1,27 +1,25 @@
 package org.tilespark.spark.error;
 
 /**
- * What the user gave is wrong: an argument, a block or a file. PySpark raises its own
- * IllegalArgumentException for it.
+ * What the caller of a Java method of ours gave is wrong. Inside, an {@link
+ * IllegalArgumentException} that knows its condition.
  */
-public final class InvalidInputException extends IllegalArgumentException implements TileSparkThrowable {
+public final class InvalidInputException extends IllegalArgumentException
+    implements TileSparkThrowable {
   private static final long serialVersionUID = 1;
 
   private final ErrorCondition condition;
   private final String reason;
 
-  /** A failure of this kind, for this reason. */
+  /** Wrong input of this kind; {@code reason} says what was found and what was expected. */
   public InvalidInputException(ErrorCondition condition, String reason) {
-    super(condition.message(reason));
-    this.condition = condition;
-    this.reason = reason;
+    this(condition, reason, null);
   }
 
-  /** The same with {@code more} said, and this one as its cause. */
-  public InvalidInputException adding(String more) {
-    InvalidInputException longer = new InvalidInputException(condition, reason + more);
-    longer.initCause(this);
-    return longer;
+  InvalidInputException(ErrorCondition condition, String reason, Throwable cause) {
+    super(condition.message(reason), cause);
+    this.condition = condition;
+    this.reason = reason;
   }
 
   @Override

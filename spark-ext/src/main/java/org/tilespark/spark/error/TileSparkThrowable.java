@@ -9,13 +9,6 @@ import org.apache.spark.SparkThrowable;
  * Spark's own list of conditions, which does not know ours.
  */
 public interface TileSparkThrowable extends SparkThrowable {
-  /**
-   * Characters of the reason among the message parameters. Spark Connect sends neither condition
-   * nor parameters if the parameters take more than 1024 characters as JSON, where an escaped
-   * character takes two.
-   */
-  int PARAMETER_LENGTH = 480;
-
   /** What went wrong, by kind. */
   ErrorCondition condition();
 
@@ -32,15 +25,13 @@ public interface TileSparkThrowable extends SparkThrowable {
     return condition().sqlState();
   }
 
-  /** The reason, cut short if it is long; never null. */
+  /**
+   * The reason, cut short if it is long; never null. Spark Connect sends neither condition nor
+   * parameters if these take more than 1024 characters as JSON.
+   */
   @Override
   default Map<String, String> getMessageParameters() {
-    String reason = reason();
-    return Map.of(
-        "reason",
-        reason.length() <= PARAMETER_LENGTH
-            ? reason
-            : reason.substring(0, PARAMETER_LENGTH - 3) + "...");
+    return Map.of("reason", JsonLength.cut(reason(), 1000));
   }
 
   /** Spark asks for it since 4.1. */

@@ -1,9 +1,6 @@
 package org.tilespark.spark.error;
 
-/**
- * What the user asked for cannot be done here. PySpark raises its own UnsupportedOperationException
- * for it.
- */
+/** What the caller of a Java method of ours asked for cannot be done here. */
 public final class UnsupportedRequestException extends UnsupportedOperationException
     implements TileSparkThrowable {
   private static final long serialVersionUID = 1;
@@ -12,7 +9,11 @@ public final class UnsupportedRequestException extends UnsupportedOperationExcep
 
   /** The request of which {@code reason} says why it cannot be met, and what can. */
   public UnsupportedRequestException(String reason) {
-    super(ErrorCondition.UNSUPPORTED.message(reason));
+    this(reason, null);
+  }
+
+  UnsupportedRequestException(String reason, Throwable cause) {
+    super(ErrorCondition.UNSUPPORTED.message(reason), cause);
     this.reason = reason;
   }
 

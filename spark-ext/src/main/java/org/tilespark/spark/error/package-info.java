@@ -5,7 +5,9 @@
  * org.tilespark.spark.error.ErrorBoundary} replaces them where they leave us. Start from {@link
  * org.tilespark.spark.error.ErrorCondition}.
  *
- * <p>Depends on Spark, on the exceptions of arrow-bridge and gpu-kernels, and on interop only. A
- * Spark Connect client loads the exceptions, so they refer to no class of Catalyst.
+ * <p>Depends on Spark, on the exceptions of arrow-bridge and gpu-kernels, and on interop only. Of
+ * these a Spark Connect client loads {@link org.tilespark.spark.error.InvalidInputException} and
+ * {@link org.tilespark.spark.error.UnsupportedRequestException}, which refer to no class of
+ * Catalyst.
  */
 package org.tilespark.spark.error;

@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
-import org.tilespark.spark.error.ExecutionFailedException;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
 import scala.collection.immutable.IndexedSeq;
@@ -120,7 +120,7 @@ public final class AssembleBlocksExec extends SparkPlan {
     List<Attribute> columns = ScalaInterop.list(inputs);
     if (!ChildColumns.ordinals(this, child, inputs)
         .equals(IntStream.range(0, columns.size()).boxed().toList())) {
-      throw ExecutionFailedException.defect(
+      throw ErrorBoundary.defect(
           "AssembleBlocks expects the columns "
               + columns
               + " first in "

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.tilespark.spark.error.ExecutionFailedException;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.plans.Attributes;
 import scala.collection.immutable.Seq;
@@ -25,7 +25,7 @@ final class ChildColumns {
     for (Attribute column : ScalaInterop.<Attribute>list(read)) {
       int ordinal = Attributes.indexOf(given, column);
       if (ordinal < 0) {
-        throw ExecutionFailedException.defect(
+        throw ErrorBoundary.defect(
             node.nodeName()
                 + " reads "
                 + column

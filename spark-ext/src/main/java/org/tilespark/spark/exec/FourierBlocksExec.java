@@ -27,7 +27,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.distribution.Cuts;
-import org.tilespark.spark.error.ExecutionFailedException;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.planner.BackendChoice;
 import org.tilespark.spark.plans.Attributes;
@@ -323,7 +323,7 @@ public final class FourierBlocksExec extends SparkPlan {
   private FourierTask.Job job() {
     List<Integer> cellOrdinals = ChildColumns.ordinals(this, child, cells);
     if (!cellOrdinals.equals(IntStream.range(0, cells.size()).boxed().toList())) {
-      throw ExecutionFailedException.defect(
+      throw ErrorBoundary.defect(
           "A stage expects the cells "
               + cells
               + " first in "

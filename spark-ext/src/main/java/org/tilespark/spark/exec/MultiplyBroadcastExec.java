@@ -142,8 +142,7 @@ public final class MultiplyBroadcastExec extends SparkPlan {
     Broadcast<InternalRow[]> ranges =
         places.isEmpty() ? null : ErrorBoundary.await(places.head()::executeBroadcast);
     if (ranges != null && spec.missing() == Missing.ERROR) {
-      ErrorBoundary.BLOCKS.run(
-          () -> requireAllMatrices(job, broadcast.value(), ranges.value()));
+      ErrorBoundary.BLOCKS.run(() -> requireAllMatrices(job, broadcast.value(), ranges.value()));
     }
     ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
     if (large.supportsColumnar()) {

@@ -29,8 +29,7 @@ public final class RowCheck {
    * @return the count of elements that the sizes ask for
    * @throws IllegalArgumentException as {@link #check}
    */
-  public static long checkBox(
-      BlockSchema blocks, String operator, Shape extents, InternalRow row) {
+  public static long checkBox(BlockSchema blocks, String operator, Shape extents, InternalRow row) {
     return new BlockCheck(blocks, operator, extents).checkBox(row);
   }
 }

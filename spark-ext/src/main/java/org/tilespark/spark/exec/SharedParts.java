@@ -6,7 +6,7 @@ import org.apache.spark.rdd.PartitionCoalescer;
 import org.apache.spark.rdd.PartitionGroup;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.tilespark.spark.error.ExecutionFailedException;
+import org.tilespark.spark.error.ErrorBoundary;
 import scala.Option;
 
 /**
@@ -40,7 +40,7 @@ final class SharedParts implements PartitionCoalescer, Serializable {
   public PartitionGroup[] coalesce(int maxPartitions, RDD<?> parent) {
     Partition[] parts = parent.partitions();
     if (parts.length != cuboids.shufflePartitions()) {
-      throw ExecutionFailedException.defect(
+      throw ErrorBoundary.defect(
           parts.length
               + " partitions of pieces for "
               + cuboids

@@ -82,8 +82,7 @@ final class StageTask<T>
                 runtime.turns().of(task),
                 PipelineListener.both(metrics.onDevice(), totals));
     resources.own(pipeline);
-    StageIterator iterator =
-        new StageIterator(spec, source.open(partition), pipeline, allocator);
+    StageIterator iterator = new StageIterator(spec, source.open(partition), pipeline, allocator);
     resources.ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
     return new CountedBatches(iterator, runtime, metrics, totals);
   }

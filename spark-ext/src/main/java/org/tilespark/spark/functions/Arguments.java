@@ -32,8 +32,7 @@ final class Arguments {
    * @throws IllegalArgumentException if there are too many, an unknown name, one twice, or one that
    *     is not what its parameter takes
    */
-  Arguments(
-      String function, String usage, List<Parameter> parameters, List<Expression> arguments) {
+  Arguments(String function, String usage, List<Parameter> parameters, List<Expression> arguments) {
     this.function = function;
     this.usage = usage;
     List<Parameter> open = new ArrayList<>(parameters);
@@ -97,7 +96,13 @@ final class Arguments {
             .type()
             .read(value)
             .orElseThrow(
-                () -> bad(name + " is " + value.sql() + "; expected " + parameter.type().expected())));
+                () ->
+                    bad(
+                        name
+                            + " is "
+                            + value.sql()
+                            + "; expected "
+                            + parameter.type().expected())));
   }
 
   /** The function's name. */

@@ -25,11 +25,14 @@ public final class Description {
   /** What {@code dev/generate-docs} writes, by name: a page, and tables of README. */
   private static final Map<String, Supplier<String>> TEXTS =
       Map.of(
-          "sql", Description::page,
-          "operators", Description::operators,
+          "sql",
+          Description::page,
+          "operators",
+          Description::operators,
           "multiply-options",
-              () -> options(TableFunctions.MATRIX_MULTIPLY, MultiplyOptions.NAMES),
-          "fft-options", () -> options(TableFunctions.VOLUME_FFT, FftOptions.NAMES));
+          () -> options(TableFunctions.MATRIX_MULTIPLY, MultiplyOptions.NAMES),
+          "fft-options",
+          () -> options(TableFunctions.VOLUME_FFT, FftOptions.NAMES));
 
   private Description() {}
 
@@ -144,9 +147,7 @@ public final class Description {
     return "| option | default | is |\n|---|---|---|\n"
         + function.parameters().stream()
             .filter(parameter -> names.contains(parameter.name()))
-            .map(
-                parameter ->
-                    row(code(parameter.name()), parameter.otherwise(), parameter.doc()))
+            .map(parameter -> row(code(parameter.name()), parameter.otherwise(), parameter.doc()))
             .collect(Collectors.joining());
   }
 

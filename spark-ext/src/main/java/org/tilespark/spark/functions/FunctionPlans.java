@@ -69,8 +69,7 @@ final class FunctionPlans {
   }
 
   static LogicalPlan pack(Arguments call, BlockKind kind) {
-    return TransferPlans.pack(
-        input(call, kind), kind, call.optionalText("dtype"), call.function());
+    return TransferPlans.pack(input(call, kind), kind, call.optionalText("dtype"), call.function());
   }
 
   static LogicalPlan unpack(Arguments call, BlockKind kind) {

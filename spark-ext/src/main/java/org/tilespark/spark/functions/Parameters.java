@@ -53,8 +53,7 @@ final class Parameters {
           Type.TEXT,
           "that of the file that was read, else the column's",
           "numpy's type of the bytes: 'float32', '<f4'");
-  static final Parameter DTYPE_OF_DATA =
-      DTYPE.otherwise("as the metadata of data states it");
+  static final Parameter DTYPE_OF_DATA = DTYPE.otherwise("as the metadata of data states it");
   static final Parameter FULL_BLOCK_SHAPE =
       optional(
           "blockShape",
@@ -66,10 +65,16 @@ final class Parameters {
 
   static final Parameter TRANSPOSE_A =
       optional(
-          "transposeA", Type.FLAG, "false", "true to multiply with a's transpose, which is never made");
+          "transposeA",
+          Type.FLAG,
+          "false",
+          "true to multiply with a's transpose, which is never made");
   static final Parameter TRANSPOSE_B =
       optional(
-          "transposeB", Type.FLAG, "false", "true to multiply with b's transpose, which is never made");
+          "transposeB",
+          Type.FLAG,
+          "false",
+          "true to multiply with b's transpose, which is never made");
   static final Parameter PRECISION =
       optional(
           "precision",
@@ -152,11 +157,7 @@ final class Parameters {
           "1",
           "distance between samples, for frequencies; one, or one per axis: array(0.5, 1, 1)");
   static final Parameter REAL_EXTENT =
-      optional(
-          "realExtent",
-          Type.WHOLE,
-          STATED,
-          "extent of the halved axis before the transform");
+      optional("realExtent", Type.WHOLE, STATED, "extent of the halved axis before the transform");
 
   /** The options of both directions as the inverse takes them. */
   static final List<Parameter> INVERSE =

@@ -174,8 +174,7 @@ final class NpyBlockReader implements Closeable {
     long count = rawFilled / layout.type().elementBytes();
     HostMemory elements = Buffers.memory(raw(), 0, rawFilled);
     if (layout.bigEndian()) {
-      NpyDecoder.swapBytes(
-          elements.offset(), count * layout.parts(), layout.type().partBytes());
+      NpyDecoder.swapBytes(elements.offset(), count * layout.parts(), layout.type().partBytes());
     }
     if (values != null) {
       decodePart(elements, 0, count, values, valuesAt);

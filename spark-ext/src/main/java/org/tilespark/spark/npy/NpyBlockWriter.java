@@ -235,7 +235,9 @@ final class NpyBlockWriter implements Closeable {
     filled = 0;
   }
 
-  /** Hands all that was written to the operating system, and to the disk if the target is durable. */
+  /**
+   * Hands all that was written to the operating system, and to the disk if the target is durable.
+   */
   void finish() throws IOException {
     flush();
     if (!target.isDurable()) {

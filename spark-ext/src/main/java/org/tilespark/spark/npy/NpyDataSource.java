@@ -62,15 +62,16 @@ public final class NpyDataSource
   /**
    * The columns of the file's blocks.
    *
-   * @throws IllegalArgumentException if the options are wrong, or there is no such file, or blocks
-   *     cannot hold what it holds
+   * <p>Fails with a {@link org.tilespark.spark.error.TileSparkException} if the options are wrong,
+   * or there is no such file, or blocks cannot hold what it holds.
    */
   @Override
   public StructType inferSchema(CaseInsensitiveStringMap options) {
     return ErrorBoundary.PLANNING.call(
         () -> {
           NpyOptions chosen = NpyOptions.of(options);
-          return NpyLayout.of(NpyFile.open(chosen.path(), hadoopConf()), chosen).schema();
+          NpyFile file = ErrorBoundary.FILES.call(() -> NpyFile.open(chosen.path(), hadoopConf()));
+          return NpyLayout.of(file, chosen).schema();
         });
   }
 
@@ -96,8 +97,8 @@ public final class NpyDataSource
   /**
    * Writes a DataFrame: the way of {@code df.write().format("npy").save(path)}.
    *
-   * @throws IllegalArgumentException if the mode is append, or the data are not the blocks of one
-   *     array
+   * <p>Fails with a {@link org.tilespark.spark.error.TileSparkException} if the mode is append, or
+   * the data are not the blocks of one array.
    */
   @Override
   public BaseRelation createRelation(
@@ -110,9 +111,7 @@ public final class NpyDataSource
   }
 
   private static void write(
-      SaveMode mode,
-      scala.collection.immutable.Map<String, String> parameters,
-      Dataset<Row> data) {
+      SaveMode mode, scala.collection.immutable.Map<String, String> parameters, Dataset<Row> data) {
     if (parameters.contains(PARTITION_COLUMNS)) {
       throw partitioned();
     }

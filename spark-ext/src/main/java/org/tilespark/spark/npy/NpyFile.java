@@ -11,7 +11,6 @@ import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.error.ErrorBoundary;
 
 /**
  * One .npy file as the driver found it: its header, checked against its length. Immutable.
@@ -30,10 +29,6 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
    * @throws UncheckedIOException if the file cannot be read
    */
   static NpyFile open(String text, Configuration conf) {
-    return ErrorBoundary.FILES.call(() -> read(text, conf));
-  }
-
-  private static NpyFile read(String text, Configuration conf) {
     try {
       Path path = qualify(text, conf);
       FileSystem fileSystem = fileSystem(path, conf);

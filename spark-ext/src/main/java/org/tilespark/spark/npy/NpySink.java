@@ -25,8 +25,10 @@ import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.ExecutorRuntime;
-import org.tilespark.spark.error.InvalidInputException;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.PartitionBoundary;
+import org.tilespark.spark.error.TileSparkException;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.validate.Coverage;
@@ -131,8 +133,12 @@ final class NpySink {
                     return rows.sparkContext()
                         .runJob(rows, new WriteTask(plan), ScalaInterop.classTag(long[].class));
                   }));
-    } catch (InvalidInputException e) { // of a block, as a rule
-      throw e.adding(". Nothing was written");
+    } catch (Exception e) { // undeclared, as it is Scala's
+      throw ErrorBoundary.thrown(
+          e instanceof TileSparkException ours && ours.condition() == ErrorCondition.INVALID_BLOCK
+              ? new TileSparkException(
+                  ours.condition(), ours.reason() + ". Nothing was written", ours)
+              : e);
     }
     return Arrays.stream((long[][]) results).flatMapToLong(Arrays::stream).toArray();
   }

@@ -97,7 +97,8 @@ final class NpyTable implements SupportsRead, SupportsWrite {
   private NpyLayout layout() {
     if (!looked) {
       if (NpyFile.exists(options.path(), conf)) {
-        layout = NpyLayout.of(NpyFile.open(options.path(), conf), options);
+        NpyFile file = ErrorBoundary.FILES.call(() -> NpyFile.open(options.path(), conf));
+        layout = NpyLayout.of(file, options);
         requireSame(given, layout.schema());
       }
       looked = true;
@@ -183,8 +184,7 @@ final class NpyTable implements SupportsRead, SupportsWrite {
       }
     }
     NpyType type =
-        chosen.fileType(
-            schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()));
+        chosen.fileType(schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()));
     ElementType readBack = options.as() == null ? type.columnType() : options.as();
     if (readBack != schema.elementType()) {
       throw new IllegalArgumentException(

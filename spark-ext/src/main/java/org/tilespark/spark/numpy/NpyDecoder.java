@@ -101,7 +101,8 @@ public final class NpyDecoder {
       }
       case FLOAT16 -> {
         for (long i = 0; i < count; i++) {
-          MEMORY.putInt(target, out + 4 * i, HalfFloat.toFloatBits(MEMORY.getShort(base, in + 2 * i)));
+          MEMORY.putInt(
+              target, out + 4 * i, HalfFloat.toFloatBits(MEMORY.getShort(base, in + 2 * i)));
         }
       }
       case COMPLEX64 -> {
@@ -120,13 +121,7 @@ public final class NpyDecoder {
   }
 
   private static void integers(
-      NpyType from,
-      ElementType to,
-      Object base,
-      long in,
-      Object target,
-      long out,
-      long count) {
+      NpyType from, ElementType to, Object base, long in, Object target, long out, long count) {
     int width = from.partBytes();
     for (long i = 0; i < count; i++) {
       long value = integer(from, base, in + i * width);
@@ -139,13 +134,7 @@ public final class NpyDecoder {
   }
 
   private static void floats(
-      NpyType from,
-      ElementType to,
-      Object base,
-      long in,
-      Object target,
-      long out,
-      long count) {
+      NpyType from, ElementType to, Object base, long in, Object target, long out, long count) {
     int stride = from.elementBytes();
     for (long i = 0; i < count; i++) {
       double value = floating(from, base, in + i * stride);

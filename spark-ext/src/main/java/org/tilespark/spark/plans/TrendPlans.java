@@ -43,8 +43,7 @@ final class TrendPlans {
     BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     List<Attribute> columns = ScalaInterop.list(input.output());
     List<Attribute> further = GroupingColumns.of(blocks, columns, operator);
-    BlockArguments arguments =
-        BlockArguments.of(blocks, operator, extents, options.missing());
+    BlockArguments arguments = BlockArguments.of(blocks, operator, extents, options.missing());
     List<NamedExpression> outputs = new ArrayList<>();
     further.forEach(column -> outputs.add(Attributes.alias(column, column.name())));
     outputs.add(

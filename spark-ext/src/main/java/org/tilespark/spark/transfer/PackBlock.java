@@ -10,6 +10,7 @@ import org.tilespark.kernels.HostMemory;
 import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.catalyst.BlockExpression;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exec.RowCheck;
 import org.tilespark.spark.numpy.NpyEncoder;
 import scala.collection.immutable.Seq;
@@ -37,8 +38,12 @@ public final class PackBlock extends BlockExpression {
 
   @Override
   public Object eval(InternalRow input) {
-    BlockSchema arguments = blocks.arguments();
     InternalRow row = PackedBlocks.row(childList(), childList().size(), input);
+    return ErrorBoundary.BLOCKS.call(() -> pack(row));
+  }
+
+  private byte[] pack(InternalRow row) {
+    BlockSchema arguments = blocks.arguments();
     RowCheck.check(arguments, blocks.operator(), blocks.extents(), row);
     int count = row.getArray(arguments.values()).numElements();
     byte[] data = new byte[blocks.bytes(count, blocks.type().elementBytes(), row)];

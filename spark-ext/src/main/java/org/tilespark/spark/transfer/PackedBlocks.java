@@ -51,7 +51,10 @@ public record PackedBlocks(BlockSchema arguments, NpyType type, String operator,
     return type.numpyName() + (extents == null ? "" : " " + extents);
   }
 
-  /** The values of the first {@code count} children as a row. */
+  /**
+   * The values of the first {@code count} children as a row. What they throw is not ours: a user's
+   * function may be among them.
+   */
   static InternalRow row(List<Expression> children, int count, InternalRow input) {
     Object[] cells = new Object[count];
     for (int i = 0; i < count; i++) {

@@ -103,8 +103,7 @@ public final class TransferPlans {
     if (type.isComplex()) {
       list.add(
           data + 1,
-          Attributes.alias(
-              new UnpackBlock(packed, 1, children), BlockKind.IMAG, Metadata.empty()));
+          Attributes.alias(new UnpackBlock(packed, 1, children), BlockKind.IMAG, Metadata.empty()));
     }
     return new Project(ScalaInterop.seq(list), input);
   }
@@ -126,9 +125,7 @@ public final class TransferPlans {
                             + ArrayMetadata.FILE_TYPE
                             + "; expected dtype, as in dtype => 'float32'"));
     return NpyType.parseLittleEndian(
-        operator
-            + ": dtype is not given, and the column metadata "
-            + ArrayMetadata.FILE_TYPE,
+        operator + ": dtype is not given, and the column metadata " + ArrayMetadata.FILE_TYPE,
         stated);
   }
 
@@ -147,7 +144,12 @@ public final class TransferPlans {
     for (int axis = 0; axis < rank; axis++) {
       if (shape[axis] < 1) {
         throw new IllegalArgumentException(
-            what + " is '" + blockShape.get() + "'; expected " + rank + " whole numbers of 1 or more");
+            what
+                + " is '"
+                + blockShape.get()
+                + "'; expected "
+                + rank
+                + " whole numbers of 1 or more");
       }
       if (extents.isPresent()) { // clipped, as a source does
         shape[axis] = Math.max(1, Math.min(shape[axis], extents.get().extent(axis)));
@@ -158,8 +160,7 @@ public final class TransferPlans {
 
   /** The block's own columns, in the order that {@link PackedBlocks#of} expects. */
   private static Seq<Expression> children(BlockSchema blocks, List<Attribute> columns) {
-    return ScalaInterop.<Expression>seq(
-        blocks.blockColumns().stream().map(columns::get).toList());
+    return ScalaInterop.<Expression>seq(blocks.blockColumns().stream().map(columns::get).toList());
   }
 
   private static void refuse(List<Attribute> columns, String name, String operator) {

@@ -15,6 +15,7 @@ import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.catalyst.BlockExpression;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exec.RowCheck;
 import org.tilespark.spark.numpy.NpyDecoder;
 import org.tilespark.spark.numpy.NpyType;
@@ -43,11 +44,16 @@ public final class UnpackBlock extends BlockExpression {
 
   @Override
   public Object eval(InternalRow input) {
+    int dataAt = blocks.arguments().values();
+    InternalRow row = PackedBlocks.row(childList(), dataAt, input);
+    HostMemory data = bytes(childList().get(dataAt), input);
+    return ErrorBoundary.BLOCKS.call(() -> unpack(row, data));
+  }
+
+  private UnsafeArrayData unpack(InternalRow row, HostMemory data) {
     BlockSchema arguments = blocks.arguments();
     NpyType type = blocks.type();
-    InternalRow row = PackedBlocks.row(childList(), arguments.values(), input);
     long count = RowCheck.checkBox(arguments, blocks.operator(), blocks.extents(), row);
-    HostMemory data = bytes(childList().get(arguments.values()), input);
     int width = type.elementBytes();
     if (data == null) {
       throw blocks.bad(
@@ -78,8 +84,7 @@ public final class UnpackBlock extends BlockExpression {
       UTF8String inPlace = row.getUTF8String(column.ordinal());
       return inPlace == null
           ? null
-          : new HostMemory(
-              inPlace.getBaseObject(), inPlace.getBaseOffset(), inPlace.numBytes());
+          : new HostMemory(inPlace.getBaseObject(), inPlace.getBaseOffset(), inPlace.numBytes());
     }
     byte[] bytes = (byte[]) child.eval(input);
     return bytes == null ? null : HostMemory.ofArray(bytes);

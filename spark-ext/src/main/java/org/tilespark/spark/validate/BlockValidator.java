@@ -98,8 +98,8 @@ public final class BlockValidator {
    * @param asDataset makes a DataFrame of a plan
    * @param operator who asks, for messages
    * @return columns code, block, found, expected; no rows if the input is good
-   * @throws IllegalArgumentException if the stated extents are no shape of the kind's rank, or
-   *     the input is streaming
+   * @throws IllegalArgumentException if the stated extents are no shape of the kind's rank, or the
+   *     input is streaming
    */
   public static LogicalPlan validate(
       LogicalPlan input,
@@ -110,8 +110,7 @@ public final class BlockValidator {
     Streaming.refuse(operator, input);
     List<Row> schemaDefects = SchemaDefects.of(input.schema(), kind);
     if (!schemaDefects.isEmpty()) {
-      return plan(
-          asDataset.apply(input).sparkSession().createDataFrame(schemaDefects, DEFECT));
+      return plan(asDataset.apply(input).sparkSession().createDataFrame(schemaDefects, DEFECT));
     }
     BlockValidator validator =
         new BlockValidator(

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -121,8 +122,33 @@ public final class ConnectJob {
           4,
           6,
           (i, j) -> 10 * j + i,
-          MatrixBlocks.transpose(
-              MatrixBlocks.withoutExtents(MatrixBlocks.withExtents(m, 5, 4))));
+          MatrixBlocks.transpose(MatrixBlocks.withoutExtents(MatrixBlocks.withExtents(m, 5, 4))));
+      refusedAs(
+          "TILESPARK_INVALID_ARGUMENT",
+          "volume_permute: axes is 'zzz'; expected each of x, y, z once, by letter or number, as"
+              + " 'yzx' or '1,2,0' SQLSTATE: 22023",
+          () -> VolumeBlocks.permute(v, "zzz").collectAsList());
+      refusedAs(
+          "TILESPARK_INVALID_BLOCK",
+          "block at row 0, col 0: values has 6 elements; expected rows x cols = 4 x 2 = 8 (in"
+              + " matrix_transpose) SQLSTATE: 22000",
+          () ->
+              MatrixBlocks.transpose(
+                      m.where("row + col = 0")
+                          .selectExpr("row", "col", "4 AS rows", "cols", "values"))
+                  .collectAsList());
+      refusedAs(
+          "TILESPARK_INVALID_FILE",
+          "Path does not exist: /nowhere/a.npy SQLSTATE: KD000",
+          () -> spark.read().format("npy").load("/nowhere/a.npy").collectAsList());
+      String longText = "a reason that a status of gRPC would cut ".repeat(200);
+      refusedAs(
+          "TILESPARK_INVALID_ARGUMENT",
+          "volume_permute: axes is '"
+              + longText
+              + "'; expected each of x, y, z once, by letter or number, as 'yzx' or '1,2,0'"
+              + " SQLSTATE: 22023",
+          () -> VolumeBlocks.permute(v, longText).collectAsList());
       System.out.println("right");
     }
   }
@@ -167,6 +193,24 @@ public final class ConnectJob {
   private static void equal(String what, Object expected, Object found) {
     if (!Objects.equals(expected, found)) {
       throw new IllegalStateException(what + ": expected " + expected + ", found " + found);
+    }
+  }
+
+  /** Checks the condition and the whole message of what the client throws. */
+  private static void refusedAs(String condition, String text, Runnable call) {
+    Throwable thrown = null;
+    try {
+      call.run();
+    } catch (Exception e) {
+      thrown = e;
+    }
+    if (!(thrown instanceof SparkThrowable spark)) {
+      throw new IllegalStateException("expected " + condition + ", found " + thrown, thrown);
+    }
+    equal("condition", condition, spark.getCondition());
+    String message = "[" + condition + "] " + text;
+    if (!thrown.getMessage().endsWith(message)) { // the client puts the server's class before it
+      throw new IllegalStateException("expected '" + message + "', found " + thrown, thrown);
     }
   }
 

@@ -4,8 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -42,7 +40,7 @@ class ConnectTest {
   @Test
   void operatorsAreCallsOfSqlFunctions() throws Exception {
     Path jars = Path.of(System.getProperty("tilespark.test.connect"));
-    int port = freePort();
+    int port = Ports.free();
     Map<String, String> loopback = Map.of("SPARK_LOCAL_IP", "127.0.0.1");
     List<String> conf =
         List.of(
@@ -70,7 +68,7 @@ class ConnectTest {
             conf,
             loopback,
             directory.resolve("server.log"))) {
-      awaitPort(server, port);
+      Ports.await(port, server::isAlive, server::printed, LIMIT);
       Optional<String> shims = jar(jars, "spark-connect-shims_");
       String clients =
           Arrays.stream(ours.split(":"))
@@ -88,27 +86,6 @@ class ConnectTest {
               .await(LIMIT);
       assertEquals(0, outcome.exitCode(), () -> outcome.output() + "\nSERVER\n" + server.printed());
       assertTrue(outcome.output().lines().anyMatch("right"::equals), outcome::output);
-    }
-  }
-
-  private static void awaitPort(ChildJvm server, int port) throws InterruptedException {
-    long end = System.nanoTime() + LIMIT.toNanos();
-    while (true) {
-      try {
-        new java.net.Socket(InetAddress.getLoopbackAddress(), port).close();
-        return;
-      } catch (IOException e) {
-        assertTrue(
-            server.isAlive() && System.nanoTime() < end,
-            () -> "no server at " + port + ":\n" + server.printed());
-        Thread.sleep(100);
-      }
-    }
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
     }
   }
 

@@ -43,7 +43,11 @@ class VolumeElementwiseTest extends SparkTest {
               Dataset<Row> floats = a.blocks(spark, FLOAT, isComplex, 4, 2, 7);
               assertSame(a, a, isComplex, (x, y) -> -0.1 * x, VolumeBlocks.scale(doubles, -0.1));
               assertSame(
-                  a, a, isComplex, (x, y) -> (float) (-0.1 * (float) x), VolumeBlocks.scale(floats, -0.1));
+                  a,
+                  a,
+                  isComplex,
+                  (x, y) -> (float) (-0.1 * (float) x),
+                  VolumeBlocks.scale(floats, -0.1));
               assertSame(
                   a,
                   b,
@@ -98,7 +102,8 @@ class VolumeElementwiseTest extends SparkTest {
     assertFails(
         () ->
             VolumeBlocks.add(
-                    a.blocks(spark, DOUBLE, false, 2, 5, 7), b.blocks(spark, DOUBLE, false, 3, 5, 7))
+                    a.blocks(spark, DOUBLE, false, 2, 5, 7),
+                    b.blocks(spark, DOUBLE, false, 3, 5, 7))
                 .collectAsList(),
         "block at x 0, y 0, z 0: it is 2 x 5 x 7 in the first volume and 3 x 5 x 7 in the second",
         "VolumeBlocks.add");

@@ -76,8 +76,21 @@ class ArgumentsTest extends SparkTest {
       delimiter = '|',
       quoteCharacter = '"',
       value = {
-        "'xxy'", "'xy'", "'abc'", "'0,1,3'", "'0,1,-4'", "'0,1,1'", "'0,-1,2'", "'x,,y,z'", "'x,y,z,'",
-        "''", "120", "array()", "array(0, 1)", "array(0, 1, 2, 0)", "array(0.5, 1, 2)",
+        "'xxy'",
+        "'xy'",
+        "'abc'",
+        "'0,1,3'",
+        "'0,1,-4'",
+        "'0,1,1'",
+        "'0,-1,2'",
+        "'x,,y,z'",
+        "'x,y,z,'",
+        "''",
+        "120",
+        "array()",
+        "array(0, 1)",
+        "array(0, 1, 2, 0)",
+        "array(0.5, 1, 2)",
       })
   void ordersThatAreNone(String argument) {
     assertFails(
@@ -97,8 +110,7 @@ class ArgumentsTest extends SparkTest {
       assertEquals(4, slabs.get(0).<Integer>getAs("ny"), axis);
       assertEquals(4, slabs.get(0).<Integer>getAs("nx"), axis);
     }
-    assertEquals(
-        4, sql("volume_pencils(TABLE(v), axis => -1, first => 2, second => '5')").count());
+    assertEquals(4, sql("volume_pencils(TABLE(v), axis => -1, first => 2, second => '5')").count());
   }
 
   @Test
@@ -126,13 +138,16 @@ class ArgumentsTest extends SparkTest {
   void listsAreTextsOrArrays() {
     for (String shape : List.of("'1,3'", "' 1, 3 '", "array(1, 3)", "array('1', '3')")) {
       List<Row> product =
-          sql("matrix_multiply(TABLE(m), TABLE(m), transposeA => true, blockShape => " + shape + ")")
+          sql("matrix_multiply(TABLE(m), TABLE(m), transposeA => true, blockShape => "
+                  + shape
+                  + ")")
               .orderBy("row", "col")
               .collectAsList();
       assertEquals(8, product.size(), shape);
       assertEquals(3, product.get(0).<Integer>getAs("cols"), shape);
     }
-    for (String extents : List.of("'2,4'", "array(2, 4)", "array(2L, 4L)", "'unknown'", "'UNKNOWN'")) {
+    for (String extents :
+        List.of("'2,4'", "array(2, 4)", "array(2L, 4L)", "'unknown'", "'UNKNOWN'")) {
       assertEquals(2, sql("matrix_transpose(TABLE(m), extents => " + extents + ")").count());
     }
     assertFails(
@@ -155,12 +170,14 @@ class ArgumentsTest extends SparkTest {
             .map(row -> row.getDouble(0))
             .toList());
     assertEquals(
-        9, sql("volume_fft(TABLE(v), 'z', padTo => 9, spacing => 0.1)").first().<Integer>getAs("nz"));
+        9,
+        sql("volume_fft(TABLE(v), 'z', padTo => 9, spacing => 0.1)").first().<Integer>getAs("nz"));
   }
 
   @Test
   void numbersAndBooleans() {
-    for (String alpha : List.of("0.5", "'0.5'", "5e-1", "0.5D", "0.5F", "CAST(0.5 AS DECIMAL(3,2))")) {
+    for (String alpha :
+        List.of("0.5", "'0.5'", "5e-1", "0.5D", "0.5F", "CAST(0.5 AS DECIMAL(3,2))")) {
       assertEquals(
           List.of(0.5, 1.0, 1.5, 2.0),
           sql("matrix_scale(TABLE(m), alpha => " + alpha + ")").where("col = 0").first().getList(4),
@@ -171,7 +188,8 @@ class ArgumentsTest extends SparkTest {
           4, sql("matrix_multiply(TABLE(m), TABLE(m), transposeA => " + flag + ")").count(), flag);
     }
     for (String rows : List.of("1", "'1'", "1L", "1S", "1Y", "2 - 1")) {
-      assertEquals(2, sql("matrix_reblock(TABLE(m), rows => " + rows + ", cols => 4)").count(), rows);
+      assertEquals(
+          2, sql("matrix_reblock(TABLE(m), rows => " + rows + ", cols => 4)").count(), rows);
     }
     spark.sql("DECLARE OR REPLACE VARIABLE factor DOUBLE DEFAULT 3");
     assertEquals(

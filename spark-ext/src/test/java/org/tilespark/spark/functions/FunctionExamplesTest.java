@@ -131,7 +131,8 @@ class FunctionExamplesTest extends SparkTest {
   /** The options of Java and of SQL are the same, in one order. */
   @Test
   void optionsAreParameters() {
-    assertEquals(MultiplyOptions.NAMES, options(TableFunctions.MATRIX_MULTIPLY, MultiplyOptions.NAMES));
+    assertEquals(
+        MultiplyOptions.NAMES, options(TableFunctions.MATRIX_MULTIPLY, MultiplyOptions.NAMES));
     List<String> forward = new ArrayList<>(FftOptions.NAMES);
     forward.remove("realExtent");
     assertEquals(forward, options(TableFunctions.VOLUME_FFT, FftOptions.NAMES));
@@ -148,10 +149,11 @@ class FunctionExamplesTest extends SparkTest {
   @Test
   void requiredArgumentsComeFirst() {
     for (TableFunctions function : TableFunctions.values()) {
-      List<Boolean> required =
-          function.parameters().stream().map(Parameter::isRequired).toList();
-      assertTrue(required.lastIndexOf(true) < Math.max(required.indexOf(false), 0)
-          || !required.contains(false), function.sqlName());
+      List<Boolean> required = function.parameters().stream().map(Parameter::isRequired).toList();
+      assertTrue(
+          required.lastIndexOf(true) < Math.max(required.indexOf(false), 0)
+              || !required.contains(false),
+          function.sqlName());
     }
   }
 }

@@ -32,7 +32,9 @@ class OperatorFunctionsTest extends SparkTest {
   static void views() {
     String values = "array(CAST('NaN' AS DOUBLE), 2D, -3D, 4D + part) AS values";
     String samples = " FROM range(2) a(part) CROSS JOIN VALUES ('one'), (NULL) AS s(sample)";
-    view("m", "SELECT sample, 2L * part AS row, 0L AS col, 2 AS rows, 2 AS cols, " + values + samples);
+    view(
+        "m",
+        "SELECT sample, 2L * part AS row, 0L AS col, 2 AS rows, 2 AS cols, " + values + samples);
     view(
         "v",
         "SELECT 2L * part AS x, 0L AS y, 0L AS z, 2 AS nx, 1 AS ny, 2 AS nz, "
@@ -45,7 +47,8 @@ class OperatorFunctionsTest extends SparkTest {
       view(of + "_some", "SELECT * FROM " + of + " WHERE values[3] > 4");
       view(
           of + "_ints",
-          "SELECT * EXCEPT (values), transform(values, e -> int(nanvl(e, 1))) AS values FROM " + of);
+          "SELECT * EXCEPT (values), transform(values, e -> int(nanvl(e, 1))) AS values FROM "
+              + of);
     }
     view(
         "spectrum",
@@ -63,14 +66,22 @@ class OperatorFunctionsTest extends SparkTest {
     Dataset<Row> scaled = sql(kind + "_scale(TABLE(" + view + "), -0.5)");
     assertEquals(List.of(spark.table(view).columns()), List.of(scaled.columns()));
     assertEquals(4, scaled.count());
-    assertBlocks(scaled, place, new double[][] {{Double.NaN, -1, 1.5, -2}, {Double.NaN, -1, 1.5, -2.5}});
+    assertBlocks(
+        scaled, place, new double[][] {{Double.NaN, -1, 1.5, -2}, {Double.NaN, -1, 1.5, -2.5}});
     Dataset<Row> sum = sql(kind + "_add(TABLE(" + view + "), TABLE(" + view + "))");
     assertEquals(List.of(spark.table(view).columns()), List.of(sum.columns()));
     assertEquals(4, sum.count());
     assertBlocks(sum, place, new double[][] {{Double.NaN, 4, -6, 8}, {Double.NaN, 4, -6, 10}});
     Dataset<Row> complex =
-        sql(kind + "_add(TABLE(" + view + "_complex), TABLE(SELECT * FROM " + kind
-            + "_scale(TABLE(" + view + "_complex), alpha => 2)))");
+        sql(
+            kind
+                + "_add(TABLE("
+                + view
+                + "_complex), TABLE(SELECT * FROM "
+                + kind
+                + "_scale(TABLE("
+                + view
+                + "_complex), alpha => 2)))");
     assertBlocks(complex, place, new double[][] {{Double.NaN, 6, -9, 12}, {Double.NaN, 6, -9, 15}});
     assertBlocks(
         complex.drop("values").withColumnRenamed("imag", "values"),
@@ -104,7 +115,9 @@ class OperatorFunctionsTest extends SparkTest {
     assertBlocks(
         sql("matrix_center(TABLE(m))"),
         "row",
-        new double[][] {{Double.NaN, -1.25, Double.NaN, 0.75}, {Double.NaN, -1.25, Double.NaN, 1.75}});
+        new double[][] {
+          {Double.NaN, -1.25, Double.NaN, 0.75}, {Double.NaN, -1.25, Double.NaN, 1.75}
+        });
     assertFails(
         () -> sql("matrix_center(TABLE(m_some), extents => '4,2')").collectAsList(),
         "no block at row 0, col 0",
@@ -130,7 +143,8 @@ class OperatorFunctionsTest extends SparkTest {
     view("m_bad", "SELECT * EXCEPT (rows), 3 AS rows FROM m");
     view("v_bad", "SELECT * EXCEPT (nz), 3 AS nz FROM v");
     assertEquals(
-        texts(MatrixBlocks.validate(spark.table("m_bad"))), texts(sql("matrix_validate(TABLE(m_bad))")));
+        texts(MatrixBlocks.validate(spark.table("m_bad"))),
+        texts(sql("matrix_validate(TABLE(m_bad))")));
     List<String> ofVolume = texts(sql("volume_validate(TABLE(v_bad))"));
     assertEquals(texts(VolumeBlocks.validate(spark.table("v_bad"))), ofVolume);
     assertEquals(
@@ -151,7 +165,8 @@ class OperatorFunctionsTest extends SparkTest {
     assertEquals(
         List.of("missingColumn", "columnType"),
         sql("volume_validate(TABLE(SELECT * EXCEPT (x, nx), '2' AS nx FROM v), extents => '1,1,1')")
-            .collectAsList().stream()
+            .collectAsList()
+            .stream()
             .map(row -> row.getString(0))
             .toList());
     assertFails(() -> sql("matrix_validate(TABLE(m), '4')"), "matrix_validate: extents is '4'");
@@ -170,7 +185,8 @@ class OperatorFunctionsTest extends SparkTest {
     assertEquals("(4, 1, 2)", metadata(stated).extents(3).orElseThrow().toString());
     stated.createOrReplaceTempView("v_stated");
     for (String call :
-        List.of("volume_scale(TABLE(v_stated), 2)", "volume_add(TABLE(v_stated), TABLE(v_stated))")) {
+        List.of(
+            "volume_scale(TABLE(v_stated), 2)", "volume_add(TABLE(v_stated), TABLE(v_stated))")) {
       assertEquals("(4, 1, 2)", metadata(sql(call)).extents(3).orElseThrow().toString(), call);
     }
     assertEquals(
@@ -184,7 +200,10 @@ class OperatorFunctionsTest extends SparkTest {
         metadata(sql("volume_with_extents(TABLE(v_stated), 'unknown')")).extents(3));
     assertEquals(
         "(4, 2)",
-        metadata(sql("matrix_center(TABLE(m), extents => '4,2')")).extents(2).orElseThrow().toString());
+        metadata(sql("matrix_center(TABLE(m), extents => '4,2')"))
+            .extents(2)
+            .orElseThrow()
+            .toString());
     assertFails(
         () -> sql("matrix_scale(TABLE(m), 2, '3,2')").collectAsList(),
         "it ends at row 4, the column metadata tilespark.extents says [3, 2]");
@@ -199,7 +218,8 @@ class OperatorFunctionsTest extends SparkTest {
   @Test
   void spectraAreScaledAndAdded() {
     view("scaled", "SELECT * FROM volume_scale(TABLE(spectrum), alpha => 2)");
-    assertEquals(metadata(spark.table("spectrum")).spectrum(), metadata(spark.table("scaled")).spectrum());
+    assertEquals(
+        metadata(spark.table("spectrum")).spectrum(), metadata(spark.table("scaled")).spectrum());
     List<Row> back =
         sql("volume_ifft(TABLE(SELECT * FROM volume_add(TABLE(spectrum), TABLE(scaled))))")
             .orderBy("x")
@@ -212,10 +232,14 @@ class OperatorFunctionsTest extends SparkTest {
         VolumeBlocks.frequencies(spark.table("spectrum")).orderBy("axis", "index").collectAsList(),
         sql("volume_frequencies(TABLE(scaled))").orderBy("axis", "index").collectAsList());
     assertFails(
-        () -> sql("volume_add(TABLE(spectrum), TABLE(SELECT * FROM volume_permute(TABLE(spectrum), 0)))"),
+        () ->
+            sql(
+                "volume_add(TABLE(spectrum), TABLE(SELECT * FROM volume_permute(TABLE(spectrum), 0)))"),
         "axes is '0'");
-    view("shifted", "SELECT * FROM volume_fft(TABLE(SELECT * FROM volume_ifft(TABLE(spectrum))),"
-        + " output => 'natural', shift => true)");
+    view(
+        "shifted",
+        "SELECT * FROM volume_fft(TABLE(SELECT * FROM volume_ifft(TABLE(spectrum))),"
+            + " output => 'natural', shift => true)");
     assertFails(
         () -> sql("volume_add(TABLE(spectrum), TABLE(shifted))"),
         "volume_add: the two spectra differ in shift: 'none' of the first, 'spectrum' of the second");
@@ -257,7 +281,8 @@ class OperatorFunctionsTest extends SparkTest {
             "volume_scale(TABLE(v_ints), 2)",
             "volume_add(TABLE(v_ints), TABLE(v_ints))")) {
       String function = call.substring(0, call.indexOf('('));
-      assertFails(() -> sql(call), function + ": the values are ARRAY<INT>; expected an ARRAY of FLOAT");
+      assertFails(
+          () -> sql(call), function + ": the values are ARRAY<INT>; expected an ARRAY of FLOAT");
     }
   }
 
@@ -273,15 +298,19 @@ class OperatorFunctionsTest extends SparkTest {
 
   @Test
   void streamsAreRefused() {
-    spark.readStream().format("rate").load().selectExpr(
-            "value AS row", "0L AS col", "1 AS rows", "1 AS cols", "array(1D) AS values")
+    spark
+        .readStream()
+        .format("rate")
+        .load()
+        .selectExpr("value AS row", "0L AS col", "1 AS rows", "1 AS cols", "array(1D) AS values")
         .createOrReplaceTempView("stream");
     for (String call :
         List.of(
             "matrix_center(TABLE(stream))",
             "matrix_add(TABLE(stream), TABLE(stream))",
             "matrix_validate(TABLE(stream))")) {
-      assertFails(() -> sql(call), call.substring(0, call.indexOf('(')) + " of a streaming DataFrame");
+      assertFails(
+          () -> sql(call), call.substring(0, call.indexOf('(')) + " of a streaming DataFrame");
     }
   }
 

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.tilespark.spark.TileSparkExtensions;
+import org.tilespark.spark.error.TileSparkThrowable;
 
 /**
  * Any text as the arguments of the SQL functions: a plan, Spark's own error, or ours that names the
@@ -33,27 +34,40 @@ class TableFunctionsFuzzTest {
             seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(m)"),
             seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(m), '2,2'"),
             seed(TableFunctions.MATRIX_TRANSPOSE, "input => TABLE(m), extents => '3,2'"),
-            seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(m), extents => '9223372036854775807,9223372036854775807'"),
+            seed(
+                TableFunctions.MATRIX_TRANSPOSE,
+                "TABLE(m), extents => '9223372036854775807,9223372036854775807'"),
             seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(m), TABLE(m)"),
             seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(m), NULL"),
             seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(m), array('2,2')"),
             seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(m), extents => rand()"),
             seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(m), extents => (SELECT '2,2')"),
-            seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(SELECT * FROM matrix_transpose(TABLE(m)))"),
+            seed(
+                TableFunctions.MATRIX_TRANSPOSE, "TABLE(SELECT * FROM matrix_transpose(TABLE(m)))"),
             seed(TableFunctions.MATRIX_TRANSPOSE, "1, 2"),
             seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(v)"),
             seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(m) PARTITION BY row"),
             seed(TableFunctions.MATRIX_TRANSPOSE, "TABLE(nosuchview)"),
             seed(TableFunctions.MATRIX_MULTIPLY, "TABLE(m), TABLE(m), '2,2', '2,2'"),
-            seed(TableFunctions.MATRIX_MULTIPLY, "TABLE(m), TABLE(m), strategy => 'cuboid(1,2,1)', extentsA => '2,2', extentsB => '2,2'"),
-            seed(TableFunctions.MATRIX_MULTIPLY, "a => TABLE(m), b => TABLE(m), precision => CAST(NULL AS STRING)"),
-            seed(TableFunctions.MATRIX_MULTIPLY, "TABLE(m), TABLE(m), extentsA => '2,2', extentsB => '3,3', missing => 'zero'"),
-            seed(TableFunctions.MATRIX_MULTIPLY, "TABLE(m), TABLE(m), transposeA => true, extentsA => '2,2', extentsB => '2,2'"),
+            seed(
+                TableFunctions.MATRIX_MULTIPLY,
+                "TABLE(m), TABLE(m), strategy => 'cuboid(1,2,1)', extentsA => '2,2', extentsB => '2,2'"),
+            seed(
+                TableFunctions.MATRIX_MULTIPLY,
+                "a => TABLE(m), b => TABLE(m), precision => CAST(NULL AS STRING)"),
+            seed(
+                TableFunctions.MATRIX_MULTIPLY,
+                "TABLE(m), TABLE(m), extentsA => '2,2', extentsB => '3,3', missing => 'zero'"),
+            seed(
+                TableFunctions.MATRIX_MULTIPLY,
+                "TABLE(m), TABLE(m), transposeA => true, extentsA => '2,2', extentsB => '2,2'"),
             seed(TableFunctions.MATRIX_GRAM, "TABLE(m), strategy => 'broadcast', extents => '2,2'"),
             seed(TableFunctions.MATRIX_GRAM, "TABLE(m), extents => '-1,2'"),
             seed(TableFunctions.MATRIX_REBLOCK, "TABLE(m), 1, 1"),
             seed(TableFunctions.MATRIX_REBLOCK, "TABLE(m), 0, 1"),
-            seed(TableFunctions.MATRIX_REBLOCK, "TABLE(m), 9223372036854775807, 9223372036854775807"),
+            seed(
+                TableFunctions.MATRIX_REBLOCK,
+                "TABLE(m), 9223372036854775807, 9223372036854775807"),
             seed(TableFunctions.MATRIX_REBLOCK, "TABLE(m), -2147483648, '1'"),
             seed(TableFunctions.MATRIX_REBLOCK, "TABLE(m), 1 + 1, 3 / 2"),
             seed(TableFunctions.MATRIX_REBLOCK, "TABLE(m), 1, 1, 'maybe', '2,2'"),
@@ -65,8 +79,12 @@ class TableFunctionsFuzzTest {
             seed(TableFunctions.VOLUME_PERMUTE, "'yzx', TABLE(v)"),
             seed(TableFunctions.VOLUME_PERMUTE, "TABLE(v), array(-1, 0, 1)"),
             seed(TableFunctions.VOLUME_PERMUTE, "TABLE(v), '1,2,0'"),
-            seed(TableFunctions.VOLUME_SLABS, "TABLE(v), -1, thickness => '1', extents => array(1, 1, 1)"),
-            seed(TableFunctions.VOLUME_FFT, "TABLE(v), axes => array('z'), padTo => 4, real => 'true'"),
+            seed(
+                TableFunctions.VOLUME_SLABS,
+                "TABLE(v), -1, thickness => '1', extents => array(1, 1, 1)"),
+            seed(
+                TableFunctions.VOLUME_FFT,
+                "TABLE(v), axes => array('z'), padTo => 4, real => 'true'"),
             seed(TableFunctions.MATRIX_SCALE, "TABLE(m), alpha => 1e400"),
             seed(TableFunctions.MATRIX_SCALE, "TABLE(m), X'00'"),
             seed(TableFunctions.MATRIX_ADD, "TABLE(m), TABLE(m), missing => nvl(NULL, 'zero')"),
@@ -114,14 +132,15 @@ class TableFunctionsFuzzTest {
   }
 
   private static void requireClear(Throwable thrown, TableFunctions function, String arguments) {
-    if (thrown instanceof SparkThrowable spark && !"INTERNAL_ERROR".equals(spark.getCondition())) {
-      return; // the parser, the analyzer, or a constant that fails
-    }
-    if (thrown instanceof IllegalArgumentException) {
-      String message = String.valueOf(thrown.getMessage());
+    if (thrown instanceof TileSparkThrowable ours && ours.condition().isWrongInput()) {
       // Options are named in the words in which they were given; arguments may call any function.
-      assertTrue(!message.isBlank(), arguments);
+      assertTrue(!ours.reason().isBlank(), arguments);
       return;
+    }
+    if (!(thrown instanceof TileSparkThrowable)
+        && thrown instanceof SparkThrowable spark
+        && !"INTERNAL_ERROR".equals(spark.getCondition())) {
+      return; // the parser, the analyzer, or a constant that fails
     }
     fail("arguments '" + arguments + "' of " + function, thrown);
   }

@@ -165,6 +165,9 @@ class NpyHeaderTest {
     assertEquals(NpyType.FLOAT32, NpyType.byName("<f4"));
     assertEquals(NpyType.FLOAT32, NpyType.byName(">f4"));
     assertEquals(NpyType.UINT8, NpyType.byName("u1"));
+    assertEquals(NpyType.BOOL, NpyType.byName("bool"));
+    assertEquals(NpyType.BOOL, NpyType.byName("|b1"));
+    assertEquals(null, NpyType.byName("b"));
     assertEquals(null, NpyType.byName("f"));
     assertEquals(null, NpyType.byName(""));
   }

@@ -20,6 +20,8 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.spark.SparkTest;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.TileSparkException;
 import org.tilespark.spark.numpy.NpyType;
 
 /** Where .npy files may lie: names, links, files of others beside them, and places to refuse. */
@@ -274,12 +276,10 @@ class NpyPathsTest extends SparkTest {
   }
 
   private static String refusal(Executable action) {
-    Throwable failure = assertThrows(RuntimeException.class, action);
-    String message = failure.getMessage();
+    TileSparkException failure = assertThrows(TileSparkException.class, action);
     assertTrue(
-        failure instanceof IllegalArgumentException
-            || failure instanceof java.io.UncheckedIOException,
+        failure.condition().isWrongInput() || failure.condition() == ErrorCondition.IO,
         failure::toString);
-    return message;
+    return failure.reason();
   }
 }

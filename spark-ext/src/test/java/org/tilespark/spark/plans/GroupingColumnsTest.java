@@ -83,12 +83,9 @@ class GroupingColumnsTest extends SparkTest {
       Map<String, UnaryOperator<Dataset<Row>>> operators, Dataset<Row> df, List<String> names) {
     operators.forEach(
         (name, operator) -> {
-          IllegalArgumentException thrown =
-              assertThrows(IllegalArgumentException.class, () -> operator.apply(df), name);
-          assertTrue(thrown.getMessage().startsWith(name), thrown.getMessage());
-          assertTrue(
-              thrown.getMessage().contains(names.get(0) + " INT, " + names.get(1) + " STRING"),
-              thrown.getMessage());
+          String reason = reasonOf(() -> operator.apply(df));
+          assertTrue(reason.startsWith(name), reason);
+          assertTrue(reason.contains(names.get(0) + " INT, " + names.get(1) + " STRING"), reason);
         });
   }
 

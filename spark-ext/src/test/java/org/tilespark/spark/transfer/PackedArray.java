@@ -126,9 +126,10 @@ record PackedArray(BlockKind kind, NpyType type, Shape extents, Shape blockShape
         cells.add(
             cell instanceof byte[] bytes
                 ? Arrays.toString(bytes)
-                : String.valueOf(row.schema() != null && cell != null && i == row.length() - 1
-                    ? row.getList(i)
-                    : cell));
+                : String.valueOf(
+                    row.schema() != null && cell != null && i == row.length() - 1
+                        ? row.getList(i)
+                        : cell));
       }
       String place = cells.subList(1, 1 + kind.rank()).toString();
       if (blocks.put(place, cells) != null) {

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -23,6 +24,8 @@ import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.SparkTest;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
 import org.tilespark.spark.numpy.NpyType;
 
 /** What packing and unpacking refuse, and in which words. */
@@ -54,9 +57,11 @@ class TransferErrorsTest extends SparkTest {
     return Transfers.pack(BlockKind.MATRIX, df, arguments);
   }
 
-  /** The message of an error before any row is looked at. */
-  private static String refusal(java.util.function.Supplier<Dataset<Row>> call) {
-    return assertThrows(IllegalArgumentException.class, call::get).getMessage();
+  /** The reason of an error before any row is looked at. */
+  private static String refusal(Supplier<Dataset<Row>> call) {
+    InvalidInputException thrown = assertThrows(InvalidInputException.class, call::get);
+    assertEquals(ErrorCondition.INVALID_ARGUMENT, thrown.condition());
+    return thrown.reason();
   }
 
   private static void assertRuns(Dataset<Row> df, String... parts) {
@@ -83,7 +88,8 @@ class TransferErrorsTest extends SparkTest {
         unpack(packed("(0, 0, 2147483647, 2147483647, X'00')"), "'complex128'"),
         "x 16 = 73786976226118729744 of complex128");
     assertRuns(
-        unpack(packed("(0, 7, 0, 3, X'')"), "'int8'"), "block at row 0, col 7: rows is 0; expected");
+        unpack(packed("(0, 7, 0, 3, X'')"), "'int8'"),
+        "block at row 0, col 7: rows is 0; expected");
     assertRuns(
         unpack(packed("(0, NULL, 1, 3, X'')"), "'int8'"), "a matrix block has a null col", "row 0");
     assertRuns(unpack(packed("(0, -7, 1, 3, X'')"), "'int8'"), "col is -7; expected 0 or more");
@@ -98,7 +104,9 @@ class TransferErrorsTest extends SparkTest {
     assertRuns(wrong.select("values"), "data has 1 bytes");
     assertEquals(1, wrong.select("row").collectAsList().size()); // nobody reads it
     Dataset<Row> joined =
-        wrong.join(packed("(0, 1, 1, 1, NULL)").selectExpr("row", "col"), "row").where("imag[0] > 1");
+        wrong
+            .join(packed("(0, 1, 1, 1, NULL)").selectExpr("row", "col"), "row")
+            .where("imag[0] > 1");
     assertRuns(joined, "data has 1 bytes");
   }
 
@@ -150,10 +158,12 @@ class TransferErrorsTest extends SparkTest {
             + " matrix_pack)");
     assertRuns(pack(ints, "'bool'"), "values has 2 at (2, 1), which bool does not hold", "0 to 1");
     assertRuns(pack(blocks("TINYINT", "(0, 0, 1, 2, array(1, -1))"), "'bool'"), "values has -1 at");
-    assertRuns(pack(blocks("DOUBLE", "(0, 0, 1, 2, array(1, 1e300))"), "'f4'"), "1.0E300", "finite");
+    assertRuns(
+        pack(blocks("DOUBLE", "(0, 0, 1, 2, array(1, 1e300))"), "'f4'"), "1.0E300", "finite");
     assertRuns(pack(blocks("DOUBLE", "(0, 0, 1, 1, array(0.5))"), "'i8'"), "values has 0.5");
     assertRuns(
-        pack(blocks("FLOAT", "(0, 0, 1, 2, array(1, double('NaN')))"), "'int16'"), "values has NaN at (0, 1)");
+        pack(blocks("FLOAT", "(0, 0, 1, 2, array(1, double('NaN')))"), "'int16'"),
+        "values has NaN at (0, 1)");
     // The metadata's type is restored exactly or not at all.
     Dataset<Row> halves =
         blocks("FLOAT", "(0, 0, 1, 2, array(1, 0.1))")
@@ -224,7 +234,8 @@ class TransferErrorsTest extends SparkTest {
     assertTrue(
         refusal(() -> unpack(data))
             .contains("dtype is not given, and column data has no metadata tilespark.fileType"));
-    Dataset<Row> foreign = data.withMetadata("data", Metadata.fromJson("{\"tilespark.fileType\":\"<q4\"}"));
+    Dataset<Row> foreign =
+        data.withMetadata("data", Metadata.fromJson("{\"tilespark.fileType\":\"<q4\"}"));
     assertTrue(
         refusal(() -> unpack(foreign))
             .startsWith(
@@ -262,7 +273,8 @@ class TransferErrorsTest extends SparkTest {
     for (String shape : List.of("0,1", "1", "a,b", "-1,2", "1,2,3")) {
       assertTrue(
           refusal(() -> unpack(data, "'int8'", "blockShape => '" + shape + "'"))
-              .startsWith("matrix_unpack: blockShape is '" + shape + "'; expected 2 whole numbers"));
+              .startsWith(
+                  "matrix_unpack: blockShape is '" + shape + "'; expected 2 whole numbers"));
     }
     assertTrue(
         refusal(() -> unpack(data, "'int8'", "extents => '1'"))

@@ -77,8 +77,7 @@ class TransferFilesTest extends SparkTest {
         } catch (IllegalArgumentException e) {
           misfit = Optional.of(misfit(e));
         }
-        Dataset<Row> packed =
-            Transfers.pack(BlockKind.MATRIX, blocks, "'" + to.descr() + "'");
+        Dataset<Row> packed = Transfers.pack(BlockKind.MATRIX, blocks, "'" + to.descr() + "'");
         String what = from + " as " + to + ", " + wildness;
         if (misfit.isPresent()) {
           refused++;
@@ -109,7 +108,7 @@ class TransferFilesTest extends SparkTest {
   void unpacksWhatTheSourceReads(NpyType type) {
     Shape extents = Shape.of(9, 14);
     PackedArray array =
-        PackedArray.random(type, extents, extents, new Random(31 * type.ordinal()));
+        PackedArray.random(type, extents, extents, new Random(31L * type.ordinal()));
     Dataset<Row> unpacked = TransferTest.unpack(array, array.frame(spark));
     unpacked
         .drop("weight", "label", "tags")
@@ -121,8 +120,7 @@ class TransferFilesTest extends SparkTest {
     assertEquals(
         read.schema().apply("values").metadata(), unpacked.schema().apply("values").metadata());
     for (String part : type.isComplex() ? List.of("values", "imag") : List.of("values")) {
-      assertEquals(
-          read.schema().apply(part).dataType(), unpacked.schema().apply(part).dataType());
+      assertEquals(read.schema().apply(part).dataType(), unpacked.schema().apply(part).dataType());
       assertEquals(
           read.select(part).head().getList(0), unpacked.select(part).head().getList(0), part);
     }
@@ -135,8 +133,7 @@ class TransferFilesTest extends SparkTest {
   /** From a scan in columns, through a transpose, to bytes: no element goes by itself. */
   @Test
   void packsBlocksOfFilesAndOfOperatorsInBulk() {
-    PackedArray array =
-        PackedArray.random(NpyType.INT16, EXTENTS, Shape.of(4, 5), new Random(3));
+    PackedArray array = PackedArray.random(NpyType.INT16, EXTENTS, Shape.of(4, 5), new Random(3));
     Dataset<Row> blocks = TransferTest.unpack(array, array.frame(spark));
     blocks.drop("weight", "label", "tags").write().format("npy").save(dir + "/b.npy");
     Dataset<Row> read = spark.read().format("npy").option("blockShape", "4,5").load(dir + "/b.npy");

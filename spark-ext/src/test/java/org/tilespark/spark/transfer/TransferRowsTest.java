@@ -15,6 +15,8 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.RaiseError;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -28,6 +30,8 @@ import org.tilespark.kernels.HostMemory;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.numpy.NpyType;
 import scala.collection.immutable.Seq;
@@ -121,8 +125,10 @@ class TransferRowsTest {
         }
         Object[] boxed = new Object[parts.length];
         for (int part = 0; part < parts.length; part++) {
-          boxed[part] = new GenericArrayData(((ArrayData) parts[part]).toObjectArray(
-              BlockSchema.sparkType(type.columnType())));
+          boxed[part] =
+              new GenericArrayData(
+                  ((ArrayData) parts[part])
+                      .toObjectArray(BlockSchema.sparkType(type.columnType())));
         }
         assertArrayEquals(
             data,
@@ -135,12 +141,29 @@ class TransferRowsTest {
   void nullsInRowsOfEveryForm() {
     StructType bytes = schema(DataTypes.BinaryType);
     for (InternalRow row : forms(row((Object) null), bytes)) {
-      String message =
+      InvalidInputException thrown =
           assertThrows(
-                  IllegalArgumentException.class,
-                  () -> new UnpackBlock(packed(NpyType.INT8, true), 0, children(bytes)).eval(row))
-              .getMessage();
-      assertTrue(message.startsWith("block at row 7, col 0: data is null"), message);
+              InvalidInputException.class,
+              () -> new UnpackBlock(packed(NpyType.INT8, true), 0, children(bytes)).eval(row));
+      assertEquals(ErrorCondition.INVALID_BLOCK, thrown.condition());
+      assertTrue(thrown.reason().startsWith("block at row 7, col 0: data is null"), thrown::reason);
+    }
+  }
+
+  /** What a child throws, a user's function say, is no error about blocks. */
+  @Test
+  void errorsOfChildrenPassAsTheyAre() {
+    StructType bytes = schema(DataTypes.BinaryType);
+    List<Expression> children = new ArrayList<>(ScalaInterop.list(children(bytes)));
+    for (int failing : new int[] {0, BOX}) {
+      List<Expression> some = new ArrayList<>(children);
+      some.set(failing, new RaiseError(Literal.create("theirs", DataTypes.StringType)));
+      UnpackBlock unpack =
+          new UnpackBlock(packed(NpyType.INT8, true), 0, ScalaInterop.<Expression>seq(some));
+      RuntimeException thrown =
+          assertThrows(
+              RuntimeException.class, () -> unpack.eval(row((Object) new byte[ROWS * COLS])));
+      assertTrue(thrown.getClass().getName().startsWith("org.apache.spark."), thrown::toString);
     }
   }
 

@@ -8,7 +8,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -94,8 +93,7 @@ class TransferTest extends SparkTest {
               .filter(each -> samePlace(each, row, kind))
               .findFirst()
               .orElseThrow();
-      ByteBuffer bytes =
-          ByteBuffer.wrap(from.<byte[]>getAs(dataAt)).order(ByteOrder.LITTLE_ENDIAN);
+      ByteBuffer bytes = ByteBuffer.wrap(from.<byte[]>getAs(dataAt)).order(ByteOrder.LITTLE_ENDIAN);
       for (int part = 0; part < type.parts(); part++) {
         ArrayData values = row.getArray(dataAt + part);
         assertEquals(bytes.capacity() / type.elementBytes(), values.numElements());
@@ -150,19 +148,26 @@ class TransferTest extends SparkTest {
       long[] extents = new long[rank];
       long[] block = new long[rank];
       for (int axis = 0; axis < rank; axis++) {
-        extents[axis] = 1 + random.nextInt(rank == 2 ? 60 : 15);
-        block[axis] = 1 + random.nextInt(rank == 2 ? 70 : 17);
+        extents[axis] = 1L + random.nextInt(rank == 2 ? 60 : 15);
+        block[axis] = 1L + random.nextInt(rank == 2 ? 70 : 17);
         // few enough blocks for a job of some hundred milliseconds
         block[axis] = Math.max(block[axis], extents[axis] / 4);
       }
       NpyType type = NpyType.values()[random.nextInt(NpyType.values().length)];
-      PackedArray array =
-          PackedArray.random(type, Shape.of(extents), Shape.of(block), random);
+      PackedArray array = PackedArray.random(type, Shape.of(extents), Shape.of(block), random);
       try {
         assertComesBack(array, array.frame(spark));
       } catch (Throwable t) {
         throw new AssertionError(
-            "seed " + seed + ", round " + round + ": " + type + " " + array.extents() + " in "
+            "seed "
+                + seed
+                + ", round "
+                + round
+                + ": "
+                + type
+                + " "
+                + array.extents()
+                + " in "
                 + array.blockShape(),
             t);
       }
@@ -252,7 +257,9 @@ class TransferTest extends SparkTest {
     assertEquals(data, again.schema().apply("values").metadata());
     assertEquals("ARRAY<BIGINT>", again.schema().apply("values").dataType().sql());
     assertEquals(
-        blocks.selectExpr("x", "y", "z", "transform(values, e -> bigint(e))").orderBy("x", "y")
+        blocks
+            .selectExpr("x", "y", "z", "transform(values, e -> bigint(e))")
+            .orderBy("x", "y")
             .collectAsList(),
         again.select("x", "y", "z", "values").orderBy("x", "y").collectAsList());
     // A block's shape is clipped to the extents, as a source does.
@@ -280,7 +287,9 @@ class TransferTest extends SparkTest {
             .withMetadata("values", stale);
     assertEquals("<f4", packedType(floats));
     assertEquals("<f4", packedType(MatrixBlocks.scale(floats, 0.5)));
-    assertEquals("<i2", packedType(MatrixBlocks.withoutExtents(blocks).withMetadata("values", Metadata.empty())));
+    assertEquals(
+        "<i2",
+        packedType(MatrixBlocks.withoutExtents(blocks).withMetadata("values", Metadata.empty())));
     assertEquals("|u1", packedType(MatrixBlocks.transpose(blocks)));
     PackedArray complex = both(NpyType.COMPLEX64).get(0);
     assertEquals("<c8", packedType(unpack(complex, complex.frame(spark))));
@@ -407,7 +416,6 @@ class TransferTest extends SparkTest {
     String below = optimized(packed.where("row < 4"));
     assertTrue(below.indexOf("pack_block") < below.indexOf("Filter"), below);
     Dataset<Row> imag = unpack(both(NpyType.COMPLEX64).get(0), frame).select("values");
-    assertEquals(
-        1, optimized(imag).split("unpack_block\\(", -1).length - 1, () -> optimized(imag));
+    assertEquals(1, optimized(imag).split("unpack_block\\(", -1).length - 1, () -> optimized(imag));
   }
 }

@@ -1,0 +1,128 @@
+"""What newcomers want to do, each in a few lines. README and the notebooks show the same lines: see test_readme_shows_them.
+
+A task is the lines between ``# task`` and ``# end``; what is around them prepares and checks.
+"""
+
+import inspect
+import re
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tilespark as ts
+
+pytestmark = pytest.mark.usefixtures("spark")
+
+DATA = Path(__file__).parents[2] / "examples" / "data"
+README = Path(__file__).parents[1] / "README.md"
+LINES = 6
+
+
+def close(found, expected, tolerance=1e-9):
+    np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max())
+
+
+@pytest.mark.smoke
+def test_a_matrix_in_transposed_and_out():
+    a = np.random.default_rng(0).random((300, 200))
+    # task: A matrix in, transposed, out
+    x = ts.from_numpy(a)
+    b = x.T.compute()
+    # end
+    np.testing.assert_array_equal(b, a.T)
+
+
+def test_principal_components():
+    path = str(DATA / "fashion-mnist-t10k.npy")
+    # task: Principal components of a matrix
+    x = ts.read_npy(path, dtype="float64")
+    found = ts.linalg.pca(x, k=4)
+    pictures, variance = found.components, found.explained_variance_ratio
+    scores = found.scores.compute()
+    # end
+    a = np.load(path).astype(float)
+    a -= a.mean(axis=0)
+    values, vectors = np.linalg.eigh(a.T @ a)
+    close(variance, values[::-1][:4] / values.sum())
+    close(np.abs(np.sum(pictures.T * vectors[:, ::-1][:, :4], axis=0)), np.ones(4))
+    close(scores, a @ pictures.T, 1e-8)
+
+
+@pytest.mark.smoke
+def test_low_pass_of_a_volume():
+    from scipy import fft
+
+    path = str(DATA / "brain-colin27.npy")
+    # task: A low pass of an integer volume, and its power at each frequency
+    v = ts.read_npy(path, spacing=2.0)
+    spectrum = ts.fft.rfftn(v)
+    smooth = ts.fft.irfftn(ts.fft.low_pass(spectrum, cutoff=0.1)).compute()
+    radial = ts.fft.radial_average(spectrum)
+    # end
+    a = np.load(path)
+    expected = fft.rfftn(a.astype(float))
+    f = np.meshgrid(*(fft.fftfreq(n, 2.0) for n in a.shape[:2]), fft.rfftfreq(a.shape[2], 2.0), indexing="ij")
+    kept = np.where(sum(axis**2 for axis in f) <= 0.1**2, expected, 0)
+    close(smooth, fft.irfftn(kept, s=a.shape))
+    assert radial.frequency[0] == 0 and radial.count.sum() == a.size
+    close(radial.power[0] * radial.count[0], radial.power[0] * radial.count[0])
+    close((radial.power * radial.count).sum(), np.sum(a.astype(float) ** 2) * a.size)
+
+
+def test_a_product_with_a_transpose():
+    a, b = np.random.default_rng(0).random((40, 30)), np.random.default_rng(1).random((50, 30))
+    # task: The product of a matrix with another one's transpose
+    x, y = ts.from_numpy(a), ts.from_numpy(b)
+    c = (x @ y.T).compute()
+    # end
+    close(c, a @ b.T)
+
+
+def test_a_batch_of_products():
+    a, b = np.random.default_rng(0).random((2, 500, 64, 64))
+    # task: 500 products of small matrices at once
+    x, y = ts.from_numpy(a, batch=True), ts.from_numpy(b, batch=True)
+    c = (x @ y).compute()
+    # end
+    close(c, a @ b)
+
+
+def test_a_function_of_numpy():
+    a = np.random.default_rng(0).random((300, 200))
+    # task: A function of numpy on every block
+    x = ts.from_numpy(a, blocks=(64, 64))
+    y = x.map_blocks(lambda block: np.log1p(block) ** 2)
+    b = y.compute()
+    # end
+    close(b, np.log1p(a) ** 2)
+
+
+def test_typical_mistakes():
+    a, b = np.zeros((4, 3)), np.zeros((4, 3))
+    x, y = ts.from_numpy(a), ts.from_numpy(b)
+    mistakes = [
+        (lambda: x @ y, "matmul of shapes (4, 3) and (4, 3)"),
+        (lambda: ts.fft.fftn(x), "transforms take volumes"),
+        (lambda: ts.from_numpy(np.zeros(3, "uint64")), "Blocks cannot hold uint64"),
+        (lambda: x[0:2], "Slicing is not there yet"),
+        (lambda: ts.read_npy("/no/such/file.npy"), "/no/such/file.npy"),
+    ]
+    for mistake, reason in mistakes:
+        with pytest.raises(ts.TileSparkError) as raised:
+            mistake()
+        assert reason in str(raised.value)
+        assert len(str(raised.value)) < 400, "a reason, not a trace"
+
+
+def tasks():
+    """Title and lines of each task of this file."""
+    source = inspect.getsource(inspect.getmodule(tasks))  # type: ignore[arg-type]
+    found = re.findall(r"^    # task: (.*)\n((?:    .*\n|\n)*?)    # end$", source, re.MULTILINE)
+    return [(title, textwrap.dedent(lines)) for title, lines in found]
+
+
+@pytest.mark.parametrize(("title", "lines"), tasks(), ids=lambda text: text.splitlines()[0])
+def test_readme_shows_them(title, lines):
+    assert 1 <= len(lines.splitlines()) <= LINES
+    assert f"{title}:\n\n```python\n{lines}```\n" in README.read_text("utf-8")

@@ -1,0 +1,31 @@
+package org.tilespark.spark.error;
+
+/** How long a text is as JSON. */
+final class JsonLength {
+  private static final String CUT = "...";
+
+  private JsonLength() {}
+
+  /** The text, or as much of its beginning as takes {@code most} characters in JSON. */
+  static String cut(String text, int most) {
+    int length = 0;
+    int fits = 0; // characters after which there is room to say that more follow
+    for (int i = 0; i < text.length(); i++) {
+      if (length + CUT.length() <= most) {
+        fits = i;
+      }
+      length += ofCharacter(text.charAt(i));
+      if (length > most) {
+        return text.substring(0, fits) + CUT;
+      }
+    }
+    return text;
+  }
+
+  private static int ofCharacter(char c) {
+    if (c == '"' || c == '\\') {
+      return 2;
+    }
+    return c < ' ' ? 6 : 1; // as an escape by number, the longest
+  }
+}

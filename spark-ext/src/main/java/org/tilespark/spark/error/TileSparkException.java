@@ -1,0 +1,40 @@
+package org.tilespark.spark.error;
+
+import org.apache.spark.sql.execution.QueryExecutionException;
+
+/**
+ * What Spark throws when our code fails that it called: a SQL function, the planner, a data source
+ * or a task. Undeclared, as all of Spark's checked exceptions are.
+ *
+ * <p>It extends Spark's class since PySpark shows that without the JVM's trace, and since Spark
+ * Connect's JVM client up to 4.1 looks the conditions of most others up in Spark's own list and
+ * fails if they are not there.
+ */
+public final class TileSparkException extends QueryExecutionException
+    implements TileSparkThrowable {
+  private static final long serialVersionUID = 1;
+
+  private final ErrorCondition condition;
+  private final String reason;
+
+  /**
+   * A failure of this kind, for this reason.
+   *
+   * @param cause what was thrown first, or null
+   */
+  public TileSparkException(ErrorCondition condition, String reason, Throwable cause) {
+    super(condition.message(reason), cause);
+    this.condition = condition;
+    this.reason = reason;
+  }
+
+  @Override
+  public ErrorCondition condition() {
+    return condition;
+  }
+
+  @Override
+  public String reason() {
+    return reason;
+  }
+}
