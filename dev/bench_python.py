@@ -16,11 +16,12 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--runs", type=int, default=5)
 parser.add_argument("--mib", type=int, default=256)
 parser.add_argument("--master", default="local[2]")
+parser.add_argument("--driver-memory", default="4g")
 parser.add_argument("--way", choices=("file", "arrow"))
 options = parser.parse_args()
 
 builder = SparkSession.builder.master(options.master).config("spark.ui.enabled", "false")
-builder = builder.config("spark.driver.memory", "4g").config("spark.ui.showConsoleProgress", "false")
+builder = builder.config("spark.driver.memory", options.driver_memory).config("spark.ui.showConsoleProgress", "false").config("spark.driver.maxResultSize", "8g")
 spark = ts.configure(builder).getOrCreate()
 print(f"pyspark {pyspark.__version__}, {options.master}, medians of {options.runs} runs (least to most)")
 
