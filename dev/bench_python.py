@@ -16,11 +16,12 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--runs", type=int, default=5)
 parser.add_argument("--mib", type=int, default=256)
 parser.add_argument("--master", default="local[2]")
+parser.add_argument("--driver-memory", default="4g")
 parser.add_argument("--way", choices=("file", "arrow"))
 options = parser.parse_args()
 
 builder = SparkSession.builder.master(options.master).config("spark.ui.enabled", "false")
-builder = builder.config("spark.driver.memory", "4g").config("spark.ui.showConsoleProgress", "false")
+builder = builder.config("spark.driver.memory", options.driver_memory).config("spark.ui.showConsoleProgress", "false").config("spark.driver.maxResultSize", "8g")
 spark = ts.configure(builder).getOrCreate()
 print(f"pyspark {pyspark.__version__}, {options.master}, medians of {options.runs} runs (least to most)")
 
@@ -45,16 +46,16 @@ def drained(x: ts.BlockArray) -> None:
 random = np.random.default_rng(0)
 side = int((options.mib * (1 << 18)) ** 0.5)
 a = random.random((side, side), dtype=np.float32)
-is_local = _transfer.is_local
+shares_files = _transfer.shares_files
 for way in ("file", "arrow") if options.way is None else (options.way,):
-    _transfer.is_local = is_local if way == "file" else lambda session: False  # type: ignore[assignment]
+    _transfer.shares_files = shares_files if way == "file" else lambda session: False  # type: ignore[assignment]
     timed(f"{options.mib} MiB float32 in, by {way}", lambda: drained(ts.from_numpy(a)), a.nbytes)
     x = ts.from_numpy(a).persist()
     drained(x)
     back = timed(f"{options.mib} MiB float32 out of the cache, by {way}", x.compute, a.nbytes)
     assert np.array_equal(back, a)
     x.unpersist()
-_transfer.is_local = is_local
+_transfer.shares_files = shares_files
 
 tall = random.random((20000, 300))
 found = timed("pca of 20000 x 300 from numpy, k = 10", lambda: ts.linalg.pca(ts.from_numpy(tall), 10))

@@ -9,7 +9,7 @@ python_it() (
   cd "$tilespark_root/python" || exit
   jar=$(ls "$tilespark_root"/spark-ext/target/tilespark-*.jar | grep -v -- '-tests\.jar$')
   TILESPARK_JAR=$jar PYTHONPATH=src:$tilespark_home/python TILESPARK_TEST_BACKEND=gpu \
-    python3 -m pytest -p no:cacheprovider "$@"
+    python3 -m pytest "$@"
 )
 
 # examples/run works too, if libs were unpacked.

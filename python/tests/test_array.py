@@ -272,7 +272,7 @@ def test_the_arrow_way(spark, monkeypatch):
     """What sessions of clusters use, whatever this session's master is."""
     from tilespark import _transfer
 
-    monkeypatch.setattr(_transfer, "is_local", lambda session: False)
+    monkeypatch.setattr(_transfer, "shares_files", lambda session: False)
     for dtype in DTYPES:
         for rank, (shape, blocks) in SHAPES.items():
             a = sample(shape, dtype)
@@ -284,6 +284,18 @@ def test_the_arrow_way(spark, monkeypatch):
     large = sample((700, 900))
     monkeypatch.setattr(_transfer, "_BATCH_BYTES", 100_000)
     np.testing.assert_array_equal(ts.from_numpy(large, (64, 64)).compute(), large)
+
+
+def test_servers_that_see_no_files(spark, monkeypatch):
+    from pathlib import Path
+
+    from tilespark import _transfer
+
+    monkeypatch.setattr(_transfer, "_sharing", {})
+    monkeypatch.setattr(Path, "as_uri", lambda path: f"file:///no/such/directory/{path.name}")
+    assert not _transfer.shares_files(spark)
+    a = sample((30, 40))
+    np.testing.assert_array_equal(ts.from_numpy(a).compute(), a)
 
 
 def test_large_enough_for_files(spark):

@@ -69,7 +69,7 @@ def test_holes_and_overlaps(spark, x):
 def test_holes_and_overlaps_the_arrow_way(monkeypatch, x):
     from tilespark import _transfer
 
-    monkeypatch.setattr(_transfer, "is_local", lambda session: False)
+    monkeypatch.setattr(_transfer, "shares_files", lambda session: False)
     with pytest.raises(ts.InvalidInputError, match=r"no block holds the element \(2, 0\)"):
         ts.from_dataframe(x.df.where("row = 0"), shape=(4, 5)).compute()
     with pytest.raises(ts.InvalidInputError, match="several blocks hold"):
@@ -139,8 +139,8 @@ def test_the_limit_of_collected_results(monkeypatch, x):
     from tilespark import _transfer
 
     settings = {"spark.driver.maxResultSize": "100"}
-    monkeypatch.setattr(_transfer, "is_local", lambda session: False)
-    monkeypatch.setattr(_transfer, "_setting", lambda session, key: settings[key])
+    monkeypatch.setattr(_transfer, "shares_files", lambda session: False)
+    monkeypatch.setattr(_transfer, "setting", lambda session, key: settings[key])
     with pytest.raises(ts.TileSparkError, match="spark.driver.maxResultSize=100"):
         x.compute()
     settings["spark.driver.maxResultSize"] = "1g"

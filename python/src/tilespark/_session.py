@@ -145,8 +145,8 @@ def check(spark: SparkSession) -> None:
     if spark in _checked:
         return
     known = spark.sql("SHOW FUNCTIONS LIKE 'matrix_unpack'").count() > 0
-    has_extension = EXTENSIONS in _setting(spark, "spark.sql.extensions")
-    has_plugin = PLUGIN in _setting(spark, "spark.plugins")
+    has_extension = EXTENSIONS in setting(spark, "spark.sql.extensions")
+    has_plugin = PLUGIN in setting(spark, "spark.plugins")
     if not known:
         lacking = (
             "the jar on its class path (spark.jars): the extension is named and was not found"
@@ -168,7 +168,8 @@ def missing_parts() -> str:
     return f"It lacks the jar (spark.jars) or the extension (spark.sql.extensions={EXTENSIONS}). {_HELP}"
 
 
-def _setting(spark: SparkSession, key: str) -> str:
+def setting(spark: SparkSession, key: str) -> str:
+    """A setting of the session, or ""."""
     try:
         return str(spark.conf.get(key, "") or "")
     except Exception:  # a server may hide it
@@ -177,4 +178,4 @@ def _setting(spark: SparkSession, key: str) -> str:
 
 def is_local(spark: SparkSession) -> bool:
     """True if driver and executors are one process."""
-    return re.match(r"local(\[|$)", _setting(spark, "spark.master")) is not None
+    return re.match(r"local(\[|$)", setting(spark, "spark.master")) is not None

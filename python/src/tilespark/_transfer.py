@@ -21,7 +21,7 @@ import numpy as np
 
 from . import _blocks
 from ._blocks import MATRIX, VOLUME, Kind
-from ._session import _setting, is_local
+from ._session import is_local, setting
 from ._sql import call, numbers
 from .errors import InvalidInputError, TileSparkError, translated
 
@@ -39,6 +39,7 @@ _ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 _directory: tempfile.TemporaryDirectory[str] | None = None
 _names = itertools.count()
+_sharing: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
 
 
 class TemporaryFile:
@@ -63,6 +64,30 @@ def _unlink(path: str) -> None:
         pass
 
 
+def shares_files(spark: SparkSession) -> bool:
+    """True if the session's driver and executors are one process that reads and writes the files of this one.
+
+    Tried once: a server in local mode may run on another machine, or as another user.
+    """
+    if spark not in _sharing:
+        _sharing[spark] = is_local(spark) and _reads_and_writes(spark)
+    return _sharing[spark]
+
+
+def _reads_and_writes(spark: SparkSession) -> bool:
+    source, target = TemporaryFile(), TemporaryFile()
+    try:
+        np.save(source.path, np.zeros((1, 1)))
+        df = spark.read.format("npy").load(source.path.as_uri())
+        df.write.format("npy").mode("overwrite").option("durable", "false").save(target.path.as_uri())
+        return target.path.is_file()
+    except Exception:
+        return False
+    finally:
+        source.delete()
+        target.delete()
+
+
 def send(spark: SparkSession, array: NDArray, block_shape: tuple[int, ...]) -> tuple[DataFrame, list[object]]:
     """Blocks of an array of rank 2 or 3.
 
@@ -70,31 +95,17 @@ def send(spark: SparkSession, array: NDArray, block_shape: tuple[int, ...]) -> t
         The DataFrame, and what must stay alive as long as it is read.
     """
     kind = MATRIX if array.ndim == 2 else VOLUME
-    if array.size and is_local(spark):
-        found = _send_by_file(spark, array, block_shape)
-        if found is not None:
-            return found
+    if array.size and shares_files(spark):
+        file = TemporaryFile()
+        try:
+            np.save(file.path, array, allow_pickle=False)
+        except OSError:  # no room: the other way needs none
+            file.delete()
+        else:
+            with translated():
+                reader = spark.read.format("npy").option("blockShape", numbers(block_shape))
+                return reader.load(file.path.as_uri()), [file]
     return _send_by_arrow(spark, array, block_shape, kind), []
-
-
-def _send_by_file(
-    spark: SparkSession, array: NDArray, block_shape: tuple[int, ...]
-) -> tuple[DataFrame, list[object]] | None:
-    file = TemporaryFile()
-    try:
-        np.save(file.path, array, allow_pickle=False)
-    except OSError:  # no room: the other way needs none
-        file.delete()
-        return None
-    reader = spark.read.format("npy").option("blockShape", numbers(block_shape))
-    try:
-        df = reader.load(file.path.as_uri())
-        df.schema  # the server reads the header now
-    except Exception:
-        # A server on another machine, or of another user, does not see the file.
-        file.delete()
-        return None
-    return df, [file]
 
 
 def _send_by_arrow(spark: SparkSession, array: NDArray, block_shape: tuple[int, ...], kind: Kind) -> DataFrame:
@@ -164,15 +175,15 @@ def receive(df: DataFrame, kind: Kind, shape: tuple[int, ...], dtype: np.dtype[A
             lets a driver collect.
     """
     nbytes = math.prod(shape) * dtype.itemsize
-    if nbytes > _SMALL and is_local(df.sparkSession):
-        found = _receive_by_file(df, shape, dtype)
-        if found is not None:
-            return found
+    if nbytes > _SMALL and shares_files(df.sparkSession):
+        return _receive_by_file(df, shape, dtype)
     _check_result_size(df.sparkSession, nbytes, shape, dtype)
     out = np.empty(shape, dtype)
     boxes: list[tuple[tuple[int, int], ...]] = []
     packed = call(kind.function("pack"), {"input": df}, dtype=dtype.name, extents=numbers(shape))
-    for place, block in collected(packed, kind, dtype):
+    block_bytes = math.prod(_blocks.stated_block_shape(df.schema, kind) or shape) * dtype.itemsize
+    rows = max(1, _BATCH_BYTES // max(1, block_bytes))
+    for place, block in collected(packed, kind, dtype, rows if nbytes > _BATCH_BYTES else None):
         box = tuple((at, at + size) for at, size in zip(place, block.shape, strict=True))
         out[tuple(slice(*side) for side in box)] = block
         boxes.append(box)
@@ -180,22 +191,27 @@ def receive(df: DataFrame, kind: Kind, shape: tuple[int, ...], dtype: np.dtype[A
     return out
 
 
-def _receive_by_file(df: DataFrame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray | None:
+def _receive_by_file(df: DataFrame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray:
     file = TemporaryFile()
     try:
         with translated():
-            writer = df.write.format("npy").mode("overwrite").option("dtype", dtype.name)
-            writer.option("extents", numbers(shape)).option("durable", "false").save(file.path.as_uri())
-        if not file.path.is_file():  # written on another machine
-            return None
+            writer = df.write.format("npy").mode("overwrite").option("dtype", dtype.name).option("durable", "false")
+            writer.option("extents", numbers(shape)).save(file.path.as_uri())
         return np.load(file.path, allow_pickle=False)  # type: ignore[no-any-return]
     finally:
         file.delete()
 
 
-def collected(packed: DataFrame, kind: Kind, dtype: np.dtype[Any]) -> Iterator[tuple[tuple[int, ...], NDArray]]:
-    """Place and values of each block of a packed DataFrame; the values are read-only views of Arrow's memory."""
-    with translated(), rows_per_batch(packed.sparkSession, 1):
+def collected(
+    packed: DataFrame, kind: Kind, dtype: np.dtype[Any], rows: int | None
+) -> Iterator[tuple[tuple[int, ...], NDArray]]:
+    """Place and values of each block of a packed DataFrame; the values are read-only views of Arrow's memory.
+
+    Args:
+        packed: with the blocks in a column ``data``.
+        rows: of one Arrow batch at most, or None for Spark's setting.
+    """
+    with translated(), rows_per_batch(packed.sparkSession, rows):
         table = packed.toArrow()
     for batch in table.to_batches():
         columns = {name.lower(): column for name, column in zip(batch.schema.names, batch.columns, strict=True)}
@@ -206,8 +222,11 @@ def collected(packed: DataFrame, kind: Kind, dtype: np.dtype[Any]) -> Iterator[t
 
 
 @contextmanager
-def rows_per_batch(spark: SparkSession, rows: int) -> Iterator[None]:
+def rows_per_batch(spark: SparkSession, rows: int | None) -> Iterator[None]:
     """Within this context Spark makes Arrow batches of so many rows: a batch of blocks must stay below 2 GiB."""
+    if rows is None:
+        yield
+        return
     before = spark.conf.get(_ROWS_PER_BATCH, None)
     spark.conf.set(_ROWS_PER_BATCH, str(rows))
     try:
@@ -280,7 +299,7 @@ _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def _check_result_size(spark: SparkSession, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    text = _setting(spark, "spark.driver.maxResultSize") or "1g"
+    text = setting(spark, "spark.driver.maxResultSize") or "1g"
     digits = text.strip().lower().rstrip("b")
     unit = digits[-1:] if digits[-1:] in _UNITS else ""
     try:

@@ -351,6 +351,7 @@ class CarriedColumnsTest extends SparkTest {
     operators.put(
         "VolumeBlocks.radialAverage",
         v -> VolumeBlocks.radialAverage(VolumeBlocks.fft(v, FftOptions.defaults().withAxes("yz"))));
+    operators.put("VolumeBlocks.add", v -> VolumeBlocks.add(v, v));
     operators.put("VolumeBlocks.multiplyPointwise", v -> VolumeBlocks.multiplyPointwise(v, v));
     operators.put("validate", VolumeBlocks::validate);
     return operators;

@@ -118,6 +118,8 @@ class EqualPlansTest extends SparkTest {
     QUERIES.put("permute otherwise", () -> VolumeBlocks.permute(v, "zxy"));
     QUERIES.put("volume reblock", () -> VolumeBlocks.reblock(v, 4, 3, 5));
     QUERIES.put("slabs", () -> VolumeBlocks.slabs(v, "y", 2));
+    QUERIES.put("volume scale", () -> VolumeBlocks.scale(v, 2));
+    QUERIES.put("volume add", () -> VolumeBlocks.add(v, VolumeBlocks.scale(v, 2)));
     QUERIES.put("pencils", () -> VolumeBlocks.pencils(v, "x", 3, 5));
   }
 

@@ -30,6 +30,9 @@ class StreamingTest extends SparkTest {
     operators.put("VolumeBlocks.reblock", () -> VolumeBlocks.reblock(v, 1, 1, 1));
     operators.put("VolumeBlocks.slabs", () -> VolumeBlocks.slabs(v, "x"));
     operators.put("VolumeBlocks.pencils", () -> VolumeBlocks.pencils(v, "x"));
+    operators.put("MatrixBlocks.validate", () -> MatrixBlocks.validate(m));
+    operators.put("VolumeBlocks.validate", () -> VolumeBlocks.validate(v));
+    operators.put("VolumeBlocks.add", () -> VolumeBlocks.add(v, v));
     operators.put("VolumeBlocks.multiplyPointwise", () -> VolumeBlocks.multiplyPointwise(v, v));
     operators.forEach(
         (name, operator) -> {
@@ -43,6 +46,7 @@ class StreamingTest extends SparkTest {
     // Block by block there is nothing to wait for.
     assertEquals(m.schema().length(), MatrixBlocks.transpose(m).schema().length());
     assertEquals(m.schema().length(), MatrixBlocks.scale(m, 2).schema().length());
+    assertEquals(v.schema().length(), VolumeBlocks.scale(v, 2).schema().length());
     Dataset<Row> packed = Transfers.pack(BlockKind.MATRIX, m);
     assertTrue(packed.isStreaming());
     assertEquals(m.schema().length(), Transfers.unpack(BlockKind.MATRIX, packed).schema().length());

@@ -157,6 +157,7 @@ public final class Description {
 
   private static String row(String... cells) {
     return Stream.of(cells)
+        .map(cell -> cell.startsWith("`") ? cell : cell.replace("<", "\\<"))
         .map(cell -> cell.replace("|", "\\|"))
         .collect(Collectors.joining(" | ", "| ", " |\n"));
   }

@@ -1,7 +1,9 @@
 package org.tilespark.spark.functions;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -37,7 +39,7 @@ final class FunctionPlans {
     return MultiplyPlans.multiply(
         stated(call, BlockKind.MATRIX, "a", "extentsA", ", matrix A"),
         stated(call, BlockKind.MATRIX, "b", "extentsB", ", matrix B"),
-        MultiplyOptions.of(call.texts(MultiplyOptions.NAMES)),
+        options(call, MultiplyOptions.NAMES, MultiplyOptions::of),
         FunctionPlans::asDataset,
         call.function());
   }
@@ -45,7 +47,7 @@ final class FunctionPlans {
   static LogicalPlan gram(Arguments call) {
     return MultiplyPlans.gram(
         stated(call, BlockKind.MATRIX, "a", "extents", ""),
-        MultiplyOptions.of(call.texts(MultiplyOptions.NAMES)),
+        options(call, MultiplyOptions.NAMES, MultiplyOptions::of),
         FunctionPlans::asDataset,
         call.function());
   }
@@ -148,12 +150,16 @@ final class FunctionPlans {
 
   static LogicalPlan fft(Arguments call) {
     return FourierPlans.fft(
-        input(call, BlockKind.VOLUME), FftOptions.of(call.texts(FftOptions.NAMES)), fourier(call));
+        input(call, BlockKind.VOLUME),
+        options(call, FftOptions.NAMES, FftOptions::of),
+        fourier(call));
   }
 
   static LogicalPlan ifft(Arguments call) {
     return FourierPlans.ifft(
-        input(call, BlockKind.VOLUME), FftOptions.of(call.texts(FftOptions.NAMES)), fourier(call));
+        input(call, BlockKind.VOLUME),
+        options(call, FftOptions.NAMES, FftOptions::of),
+        fourier(call));
   }
 
   static LogicalPlan lowPass(Arguments call) {
@@ -193,6 +199,16 @@ final class FunctionPlans {
       Arguments call, BlockKind kind, String table, String extents, String which) {
     return BlockPlans.withExtents(
         call.table(table), kind, call.optionalText(extents), call.function() + which);
+  }
+
+  /** Options of their texts; errors name the function. */
+  private static <T> T options(
+      Arguments call, List<String> names, Function<Map<String, String>, T> of) {
+    try {
+      return of.apply(call.texts(names));
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(call.function() + ": " + e.getMessage(), e);
+    }
   }
 
   private static Missing missing(Arguments call) {

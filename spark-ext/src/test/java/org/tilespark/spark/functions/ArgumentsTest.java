@@ -129,7 +129,7 @@ class ArgumentsTest extends SparkTest {
     for (String axes : List.of("'xw'", "'3'", "array(0, 0)", "array(0, -3)", "4", "'x,'")) {
       assertFails(
           () -> sql("volume_fft(TABLE(v), axes => " + axes + ")"),
-          "axes is '",
+          "volume_fft: axes is '",
           "expected some of x, y and z, each once, by letter or number, as 'yz' or '1,2'");
     }
   }
@@ -228,7 +228,7 @@ class ArgumentsTest extends SparkTest {
         "matrix_multiply(TABLE(m), TABLE(m), 'yes') | transposeA is 'yes'; expected true or false",
         "matrix_gram(TABLE(m), blockShape => map(1, 2)) | blockShape is map(1, 2); expected a constant",
         "matrix_gram(TABLE(m), blockShape => array(1, NULL)) | blockShape is array(1, CAST(NULL AS INT)); expected",
-        "matrix_gram(TABLE(m), blockShape => array(1, 2, 3)) | blockShape is '1,2,3'; expected 2 whole",
+        "matrix_gram(TABLE(m), blockShape => array(1, 2, 3)) | matrix_gram: blockShape is '1,2,3'; expected 2 whole",
         "matrix_gram(TABLE(m), precision => array('full')) | precision is array('full'); expected a",
         "matrix_center(TABLE(m), extents => DATE'2020-01-01') | extents is DATE '2020-01-01'; expected",
         "matrix_center(TABLE(m), extents => '1,b') | extents is '1,b'; expected 2 whole numbers",
