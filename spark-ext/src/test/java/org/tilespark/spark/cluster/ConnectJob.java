@@ -141,7 +141,7 @@ public final class ConnectJob {
           "TILESPARK_INVALID_FILE",
           "Path does not exist: /nowhere/a.npy SQLSTATE: KD000",
           () -> spark.read().format("npy").load("/nowhere/a.npy").collectAsList());
-      String longText = "a reason that a status of gRPC would cut ".repeat(200);
+      String longText = "a reason that a status of gRPC would cut ".repeat(200).trim();
       refusedAs(
           "TILESPARK_INVALID_ARGUMENT",
           "volume_permute: axes is '"

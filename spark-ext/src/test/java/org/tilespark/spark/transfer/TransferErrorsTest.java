@@ -25,7 +25,7 @@ import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.SparkTest;
 import org.tilespark.spark.error.ErrorCondition;
-import org.tilespark.spark.error.InvalidInputException;
+import org.tilespark.spark.error.TileSparkException;
 import org.tilespark.spark.numpy.NpyType;
 
 /** What packing and unpacking refuse, and in which words. */
@@ -59,7 +59,7 @@ class TransferErrorsTest extends SparkTest {
 
   /** The reason of an error before any row is looked at. */
   private static String refusal(Supplier<Dataset<Row>> call) {
-    InvalidInputException thrown = assertThrows(InvalidInputException.class, call::get);
+    TileSparkException thrown = assertThrows(TileSparkException.class, call::get);
     assertEquals(ErrorCondition.INVALID_ARGUMENT, thrown.condition());
     return thrown.reason();
   }

@@ -31,7 +31,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.error.ErrorCondition;
-import org.tilespark.spark.error.InvalidInputException;
+import org.tilespark.spark.error.TileSparkException;
 import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.numpy.NpyType;
 import scala.collection.immutable.Seq;
@@ -141,9 +141,9 @@ class TransferRowsTest {
   void nullsInRowsOfEveryForm() {
     StructType bytes = schema(DataTypes.BinaryType);
     for (InternalRow row : forms(row((Object) null), bytes)) {
-      InvalidInputException thrown =
+      TileSparkException thrown =
           assertThrows(
-              InvalidInputException.class,
+              TileSparkException.class,
               () -> new UnpackBlock(packed(NpyType.INT8, true), 0, children(bytes)).eval(row));
       assertEquals(ErrorCondition.INVALID_BLOCK, thrown.condition());
       assertTrue(thrown.reason().startsWith("block at row 7, col 0: data is null"), thrown::reason);
