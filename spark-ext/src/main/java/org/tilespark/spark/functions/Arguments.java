@@ -130,7 +130,7 @@ final class Arguments {
 
   /** A whole number; errors as {@link #text}. */
   long whole(String parameter) {
-    return Long.parseLong(text(parameter));
+    return Long.parseLong(text(parameter).trim());
   }
 
   /** A number; errors as {@link #text}. */

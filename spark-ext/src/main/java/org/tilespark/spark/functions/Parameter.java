@@ -110,7 +110,7 @@ record Parameter(String name, Type type, boolean isRequired, String otherwise, S
         return Optional.ofNullable((ArrayData) constant)
             .flatMap(array -> elements(array, type.elementType()));
       }
-      return scalar(constant, plain.dataType()).map(String::trim).filter(this::accepts);
+      return scalar(constant, plain.dataType()).filter(text -> accepts(text.trim()));
     }
 
     /** What the optimizer puts in the place of an expression that has no value of its own. */

@@ -85,7 +85,8 @@ final class ThriftServer implements AutoCloseable {
             "spark.sql.thriftserver.ui.retainedStatements")) {
       conf.put(remembered, "20");
     }
-    // Each new thread keeps the session it began in, closed or not, while it lives: few threads, and
+    // Each new thread keeps the session it began in, closed or not, while it lives: few threads,
+    // and
     // the same until the end.
     for (String pool : List.of("broadcastExchange", "shuffleExchange", "resultQueryStage")) {
       conf.put("spark.sql." + pool + ".maxThreadThreshold", "4");

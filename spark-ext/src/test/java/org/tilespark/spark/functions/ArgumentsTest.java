@@ -177,17 +177,17 @@ class ArgumentsTest extends SparkTest {
   @Test
   void numbersAndBooleans() {
     for (String alpha :
-        List.of("0.5", "'0.5'", "5e-1", "0.5D", "0.5F", "CAST(0.5 AS DECIMAL(3,2))")) {
+        List.of("0.5", "' 0.5 '", "5e-1", "0.5D", "0.5F", "CAST(0.5 AS DECIMAL(3,2))")) {
       assertEquals(
           List.of(0.5, 1.0, 1.5, 2.0),
           sql("matrix_scale(TABLE(m), alpha => " + alpha + ")").where("col = 0").first().getList(4),
           alpha);
     }
-    for (String flag : List.of("true", "'true'", "'TRUE'", "1 = 1")) {
+    for (String flag : List.of("true", "'true'", "' TRUE '", "1 = 1")) {
       assertEquals(
           4, sql("matrix_multiply(TABLE(m), TABLE(m), transposeA => " + flag + ")").count(), flag);
     }
-    for (String rows : List.of("1", "'1'", "1L", "1S", "1Y", "2 - 1")) {
+    for (String rows : List.of("1", "' 1 '", "1L", "1S", "1Y", "2 - 1")) {
       assertEquals(
           2, sql("matrix_reblock(TABLE(m), rows => " + rows + ", cols => 4)").count(), rows);
     }
