@@ -28,6 +28,7 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.Missing;
 import org.tilespark.spark.MultiplyOptions;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.error.TileSparkThrowable;
 
 /**
  * One operator in one setting, on arrays of a random shape and type in random blocks, and what
@@ -368,7 +369,8 @@ final class RandomQuery {
   /** The message of the first wrong input among an exception's causes. */
   private static Optional<String> refusal(Throwable e) {
     for (Throwable cause = e; cause != null; cause = cause.getCause()) {
-      if (cause instanceof IllegalArgumentException) {
+      if (cause instanceof IllegalArgumentException
+          || (cause instanceof TileSparkThrowable ours && ours.condition().isWrongInput())) {
         return Optional.of(cause.getMessage());
       }
     }
