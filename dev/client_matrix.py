@@ -128,7 +128,7 @@ def described(directory: Path) -> list[Function]:
     functions, number = [], 0
     for file in sorted(directory.glob("*.described")):
         text = file.read_text()
-        examples = re.findall(r"^      > (.*?);\n((?:       \S.*\n)*)", text.partition("Examples:")[2], re.MULTILINE | re.DOTALL)
+        examples = re.findall(r"^      > (.*?);\n((?:       \S[^\n]*\n)*)", text.partition("Examples:")[2], re.MULTILINE | re.DOTALL)
         if not examples:
             raise Failed(f"DESCRIBE FUNCTION EXTENDED {file.stem} shows no example:\n{text}")
         for i, (statement, rows) in enumerate(examples):
@@ -234,7 +234,7 @@ def server_clients(directory: Path) -> None:
 def words(text: str) -> list[float | str]:
     """Numbers and names in their order, without what each client writes between them."""
     found = re.findall(r"[\w.+-]+", re.sub(r"\b(?:Immutable)?(?:ArraySeq|WrappedArray|List)\b|\bnp\.\w+", " ", text))
-    return [float(word) if re.fullmatch(r"[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?", word) else word.lower() for word in found]
+    return [float(word) if re.fullmatch(r"[-+]?[0-9]+(?:[.][0-9]*)?(?:[eE][-+]?[0-9]+)?", word) else word.lower() for word in found]
 
 
 def ran(directory: Path, function: Function, client: str) -> str:
