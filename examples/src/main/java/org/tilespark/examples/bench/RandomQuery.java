@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Random;
 import java.util.TreeSet;
+import java.util.UUID;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.function.UnaryOperator;
@@ -41,6 +42,7 @@ final class RandomQuery {
   /** What is called. */
   enum Operator {
     TRANSPOSE,
+    PACK,
     PERMUTE,
     REBLOCK,
     REBLOCK_ZERO,
@@ -68,7 +70,7 @@ final class RandomQuery {
 
     /** Whether each block of the result is made of one block alone. */
     boolean worksBlockByBlock() {
-      return this == TRANSPOSE || this == PERMUTE || this == SCALE;
+      return this == TRANSPOSE || this == PACK || this == PERMUTE || this == SCALE;
     }
   }
 
@@ -401,6 +403,21 @@ final class RandomQuery {
         : VolumeBlocks.withExtents(frame, extents[0], extents[1], extents[2]);
   }
 
+  /** The same blocks, as bytes on the way. */
+  private static Dataset<Row> throughBytes(Dataset<Row> blocks) {
+    String view = "blocks_" + UUID.randomUUID().toString().replace('-', '_');
+    blocks.createOrReplaceTempView(view);
+    Dataset<Row> unpacked =
+        blocks
+            .sparkSession()
+            .sql(
+                "SELECT * FROM matrix_unpack(TABLE(SELECT * FROM matrix_pack(TABLE("
+                    + view
+                    + "))))");
+    blocks.sparkSession().catalog().dropTempView(view);
+    return unpacked;
+  }
+
   private int rank() {
     return a.extents().length;
   }
@@ -408,6 +425,7 @@ final class RandomQuery {
   private Query query() {
     return switch (operator) {
       case TRANSPOSE -> exact(MatrixBlocks::transpose, Dense::transposed);
+      case PACK -> exact(RandomQuery::throughBytes, d -> d);
       case PERMUTE -> {
         String axes = AXES[random.nextInt(AXES.length)];
         details += " " + axes;

@@ -112,7 +112,7 @@ public final class AddBlocks extends BlockValuesExpression {
   }
 
   @Override
-  Expression with(Seq<Expression> newChildren) {
+  protected Expression with(Seq<Expression> newChildren) {
     return new AddBlocks(arguments(), plane(), newChildren);
   }
 

@@ -1,24 +1,18 @@
 package org.tilespark.spark.elementwise;
 
-import java.io.Serializable;
 import java.util.List;
-import java.util.Objects;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
-import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
-import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback;
-import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.kernels.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.ArrayValues;
 import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.catalyst.BlockExpression;
 import org.tilespark.spark.elementwise.BlockArguments.Block;
 import org.tilespark.spark.error.ErrorBoundary;
-import org.tilespark.spark.interop.ScalaInterop;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -28,7 +22,7 @@ import scala.collection.immutable.Seq;
  * <p>Values are computed some thousand at a time: a bulk copy into a primitive array that stays in
  * the processor's cache, a plain loop over it, and a bulk copy into the result.
  */
-abstract class BlockValuesExpression extends Expression implements CodegenFallback, Serializable {
+abstract class BlockValuesExpression extends BlockExpression {
   private static final long serialVersionUID = 1;
 
   /** Values computed at a time: 32 KiB of DOUBLE. */
@@ -49,15 +43,14 @@ abstract class BlockValuesExpression extends Expression implements CodegenFallba
 
   private final BlockArguments arguments;
   private final int plane;
-  private final Seq<Expression> children;
 
   /**
    * @param plane which array is computed: 0 for {@code values}, 1 for {@code imag}
    */
   BlockValuesExpression(BlockArguments arguments, int plane, Seq<Expression> children) {
+    super(children);
     this.arguments = arguments;
     this.plane = plane;
-    this.children = children;
   }
 
   final BlockArguments arguments() {
@@ -77,7 +70,7 @@ abstract class BlockValuesExpression extends Expression implements CodegenFallba
   }
 
   private UnsafeArrayData values(InternalRow input) {
-    List<Expression> list = ScalaInterop.list(children);
+    List<Expression> list = childList();
     Block block = read(list, input);
     Step step = step(block, list, input);
     HostMemory from = block.planes().get(plane);
@@ -126,80 +119,16 @@ abstract class BlockValuesExpression extends Expression implements CodegenFallba
         .copyTo(HostMemory.ofArray(values));
   }
 
-  /**
-   * True, as a block may be wrong. Spark then does not move a condition on the result below a join,
-   * which may take the wrong block away.
-   */
-  @Override
-  public final boolean throwable() {
-    return true;
-  }
-
-  /** Of several inherited forms: the one that calls {@link #eval}. */
-  @Override
-  public ExprCode doGenCode(CodegenContext context, ExprCode code) {
-    return CodegenFallback.super.doGenCode(context, code);
-  }
-
-  @Override
-  public final boolean nullable() {
-    return false;
-  }
-
   @Override
   public final DataType dataType() {
     return DataTypes.createArrayType(BlockSchema.sparkType(arguments.type()), false);
   }
 
-  @Override
-  public final Seq<Expression> children() {
-    return children;
-  }
-
-  /** The same expression of other children. */
-  abstract Expression with(Seq<Expression> newChildren);
-
   /** What the expression holds besides arguments, plane and children; null if nothing. */
   abstract Object parameter();
 
   @Override
-  public final Expression withNewChildrenInternal(IndexedSeq<Expression> newChildren) {
-    return with(newChildren);
-  }
-
-  @Override
-  public final int productArity() {
-    return parameter() == null ? 3 : 4;
-  }
-
-  @Override
-  public final Object productElement(int n) {
-    Objects.checkIndex(n, productArity());
-    return switch (n) {
-      case 0 -> arguments;
-      case 1 -> plane;
-      case 2 -> children;
-      default -> parameter();
-    };
-  }
-
-  @Override
-  public final boolean canEqual(Object that) {
-    return that != null && that.getClass() == getClass();
-  }
-
-  @Override
-  public final boolean equals(Object o) {
-    return o instanceof BlockValuesExpression that
-        && canEqual(that)
-        && arguments.equals(that.arguments)
-        && plane == that.plane
-        && children.equals(that.children)
-        && Objects.equals(parameter(), that.parameter());
-  }
-
-  @Override
-  public final int hashCode() {
-    return Objects.hash(getClass().getName(), arguments, plane, children, parameter());
+  protected final List<Object> fields() {
+    return parameter() == null ? List.of(arguments, plane) : List.of(arguments, plane, parameter());
   }
 }

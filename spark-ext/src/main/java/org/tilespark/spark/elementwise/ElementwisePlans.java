@@ -140,7 +140,7 @@ public final class ElementwisePlans {
     Operand operand = Operand.of(a, kind, operator);
     BlockArguments arguments = operand.arguments(operand.extents(), Missing.ERROR);
     return operand.replaced(
-        plane -> new ScaleBlock(arguments, plane, ScalaInterop.seq(operand.block()), alpha),
+        plane -> new ScaleBlock(arguments, plane, alpha, ScalaInterop.seq(operand.block())),
         operand.extents(),
         a);
   }

@@ -13,7 +13,7 @@ public final class ScaleBlock extends BlockValuesExpression {
   private final double alpha;
 
   /** For Catalyst and {@link ElementwisePlans}; the children are the block. */
-  public ScaleBlock(BlockArguments arguments, int plane, Seq<Expression> children, double alpha) {
+  public ScaleBlock(BlockArguments arguments, int plane, double alpha, Seq<Expression> children) {
     super(arguments, plane, children);
     this.alpha = alpha;
   }
@@ -39,8 +39,8 @@ public final class ScaleBlock extends BlockValuesExpression {
   }
 
   @Override
-  Expression with(Seq<Expression> newChildren) {
-    return new ScaleBlock(arguments(), plane(), newChildren, alpha);
+  protected Expression with(Seq<Expression> newChildren) {
+    return new ScaleBlock(arguments(), plane(), alpha, newChildren);
   }
 
   @Override

@@ -66,7 +66,7 @@ public final class SubtractColumnMeans extends BlockValuesExpression {
   }
 
   @Override
-  Expression with(Seq<Expression> newChildren) {
+  protected Expression with(Seq<Expression> newChildren) {
     return new SubtractColumnMeans(arguments(), plane(), newChildren);
   }
 
