@@ -119,7 +119,7 @@ def environment(directory: Path) -> dict[str, str]:
     return kept | {
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_CONF_DIR": str(directory / "conf"),
-        "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "SPARK_SUBMIT_OPTS": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC",
     }
 
 

@@ -65,7 +65,8 @@ def run(directory: Path, command: list[str], given: str = "") -> str:
     """Runs a command of Spark there, and returns what it printed to its output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "HADOOP_"))}
     environment |= {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_CONF_DIR": str(directory / "conf")}
-    environment["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"  # JVMs that live for seconds
+    # For JVMs that live for seconds.
+    environment["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC"
     if "SPARK_LOCAL_DIRS" in os.environ:
         environment["SPARK_LOCAL_DIRS"] = os.environ["SPARK_LOCAL_DIRS"]
     (directory / "input.txt").write_text(given)

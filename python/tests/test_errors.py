@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tilespark as ts
+from tilespark import _session
 
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -188,6 +189,7 @@ def test_configure_keeps_what_is_named(tmp_path, monkeypatch):
         "spark.sql.extensions  com.example.Theirs\nspark.plugins=com.example.Plugin\n# spark.jars no.jar\n"
     )
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setattr(_session, "_settings_of_running_jvm", lambda: None)
     monkeypatch.delenv("SPARK_REMOTE", raising=False)
     builder = SparkSession.Builder().config("spark.jars", "/a.jar,/b.jar")
     tilespark_jar = tmp_path / "t.jar"

@@ -1,8 +1,17 @@
 """The fixture's session has the package's jar, and is the kind that was asked for."""
 
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import numpy as np
 import pyspark
 import pytest
+import tilespark as ts
+from tilespark import _transfer
 
 pytestmark = pytest.mark.smoke
 
@@ -17,3 +26,131 @@ def test_version_and_kind(spark, client):
 def test_transposes(spark):
     block = spark.sql("SELECT * FROM matrix_transpose(TABLE({m}))", m=spark.sql(BLOCK)).head()
     assert np.array_equal(np.reshape(block["values"], (3, 2)), [[1, 4], [2, 5], [3, 6]])
+
+
+def test_other_threads(spark):
+    with ThreadPoolExecutor(4) as threads:
+        sums = list(threads.map(lambda n: ts.from_numpy(np.full((3, 4), n)).compute().sum(), range(8)))
+    assert sums == [12 * n for n in range(8)]
+
+
+def python(program: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Runs a program in a process of its own, with tilespark and pyspark."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}
+    paths = [str(Path(ts.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        env=kept | {"PYTHONPATH": os.pathsep.join(filter(None, paths)), "SPARK_LOCAL_IP": "127.0.0.1"} | environment,
+        capture_output=True, text=True, timeout=300, check=False,
+    )
+
+
+CONFIGURE = """
+import tilespark as ts
+from pyspark.sql import SparkSession
+print(ts.configure(SparkSession.builder)._options)
+"""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("--jars other.jar --conf spark.sql.extensions=a.B pyspark-shell", "--jars"),
+        ("--conf spark.jars=other.jar pyspark-shell", "--jars"),
+    ],
+)
+def test_submit_arguments_without_the_jar(arguments, expected):
+    done = python(CONFIGURE, PYSPARK_SUBMIT_ARGS=arguments)
+    assert done.returncode
+    last = done.stderr.splitlines()[-1]
+    assert "SetupError" in last and "PYSPARK_SUBMIT_ARGS" in last and expected in last
+
+
+def test_submit_arguments_are_kept():
+    done = python(CONFIGURE, PYSPARK_SUBMIT_ARGS="--conf spark.sql.extensions=a.B -c spark.plugins=c.D pyspark-shell")
+    assert "a.B,org.tilespark.spark.TileSparkExtensions" in done.stdout, done.stderr
+    assert "c.D,org.tilespark.spark.TileSparkPlugin" in done.stdout
+
+
+def test_a_jvm_that_runs_without_the_jar(client):
+    if client == "connect":
+        pytest.skip("a classic session")
+    program = "from pyspark.sql import SparkSession; SparkSession.builder.getOrCreate().stop()" + CONFIGURE
+    done = python(program, PYSPARK_SUBMIT_ARGS="--master local[1] --conf spark.ui.enabled=false pyspark-shell")
+    assert done.returncode
+    assert "restart Python" in done.stderr.splitlines()[-1]
+
+
+TWICE = """
+import numpy, tilespark as ts
+from pyspark.sql import SparkSession
+for _ in range(2):
+    spark = ts.configure(SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")).getOrCreate()
+    print(ts.from_numpy(numpy.ones((2, 3))).T.compute().shape)
+    spark.stop()
+"""
+
+
+def test_a_second_session(client):
+    if client == "connect":
+        pytest.skip("a classic session")
+    done = python(TWICE)
+    assert done.stdout.split("\n")[:2] == ["(3, 2)"] * 2, done.stderr
+
+
+LEAVES = """
+import os, signal, sys, pathlib
+from tilespark import _transfer
+file = _transfer.TemporaryFile()
+file.path.write_text("left")
+print(file.path.parent, flush=True)
+if sys.argv[1:] == []:
+    child = os.fork()
+    if child == 0:
+        file.delete()
+        sys.exit()
+    os.waitpid(child, 0)
+    assert file.path.exists(), "a forked child deleted it"
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_killed_processes_leave_no_files(tmp_path):
+    left = Path(python(LEAVES, TMPDIR=str(tmp_path)).stdout.strip())
+    assert left.is_dir() and left.parent == tmp_path
+    (tmp_path / "tilespark-of-another").mkdir()
+    held = Path(str(_transfer.TemporaryFile().path)).parent
+    for directory in (left, tmp_path / "tilespark-of-another", held):
+        os.utime(directory, (time.time() - 3600,) * 2)
+    python(LEAVES.replace("if sys.argv", "import sys; sys.exit()\nif sys.argv"), TMPDIR=str(tmp_path))
+    assert [path.name for path in tmp_path.iterdir()] == ["tilespark-of-another"]
+    assert held.is_dir()
+
+
+def test_scattered_elements_are_written_as_numpy_does(tmp_path):
+    a = np.arange(7 * 5 * 6, dtype="f4").reshape(7, 5, 6)
+    for view in (a, a.T, a.transpose(1, 2, 0), a[::2, ::-1], a[:0, :, ::2], np.float64(3), a[0, 0, ::3]):
+        _transfer._write_npy(tmp_path / "a.npy", np.asarray(view))
+        assert np.array_equal(np.load(tmp_path / "a.npy"), view)
+
+
+def test_what_the_driver_cannot_send(spark, monkeypatch):
+    settings = {"spark.driver.memory": "1m", "spark.rpc.message.maxSize": "2", "spark.master": "yarn"}
+    monkeypatch.setattr(_transfer, "setting", lambda session, key: settings.get(key, ""))
+    monkeypatch.setattr(_transfer, "is_local", lambda session: False)
+    monkeypatch.setattr(_transfer, "shares_files", lambda session: False)
+    with pytest.raises(ts.TileSparkError, match=r"spark.driver.memory=1m.*read_npy"):
+        ts.from_numpy(np.zeros((1024, 1024)))
+    settings["spark.driver.memory"] = "1g"
+    with pytest.raises(ts.InvalidInputError, match=r"spark.rpc.message.maxSize=2.*read_npy"):
+        ts.from_numpy(np.zeros((1024, 1024)), blocks=-1)
+
+
+def test_a_function_that_fails_says_why(spark):
+    def positive(block):
+        if block.min() < 0:
+            raise ValueError("negative elements:\nat least one")
+        return block
+
+    with pytest.raises(ts.TileSparkError, match="map_blocks: the function failed with ValueError: negative elements"):
+        ts.from_numpy(-np.ones((3, 4))).map_blocks(positive, dtype="f8").compute()

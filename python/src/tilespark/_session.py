@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
+import shlex
 import warnings
 import weakref
 from importlib import metadata
@@ -20,8 +22,8 @@ EXTENSIONS = "org.tilespark.spark.TileSparkExtensions"
 _LIBRARIES = ("nvidia-cublas", "nvidia-cufft")
 _HELP = (
     "tilespark.configure(SparkSession.builder) sets all three of spark.jars, spark.sql.extensions and spark.plugins;"
-    " it must be called before the session is made, so stop a running one first (spark.stop())."
-    " Over Spark Connect they are settings of the server."
+    " it must be called before the first session of a Python process is made: restart Python."
+    " Under spark-submit and over Spark Connect they are settings of the command that starts Spark or its server."
 )
 
 _checked: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -45,8 +47,9 @@ def jar_path() -> Path:
 def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any:
     """Adds tilespark's jar, SQL extension and plugin to a session that is yet to be made.
 
-    What the builder and ``spark-defaults.conf`` already name under the same keys stays. Where NVIDIA's cuBLAS and cuFFT
-    are installed as Python packages (``pip install tilespark[cuda]``), executors of this machine are told where.
+    What the builder, ``spark-defaults.conf``, ``PYSPARK_SUBMIT_ARGS`` and ``spark-submit`` already name under the same keys
+    stays. Where NVIDIA's cuBLAS and cuFFT are installed as Python packages (``pip install tilespark[cuda]``), executors of
+    this machine find them there.
 
     Args:
         builder: ``SparkSession.builder``, with or without settings of yours; not for a server that runs elsewhere.
@@ -56,7 +59,8 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
         The builder.
 
     Raises:
-        SetupError: if there is no jar, or the builder names a remote server, whose settings are made where it starts.
+        SetupError: if there is no jar; or Spark's JVM runs already, or will start, without it; or the builder names a remote
+            server, whose settings are made where it starts.
     """
     options: dict[str, Any] = builder._options
     remote = str(options.get("spark.remote", os.environ.get("SPARK_REMOTE", "")))
@@ -65,8 +69,18 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
             f"The session is one of the server {remote}, which has its settings already; start the server with"
             f" --jars {jar or 'tilespark.jar'} --conf spark.sql.extensions={EXTENSIONS} --conf spark.plugins={PLUGIN}"
         )
-    defaults = _spark_defaults()
     path = str(Path(jar).resolve()) if jar is not None else str(jar_path())
+    running = _settings_of_running_jvm()
+    arguments = _submit_arguments()
+    for settings, where in ((running, "spark-submit, or an earlier session of this Python,"), (arguments, "PYSPARK_SUBMIT_ARGS")):
+        # The JVM finds classes in what it was started with, so a jar that comes later is of no use.
+        if settings is not None and ("spark.jars" in settings or settings is running) and not _has_jar(settings, path):
+            raise SetupError(
+                f"{where} starts Spark's JVM with the jars {settings.get('spark.jars') or '(none)'};"
+                f" expected tilespark's among them: add --jars {path} there, or restart Python and call configure before the"
+                " first session"
+            )
+    defaults = _spark_defaults() | arguments | (running or {})
     for key, value in (("spark.jars", path), ("spark.sql.extensions", EXTENSIONS), ("spark.plugins", PLUGIN)):
         named = str(options.get(key, defaults.get(key, "")))
         values = [entry.strip() for entry in named.split(",") if entry.strip()]
@@ -78,6 +92,33 @@ def configure(builder: Any, *, jar: str | os.PathLike[str] | None = None) -> Any
     if libraries and key not in options and key not in defaults:
         builder.config(key, os.pathsep.join(libraries))
     return builder
+
+
+def _has_jar(settings: dict[str, str], path: str) -> bool:
+    """Whether tilespark's jar, of whatever version, is on the class path."""
+    named = re.split(r"[,:;]", ",".join(settings.get(key, "") for key in ("spark.jars", "spark.driver.extraClassPath")))
+    return any(Path(entry).name == Path(path).name or re.match(r"tilespark[^/]*\.jar$", Path(entry).name) for entry in named)
+
+
+def _settings_of_running_jvm() -> dict[str, str] | None:
+    """The settings of the JVM that spark-submit started this Python from, or that an earlier session left; else None."""
+    from pyspark import SparkConf, SparkContext
+
+    if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return None
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
+
+
+def _submit_arguments() -> dict[str, str]:
+    """The settings in PYSPARK_SUBMIT_ARGS, from which the JVM will be started."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--jars", dest="spark.jars")
+    parser.add_argument("--driver-class-path", dest="spark.driver.extraClassPath")
+    parser.add_argument("--conf", "-c", action="append", default=[])
+    found = vars(parser.parse_known_args(shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "")))[0])
+    pairs = [pair.partition("=") for pair in found.pop("conf")]
+    return {key: value for key, _, value in pairs} | {key: value for key, value in found.items() if value is not None}
 
 
 def _spark_defaults() -> dict[str, str]:
@@ -126,12 +167,13 @@ def session(spark: SparkSession | None = None) -> SparkSession:
     if spark is None:
         from pyspark.sql import SparkSession
 
-        spark = SparkSession.getActiveSession()
-        if spark is None:
+        try:
+            spark = SparkSession.active()  # of this thread, else of the process
+        except Exception:
             raise SetupError(
                 "There is no active Spark session;"
                 " make one with tilespark.configure(SparkSession.builder).getOrCreate(), or pass spark=..."
-            )
+            ) from None
     check(spark)
     return spark
 

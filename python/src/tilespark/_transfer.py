@@ -7,10 +7,14 @@ copy each value once on each side.
 
 from __future__ import annotations
 
+import atexit
 import itertools
 import math
 import os
+import shutil
 import tempfile
+import threading
+import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,33 +39,118 @@ NDArray = np.ndarray[Any, np.dtype[Any]]
 _BATCH_BYTES = 64 << 20
 # Arrays below this are collected: to write and read a file costs more than it saves.
 _SMALL = 4 << 20
+# Copied at a time where an array's elements lie scattered.
+_PIECE_BYTES = 4 << 20
+_PREFIX, _LOCK = "tilespark-", "lock"
 _ROWS_PER_BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
-_directory: tempfile.TemporaryDirectory[str] | None = None
-_names = itertools.count()
 _sharing: weakref.WeakKeyDictionary[Any, bool] = weakref.WeakKeyDictionary()
+_batching = threading.Lock()
+
+
+class _Directory:
+    """Where this process keeps temporary files: deleted when it ends, or, if it was killed, by a later one.
+
+    Who holds the lock of a directory lives. A forked child holds its parent's and deletes nothing.
+    """
+
+    def __init__(self) -> None:
+        self.pid = os.getpid()
+        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        (self.path / _LOCK).touch(0o600)
+        self._lock = self._locked(self.path)
+        self._names = itertools.count()
+        atexit.register(self._delete)
+        for left in self.path.parent.glob(f"{_PREFIX}*"):
+            self._delete_if_left(left)
+
+    @staticmethod
+    def _locked(directory: Path) -> int:
+        """The lock file of a directory, open.
+
+        Raises:
+            OSError: if there is none, or another process holds it.
+        """
+        import fcntl  # not on Windows, where shares_files is False
+
+        file = os.open(directory / _LOCK, os.O_RDWR)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(file)
+            raise
+        return file
+
+    @classmethod
+    def _delete_if_left(cls, directory: Path) -> None:
+        try:
+            if time.time() - directory.stat().st_mtime < 60:  # its process may not hold the lock yet
+                return
+            lock = cls._locked(directory)
+        except OSError:
+            return
+        shutil.rmtree(directory, ignore_errors=True)
+        os.close(lock)
+
+    def _delete(self) -> None:
+        if os.getpid() == self.pid:
+            shutil.rmtree(self.path, ignore_errors=True)
+
+    def new_path(self) -> Path:
+        """A path that no file has yet."""
+        return self.path / f"{next(self._names)}.npy"
+
+
+_directory: _Directory | None = None
+_making = threading.Lock()
+
+
+def _temporary_directory() -> _Directory:
+    global _directory
+    with _making:
+        if _directory is None or _directory.pid != os.getpid():
+            _directory = _Directory()
+        return _directory
 
 
 class TemporaryFile:
-    """A file that is deleted when nobody refers to this object any more, and when Python ends."""
+    """The path of a file that is deleted when nobody refers to this object any more, and when Python ends."""
 
-    def __init__(self, suffix: str = ".npy") -> None:
-        global _directory
-        if _directory is None:
-            _directory = tempfile.TemporaryDirectory(prefix="tilespark-", ignore_cleanup_errors=True)
-        self.path = Path(_directory.name) / f"{os.getpid()}-{next(_names)}{suffix}"
-        self._finalizer = weakref.finalize(self, _unlink, str(self.path))
+    def __init__(self) -> None:
+        directory = _temporary_directory()
+        self.path = directory.new_path()
+        self._finalizer = weakref.finalize(self, _unlink, str(self.path), directory.pid)
+
+    @property
+    def url(self) -> str:
+        """As Hadoop takes it: without escapes."""
+        return f"file://{self.path}"
 
     def delete(self) -> None:
         """Deletes the file now."""
         self._finalizer()
 
 
-def _unlink(path: str) -> None:
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass
+def _unlink(path: str, pid: int) -> None:
+    if os.getpid() == pid:
+        Path(path).unlink(missing_ok=True)
+
+
+def _has_room(nbytes: int) -> bool:
+    return shutil.disk_usage(_temporary_directory().path).free > nbytes
+
+
+def _write_npy(path: Path, array: NDArray) -> None:
+    """As numpy.save, and as fast where the elements lie in neither C nor Fortran order."""
+    if array.flags.forc or array.ndim == 0:
+        np.save(path, array, allow_pickle=False)
+        return
+    with path.open("wb") as file:
+        header = {"descr": np.lib.format.dtype_to_descr(array.dtype), "fortran_order": False, "shape": array.shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        step = max(1, _PIECE_BYTES * array.shape[0] // max(1, array.nbytes))
+        for start in range(0, array.shape[0], step):
+            np.ascontiguousarray(array[start : start + step]).tofile(file)
 
 
 def shares_files(spark: SparkSession) -> bool:
@@ -70,7 +159,7 @@ def shares_files(spark: SparkSession) -> bool:
     Tried once: a server in local mode may run on another machine, or as another user.
     """
     if spark not in _sharing:
-        _sharing[spark] = is_local(spark) and _reads_and_writes(spark)
+        _sharing[spark] = os.name == "posix" and is_local(spark) and _reads_and_writes(spark)
     return _sharing[spark]
 
 
@@ -78,8 +167,8 @@ def _reads_and_writes(spark: SparkSession) -> bool:
     source, target = TemporaryFile(), TemporaryFile()
     try:
         np.save(source.path, np.zeros((1, 1)))
-        df = spark.read.format("npy").load(source.path.as_uri())
-        df.write.format("npy").mode("overwrite").option("durable", "false").save(target.path.as_uri())
+        df = spark.read.format("npy").load(source.url)
+        df.write.format("npy").mode("overwrite").option("durable", "false").save(target.url)
         return target.path.is_file()
     except Exception:
         return False
@@ -95,22 +184,19 @@ def send(spark: SparkSession, array: NDArray, block_shape: tuple[int, ...]) -> t
         The DataFrame, and what must stay alive as long as it is read.
     """
     kind = MATRIX if array.ndim == 2 else VOLUME
-    if array.size and shares_files(spark):
+    if array.size and shares_files(spark) and _has_room(array.nbytes):
         file = TemporaryFile()
-        try:
-            np.save(file.path, array, allow_pickle=False)
-        except OSError:  # no room: the other way needs none
-            file.delete()
-        else:
-            with translated():
-                reader = spark.read.format("npy").option("blockShape", numbers(block_shape))
-                return reader.load(file.path.as_uri()), [file]
+        _write_npy(file.path, array)
+        with translated():
+            reader = spark.read.format("npy").option("blockShape", numbers(block_shape))
+            return reader.load(file.url), [file]
     return _send_by_arrow(spark, array, block_shape, kind), []
 
 
 def _send_by_arrow(spark: SparkSession, array: NDArray, block_shape: tuple[int, ...], kind: Kind) -> DataFrame:
     import pyarrow as pa
 
+    _check_sending(spark, array, block_shape)
     batches = list(_arrow_batches(array, block_shape, kind))
     with translated():
         if batches:
@@ -175,7 +261,7 @@ def receive(df: DataFrame, kind: Kind, shape: tuple[int, ...], dtype: np.dtype[A
             lets a driver collect.
     """
     nbytes = math.prod(shape) * dtype.itemsize
-    if nbytes > _SMALL and shares_files(df.sparkSession):
+    if nbytes > _SMALL and shares_files(df.sparkSession) and _has_room(nbytes):
         return _receive_by_file(df, shape, dtype)
     _check_result_size(df.sparkSession, nbytes, shape, dtype)
     out = np.empty(shape, dtype)
@@ -196,7 +282,7 @@ def _receive_by_file(df: DataFrame, shape: tuple[int, ...], dtype: np.dtype[Any]
     try:
         with translated():
             writer = df.write.format("npy").mode("overwrite").option("dtype", dtype.name).option("durable", "false")
-            writer.option("extents", numbers(shape)).save(file.path.as_uri())
+            writer.option("extents", numbers(shape)).save(file.url)
         return np.load(file.path, allow_pickle=False)  # type: ignore[no-any-return]
     finally:
         file.delete()
@@ -223,19 +309,23 @@ def collected(
 
 @contextmanager
 def rows_per_batch(spark: SparkSession, rows: int | None) -> Iterator[None]:
-    """Within this context Spark makes Arrow batches of so many rows: a batch of blocks must stay below 2 GiB."""
+    """Within this context Spark makes Arrow batches of this count of rows: a batch of blocks must stay below 2 GiB.
+
+    The setting is the session's, so one thread at a time changes it.
+    """
     if rows is None:
         yield
         return
-    before = spark.conf.get(_ROWS_PER_BATCH, None)
-    spark.conf.set(_ROWS_PER_BATCH, str(rows))
-    try:
-        yield
-    finally:
-        if before is None:
-            spark.conf.unset(_ROWS_PER_BATCH)
-        else:
-            spark.conf.set(_ROWS_PER_BATCH, before)
+    with _batching:
+        before = spark.conf.get(_ROWS_PER_BATCH, None)
+        spark.conf.set(_ROWS_PER_BATCH, str(rows))
+        try:
+            yield
+        finally:
+            if before is None:
+                spark.conf.unset(_ROWS_PER_BATCH)
+            else:
+                spark.conf.set(_ROWS_PER_BATCH, before)
 
 
 def unstacked(df: DataFrame, batch: str, shape: tuple[int, ...], block_shape: tuple[int, ...]) -> DataFrame:
@@ -298,19 +388,42 @@ def mapped(
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
-def _check_result_size(spark: SparkSession, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    text = setting(spark, "spark.driver.maxResultSize") or "1g"
-    digits = text.strip().lower().rstrip("b")
-    unit = digits[-1:] if digits[-1:] in _UNITS else ""
+def _size_setting(spark: SparkSession, key: str, default: str) -> tuple[int, str]:
+    """Bytes that a setting of Spark means, and its text; a number without a unit has the unit of the default."""
+    text = setting(spark, key) or default
+    digits = text.strip().lower().removesuffix("b")
+    unit = digits[-1:] if digits[-1:] in _UNITS else "m" if default.endswith("m") else ""
     try:
-        limit = int(digits[: len(digits) - len(unit)]) * _UNITS[unit]
+        return int(digits.rstrip("kmgt")) * _UNITS[unit], text
     except ValueError:
-        return
+        return 0, text
+
+
+def _check_result_size(spark: SparkSession, nbytes: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    limit, text = _size_setting(spark, "spark.driver.maxResultSize", "1g")
     if 0 < limit < nbytes:
         raise TileSparkError(
             f"The array {shape} {dtype} has {nbytes} bytes, more than the driver may collect"
             f" (spark.driver.maxResultSize={text}). Raise that setting when the session is made, write the array with"
             " to_npy(path), or make it smaller first"
+        )
+
+
+def _check_sending(spark: SparkSession, array: NDArray, block_shape: tuple[int, ...]) -> None:
+    """The driver's heap holds all Arrow batches, and a task of a cluster is one message, which has one of them."""
+    advice = "write it with numpy.save where all executors see the file, and read it with read_npy"
+    memory, text = _size_setting(spark, "spark.driver.memory", "1024m")
+    if 0 < memory < array.nbytes:
+        raise TileSparkError(
+            f"The array {array.shape} {array.dtype} has {array.nbytes} bytes, more than the driver's heap"
+            f" (spark.driver.memory={text}). Raise that setting when the session is made, or {advice}"
+        )
+    block_bytes = math.prod(block_shape) * array.itemsize
+    message, text = _size_setting(spark, "spark.rpc.message.maxSize", "128m")
+    if not is_local(spark) and 0 < message < block_bytes + (1 << 20):
+        raise InvalidInputError(
+            f"A block of {numbers(block_shape)} {array.dtype} has {block_bytes} bytes, more than a task may carry"
+            f" (spark.rpc.message.maxSize={text}, in MiB). Use smaller blocks, or {advice}"
         )
 
 

@@ -10,8 +10,16 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# The JVM's form of a reason, in the text of any Spark exception of any client.
-_CONDITION = re.compile(r"\[(TILESPARK_[A-Z_]+)\] (.*?)(?:\.? SQLSTATE: ([0-9A-Z]{5}))(?=\s|$)", re.DOTALL)
+# The JVM's form of a reason, in the text of any Spark exception of any client: docs/reliability.md has it too.
+_CONDITION = re.compile(
+    r"\[(TILESPARK_[A-Z_]+)\] (?!\S+Exception: \[)(.*?)"
+    r"(?: SQLSTATE: ([0-9A-Z]{5})|\.\.\.(?=\s*\Z|\s*\n\nJVM stacktrace:))",
+    re.DOTALL,
+)
+# The last line of what Python prints of an exception, within what Spark says of one in a Python worker.
+_PYTHON = re.compile(
+    r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)+(?P<reason>[A-Za-z_][\w.]*(?:Error|Exception|Warning)\b.*)"
+)
 _NO_FUNCTION = re.compile(
     r"\[UNRESOLVABLE_TABLE_VALUED_FUNCTION\].*?`((?:matrix|volume)_[a-z_]+)`"
     r"|\[DATA_SOURCE_NOT_FOUND\].*?data source: (npy)\b",
@@ -59,6 +67,8 @@ def _class_of(condition: str) -> type[TileSparkError]:
         return InvalidInputError
     if "UNSUPPORTED" in condition:
         return UnsupportedError
+    if condition == "TILESPARK_NO_EXTENSION":
+        return SetupError
     return TileSparkError
 
 
@@ -82,6 +92,9 @@ def from_spark(error: BaseException) -> TileSparkError | None:
         if found:
             condition, reason, state = found.groups()
             return _class_of(condition)(reason.strip(), condition=condition, sql_state=state, jvm_trace=trace)
+    failed = list(_PYTHON.finditer(texts[0])) if type(error).__name__ == "PythonException" else []
+    if failed:
+        return TileSparkError(f"map_blocks: the function failed with {failed[-1]['reason']}", jvm_trace=trace)
     missing = _NO_FUNCTION.search(texts[0])
     if missing:
         from ._session import missing_parts

@@ -17,6 +17,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
 import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -289,7 +290,9 @@ class TransferTest extends SparkTest {
     assertEquals("<f4", packedType(MatrixBlocks.scale(floats, 0.5)));
     assertEquals(
         "<i2",
-        packedType(MatrixBlocks.withoutExtents(blocks).withMetadata("values", Metadata.empty())));
+        packedType(
+            MatrixBlocks.withoutExtents(blocks)
+                .withMetadata("values", new MetadataBuilder().putBoolean("other", true).build())));
     assertEquals("|u1", packedType(MatrixBlocks.transpose(blocks)));
     PackedArray complex = both(NpyType.COMPLEX64).get(0);
     assertEquals("<c8", packedType(unpack(complex, complex.frame(spark))));
