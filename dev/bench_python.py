@@ -40,7 +40,7 @@ def timed(name: str, run: Callable[[], Any], nbytes: int = 0) -> Any:
 
 
 def drained(x: ts.BlockArray) -> None:
-    x.df.write.format("noop").mode("overwrite").save()
+    x._df.write.format("noop").mode("overwrite").save()  # .df keeps the file until Python ends
 
 
 random = np.random.default_rng(0)

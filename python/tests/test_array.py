@@ -327,3 +327,13 @@ def test_temporary_files_end_with_their_arrays(spark):
     gc.collect()
     assert path.exists() and df.count() == 1
     assert _transfer._directory is not None
+
+
+@pytest.mark.smoke
+def test_operators_read_the_cache(spark, capsys):
+    x = ts.from_numpy(np.arange(6.0).reshape(2, 3)).persist()
+    (x @ x.T).compute()
+    for y in (x.T, x * 2, x @ x.T, x + x):
+        y.explain()
+        assert "InMemoryTableScan" in capsys.readouterr().out
+    x.unpersist()

@@ -25,7 +25,9 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
     terms = [f"TABLE({{{name}}})" for name in tables]
     terms += [f"{name} => {literal(value)}" for name, value in arguments.items() if value is not None]
     with translated():
-        frames: dict[str, Any] = dict(tables)
+        # Classic PySpark makes a temporary view of each and drops it, which frees the cache of the view's plan: that must
+        # not be the plan of a DataFrame that someone keeps.
+        frames: dict[str, Any] = {name: df.where("true") for name, df in tables.items()}
         return spark.sql(f"SELECT * FROM {function}({', '.join(terms)})", **frames)
 
 
