@@ -1,4 +1,4 @@
-"""Runs the examples of all SQL functions through each client; dev/client-matrix says what for.
+"""Runs the examples of all SQL functions through each client; dev/client-matrix describes it.
 
 A directory holds one file for each example, NUMBER.sql. A client runs all of them and leaves the rows of each in NUMBER.CLIENT.
 One server process serves Spark Connect and JDBC.

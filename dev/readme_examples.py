@@ -1,4 +1,4 @@
-"""Runs README's examples; dev/readme-examples says what for.
+"""Runs README's examples; dev/readme-examples describes it.
 
 Each language is a program: README's fences of that language in their order, between a prelude that defines what they name and an
 end that writes what they only compute. A program runs in a directory of its own, which holds its input, and links to the

@@ -332,7 +332,7 @@ public enum TableFunctions {
 
   /** Texts that several functions share. */
   private static final class Moves {
-    static final String REBLOCK = "each element once; none where the blocks lie so already";
+    static final String REBLOCK = "each element once; none where they have this form already";
     static final String ADD = "each side once; none where both are partitioned alike";
     static final String PLANNED = "as the planner chose; EXPLAIN shows it, and why";
   }
