@@ -197,7 +197,7 @@ class BlockArray:
         labels = self._labels.transposed([0, 2, 1] if self._is_batch else [1, 0])
         return self._called("transpose", labels)
 
-    def transpose(self, *axes: int | Sequence[int] | None) -> BlockArray:
+    def transpose(self, *axes: int | str | Sequence[int | str] | NDArray | None) -> BlockArray:
         """The array with axis i taken from axis ``axes[i]``; without arguments in reverse order. No data moves.
 
         Raises:
@@ -217,7 +217,7 @@ class BlockArray:
             return self._called("transpose", labels)
         return self._called("permute", labels, axes="".join(_LETTERS[axis] for axis in order))
 
-    def _order(self, axes: tuple[int | Sequence[int] | None, ...]) -> tuple[int, ...]:
+    def _order(self, axes: tuple[int | str | Sequence[int | str] | NDArray | None, ...]) -> tuple[int, ...]:
         if not axes or (len(axes) == 1 and axes[0] is None):
             return tuple(reversed(range(self.ndim)))
         given = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence | np.ndarray) else axes
@@ -240,7 +240,7 @@ class BlockArray:
                 return number % self.ndim
         raise InvalidInputError(f"There is no axis {axis!r} in an array of {self.ndim} axes")
 
-    def rechunk(self, blocks: int | Sequence[int], *, missing: str | None = None) -> BlockArray:
+    def rechunk(self, blocks: int | Sequence[int] | NDArray, *, missing: str | None = None) -> BlockArray:
         """The same array in blocks of another shape, smaller at the far edges.
 
         Args:
@@ -252,7 +252,7 @@ class BlockArray:
             "reblock", self._labels, missing=missing, **dict[str, Argument](zip(self._kind.sizes, sizes, strict=True))
         )
 
-    def _block_shape(self, blocks: int | Sequence[int]) -> tuple[int, ...]:
+    def _block_shape(self, blocks: int | Sequence[int] | NDArray) -> tuple[int, ...]:
         return stored_block_shape(blocks, self.shape, self._dropped, self._is_batch)
 
     def slabs(self, axis: int | str, thickness: int | None = None, *, missing: str | None = None) -> BlockArray:
@@ -268,7 +268,7 @@ class BlockArray:
         return self._called("slabs", self._labels, axis=along, thickness=thickness, missing=missing)
 
     def pencils(
-        self, axis: int | str, section: tuple[int, int] | None = None, *, missing: str | None = None
+        self, axis: int | str, section: Sequence[int] | NDArray | None = None, *, missing: str | None = None
     ) -> BlockArray:
         """A volume whole along one axis and cut along the others.
 
@@ -301,7 +301,7 @@ class BlockArray:
     def __mul__(self, other: Any) -> BlockArray:
         number = _number(other)
         if number is not None:
-            return self._scaled("*", number, number)
+            return self._scaled("*", number)
         if not _is_operand(other):
             return NotImplemented
         if self._kind is not VOLUME:
@@ -313,7 +313,10 @@ class BlockArray:
             for each in (self, other)
         )
         if first.blocks != second.blocks:  # products are of volumes that are cut alike
-            first, second = (first.rechunk(second.blocks), second) if first.blocks is None else (first, second.rechunk(first.blocks))
+            if first.blocks is not None:
+                second = second.rechunk(first.blocks)
+            elif second.blocks is not None:
+                first = first.rechunk(second.blocks)
         return first._of(call("volume_multiply_pointwise", {"a": first._df, "b": second._df}), self._labels, other._keep)
 
     __rmul__ = __mul__
@@ -322,18 +325,20 @@ class BlockArray:
         """Each element times the reciprocal of a number, so the last bit may differ from numpy's quotient."""
         number = _number(other)
         if number is None:
-            raise gap("__truediv__") if _is_operand(other) else TypeError(f"x / y with y of type {type(other).__name__}")
-        reciprocal = number if isinstance(number, complex) else np.divide(1.0, float(number))
-        return self._scaled("/", number, reciprocal)
+            if _is_operand(other):
+                raise gap("__truediv__")
+            return NotImplemented
+        return self._scaled("/", number)
 
-    def _scaled(self, operator: str, number: Any, factor: Any) -> BlockArray:
-        """This array times a factor, in the dtype that numpy gives the operator with a number."""
+    def _scaled(self, operator: str, number: Any) -> BlockArray:
+        """This array times or divided by a number, in the dtype that numpy gives."""
         if isinstance(number, complex | np.complexfloating):
             raise UnsupportedError(
                 f"An array {operator} a complex number; expected a real one (or .map_blocks(lambda b: b {operator} z))"
             )
-        wanted = np.result_type(self.dtype, number)
-        return self._computable(operator, wanted)._called("scale", self._labels, alpha=float(factor))
+        scaled = self._computable(operator, np.result_type(self.dtype, number))
+        factor = float(number) if operator == "*" else np.divide(1.0, float(number))  # inf, and numpy's warning, for 0
+        return scaled._called("scale", self._labels, alpha=float(factor))
 
     def __neg__(self) -> BlockArray:
         return self._computable("-", self.dtype)._called("scale", self._labels, alpha=-1.0)
@@ -357,17 +362,17 @@ class BlockArray:
         if _number(other) is not None:
             raise gap("add_number")
         if not _is_operand(other):
-            return NotImplemented
-        other = self._partner(operator, other)
-        wanted = np.result_type(self.dtype, other.dtype)
-        operands = [self._computable(operator, wanted), other._computable(operator, wanted)]
+            return NotImplemented  # type: ignore[no-any-return]
+        partner = self._partner(operator, other)
+        wanted = np.result_type(self.dtype, partner.dtype)
+        operands = [self._computable(operator, wanted), partner._computable(operator, wanted)]
         if negated is not None:
             operands[negated] = -operands[negated]
         first, second = operands
         if first._dropped != second._dropped:  # a row beside a column
             second = second._stored_transpose()
         tables = {"a": first._df, "b": second._df}
-        return first._of(call(self._kind.function("add"), tables), self._labels, other._keep)
+        return first._of(call(self._kind.function("add"), tables), self._labels, second._keep)
 
     def _partner(self, operator: str, other: Any) -> BlockArray:
         """The other operand of an elementwise operator, checked."""
@@ -671,7 +676,7 @@ def _is_operand(value: Any) -> bool:
 
 
 def stored_block_shape(
-    blocks: int | Sequence[int], shape: tuple[int, ...], dropped: tuple[int, ...], is_batch: bool
+    blocks: int | Sequence[int] | NDArray, shape: tuple[int, ...], dropped: tuple[int, ...], is_batch: bool
 ) -> tuple[int, ...]:
     """The shape of a stored block from what a user says of an array's blocks; -1 means a whole axis.
 

@@ -51,7 +51,7 @@ def from_numpy(
     """
     if np.ma.is_masked(a):
         raise InvalidInputError(
-            f"A masked array with {np.ma.count_masked(a)} masked elements; blocks have no masks: a.filled(value) puts a value there"
+            f"A masked array with {np.count_nonzero(a.mask)} masked elements; blocks have no masks: a.filled(value) puts a value there"
         )
     array = np.asarray(a)
     dtype = _blocks.supported(array.dtype)

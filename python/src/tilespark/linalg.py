@@ -46,7 +46,7 @@ def matmul(
     counts = {array._count for array in (first, second)} - {None}
     if one[-1] != other[0] or first._is_batch != second._is_batch or len(counts) > 1:
         raise InvalidInputError(
-            f"matmul of {first._what} and {second._what}; expected the last axis of the first as long as the last but one of"
+            f"matmul of shapes {first.shape} and {second.shape}; expected the last axis of the first as long as the last but one of"
             " the second, and both or neither a batch, of as many matrices"
         )
     wanted = np.result_type(first.dtype, second.dtype)
