@@ -55,9 +55,21 @@ def test_reasons_of_files(tmp_path):
     (tmp_path / "text.npy").write_text("no array")
     with pytest.raises(ts.InvalidInputError, match=r"text.npy"):
         ts.read_npy(tmp_path / "text.npy")
-    np.save(tmp_path / "one.npy", np.zeros(3))
-    with pytest.raises(ts.TileSparkError, match="one.npy"):
-        ts.read_npy(tmp_path / "one.npy")
+    np.save(tmp_path / "four.npy", np.zeros((1, 1, 1, 1)))
+    with pytest.raises(ts.TileSparkError, match="four.npy"):
+        ts.read_npy(tmp_path / "four.npy")
+
+
+def test_files_of_vectors_elsewhere(tmp_path, monkeypatch):
+    from tilespark import _transfer
+
+    monkeypatch.setattr(_transfer, "shares_files", lambda session: False)
+    path = tmp_path / "one.npy"
+    with pytest.raises(ts.UnsupportedError, match=r"a vector of shape \(3,\).*numpy.save\(path, x.compute\(\)\)"):
+        ts.from_numpy(np.zeros(3)).to_npy(path)
+    np.save(path, np.zeros(3))
+    with pytest.raises(ts.TileSparkError, match="one.npy.*reshape"):
+        ts.read_npy(path)
 
 
 def test_holes_and_overlaps(spark, x):
@@ -77,21 +89,42 @@ def test_holes_and_overlaps_the_arrow_way(monkeypatch, x):
         ts.from_dataframe(x.df.union(x.df), shape=(4, 5)).compute()
 
 
+def batch(volume):
+    return ts.from_numpy(volume.compute(), batch=True)
+
+
 @pytest.mark.parametrize(
     ("operation", "reason"),
     [
         (lambda x, v: x @ x, r"matmul of shapes \(4, 5\) and \(4, 5\)"),
-        (lambda x, v: x @ v, "expected matrices, vectors or batches"),
-        (lambda x, v: x + x.T, r"shapes \(4, 5\) and \(5, 4\)"),
+        (lambda x, v: x @ v, r"matmul of a volume of shape \(3, 4, 5\); expected matrices, vectors or batches"),
+        (lambda x, v: x + x.T, r"a matrix of shape \(4, 5\) \+ a matrix of shape \(5, 4\)"),
+        (lambda x, v: x - x.T, r"\(4, 5\) - a matrix of shape \(5, 4\)"),
+        (lambda x, v: v * v.T, r"\(3, 4, 5\) \* a volume of shape \(5, 4, 3\)"),
+        (lambda x, v: v + batch(v), r"a volume of shape .* \+ a batch of matrices of shape"),
+        (lambda x, v: batch(v) @ np.zeros((2, 5, 3)), r"shapes \(3, 4, 5\) and \(2, 5, 3\).*as many"),
+        (lambda x, v: batch(v).slabs(0), "slabs of a batch of matrices"),
+        (lambda x, v: batch(v).rechunk((5, -1, -1)), r"after 1 for the matrices"),
+        (lambda x, v: batch(v).transpose("row", "col", "batch"), r"transpose\(1, 2, 0\) of a batch"),
         (lambda x, v: x.transpose(0, 0), "each of 0 to 1 once"),
         (lambda x, v: x.transpose(0, 2), "no axis 2"),
         (lambda x, v: v.slabs("w"), "no axis 'w'"),
         (lambda x, v: x.slabs(0), "expected a volume"),
+        (lambda x, v: v.slabs(""), "no axis ''"),
+        (lambda x, v: v.slabs("row"), "no axis 'row'"),
+        (lambda x, v: v.slabs(0.5), "axis is 0.5; expected whole numbers"),
         (lambda x, v: x.rechunk(0), "one size of 1 or more"),
+        (lambda x, v: x.rechunk(2.5), "blocks is 2.5; expected whole numbers"),
+        (lambda x, v: ts.fft.fftn(v, s=np.ones(3)), "s is .*; expected whole numbers"),  # type: ignore[arg-type]
         (lambda x, v: x.rechunk((2, 2, 2)), "one size of 1 or more"),
         (lambda x, v: ts.from_numpy(np.zeros((2, 2, 2, 2))), "reshape it"),
         (lambda x, v: ts.from_numpy(np.zeros((2, 2)), batch=True), "expected 3"),
-        (lambda x, v: ts.from_numpy(np.zeros(3, "uint64")), r"astype\('int64 or float64'\)"),
+        (lambda x, v: ts.from_numpy(np.array(1.0)), r"as a.reshape\(1\)"),
+        (lambda x, v: ts.from_numpy(np.zeros(3, "uint64")), r"use a.astype\('int64'\) or a.astype\('float64'\)"),
+        (lambda x, v: ts.from_numpy(np.zeros(3, "V8")), r"use a.view\('uint8'\)"),
+        (lambda x, v: ts.from_numpy(np.zeros(3, "i4,f8")), r"a\['field'\]"),
+        (lambda x, v: ts.from_numpy(np.zeros(3, "M8[s]")), r"use a.astype\('int64'\)"),
+        (lambda x, v: x @ np.ma.masked_equal(np.zeros((5, 2)), 0), r"10 masked elements.*a.filled\(value\)"),
         (lambda x, v: ts.from_numpy(np.array(["a"])), "Blocks cannot hold"),
         (lambda x, v: ts.from_numpy(np.zeros((2, 2, 2)), spacing=(1, 0, 1)), "spacing"),
         (lambda x, v: ts.from_dataframe(x.df.drop("row")), "has no blocks"),
@@ -105,7 +138,50 @@ def test_holes_and_overlaps_the_arrow_way(monkeypatch, x):
         (lambda x, v: ts.fft.ifftn(ts.fft.rfftn(v)), "expected irfftn"),
         (lambda x, v: x[0], "Slicing is not there yet"),
         (lambda x, v: x.sum(), "linalg.center"),
+        *((lambda x, v, f=f: f(x), "Nearest: x.compute.*linalg.center") for f in (np.sum, np.max, np.min, np.prod, np.any)),
+        (lambda x, v: np.add.outer(x, x), "numpy.add.outer of a BlockArray is not there yet"),
         (lambda x, v: x + 1, "map_blocks"),
+        (lambda x, v: x + np.array(1.0), "Adding a number"),
+        *(
+            (operation, text + " is not there yet. Nearest: where y is a number, x.map_blocks")
+            for operation, text in (
+                (lambda x, v: x == x, "x == y"),
+                (lambda x, v: x == 0, "x == y"),
+                (lambda x, v: x != 0, "x != y"),
+                (lambda x, v: x > 0, "x > y"),
+                (lambda x, v: 0 > x, "x < y"),
+                (lambda x, v: x**2, r"x \*\* y"),
+                (lambda x, v: 2**x, r"y \*\* x"),
+                (lambda x, v: x // 2, "x // y"),
+                (lambda x, v: 2 / x, "y / x"),
+                (lambda x, v: np.float64(2) / x, "y / x"),
+                (lambda x, v: np.zeros((4, 5)) / x, "y / x"),
+                (lambda x, v: divmod(x, 2), r"divmod\(x, y\)"),
+                (lambda x, v: np.zeros((4, 5)) == x, "numpy.equal of a BlockArray"),
+                (lambda x, v: np.zeros((4, 5)) ** x, "numpy.power of a BlockArray"),
+            )
+        ),
+        (lambda x, v: abs(x), r"abs\(x\) is not there yet"),
+        (lambda x, v: ~x, "~x is not there yet"),
+        (lambda x, v: x.__setitem__(0, 1), "arrays never change"),
+        (lambda x, v: x / x, "Division by an array"),
+        (lambda x, v: x / np.zeros((4, 5)), "Division by an array"),
+        (lambda x, v: x * np.zeros((4, 5)), "a @ b is the matrix product"),
+        (lambda x, v: np.zeros((4, 5)) * x, "a @ b is the matrix product"),
+        (lambda x, v: x * 1j, r"\* a complex number"),
+        (lambda x, v: x / 1j, r"/ a complex number"),
+        (lambda x, v: x / np.complex64(1j), r"/ a complex number"),
+        (lambda x, v: bool(x), "truth value of a matrix of shape .* is ambiguous"),
+        (lambda x, v: float(x), r"float\(\) of a matrix of shape \(4, 5\); expected one element"),
+        (lambda x, v: x @ np.zeros((5, 2), "c16"), r"matmul of complex128 values.*map_blocks\(np.real\)"),
+        (lambda x, v: ts.linalg.gram(ts.from_numpy(np.zeros((5, 2), "c8"))), "gram of complex64 values"),
+        (lambda x, v: ts.from_numpy(np.zeros((2, 2), "i4")) - np.zeros((2, 2), "i4"), "- of integers"),
+        (lambda x, v: -ts.from_numpy(np.zeros((2, 2), "i4")), "- of integers"),
+        (lambda x, v: ts.from_numpy(np.zeros((2, 2), "i4")) / 2, "/ of integers"),
+        (lambda x, v: ts.fft.irfftn(np.zeros((4, 5, 4), "c16"), s=(8, 5, 7)), r"s \(8, 5, 7\) .*expected \(4, 5, 7\)"),
+        (lambda x, v: ts.fft.irfftn(ts.fft.rfftn(v), s=(3, 4, 6)), r"expected \(3, 4, 5\)"),
+        (lambda x, v: ts.fft.irfftn(ts.fft.rfftn(v), axes=(2, 1, 0)), r"made along \(0, 1, 2\)"),
+        (lambda x, v: ts.fft.ifftn(ts.fft.fftn(v, axes=(0, 1)), axes=(0,)), r"made along \(0, 1\)"),
         (lambda x, v: x * x, "a @ b is the matrix product"),
         (lambda x, v: np.sqrt(x), r"map_blocks\(numpy.sqrt\)"),
         (lambda x, v: ts.from_numpy(np.zeros((2, 2), "i4")) @ np.zeros((2, 2), "i4"), r"astype\('float32'\)"),

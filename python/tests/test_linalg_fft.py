@@ -92,6 +92,54 @@ def test_inverses_of_foreign_spectra():
     close(ts.fft.irfftn(ts.from_numpy(fft.rfftn(odd)), s=(4, 5, 7)), odd)
 
 
+@pytest.mark.parametrize("axes", [(2, 0, 1), (0, 2, 1), (1, 2, 0), (1, 0)])
+def test_axes_of_foreign_spectra(axes):
+    a = volume((4, 5, 7))
+    extents = [a.shape[axis] for axis in axes]
+    half = fft.rfftn(a, axes=axes)
+    close(ts.fft.irfftn(ts.from_numpy(half), s=extents, axes=axes), a)
+    close(ts.fft.ifftn(ts.from_numpy(half), axes=axes), fft.ifftn(half, axes=axes))
+
+
+@pytest.mark.parametrize("axes", [None, (0, 1, 2), (-1, 0)])
+def test_inverses_with_the_arguments_of_scipy(axes):
+    a = volume((4, 5, 7))
+    extents = a.shape if axes is None else [np.int64(a.shape[axis]) for axis in axes]
+    x = ts.from_numpy(a)
+    close(ts.fft.irfftn(ts.fft.rfftn(x, axes=axes), s=extents, axes=axes), a)
+    close(ts.fft.ifftn(ts.fft.fftn(x, axes=axes), s=extents, axes=axes), a.astype(complex))
+    if axes == (0, 1, 2):
+        close(ts.fft.irfftn(ts.fft.rfftn(x), s=a.shape), a)
+        close(ts.fft.ifftn(ts.fft.fftn(x, permuted=True), axes=axes), a.astype(complex))
+
+
+def test_options_of_transforms():
+    a = volume()
+    x = ts.from_numpy(a, (2, 3, 4))
+    centred = ts.fft.fftn(x, shift="both", decomposition="pencils")
+    close(centred, fft.fftshift(fft.fftn(fft.ifftshift(a))))
+    close(ts.fft.ifftn(centred, decomposition="slabs"), a.astype(complex))
+    close(ts.fft.ifftn(ts.from_numpy(fft.fftshift(fft.fftn(a))), shift=True), a.astype(complex))
+    hole = ts.from_dataframe(x.df.where("x < 4"), shape=a.shape)
+    filled = np.where(np.arange(6)[:, None, None] < 4, a, 0)
+    close(ts.fft.rfftn(hole, missing="zero"), fft.rfftn(filled))
+    half = ts.from_numpy(fft.rfftn(a), (2, 5, 5))
+    hole = ts.from_dataframe(half.df.where("x < 4"), shape=(6, 5, 5))
+    kept = np.where(np.arange(6)[:, None, None] < 4, fft.rfftn(a), 0)
+    close(ts.fft.irfftn(hole, missing="zero"), fft.irfftn(kept, s=a.shape))
+
+
+def test_frequencies():
+    x = ts.from_numpy(volume(), spacing=(1, 2, 3))
+    for spectrum, expected in (
+        (ts.fft.rfftn(x), (fft.fftfreq(6), fft.fftfreq(5, 2), fft.rfftfreq(8, 3))),
+        (ts.fft.fftn(x, permuted=True), (fft.fftfreq(5, 2), fft.fftfreq(8, 3), fft.fftfreq(6))),
+        (ts.fft.fftn(x, axes=(1,), shift=True), (None, fft.fftshift(fft.fftfreq(5, 2)), None)),
+    ):
+        for found, along in zip(ts.fft.frequencies(spectrum), expected, strict=True):
+            np.testing.assert_equal(found, along)
+
+
 def test_low_pass_and_power():
     a = volume((8, 8, 8))
     x = ts.from_numpy(a, (2, 8, 8), spacing=0.5)
@@ -114,12 +162,14 @@ def test_a_function_of_numpy_on_a_spectrum():
     close(ts.fft.ifftn(spectrum.map_blocks(lambda block: 2 * block)), 2 * a.astype(complex))
     close(ts.fft.ifftn(spectrum * 3.0), 3 * a.astype(complex))
     close(ts.fft.ifftn(spectrum * spectrum), fft.ifftn(fft.fftn(a) ** 2))
+    other = ts.fft.fftn(ts.from_numpy(a, (6, 5, 2))).rechunk((4, 4, 4))
+    close(ts.fft.ifftn(spectrum * other), fft.ifftn(fft.fftn(a) ** 2))
 
 
 def test_matmul_options():
     a = volume((1, 40, 30), "float32")[0]
     x = ts.from_numpy(a, (16, 16))
-    product = ts.linalg.matmul(x, x.T, strategy="cuboid(2,2,1)", blocks=(8, 40))
+    product = ts.linalg.matmul(x, x.T, strategy="cuboid(2,2,1)", blocks=(np.int64(8), 40))
     assert product.blocks == (8, 40)
     np.testing.assert_allclose(product.compute(), a @ a.T, rtol=1e-5, atol=1e-5)
 
@@ -131,6 +181,11 @@ def test_gram_and_center():
     gram = ts.linalg.gram(x).compute()
     np.testing.assert_allclose(gram, a.T @ a, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(gram, gram.T)
+    hole = ts.from_dataframe(x.df.where("row < 32"), shape=a.shape)
+    np.testing.assert_allclose(ts.linalg.gram(hole, missing="zero").compute(), a[:32].T @ a[:32], rtol=1e-12, atol=1e-12)
+    z = a + 1j * a[::-1]
+    real = ts.from_numpy(z).map_blocks(np.real)
+    np.testing.assert_allclose((real @ real.T).compute(), a @ a.T, rtol=1e-12, atol=1e-12)
 
 
 def test_pca():

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from numbers import Number
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from . import _blocks, _transfer
 from ._blocks import MATRIX, VOLUME, Kind
-from ._gaps import gap, no_ufunc
+from ._gaps import OPERATORS, gap, no_ufunc
 from ._labels import Labels
 from ._session import check
-from ._sql import Argument, call, numbers
+from ._sql import Argument, call, numbers, quoted
 from .errors import InvalidInputError, TileSparkError, UnsupportedError, translated
 
 if TYPE_CHECKING:
@@ -86,6 +89,19 @@ class BlockArray:
         return stated if stated is not None else _blocks.found_extents(self._df, self._kind)
 
     @property
+    def _own_extents(self) -> tuple[int, ...]:
+        """Extents of the array, or of each matrix of a batch."""
+        return tuple(extent for axis, extent in enumerate(self._extents) if axis not in self._dropped)
+
+    @property
+    def _known_shape(self) -> tuple[int | None, ...]:
+        """The shape with None for what only a Spark job would find."""
+        known = self.__dict__.get("_extents") or _blocks.stated_extents(self._df.schema, self._kind)
+        extents = known or (None,) * self._kind.rank
+        own = tuple(extent for axis, extent in enumerate(extents) if axis not in self._dropped)
+        return (self._count, *own) if self._is_batch else own
+
+    @property
     def _is_batch(self) -> bool:
         return self._batch is not None
 
@@ -104,12 +120,12 @@ class BlockArray:
     @cached_property
     def shape(self) -> tuple[int, ...]:
         """The extent of each axis. Where the DataFrame does not state it, a small aggregate over places runs once."""
-        extents = tuple(extent for axis, extent in enumerate(self._extents) if axis not in self._dropped)
+        extents = self._own_extents
         if self._batch is None:
             return extents
         if self._count is None:
             with translated():
-                self._count = self._df.select(self._batch).distinct().count()
+                self._count = self._df.select(quoted(self._batch)).distinct().count()
         return (self._count, *extents)
 
     @property
@@ -158,7 +174,8 @@ class BlockArray:
 
     def __repr__(self) -> str:
         blocks = "" if self.blocks is None else f", blocks={self.blocks}"
-        return f"BlockArray(shape={self.shape}, dtype={self.dtype}{blocks})"
+        shape = str(self._known_shape).replace("None", "?")
+        return f"BlockArray(shape={shape}, dtype={self.dtype}{blocks})"
 
     def _repr_html_(self) -> str:
         from ._html import html
@@ -180,7 +197,7 @@ class BlockArray:
         labels = self._labels.transposed([0, 2, 1] if self._is_batch else [1, 0])
         return self._called("transpose", labels)
 
-    def transpose(self, *axes: int | Sequence[int] | None) -> BlockArray:
+    def transpose(self, *axes: int | str | Sequence[int | str] | NDArray | None) -> BlockArray:
         """The array with axis i taken from axis ``axes[i]``; without arguments in reverse order. No data moves.
 
         Raises:
@@ -200,10 +217,10 @@ class BlockArray:
             return self._called("transpose", labels)
         return self._called("permute", labels, axes="".join(_LETTERS[axis] for axis in order))
 
-    def _order(self, axes: tuple[int | Sequence[int] | None, ...]) -> tuple[int, ...]:
-        if not axes or axes == (None,):
+    def _order(self, axes: tuple[int | str | Sequence[int | str] | NDArray | None, ...]) -> tuple[int, ...]:
+        if not axes or (len(axes) == 1 and axes[0] is None):
             return tuple(reversed(range(self.ndim)))
-        given = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence) else axes
+        given = axes[0] if len(axes) == 1 and isinstance(axes[0], Sequence | np.ndarray) else axes
         order = tuple(self._axis(axis) for axis in given)  # type: ignore[arg-type]
         if sorted(order) != list(range(self.ndim)):
             raise InvalidInputError(f"transpose of axes {given}; expected each of 0 to {self.ndim - 1} once")
@@ -212,15 +229,18 @@ class BlockArray:
     def _axis(self, axis: int | str) -> int:
         """A number from 0 on for an axis: a number, a letter, or a name of :attr:`dims`."""
         if isinstance(axis, str):
-            names = list(self.dims or ()) + [""] * 3
-            for found in (names, list(_LETTERS[: self.ndim]), list(MATRIX.offsets)):
-                if axis in found and found.index(axis) < self.ndim:
-                    return found.index(axis)
-        elif -self.ndim <= axis < self.ndim:
-            return int(axis) % self.ndim
+            columns = [name for at, name in enumerate(self._kind.offsets) if at not in self._dropped]
+            own = [self._batch, *columns] if self._is_batch else columns
+            for names in (list(self.dims or ()), list(_LETTERS[: self.ndim]), own):
+                if axis in names:
+                    return names.index(axis)
+        else:
+            (number,) = _blocks.integers("axis", axis)
+            if -self.ndim <= number < self.ndim:
+                return number % self.ndim
         raise InvalidInputError(f"There is no axis {axis!r} in an array of {self.ndim} axes")
 
-    def rechunk(self, blocks: int | Sequence[int], *, missing: str | None = None) -> BlockArray:
+    def rechunk(self, blocks: int | Sequence[int] | NDArray, *, missing: str | None = None) -> BlockArray:
         """The same array in blocks of another shape, smaller at the far edges.
 
         Args:
@@ -232,24 +252,35 @@ class BlockArray:
             "reblock", self._labels, missing=missing, **dict[str, Argument](zip(self._kind.sizes, sizes, strict=True))
         )
 
-    def _block_shape(self, blocks: int | Sequence[int]) -> tuple[int, ...]:
+    def _block_shape(self, blocks: int | Sequence[int] | NDArray) -> tuple[int, ...]:
         return stored_block_shape(blocks, self.shape, self._dropped, self._is_batch)
 
-    def slabs(self, axis: int | str, thickness: int | None = None) -> BlockArray:
-        """A volume cut along one axis and whole along the others, as a Fourier transform takes it best."""
-        self._require_volume("slabs")
-        return self._called("slabs", self._labels, axis=_LETTERS[self._axis(axis)], thickness=thickness)
+    def slabs(self, axis: int | str, thickness: int | None = None, *, missing: str | None = None) -> BlockArray:
+        """A volume cut along one axis and whole along the others, as a Fourier transform takes it best.
 
-    def pencils(self, axis: int | str, section: tuple[int, int] | None = None) -> BlockArray:
+        Args:
+            axis: the axis that is cut.
+            thickness: elements of a slab along it.
+            missing: as of :meth:`rechunk`.
+        """
+        self._require_volume("slabs")
+        along = _LETTERS[self._axis(axis)]
+        return self._called("slabs", self._labels, axis=along, thickness=thickness, missing=missing)
+
+    def pencils(
+        self, axis: int | str, section: Sequence[int] | NDArray | None = None, *, missing: str | None = None
+    ) -> BlockArray:
         """A volume whole along one axis and cut along the others.
 
         Args:
             axis: the axis that is whole.
             section: elements of a pencil along the two other axes.
+            missing: as of :meth:`rechunk`.
         """
         self._require_volume("pencils")
-        first, second = section or (None, None)
-        return self._called("pencils", self._labels, axis=_LETTERS[self._axis(axis)], first=first, second=second)
+        first, second = (None, None) if section is None else section
+        along = _LETTERS[self._axis(axis)]
+        return self._called("pencils", self._labels, axis=along, first=first, second=second, missing=missing)
 
     # Arithmetic
 
@@ -268,74 +299,132 @@ class BlockArray:
         return matmul(other, self)
 
     def __mul__(self, other: Any) -> BlockArray:
-        if isinstance(other, BlockArray):
-            if self._kind is not VOLUME or other._kind is not VOLUME:
-                raise gap("__mul__")
-            tables = {"a": self._df, "b": other._df}
-            return self._of(call("volume_multiply_pointwise", tables), self._labels, other._keep)
-        if not _is_number(other):
+        number = _number(other)
+        if number is not None:
+            return self._scaled("*", number)
+        if not _is_operand(other):
             return NotImplemented
-        if isinstance(other, complex | np.complexfloating):
-            raise UnsupportedError("An array times a complex number; expected a real one (or .map_blocks(lambda b: b * z))")
-        wanted = np.result_type(self.dtype, other)
-        return self._computable("*", wanted)._called("scale", self._labels, alpha=float(other))
+        if self._kind is not VOLUME:
+            raise gap("__mul__")
+        other = self._partner("*", other)
+        wanted = np.result_type(self.dtype, other.dtype)
+        first, second = (
+            each._computable("*", wanted if each.dtype.kind == "c" else np.zeros(0, wanted).real.dtype)
+            for each in (self, other)
+        )
+        if first.blocks != second.blocks:  # products are of volumes that are cut alike
+            if first.blocks is not None:
+                second = second.rechunk(first.blocks)
+            elif second.blocks is not None:
+                first = first.rechunk(second.blocks)
+        return first._of(call("volume_multiply_pointwise", {"a": first._df, "b": second._df}), self._labels, other._keep)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> BlockArray:
-        if not _is_number(other):
+        """Each element times the reciprocal of a number, so the last bit may differ from numpy's quotient."""
+        number = _number(other)
+        if number is None:
+            if _is_operand(other):
+                raise gap("__truediv__")
             return NotImplemented
-        return self * (1 / float(other))
+        return self._scaled("/", number)
+
+    def _scaled(self, operator: str, number: Any) -> BlockArray:
+        """This array times or divided by a number, in the dtype that numpy gives."""
+        if isinstance(number, complex | np.complexfloating):
+            raise UnsupportedError(
+                f"An array {operator} a complex number; expected a real one (or .map_blocks(lambda b: b {operator} z))"
+            )
+        scaled = self._computable(operator, np.result_type(self.dtype, number))
+        factor = float(number) if operator == "*" else np.divide(1.0, float(number))  # inf, and numpy's warning, for 0
+        return scaled._called("scale", self._labels, alpha=float(factor))
 
     def __neg__(self) -> BlockArray:
-        return self * -1
+        return self._computable("-", self.dtype)._called("scale", self._labels, alpha=-1.0)
+
+    def __pos__(self) -> BlockArray:
+        return self
 
     def __add__(self, other: Any) -> BlockArray:
-        if isinstance(other, np.ndarray):
-            other = self._operand(other)
-        if not isinstance(other, BlockArray):
-            if _is_number(other):
-                raise gap("add_number")
-            return NotImplemented
-        if self._kind is not other._kind or self.shape != other.shape:
-            raise InvalidInputError(
-                f"The sum of arrays of shapes {self.shape} and {other.shape}; expected the same shape"
-            )
-        wanted = np.result_type(self.dtype, other.dtype)
-        first, second = self._computable("+", wanted), other._computable("+", wanted)
-        if first._dropped != second._dropped:  # a row beside a column
-            second = second._stored_transpose()
-        tables = {"a": first._df, "b": second._df}
-        return first._of(call(self._kind.function("add"), tables), self._labels, other._keep)
+        return self._sum("+", other)
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> BlockArray:
-        if isinstance(other, np.ndarray):
-            other = self._operand(other)
-        if not isinstance(other, BlockArray):
-            if _is_number(other):
-                raise gap("add_number")
-            return NotImplemented
-        return self + other * -1
+        return self._sum("-", other, negated=1)
 
     def __rsub__(self, other: Any) -> BlockArray:
-        return (-self).__add__(other)
+        return self._sum("-", other, negated=0)
+
+    def _sum(self, operator: str, other: Any, negated: int | None = None) -> BlockArray:
+        """The sum of this array and another one, of which one may be negated: 0 is this one."""
+        if _number(other) is not None:
+            raise gap("add_number")
+        if not _is_operand(other):
+            return NotImplemented  # type: ignore[no-any-return]
+        partner = self._partner(operator, other)
+        wanted = np.result_type(self.dtype, partner.dtype)
+        operands = [self._computable(operator, wanted), partner._computable(operator, wanted)]
+        if negated is not None:
+            operands[negated] = -operands[negated]
+        first, second = operands
+        if first._dropped != second._dropped:  # a row beside a column
+            second = second._stored_transpose()
+        tables = {"a": first._df, "b": second._df}
+        return first._of(call(self._kind.function("add"), tables), self._labels, second._keep)
+
+    def _partner(self, operator: str, other: Any) -> BlockArray:
+        """The other operand of an elementwise operator, checked."""
+        partner = as_array(other, self)
+        if (self._kind, self._is_batch) != (partner._kind, partner._is_batch) or self.shape != partner.shape:
+            raise InvalidInputError(
+                f"{self._what} {operator} {partner._what}; expected two of the same kind and shape"
+            )
+        return partner
+
+    def _one(self, asked: str) -> Any:
+        """The only element."""
+        if self.size != 1:
+            raise InvalidInputError(f"{asked} of {self._what}; expected one element")
+        return self.compute().item()
+
+    def item(self) -> Any:
+        """The only element of an array of one, as Python's number; computed now."""
+        return self._one("item()")
+
+    def __float__(self) -> float:
+        return float(self._one("float()"))
+
+    def __int__(self) -> int:
+        return int(self._one("int()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._one("complex()"))
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise InvalidInputError(
+                f"The truth value of {self._what} is ambiguous; expected one element:"
+                " numpy's .any() or .all() of x.compute(), or x is not None"
+            )
+        return bool(self._one("bool()"))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """numpy's operators on a numpy array and this one; other functions of numpy name what to do."""
-        operation = _OPERATORS.get(ufunc.__name__)
+        operation = _UFUNCS.get(ufunc.__name__)
         if method != "__call__" or kwargs or operation is None:
-            raise no_ufunc(ufunc.__name__)
-        if len(inputs) == 1:
-            return -self
-        first, second = inputs
+            raise no_ufunc(ufunc.__name__, method, ufunc.nin)
+        first, *others = inputs
         if isinstance(first, BlockArray):
-            return getattr(first, f"__{operation}__")(second)
-        return getattr(second, f"__r{operation}__")(first)
+            return getattr(first, f"__{operation}__")(*others)
+        return getattr(others[0], f"__r{operation}__")(first)
 
     def astype(self, dtype: Any) -> BlockArray:
-        """The array in another dtype. A value that an integer type cannot hold fails the computation.
+        """The array in another dtype. A value that the dtype cannot hold fails the computation.
+
+        numpy cuts or wraps such values: 2.7 as an integer, 2 as a bool, 300 as uint8, 1e300 as float32. For that there is
+        ``x.map_blocks(lambda b: b.astype(dtype))``.
 
         Raises:
             UnsupportedError: if blocks cannot hold the dtype, or a complex array would lose its imaginary part.
@@ -368,17 +457,12 @@ class BlockArray:
         """As numpy's transforms promote: integers and bool to float64."""
         return self if self.dtype.kind in "fc" else self.astype("float64")
 
-    def _operand(self, array: NDArray) -> BlockArray:
-        from ._makers import from_numpy
-
-        return from_numpy(array, spark=self.spark)
-
     def map_blocks(self, function: Callable[[NDArray], Any], *, dtype: Any = None) -> BlockArray:
         """Applies a Python function to each block.
 
         Args:
-            function: takes a block as a read-only numpy array, returns one of the same shape. It runs in Spark's Python
-                workers, which need numpy and pyarrow.
+            function: takes a block as a read-only numpy array with the axes of this array (of a batch: of a matrix), returns
+                one of the same shape. It runs in Spark's Python workers, which need numpy and pyarrow.
             dtype: of what the function returns; by default that of its result for an array of one element.
 
         Raises:
@@ -387,14 +471,14 @@ class BlockArray:
         source = self.dtype
         if dtype is None:
             try:
-                dtype = np.asarray(function(np.ones((1,) * self._kind.rank, source))).dtype
+                dtype = np.asarray(function(np.ones((1,) * (self.ndim - self._is_batch), source))).dtype
             except Exception as error:
                 raise InvalidInputError(
                     f"map_blocks: the function fails on an array of one element ({error}); state its dtype=..."
                 ) from error
         target = _blocks.supported(dtype)
         packed = call(self._kind.function("pack"), {"input": self._df}, dtype=source.name)
-        mapped = _transfer.mapped(packed, self._kind, function, source, target)
+        mapped = _transfer.mapped(packed, self._kind, self._dropped, function, source, target)
         blocks = call(self._kind.function("unpack"), {"input": mapped}, dtype=target.name)
         with translated():
             kept = _blocks.with_metadata_of(blocks, self._df.schema, target)
@@ -451,14 +535,19 @@ class BlockArray:
             )
         return self.compute() if dtype is None else self.compute().astype(dtype, copy=False)
 
-    def to_npy(self, path: str, *, dtype: Any = None, overwrite: bool = False) -> None:
-        """Writes one ``.npy`` file, in parallel; it appears when it is whole.
+    def to_npy(self, path: str | os.PathLike[str], *, dtype: Any = None, overwrite: bool = False) -> None:
+        """Writes one ``.npy`` file, in parallel; it appears when it is whole. A vector or a scalar is written by this machine.
 
         Args:
-            path: on a file system that all executors share.
+            path: on a file system that all executors share; of a vector or a scalar, a local one.
             dtype: of the file; by default this array's.
             overwrite: whether a file may be replaced.
+
+        Raises:
+            UnsupportedError: if this is a vector or a scalar, and Spark runs elsewhere or the path is not local.
         """
+        if self._dropped:
+            return self._save(path, dtype, overwrite)
         source = self._as_volume() if self._is_batch else self
         name = _blocks.supported(self.dtype if dtype is None else dtype).name
         with translated():
@@ -466,13 +555,33 @@ class BlockArray:
             writer = writer.option("dtype", name)
             writer.option("extents", numbers(source._extents)).save(str(path))
 
+    def _save(self, path: str | os.PathLike[str], dtype: Any, overwrite: bool) -> None:
+        """Writes a vector or a scalar, which Spark holds as a matrix."""
+        target = local_path(self.spark, path)
+        if target is None:
+            raise UnsupportedError(
+                f"to_npy({os.fspath(path)!r}) of {self._what}: Spark writes files of 2 or 3 axes, and this path is not one of"
+                " Python's own; use numpy.save(path, x.compute())"
+            )
+        if target.exists() and not overwrite:
+            raise InvalidInputError(f"The file {target} exists; to_npy(path, overwrite=True) replaces it")
+        array = (self if dtype is None else self.astype(dtype)).compute()
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            with part.open("wb") as file:
+                np.save(file, array, allow_pickle=False)
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+
     def to_xarray(self, name: str | None = None) -> Any:
-        """The whole array as an ``xarray.DataArray``, with the names and coordinates that :func:`from_xarray` gave."""
+        """The whole array as an ``xarray.DataArray``, with the name, attributes, dimensions and coordinates that
+        :func:`from_xarray` gave."""
         import xarray
 
         dims, coords = self._labels.dims, self._labels.coords
         known = {key: value for key, value in coords.items() if set(value.dims) <= set(dims or ())}
-        return xarray.DataArray(self.compute(), dims=dims, coords=known or None, name=name)
+        return xarray.DataArray(self.compute(), dims=dims, coords=known or None, name=name or self._labels.name, attrs=self._labels.attrs)
 
     # How operators make new arrays
 
@@ -504,9 +613,24 @@ class BlockArray:
         df = self._df if self._numbered else _transfer.numbered(self._df, batch)
         return BlockArray(_transfer.stacked(df, batch, self.shape), keep=self._keep)
 
+    def _with_keys_of(self, other: BlockArray) -> BlockArray:
+        """This numbered batch with the column that tells another one's matrices apart."""
+        batch = str(other._batch)
+        with translated():
+            df = self._df.withColumnRenamed(str(self._batch), batch)
+            if not other._numbered:
+                df = _transfer.numbered(other._df, batch, inverse=df)
+        return BlockArray(df, batch=batch, count=self._count, numbered=other._numbered, labels=self._labels, keep=self._keep)
+
     def _require_volume(self, operator: str) -> None:
         if self._kind is not VOLUME:
-            raise InvalidInputError(f"{operator} of an array of {self.ndim} axes; expected a volume, which has 3")
+            raise InvalidInputError(f"{operator} of {self._what}; expected a volume, which has 3 axes and is no batch")
+
+    @property
+    def _what(self) -> str:
+        """This array in an error message."""
+        name = ("a scalar", "a vector", "a matrix", "a volume")[self._kind.rank - len(self._dropped)]
+        return f"{'a batch of matrices' if self._is_batch else name} of shape {self.shape}"
 
     def __getitem__(self, key: Any) -> BlockArray:
         raise gap("__getitem__")
@@ -515,7 +639,7 @@ class BlockArray:
         raise gap(name)
 
 
-_OPERATORS = {
+_UFUNCS = {
     "matmul": "matmul",
     "multiply": "mul",
     "add": "add",
@@ -523,11 +647,28 @@ _OPERATORS = {
     "true_divide": "truediv",
     "divide": "truediv",
     "negative": "neg",
+    "positive": "pos",
 }
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Number | np.number) and not isinstance(value, bool | np.bool_)
+def _missing(name: str) -> Callable[..., Any]:
+    def operator(self: BlockArray, *others: Any) -> Any:
+        raise gap(name)
+
+    return operator
+
+
+for _name in ("setitem", *OPERATORS):
+    setattr(BlockArray, f"__{_name}__", _missing(f"__{_name}__"))
+
+
+def _number(value: Any) -> Any:
+    """A number of Python's or numpy's as one that numpy knows the type of; None if it is no number."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, int | float | complex | np.number | np.bool_):
+        return value
+    return float(value) if isinstance(value, Number) else None  # type: ignore[arg-type]
 
 
 def _is_operand(value: Any) -> bool:
@@ -535,26 +676,39 @@ def _is_operand(value: Any) -> bool:
 
 
 def stored_block_shape(
-    blocks: int | Sequence[int], shape: tuple[int, ...], dropped: tuple[int, ...], is_batch: bool
+    blocks: int | Sequence[int] | NDArray, shape: tuple[int, ...], dropped: tuple[int, ...], is_batch: bool
 ) -> tuple[int, ...]:
     """The shape of a stored block from what a user says of an array's blocks; -1 means a whole axis.
 
     Raises:
         InvalidInputError: if there is not one size of 1 or more for each axis.
     """
-    sizes = [blocks] * len(shape) if isinstance(blocks, int) else list(blocks)
-    if is_batch and len(sizes) == len(shape):
-        sizes, shape = sizes[1:], shape[1:]
-    elif is_batch:
+    sizes = _blocks.integers("The shape of blocks", blocks)
+    if is_batch:
+        if len(sizes) == len(shape) and sizes[0] in (1, -1):
+            sizes = sizes[1:]
         shape = shape[1:]
+    if np.ndim(blocks) == 0:
+        sizes *= len(shape)
     if len(sizes) != len(shape) or any(size < 1 and size != -1 for size in sizes):
         raise InvalidInputError(
-            f"Blocks of {blocks} for an array of shape {shape}; expected one size of 1 or more, or -1, for each axis"
+            f"Blocks of {blocks} for {'matrices' if is_batch else 'an array'} of shape {shape}; expected one size of 1 or more,"
+            f" or -1, for each axis{', after 1 for the matrices of the batch or without it' if is_batch else ''}"
         )
     stored = [extent if size == -1 else min(size, max(1, extent)) for size, extent in zip(sizes, shape, strict=True)]
     for axis in dropped:
         stored.insert(axis, 1)
     return tuple(max(1, size) for size in stored)
+
+
+def local_path(spark: SparkSession, path: str | os.PathLike[str]) -> Path | None:
+    """The file that Spark and this Python both mean by a path; None if there is none."""
+    text = os.fspath(path)
+    if text.startswith("file:"):
+        text = urlsplit(text).path
+    elif "://" in text:
+        return None
+    return Path(text) if _transfer.shares_files(spark) else None
 
 
 def _free_bytes() -> int | None:
@@ -570,13 +724,23 @@ def _free_bytes() -> int | None:
 
 
 def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
-    """A BlockArray, a DataFrame of blocks or a numpy array as a BlockArray."""
+    """A BlockArray, a DataFrame of blocks or a numpy array as a BlockArray.
+
+    Args:
+        value: of these; of three axes beside a batch, a numpy array is a batch too.
+        like: the other operand, if there is one.
+    """
     if isinstance(value, BlockArray):
         return value
     if isinstance(value, np.ndarray):
         from ._makers import from_numpy
 
-        return from_numpy(value, spark=None if like is None else like.spark)
+        if like is None:
+            return from_numpy(value)
+        if not like._is_batch or value.ndim != 3:
+            return from_numpy(value, spark=like.spark)
+        array = from_numpy(value, batch=True, spark=like.spark)
+        return array._with_keys_of(like)
     if hasattr(value, "sparkSession") and hasattr(value, "schema"):
         check(value.sparkSession)
         return BlockArray(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,18 +78,34 @@ def supported(dtype: Any) -> np.dtype[Any]:
     """The dtype in the machine's byte order, if blocks can hold it.
 
     Raises:
-        UnsupportedError: names the nearest dtype that blocks hold.
+        UnsupportedError: names the nearest dtypes that blocks hold.
     """
     found: np.dtype[Any] = np.dtype(dtype)
     if found.name in _COLUMN_OF:
         native: np.dtype[Any] = np.dtype(found.name)
         return native
-    nearest = {"uint64": "int64 or float64", "complex256": "complex128"}.get(
-        found.name, "float64" if found.kind == "f" else "float64 or int64" if found.kind in "OSU" else "int64"
-    )
-    raise UnsupportedError(
-        f"Blocks cannot hold {found.name}; expected one of {', '.join(_COLUMN_OF)}: use a.astype({nearest!r})"
-    )
+    if found.kind == "V":
+        advice = "take the fields of a structured array one by one, a['field']" if found.names else "use a.view('uint8')"
+    else:
+        names = {"uint64": "int64 float64", "complex256": "complex128"}.get(found.name) or {
+            "f": "float64",
+            "M": "int64",
+            "m": "int64",
+        }.get(found.kind, "float64 int64")
+        advice = "use " + " or ".join(f"a.astype({name!r})" for name in names.split())
+    raise UnsupportedError(f"Blocks cannot hold {found.name}; expected one of {', '.join(_COLUMN_OF)}: {advice}")
+
+
+def integers(what: str, value: Any) -> tuple[int, ...]:
+    """A whole number, or a sequence of them, of Python's or numpy's types.
+
+    Raises:
+        InvalidInputError: if it is anything else; ``what`` names it.
+    """
+    try:
+        return tuple(operator.index(each) for each in ((value,) if np.ndim(value) == 0 else value))
+    except (TypeError, ValueError):
+        raise InvalidInputError(f"{what} is {value!r}; expected whole numbers") from None
 
 
 def kind_of(schema: StructType) -> Kind:
@@ -164,6 +181,30 @@ def stated_block_shape(schema: StructType, kind: Kind) -> tuple[int, ...] | None
 def is_spectrum(schema: StructType) -> bool:
     """True if the column metadata says what transform made these values."""
     return bool(_metadata(schema).get(_SPECTRUM))
+
+
+@dataclass(frozen=True)
+class Transform:
+    """The last transform that made a spectrum.
+
+    Attributes:
+        axes: of the spectrum that were transformed.
+        half: the length before the transform of the last of ``axes``, which is halved; None if none is.
+    """
+
+    axes: tuple[int, ...]
+    half: int | None
+
+
+def transform_of(schema: StructType) -> Transform:
+    """What the column metadata of a spectrum says of its last transform."""
+    metadata = _metadata(schema)
+    fields = dict(field.split("=", 1) for field in str(metadata[_SPECTRUM]).rpartition("|")[2].split(";"))
+    letters = str(metadata.get(_AXES, "xyz"))
+    return Transform(
+        tuple(letters.index(letter) for letter in fields["axes"]),
+        int(fields["lastExtent"]) if fields["kind"] == "half" else None,
+    )
 
 
 def found_extents(df: DataFrame, kind: Kind) -> tuple[int, ...]:

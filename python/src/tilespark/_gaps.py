@@ -11,10 +11,28 @@ _REDUCE = (
     " x.df with Spark's aggregate(values, ...)"
 )
 
+_BINARY = dict(zip(("pow", "mod", "floordiv", "and", "or", "xor", "lshift", "rshift"), "** % // & | ^ << >>".split(), strict=True))
+_COMPARED = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+#: Python's operators that a BlockArray does not have, by the names of their methods.
+OPERATORS = {
+    **{name: f"x {symbol} y" for name, symbol in (_BINARY | _COMPARED).items()},
+    **{f"r{name}": f"y {symbol} x" for name, symbol in (_BINARY | {"truediv": "/"}).items()},
+    **{"divmod": "divmod(x, y)", "rdivmod": "divmod(y, x)", "abs": "abs(x)", "invert": "~x"},
+}
+
 _NEAREST = {
     "__getitem__": "x.compute()[...] after making it small, or x.df.where(...) on the places of blocks",
+    "__setitem__": "arrays never change; x.map_blocks(f) makes a new one",
     "__mul__": "a @ b is the matrix product, x * number scales; elementwise products exist for volumes",
+    "__truediv__": f"x / number; {_IN_NUMPY}",
     "add_number": f"a number added to each element: {_BY_BLOCK}, as x.map_blocks(lambda b: b + 1)",
+    **{
+        f"__{name}__": f"where y is a number, x.map_blocks(lambda b: {text.replace('x', 'b')}); {_IN_NUMPY}"
+        if "y" in text
+        else f"x.map_blocks(lambda b: {text.replace('x', 'b')})"
+        for name, text in OPERATORS.items()
+    },
     **dict.fromkeys(("sum", "mean", "std", "var", "min", "max", "argmin", "argmax", "prod", "any", "all"), _REDUCE),
     **dict.fromkeys(("real", "imag", "conj", "conjugate", "round", "clip"), _BY_BLOCK),
     **dict.fromkeys(("reshape", "ravel", "flatten", "squeeze", "swapaxes"), f"x.transpose(axes), x.rechunk(shape); {_IN_NUMPY}"),
@@ -23,6 +41,24 @@ _NEAREST = {
     "visualize": "x.explain()",
     "to_zarr": "x.to_npy(path)",
     "map_overlap": _BY_BLOCK,
+}
+
+_WHAT = {
+    "__getitem__": "Slicing",
+    "__setitem__": "Assignment to elements",
+    "__mul__": "The elementwise product of matrices",
+    "__truediv__": "Division by an array",
+    "add_number": "Adding a number",
+    **{f"__{name}__": text for name, text in OPERATORS.items()},
+}
+
+_REDUCTIONS = {
+    "add": "sum",
+    "multiply": "prod",
+    "maximum": "max",
+    "minimum": "min",
+    "logical_or": "any",
+    "logical_and": "all",
 }
 
 
@@ -34,13 +70,23 @@ def gap(name: str) -> Exception:
     """The error for a name that a BlockArray does not have."""
     if name not in _NEAREST:
         return AttributeError(f"A BlockArray has no attribute {name!r}")
-    what = {"__getitem__": "Slicing", "__mul__": "The elementwise product of matrices", "add_number": "Adding a number"}
-    return MissingAttribute(f"{what.get(name, name)} is not there yet. Nearest: {_NEAREST[name]}")
+    return MissingAttribute(f"{_WHAT.get(name, name)} is not there yet. Nearest: {_NEAREST[name]}")
 
 
-def no_ufunc(name: str) -> UnsupportedError:
-    """The error for one of numpy's elementwise functions."""
-    return UnsupportedError(
-        f"numpy.{name} of a BlockArray is not there yet. Nearest: x.map_blocks(numpy.{name}) for functions of one array,"
-        f" or {_IN_NUMPY}"
+def no_ufunc(name: str, method: str, arrays: int) -> Exception:
+    """The error for one of numpy's elementwise functions, or for a reduction by it.
+
+    Args:
+        name: of the function.
+        method: how it was called: ``__call__``, or ``reduce`` and the like.
+        arrays: how many it takes.
+    """
+    if method != "__call__":
+        known = method == "reduce" and name in _REDUCTIONS
+        return gap(_REDUCTIONS[name]) if known else UnsupportedError(
+            f"numpy.{name}.{method} of a BlockArray is not there yet. Nearest: {_IN_NUMPY}"
+        )
+    nearest = (
+        f"x.map_blocks(numpy.{name})" if arrays == 1 else f"where y is a number, x.map_blocks(lambda b: numpy.{name}(b, y))"
     )
+    return UnsupportedError(f"numpy.{name} of a BlockArray is not there yet. Nearest: {nearest}; {_IN_NUMPY}")

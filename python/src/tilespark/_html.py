@@ -16,21 +16,30 @@ _STYLE = 'stroke="#345" stroke-width="1"'
 def html(array: BlockArray) -> str:
     """The HTML of an array; nothing is computed that the array does not know."""
     blocks = array.blocks
+    shape = _known(array._known_shape)
+    nbytes = "?" if shape is None else _bytes(_count(shape) * array.dtype.itemsize)
     rows = [
-        ("Shape", _shape(array.shape), "" if blocks is None else _shape(blocks)),
-        ("Bytes", _bytes(array.nbytes), "" if blocks is None else _bytes(_count(blocks) * array.dtype.itemsize)),
+        ("Shape", _shape(array._known_shape), "" if blocks is None else _shape(blocks)),
+        ("Bytes", nbytes, "" if blocks is None else _bytes(_count(blocks) * array.dtype.itemsize)),
         ("Type", str(array.dtype), ""),
     ]
-    if blocks is not None:
-        grid = [-(-extent // size) for extent, size in zip(array.shape, blocks, strict=True)]
+    if blocks is not None and shape is not None:
+        grid = [-(-extent // size) for extent, size in zip(shape, blocks, strict=True)]
         rows.append(("Blocks", _shape(tuple(grid)) + f" = {_count(tuple(grid))}", ""))
     body = "".join(f"<tr><th>{name}</th><td>{whole}</td><td>{block}</td></tr>" for name, whole, block in rows)
     table = f"<table><thead><tr><td></td><th>Array</th><th>Block</th></tr></thead><tbody>{body}</tbody></table>"
-    return f'<table><tr><td style="border:none">{table}</td><td style="border:none">{_picture(array)}</td></tr></table>'
+    picture = "" if shape is None else _picture(shape, blocks or shape)
+    return f'<table><tr><td style="border:none">{table}</td><td style="border:none">{picture}</td></tr></table>'
 
 
-def _shape(shape: tuple[int, ...]) -> str:
-    return escape(" × ".join(str(extent) for extent in shape) or "()")
+def _known(shape: tuple[int | None, ...]) -> tuple[int, ...] | None:
+    """A shape, or None if an extent is not known."""
+    extents = tuple(extent for extent in shape if extent is not None)
+    return extents if len(extents) == len(shape) else None
+
+
+def _shape(shape: tuple[int | None, ...]) -> str:
+    return escape(" × ".join("?" if extent is None else str(extent) for extent in shape) or "()")
 
 
 def _count(shape: tuple[int, ...]) -> int:
@@ -57,10 +66,8 @@ def _cuts(extent: int, block: int, length: float) -> list[float]:
     return [*places, length]
 
 
-def _picture(array: BlockArray) -> str:
-    shape = array.shape if array.ndim > 1 else (array.shape or (1,)) + (1,)
-    blocks = array.blocks or array.shape
-    blocks = blocks if len(blocks) > 1 else (blocks or (1,)) + (1,)
+def _picture(shape: tuple[int, ...], blocks: tuple[int, ...]) -> str:
+    shape, blocks = (each if len(each) > 1 else (each or (1,)) + (1,) for each in (shape, blocks))
     if not all(shape):
         return ""
     # Long axes are drawn longer, by the square root, so that short ones can be seen.

@@ -17,29 +17,38 @@ class Labels:
         dims: a name for each axis, or None.
         coords: coordinates along axes, by name.
         spacing: distance between neighbours along each axis, or None.
+        name: of the array, as xarray has it.
+        attrs: of the array, as xarray has them.
     """
 
     dims: tuple[str, ...] | None = None
     coords: dict[str, Any] = field(default_factory=dict)
     spacing: tuple[float, ...] | None = None
+    name: Any = None
+    attrs: dict[Any, Any] = field(default_factory=dict)
 
     def transposed(self, axes: Sequence[int]) -> Labels:
         """The labels after output axis i became input axis ``axes[i]``."""
-        return Labels(
-            self.dims and tuple(self.dims[axis] for axis in axes),
-            self.coords,
-            self.spacing and tuple(self.spacing[axis] for axis in axes),
+        return replace(
+            self,
+            dims=self.dims and tuple(self.dims[axis] for axis in axes),
+            spacing=self.spacing and tuple(self.spacing[axis] for axis in axes),
         )
 
-    def without_coords(self) -> Labels:
-        """Names and spacing alone: the axes have other coordinates now, as a spectrum's have."""
-        return replace(self, coords={})
+    def of_axes(self) -> Labels:
+        """Names and spacing of the axes alone: a spectrum has other coordinates, and is another quantity."""
+        return Labels(self.dims, spacing=self.spacing)
 
 
 def labels_of(data_array: Any) -> Labels:
     """The labels of an xarray.DataArray; the spacing where all coordinates are numbers at equal distances."""
     dims = tuple(str(dim) for dim in data_array.dims)
-    coords = {str(name): data_array.coords[name] for name in data_array.coords}
+    labels = Labels(
+        dims,
+        {str(name): data_array.coords[name] for name in data_array.coords},
+        name=data_array.name,
+        attrs=dict(data_array.attrs),
+    )
     spacing: list[float] = []
     for dim, extent in zip(dims, data_array.shape, strict=True):
         values = np.asarray(data_array.coords[dim]) if dim in data_array.coords else np.arange(extent)
@@ -48,6 +57,6 @@ def labels_of(data_array: Any) -> Labels:
             continue
         steps = np.diff(values.astype(float))
         if not np.allclose(steps, steps[0], rtol=1e-6) or steps[0] == 0:
-            return Labels(dims, coords)
+            return labels
         spacing.append(abs(float(steps.mean())))
-    return Labels(dims, coords, tuple(spacing))
+    return replace(labels, spacing=tuple(spacing))

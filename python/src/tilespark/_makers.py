@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _blocks, _transfer
-from ._array import BlockArray, stored_block_shape
+from ._array import BlockArray, local_path, stored_block_shape
 from ._labels import Labels, labels_of
 from ._session import check, session
 from ._sql import call, numbers
-from .errors import InvalidInputError, UnsupportedError, translated
+from .errors import InvalidInputError, TileSparkError, UnsupportedError, translated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+NDArray = np.ndarray[Any, np.dtype[Any]]
 
 _BATCH = "batch"
 
@@ -42,9 +45,14 @@ def from_numpy(
         spark: the session; by default the active one.
 
     Raises:
+        InvalidInputError: if elements of ``a`` are masked.
         UnsupportedError: if the rank is none of these, or blocks cannot hold the dtype.
         SetupError: if there is no session with tilespark.
     """
+    if np.ma.is_masked(a):
+        raise InvalidInputError(
+            f"A masked array with {np.count_nonzero(a.mask)} masked elements; blocks have no masks: a.filled(value) puts a value there"
+        )
     array = np.asarray(a)
     dtype = _blocks.supported(array.dtype)
     if batch and array.ndim != 3:
@@ -52,7 +60,7 @@ def from_numpy(
     if not 1 <= array.ndim <= 3:
         raise UnsupportedError(
             f"An array of {array.ndim} axes; expected a vector, a matrix or a volume (1 to 3 axes):"
-            " reshape it, as a.reshape(-1, a.shape[-1])"
+            f" reshape it, as {'a.reshape(-1, a.shape[-1])' if array.ndim else 'a.reshape(1)'}"
         )
     spark = session(spark)
     dropped = (1,) if array.ndim == 1 else ()
@@ -74,7 +82,7 @@ def from_numpy(
 def _spacing(spacing: float | Sequence[float] | None, rank: int) -> tuple[float, ...] | None:
     if spacing is None:
         return None
-    values = (float(spacing),) * rank if isinstance(spacing, int | float) else tuple(float(s) for s in spacing)
+    values = (float(spacing),) * rank if isinstance(spacing, int | float | np.number) else tuple(float(s) for s in spacing)
     if len(values) != rank or any(not value > 0 for value in values):
         raise InvalidInputError(f"spacing {spacing} of an array of {rank} axes; expected a number above 0 for each")
     return values
@@ -88,10 +96,10 @@ def read_npy(
     spacing: float | Sequence[float] | None = None,
     spark: SparkSession | None = None,
 ) -> BlockArray:
-    """The array of a ``.npy`` file of 2 or 3 axes. Blocks are read when they are computed with.
+    """The array of a ``.npy`` file of 1 to 3 axes. Blocks are read when they are computed with; a vector is read now.
 
     Args:
-        path: local, or of any file system that Spark reads.
+        path: local, or of any file system that Spark reads; of a vector, where this Python reads it too.
         blocks: the shape of a full block, -1 for a whole axis; by default about 8 MiB.
         dtype: ``float32`` or ``float64`` to convert while reading; by default the file's own type.
         spacing: distance between neighbours along the axes.
@@ -109,17 +117,32 @@ def read_npy(
             raise UnsupportedError(f"read_npy(dtype={name!r}): expected float32 or float64; or .astype({name!r}) after reading")
         reader = reader.option("as", wanted)
     location = str(path)
-    with translated():
-        df = reader.load(location)
-        schema = df.schema
-        if blocks is not None:
-            kind = _blocks.kind_of(schema)
-            extents = _blocks.stated_extents(schema, kind)
-            assert extents is not None
-            df = reader.option("blockShape", numbers(stored_block_shape(blocks, extents, (), False))).load(location)
+    try:
+        with translated():
+            df = reader.load(location)
+            schema = df.schema
+            if blocks is not None:
+                kind = _blocks.kind_of(schema)
+                extents = _blocks.stated_extents(schema, kind)
+                assert extents is not None
+                df = reader.option("blockShape", numbers(stored_block_shape(blocks, extents, (), False))).load(location)
+    except TileSparkError:
+        vector = _vector(local_path(spark, path))
+        if vector is None:
+            raise
+        return from_numpy(vector if dtype is None else vector.astype(dtype), blocks, spacing=spacing, spark=spark)
     array = BlockArray(df)
     array._labels = Labels(spacing=_spacing(spacing, array.ndim))
     return array
+
+
+def _vector(path: Path | None) -> NDArray | None:
+    """The array of one axis in a file that Spark refuses, if it is one."""
+    try:
+        array = None if path is None else np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return array if isinstance(array, np.ndarray) and array.ndim == 1 else None
 
 
 def from_dataframe(
@@ -142,7 +165,7 @@ def from_dataframe(
         kind = _blocks.kind_of(df.schema)
         further = _blocks.further_columns(df.schema, kind)
         if shape is not None:
-            df = call(kind.function("with_extents"), {"input": df}, extents=numbers(tuple(shape)))
+            df = call(kind.function("with_extents"), {"input": df}, extents=numbers(_blocks.integers("shape", shape)))
     if further != ([] if batch is None else [batch]):
         raise InvalidInputError(
             f"The DataFrame has the further columns {further}, batch is {batch!r}; expected none, or one that batch names"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from .errors import translated
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ def call(function: str, tables: Mapping[str, DataFrame], /, **arguments: Argumen
 
 def literal(value: str | int | float | bool) -> str:
     """A constant in SQL; braces are doubled, as PySpark formats the statement."""
+    if isinstance(value, np.generic):
+        value = value.item()
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -41,6 +45,11 @@ def literal(value: str | int | float | bool) -> str:
         return f"double('{value!r}')"
     escaped = value.replace("\\", "\\\\").replace("'", "\\'")
     return "'" + escaped.replace("{", "{{").replace("}", "}}") + "'"
+
+
+def quoted(name: str) -> str:
+    """A column's name in SQL."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def numbers(values: tuple[int, ...] | tuple[float, ...]) -> str:

@@ -26,7 +26,7 @@ import numpy as np
 from . import _blocks
 from ._blocks import MATRIX, VOLUME, Kind
 from ._session import is_local, setting
-from ._sql import call, numbers
+from ._sql import call, numbers, quoted
 from .errors import InvalidInputError, TileSparkError, translated
 
 if TYPE_CHECKING:
@@ -340,7 +340,7 @@ def unstacked(df: DataFrame, batch: str, shape: tuple[int, ...], block_shape: tu
     imag = ["imag"] if "imag" in df.columns else []
     with translated():
         matrices = df.selectExpr(
-            f"x AS {batch}", "y AS row", "z AS col", "ny AS rows", "nz AS cols", "values", *imag
+            f"x AS {quoted(batch)}", "y AS row", "z AS col", "ny AS rows", "nz AS cols", "values", *imag
         )
         return _blocks.with_shapes(matrices, shape[1:], block_shape[1:])
 
@@ -351,36 +351,48 @@ def stacked(df: DataFrame, batch: str, shape: tuple[int, ...]) -> DataFrame:
     block_shape = _blocks.stated_block_shape(df.schema, MATRIX) or shape[1:]
     with translated():
         volume = df.selectExpr(
-            f"{_quoted(batch)} AS x", "row AS y", "col AS z", "1 AS nx", "rows AS ny", "cols AS nz", "values", *imag
+            f"{quoted(batch)} AS x", "row AS y", "col AS z", "1 AS nx", "rows AS ny", "cols AS nz", "values", *imag
         )
         return _blocks.with_shapes(volume, shape, (1, *block_shape))
 
 
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+def numbered(df: DataFrame, batch: str, *, inverse: DataFrame | None = None) -> DataFrame:
+    """The DataFrame with the values of a column replaced by their ranks among the distinct ones, from 0 on.
 
-
-def numbered(df: DataFrame, batch: str) -> DataFrame:
-    """The DataFrame with the values of a column replaced by their ranks among the distinct ones, from 0 on."""
+    Args:
+        df: with the column.
+        batch: name of the column.
+        inverse: a DataFrame whose column ``batch`` has such ranks; they are replaced by the values, and this is returned.
+    """
     with translated():
         kind = df.schema[batch].dataType.simpleString()
-        values = [row[0] for row in df.select(batch).distinct().orderBy(batch).collect()]
+        values = [row[0] for row in df.select(quoted(batch)).distinct().orderBy(quoted(batch)).collect()]
         ranks = df.sparkSession.createDataFrame(
-            list(enumerate(values)), f"tilespark_rank BIGINT, {_quoted(batch)} {kind}"
+            list(enumerate(values)), f"tilespark_rank BIGINT, tilespark_value {kind}"
         )
-        return df.join(ranks.hint("broadcast"), batch).drop(batch).withColumnRenamed("tilespark_rank", batch)
+        old, new = "tilespark_value", "tilespark_rank"
+        if inverse is not None:
+            df, old, new = inverse, new, old
+        # Null is a value like others.
+        joined = df.join(ranks.hint("broadcast"), df[quoted(batch)].eqNullSafe(ranks[old]))
+        return joined.drop(batch, old).withColumnRenamed(new, batch)
 
 
 def mapped(
-    packed: DataFrame, kind: Kind, function: Callable[[NDArray], Any], source: np.dtype[Any], target: np.dtype[Any]
+    packed: DataFrame,
+    kind: Kind,
+    dropped: tuple[int, ...],
+    function: Callable[[NDArray], Any],
+    source: np.dtype[Any],
+    target: np.dtype[Any],
 ) -> DataFrame:
-    """A packed DataFrame with each block replaced by what a Python function makes of it."""
+    """A packed DataFrame with each block, without its dropped axes, replaced by what a Python function makes of it."""
     from pyspark import cloudpickle
 
     from . import _worker
 
     cloudpickle.register_pickle_by_value(_worker)  # type: ignore[no-untyped-call]
-    run = _worker.block_mapper(function, kind.offsets, kind.sizes, source.name, target.name)
+    run = _worker.block_mapper(function, kind.offsets, kind.sizes, dropped, source.name, target.name)
     with translated():
         return packed.mapInArrow(run, packed.schema)  # type: ignore[arg-type]
 

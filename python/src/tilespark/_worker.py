@@ -9,7 +9,12 @@ import numpy as np
 
 
 def block_mapper(
-    function: Callable[[Any], Any], offsets: tuple[str, ...], sizes: tuple[str, ...], source: str, target: str
+    function: Callable[[Any], Any],
+    offsets: tuple[str, ...],
+    sizes: tuple[str, ...],
+    dropped: tuple[int, ...],
+    source: str,
+    target: str,
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """A function for mapInArrow that applies ``function`` to the array in each row's column ``data``.
 
@@ -17,6 +22,7 @@ def block_mapper(
         function: takes an array, returns one of the same shape.
         offsets: the columns with the place of a block, for messages.
         sizes: the columns with its extents.
+        dropped: axes of extent 1 that the array of the function does not have.
         source: numpy's name of the dtype of the arrays that come in.
         target: of those that go out.
     """
@@ -30,6 +36,7 @@ def block_mapper(
         data = names.index("data")
         results = []
         for place, shape, cell in zip(places, shapes, batch.column(data)):
+            shape = tuple(extent for axis, extent in enumerate(shape) if axis not in dropped)
             block = np.frombuffer(cell.as_buffer(), source).reshape(shape)
             result = np.asarray(function(block))
             if result.shape != block.shape:

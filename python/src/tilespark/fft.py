@@ -19,6 +19,7 @@ __all__ = [
     "RadialAverage",
     "fftfreq",
     "fftn",
+    "frequencies",
     "ifftn",
     "irfftn",
     "low_pass",
@@ -40,9 +41,11 @@ def fftn(
     norm: str | None = None,
     *,
     permuted: bool = False,
-    shift: bool = False,
+    shift: bool | str = False,
     window: str | Sequence[str] | None = None,
     detrend: str | None = None,
+    decomposition: str | None = None,
+    missing: str | None = None,
 ) -> BlockArray:
     """The discrete Fourier transform of a volume.
 
@@ -55,15 +58,18 @@ def fftn(
         norm: ``"backward"`` (default), ``"ortho"``, ``"forward"``.
         permuted: whether the axes of the result come in the order (1, 2, 0), which saves an exchange of all values;
             :func:`ifftn`, :func:`low_pass` and :func:`radial_average` take either order.
-        shift: whether the zero frequency lies in the middle, as after ``fftshift``.
+        shift: whether the zero frequency lies in the middle, as after ``fftshift`` of the result. ``"volume"`` means that the
+            origin of ``x`` lies in the middle, as if ``ifftshift`` of it were transformed; ``"both"`` means both.
         window: ``"hann"``, ``"hamming"``, ``"blackman"``, or one for each transformed axis.
         detrend: ``"mean"`` or ``"linear"``: what is taken off before.
+        decomposition: how tasks share the work: ``"auto"`` (default), ``"task"``, ``"slabs"``, ``"pencils"``.
+        missing: what an element in no block is: ``"error"`` (default) or ``"zero"``.
 
     Raises:
         InvalidInputError: if ``x`` is no volume or an argument does not fit it.
         UnsupportedError: if ``s`` would crop.
     """
-    return _forward(x, s, axes, norm, permuted, shift, window, detrend, real=False)
+    return _forward(x, s, axes, norm, permuted, shift, window, detrend, decomposition, missing, real=False)
 
 
 def rfftn(
@@ -73,41 +79,69 @@ def rfftn(
     norm: str | None = None,
     *,
     permuted: bool = False,
-    shift: bool = False,
+    shift: bool | str = False,
     window: str | Sequence[str] | None = None,
     detrend: str | None = None,
+    decomposition: str | None = None,
+    missing: str | None = None,
 ) -> BlockArray:
     """As :func:`fftn` of real values: the last of ``axes`` has its frequencies 0 to n // 2 only."""
-    return _forward(x, s, axes, norm, permuted, shift, window, detrend, real=True)
+    return _forward(x, s, axes, norm, permuted, shift, window, detrend, decomposition, missing, real=True)
 
 
 def ifftn(
-    x: Any, s: Sequence[int] | None = None, axes: Sequence[int | str] | None = None, norm: str | None = None
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int | str] | None = None,
+    norm: str | None = None,
+    *,
+    shift: bool | str | None = None,
+    decomposition: str | None = None,
+    missing: str | None = None,
 ) -> BlockArray:
     """The inverse of :func:`fftn`. What that did is known of its result: axes, norm, shift and order are undone.
 
     Args:
         x: a spectrum, or any complex volume, which is transformed as scipy does.
-        s: not supported; a spectrum has its extents.
-        axes: of a volume that is no spectrum of ours; by default all.
+        s: the extents of the result along ``axes``, which are those of ``x``.
+        axes: those that were transformed; of a volume that is no spectrum of ours by default all.
         norm: as of :func:`fftn`.
+        shift: as of :func:`fftn`; of a spectrum by default as it was made.
+        decomposition: as of :func:`fftn`.
+        missing: as of :func:`fftn`.
+
+    Raises:
+        UnsupportedError: if ``s`` would pad or crop, or ``axes`` are not those that made the spectrum.
     """
-    return _inverse(x, s, axes, norm, real=False)
+    return _inverse(x, s, axes, norm, shift, decomposition, missing, real=False)
 
 
 def irfftn(
-    x: Any, s: Sequence[int] | None = None, axes: Sequence[int | str] | None = None, norm: str | None = None
+    x: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int | str] | None = None,
+    norm: str | None = None,
+    *,
+    shift: bool | str | None = None,
+    decomposition: str | None = None,
+    missing: str | None = None,
 ) -> BlockArray:
     """The inverse of :func:`rfftn`: a real volume.
 
     Args:
         x: half a spectrum.
-        s: of a volume that is no spectrum of ours: the extents of the result along ``axes``, of which the last one
-            tells an even from an odd length.
-        axes: as of :func:`ifftn`.
+        s: the extents of the result along ``axes``; of a volume that is no spectrum of ours the last one tells an even
+            from an odd length.
+        axes: as of :func:`ifftn`; the last one is the halved one.
         norm: as of :func:`fftn`.
+        shift: as of :func:`ifftn`.
+        decomposition: as of :func:`fftn`.
+        missing: as of :func:`fftn`.
+
+    Raises:
+        UnsupportedError: as :func:`ifftn`.
     """
-    return _inverse(x, s, axes, norm, real=True)
+    return _inverse(x, s, axes, norm, shift, decomposition, missing, real=True)
 
 
 def low_pass(x: Any, cutoff: float) -> BlockArray:
@@ -159,15 +193,34 @@ def radial_average(x: Any, width: float | None = None) -> RadialAverage:
     return RadialAverage(np.array(frequency, float), np.array(power, float), np.array(count, np.int64))
 
 
+def frequencies(x: Any) -> tuple[NDArray | None, ...]:
+    """The frequencies along each axis of a spectrum, in its order, in cycles per unit of the spacing.
+
+    Args:
+        x: what :func:`fftn` or :func:`rfftn` gave.
+
+    Returns:
+        An array for each axis, as ``fftfreq`` or ``rfftfreq`` give it, shifted as the spectrum is; None for an axis that was
+        not transformed.
+    """
+    array = _spectrum("frequencies", x)
+    with translated():
+        rows = call("volume_frequencies", {"input": array._df}).orderBy("index").collect()
+    found = {letter: [row.frequency for row in rows if row.axis == letter] for letter in _LETTERS}
+    return tuple(np.array(found[letter]) if found[letter] else None for letter in _LETTERS)
+
+
 def _forward(
     x: Any,
     s: Sequence[int] | None,
     axes: Sequence[int | str] | None,
     norm: str | None,
     permuted: bool,
-    shift: bool,
+    shift: bool | str,
     window: str | Sequence[str] | None,
     detrend: str | None,
+    decomposition: str | None,
+    missing: str | None,
     *,
     real: bool,
 ) -> BlockArray:
@@ -184,7 +237,9 @@ def _forward(
         norm=norm,
         real=True if real else None,
         output="permuted" if permuted else "natural",
-        shift="spectrum" if shift else None,
+        shift=_shift(shift),
+        decomposition=decomposition,
+        missing=missing,
         window=window if window is None or isinstance(window, str) else ",".join(window),
         detrend=detrend,
         padTo=pad,
@@ -192,56 +247,100 @@ def _forward(
     )
     with translated():
         order = _blocks.axis_order(array._df.schema, df.schema)
-    return BlockArray(df, labels=array._labels.without_coords().transposed(order), keep=array._keep)
+    return BlockArray(df, labels=array._labels.of_axes().transposed(order), keep=array._keep)
+
+
+def _shift(shift: bool | str | None) -> str | None:
+    return ("spectrum" if shift else "none") if isinstance(shift, bool) else shift
 
 
 def _inverse(
-    x: Any, s: Sequence[int] | None, axes: Sequence[int | str] | None, norm: str | None, *, real: bool
+    x: Any,
+    s: Sequence[int] | None,
+    axes: Sequence[int | str] | None,
+    norm: str | None,
+    shift: bool | str | None,
+    decomposition: str | None,
+    missing: str | None,
+    *,
+    real: bool,
 ) -> BlockArray:
     name = "irfftn" if real else "ifftn"
     array = _volume(name, x)._floating()
+    options = {"shift": _shift(shift), "decomposition": decomposition, "missing": missing}
     if _blocks.is_spectrum(array._df.schema):
-        if s is not None or axes is not None:
-            raise UnsupportedError(
-                f"{name} of a spectrum with s or axes: it is undone as it was made; leave both out, or take the"
-                " DataFrame's metadata off first"
-            )
-        df = call("volume_ifft", {"input": array._df}, norm=norm)
+        transform = _blocks.transform_of(array._df.schema)
+        if (transform.half is not None) != real:
+            raise _not_inverse(name, real)
+        _require_made(name, array, transform, s, axes)
+        df = call("volume_ifft", {"input": array._df}, norm=norm, **options)
         with translated():
             order = _blocks.axis_order(array._df.schema, df.schema)
-        result = BlockArray(df, labels=array._labels.without_coords().transposed(order), keep=array._keep)
-        return result if (result.dtype.kind == "c") != real else _not_inverse(name, real)
+        return BlockArray(df, labels=array._labels.of_axes().transposed(order), keep=array._keep)
     along = _axes(array, axes, s)
-    if s is not None and not real:
-        raise UnsupportedError("ifftn with s: pad or crop before")
+    if len(along) == 3 and along != (0, 1, 2):  # the last one is halved, in a volume the axis z
+        turned = _inverse(array.transpose(along), s, None, norm, shift, decomposition, missing, real=real)
+        return turned.transpose(tuple(along.index(axis) for axis in range(3)))
     if array.dtype.kind != "c":
         raise InvalidInputError(f"{name} of {array.dtype} values; expected complex ones: a.astype('complex128') in numpy")
-    extent = None
+    half = None
     if real:
-        extent = int(s[-1]) if s is not None else 2 * (array.shape[along[-1]] - 1)
-    letters = "".join(_LETTERS[axis] for axis in along)
+        half = 2 * (array.shape[along[-1]] - 1) if s is None else _blocks.integers("s", s)[-1]
+    _require_extents(name, array, _blocks.Transform(along, half), along, s)
     df = call(
         "volume_ifft",
         {"input": array._df},
-        axes=letters,
+        axes="".join(_LETTERS[axis] for axis in along),
         norm=norm or "backward",
         real=True if real else None,
-        realExtent=extent,
+        realExtent=half,
+        **options,
     )
-    return BlockArray(df, labels=array._labels.without_coords(), keep=array._keep)
+    return BlockArray(df, labels=array._labels.of_axes(), keep=array._keep)
 
 
-def _not_inverse(name: str, real: bool) -> BlockArray:
+def _require_made(
+    name: str,
+    array: BlockArray,
+    transform: _blocks.Transform,
+    s: Sequence[int] | None,
+    axes: Sequence[int | str] | None,
+) -> None:
+    """Checks that an inverse is asked to undo the transform that made a spectrum."""
+    if axes is None and s is None:
+        return
+    along = _axes(array, axes, s)
+    made = transform.axes
+    if set(along) != set(made) or (transform.half is not None and along[-1] != made[-1]):
+        raise UnsupportedError(f"{name} along the axes {along} of a spectrum made along {made}; expected those, or no axes and no s")
+    _require_extents(name, array, transform, along, s)
+
+
+def _require_extents(
+    name: str, array: BlockArray, transform: _blocks.Transform, along: tuple[int, ...], s: Sequence[int] | None
+) -> None:
+    """Checks that ``s`` neither pads nor crops."""
+    extents = [array.shape[axis] for axis in along]
+    if transform.half is not None:
+        extents[-1] = transform.half
+    if s is not None and _blocks.integers("s", s) != tuple(extents):
+        raise UnsupportedError(
+            f"{name} with s {tuple(s)} along the axes {along} of an array of shape {array.shape};"
+            f" expected {tuple(extents)}: pad or crop the spectrum in numpy before"
+        )
+
+
+def _not_inverse(name: str, real: bool) -> InvalidInputError:
     other = "ifftn" if real else "irfftn"
     made = "fftn" if real else "rfftn"
-    raise InvalidInputError(f"{name} of a spectrum that {made} made; expected {other}")
+    return InvalidInputError(f"{name} of a spectrum that {made} made; expected {other}")
 
 
 def _volume(operator: str, x: Any) -> BlockArray:
     array = as_array(x)
     if array._kind is not VOLUME:
         raise UnsupportedError(
-            f"{operator} of an array of shape {array.shape}; transforms take volumes: a.reshape(1, *a.shape) in numpy, with"
+            f"{operator} of {array._what}; transforms take volumes: a.reshape(1, *a.shape) in numpy, with"
             " axes=(1, 2) for a matrix"
         )
     return array
@@ -267,8 +366,8 @@ def _axes(array: BlockArray, axes: Sequence[int | str] | None, s: Sequence[int] 
 
 def _padding(array: BlockArray, along: tuple[int, ...], s: Sequence[int]) -> str:
     extents = list(array.shape)
-    for axis, extent in zip(along, s, strict=True):
+    for axis, extent in zip(along, _blocks.integers("s", s), strict=True):
         if extent < extents[axis]:
             raise UnsupportedError(f"s {tuple(s)} of an array of shape {array.shape} crops it; expected extents not below its own")
-        extents[axis] = int(extent)
+        extents[axis] = extent
     return numbers(tuple(extents[axis] for axis in along))

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ._array import BlockArray, as_array
-from ._blocks import MATRIX
+from ._blocks import MATRIX, integers
 from ._sql import call, numbers
-from .errors import InvalidInputError
+from .errors import InvalidInputError, UnsupportedError
 
 NDArray = np.ndarray[Any, np.dtype[Any]]
 
@@ -36,17 +36,18 @@ def matmul(
 
     Raises:
         InvalidInputError: if the shapes do not fit.
-        UnsupportedError: if both are of integers.
+        UnsupportedError: if both are of integers, or one is complex.
     """
     first = as_array(a, b if isinstance(b, BlockArray) else None)
     second = as_array(b, first)
     for array in (first, second):
         _require_matrix("matmul", array)
-    inner = first.shape[-1], second.shape[0 if second.ndim == 1 else -2]
-    if inner[0] != inner[1] or first._is_batch != second._is_batch:
+    one, other = first._own_extents, second._own_extents
+    counts = {array._count for array in (first, second)} - {None}
+    if one[-1] != other[0] or first._is_batch != second._is_batch or len(counts) > 1:
         raise InvalidInputError(
-            f"matmul of shapes {first.shape} and {second.shape};"
-            " expected the last axis of the first as long as the last but one of the second, and both or neither a batch"
+            f"matmul of shapes {first.shape} and {second.shape}; expected the last axis of the first as long as the last but one of"
+            " the second, and both or neither a batch, of as many matrices"
         )
     wanted = np.result_type(first.dtype, second.dtype)
     first, second = first._computable("@", wanted), second._computable("@", wanted)
@@ -58,7 +59,7 @@ def matmul(
         transposeB=True if second._dropped == (0,) else None,
         precision=precision,
         strategy=strategy,
-        blockShape=None if blocks is None else numbers(blocks),
+        blockShape=_shape(blocks),
         missing=missing,
     )
     dropped = ((0,) if first._dropped else ()) + ((1,) if second._dropped else ())
@@ -69,12 +70,23 @@ def matmul(
 
 
 def gram(
-    a: Any, *, precision: str | None = None, strategy: str | None = None, blocks: tuple[int, int] | None = None
+    a: Any,
+    *,
+    precision: str | None = None,
+    strategy: str | None = None,
+    blocks: tuple[int, int] | None = None,
+    missing: str | None = None,
 ) -> BlockArray:
     """``a.T @ a``, exactly symmetric; half of it is computed. Arguments as of :func:`matmul`."""
     array = _floating_matrix("gram", a)
-    options = {"precision": precision, "strategy": strategy, "blockShape": None if blocks is None else numbers(blocks)}
-    df = call("matrix_gram", {"a": array._df}, **options)
+    df = call(
+        "matrix_gram",
+        {"a": array._df},
+        precision=precision,
+        strategy=strategy,
+        blockShape=_shape(blocks),
+        missing=missing,
+    )
     return array._of(df)
 
 
@@ -131,9 +143,18 @@ def pca(a: Any, k: int) -> PrincipalComponents:
     return PrincipalComponents(components, variance, variance / total if total > 0 else variance * 0, scores)
 
 
+def _shape(blocks: tuple[int, int] | None) -> str | None:
+    return None if blocks is None else numbers(integers("blocks", blocks))
+
+
 def _require_matrix(operator: str, array: BlockArray) -> None:
     if array._kind is not MATRIX or not array.ndim:
-        raise InvalidInputError(f"{operator} of an array of shape {array.shape}; expected matrices, vectors or batches of them")
+        raise InvalidInputError(f"{operator} of {array._what}; expected matrices, vectors or batches of matrices")
+    if array.dtype.kind == "c":
+        raise UnsupportedError(
+            f"{operator} of {array.dtype.name} values; expected real ones: a.map_blocks(np.real) and a.map_blocks(np.imag) are"
+            " the parts, to be used apart"
+        )
 
 
 def _floating_matrix(operator: str, a: Any) -> BlockArray:
