@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from numbers import Number
@@ -31,7 +32,7 @@ NDArray = np.ndarray[Any, np.dtype[Any]]
 IMPLICIT_BYTES = 1 << 30
 
 _LETTERS = "xyz"
-_escaped: list[object] = []
+_escaped: dict[int, object] = {}  # kept until Python ends, by identity
 
 
 class BlockArray:
@@ -109,7 +110,7 @@ class BlockArray:
     def df(self) -> DataFrame:
         """The DataFrame of blocks: one row a block, see README's data model."""
         # Whoever has the DataFrame may read it when this array is gone.
-        _escaped.extend(self._keep)
+        _escaped.update((id(kept), kept) for kept in self._keep)
         return self._df
 
     @property
@@ -514,9 +515,10 @@ class BlockArray:
                 memory or Spark's limit for what a driver collects (``spark.driver.maxResultSize``).
         """
         free = _free_bytes()
-        if free is not None and self.nbytes > free:
+        needed = self.nbytes if _transfer.shares_files(self.spark) else 2 * self.nbytes
+        if free is not None and needed > free:
             raise TileSparkError(
-                f"{self!r} has {self.nbytes} bytes, and this machine has {free} free; write it with to_npy(path) and"
+                f"{self!r} needs {needed} bytes on its way here, and this machine has {free} free; write it with to_npy(path) and"
                 " open that with numpy.load(path, mmap_mode='r')"
             )
         source = self._as_volume() if self._is_batch else self
@@ -712,15 +714,21 @@ def local_path(spark: SparkSession, path: str | os.PathLike[str]) -> Path | None
 
 
 def _free_bytes() -> int | None:
-    """Bytes that this machine can still give, where it says so."""
+    """Bytes that this machine, or the container of this process, can still give, where it says so."""
+    available = re.search(r"MemAvailable:\s+(\d+)", _text("/proc/meminfo"))
+    free = [int(available[1]) << 10] if available else []
+    limit, used = (_text(f"/sys/fs/cgroup/memory.{name}").strip() for name in ("max", "current"))
+    if limit.isdigit() and used.isdigit():
+        cached = re.findall(r"^(?:in)?active_file (\d+)", _text("/sys/fs/cgroup/memory.stat"), re.MULTILINE)
+        free.append(int(limit) - int(used) + sum(map(int, cached)))
+    return min(free, default=None)
+
+
+def _text(path: str) -> str:
     try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) << 10
+        return Path(path).read_text("ascii")
     except OSError:
-        pass
-    return None
+        return ""
 
 
 def as_array(value: Any, like: BlockArray | None = None) -> BlockArray:
