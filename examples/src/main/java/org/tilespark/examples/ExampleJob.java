@@ -6,9 +6,9 @@ import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.SparkSession;
-import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.TileSparkExtensions;
 import org.tilespark.spark.TileSparkPlugin;
+import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.TileSparkThrowable;
 
 /** What all jobs share: arguments in, a session with tilespark in it, an exit status out. */

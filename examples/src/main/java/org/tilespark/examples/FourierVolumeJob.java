@@ -20,11 +20,11 @@ import org.apache.spark.storage.StorageLevel;
 import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.ArrayMetadata;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.BlockSchema;
-import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.options.FftOptions;
 
 /**
  * Transforms the volume in one .npy file, and back, as it is and after a low pass; draws all three,

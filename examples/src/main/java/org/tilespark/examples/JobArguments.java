@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
-import org.tilespark.spark.planner.Backend;
+import org.tilespark.spark.conf.Backend;
 
 /**
  * The command line of a job: words in a fixed order, and options as {@code --name value} or {@code

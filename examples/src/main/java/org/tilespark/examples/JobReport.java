@@ -11,11 +11,11 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.StructField;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.ArrayMetadata;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.exec.BlockStageExec;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.stage.BlockStageExec;
 
 /** What a job tells its user, one line per step. */
 public final class JobReport {

@@ -11,9 +11,9 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.tilespark.examples.JobArguments.Option;
-import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.MultiplyOptions;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.options.MultiplyOptions;
 
 /**
  * Multiplies the matrices in two .npy files into a third, and checks the answer on a sample.

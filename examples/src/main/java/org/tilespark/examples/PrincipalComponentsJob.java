@@ -19,8 +19,8 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.storage.StorageLevel;
 import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.block.ArrayMetadata;
 
 /**
  * Principal components of the rows of a matrix: centre, {@code A^T A} and projection are operators

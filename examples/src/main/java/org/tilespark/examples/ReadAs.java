@@ -8,8 +8,8 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
 
 /** As what a job that computes reads numbers: FLOAT or DOUBLE. Stateless. */
 final class ReadAs {

@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.tilespark.spark.TileSparkConf;
+import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.functions.Description;
 
 /** What {@code dev/generate-docs} writes is current. */

@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.tilespark.arrow.BlockVectors;
+import org.tilespark.arrow.blocks.BlockVectors;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
 

@@ -1,9 +1,6 @@
 /**
- * Reordering the axes of dense arrays: one interface, {@link org.tilespark.kernels.Transposer}, and
- * its twins. Start from {@link org.tilespark.kernels.HostTransposer}; the device twin lives in
- * {@code org.tilespark.kernels.device}.
- *
- * <p>Depends on {@code org.tilespark.layout} and {@code org.tilespark.kernels.plan}; knows neither
- * Arrow nor Spark nor CUDA.
+ * What all packages of this module share: {@link org.tilespark.kernels.ResourceException}, for what
+ * a machine lacks, and {@link org.tilespark.kernels.OwnFiles}, the check of files before they are
+ * loaded or believed. Depends on the JDK only.
  */
 package org.tilespark.kernels;

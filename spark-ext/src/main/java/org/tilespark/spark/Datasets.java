@@ -6,13 +6,12 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.NoExtensionException;
-import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.planner.PlanBlocks;
 
 /** From DataFrames to plans and back. */
-final class Datasets {
+public final class Datasets {
   private Datasets() {}
 
   /**
@@ -22,7 +21,7 @@ final class Datasets {
    * @throws IllegalArgumentException if {@code df} belongs to a Spark Connect session, or {@code f}
    *     refuses its plan
    */
-  static Dataset<Row> map(Dataset<Row> df, UnaryOperator<LogicalPlan> f) {
+  public static Dataset<Row> map(Dataset<Row> df, UnaryOperator<LogicalPlan> f) {
     return ErrorBoundary.CALLS.call(() -> of(df, f.apply(classic(df).logicalPlan())));
   }
 

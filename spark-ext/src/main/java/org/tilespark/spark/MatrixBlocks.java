@@ -5,10 +5,15 @@ import java.util.Optional;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.elementwise.ElementwisePlans;
-import org.tilespark.spark.plans.BlockPlans;
-import org.tilespark.spark.plans.MultiplyPlans;
-import org.tilespark.spark.plans.ReblockPlans;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.error.Require;
+import org.tilespark.spark.multiply.MultiplyPlans;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.permute.BlockPlans;
+import org.tilespark.spark.pointwise.ElementwisePlans;
+import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
 /**

@@ -1,17 +1,16 @@
 package org.tilespark.spark;
 
 import org.apache.spark.sql.SparkSessionExtensions;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.functions.TableFunctions;
-import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.planner.PlanBlocks;
-import org.tilespark.spark.rules.BulkTransitions;
-import org.tilespark.spark.rules.CheapChecks;
-import org.tilespark.spark.rules.ComposePermutations;
-import org.tilespark.spark.rules.PrunePermutedColumns;
-import org.tilespark.spark.rules.PushFilterThroughPermute;
-import org.tilespark.spark.rules.SimplifyProducts;
-import org.tilespark.spark.rules.WatchPlaces;
+import org.tilespark.spark.multiply.SimplifyProducts;
+import org.tilespark.spark.multiply.WatchPlaces;
+import org.tilespark.spark.permute.ComposePermutations;
+import org.tilespark.spark.permute.PrunePermutedColumns;
+import org.tilespark.spark.permute.PushFilterThroughPermute;
+import org.tilespark.spark.reblock.CheapChecks;
+import org.tilespark.spark.rows.BulkTransitions;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
 

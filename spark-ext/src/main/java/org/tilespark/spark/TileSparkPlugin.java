@@ -20,11 +20,15 @@ import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
-import org.tilespark.spark.planner.Backend;
-import org.tilespark.spark.planner.ExecutorReport;
-import org.tilespark.spark.planner.ExecutorReports;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.runtime.ExecutorReport;
+import org.tilespark.spark.runtime.ExecutorReports;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.ExecutorStatus;
+import org.tilespark.spark.runtime.StatusSender;
 import org.tilespark.spark.ui.ExecutorBoard;
-import org.tilespark.spark.ui.ExecutorStatus;
+import org.tilespark.spark.ui.ExecutorMetrics;
 import org.tilespark.spark.ui.GpuTab;
 
 /**

@@ -7,12 +7,18 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.tilespark.spark.elementwise.ElementwisePlans;
-import org.tilespark.spark.plans.BlockPlans;
-import org.tilespark.spark.plans.FourierPlans;
-import org.tilespark.spark.plans.MultiplyPointwise;
-import org.tilespark.spark.plans.ReblockPlans;
-import org.tilespark.spark.plans.SpectrumPlans;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.error.Require;
+import org.tilespark.spark.fourier.FourierPlans;
+import org.tilespark.spark.fourier.SpectrumPlans;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.permute.BlockPlans;
+import org.tilespark.spark.pointwise.ElementwisePlans;
+import org.tilespark.spark.pointwise.MultiplyPointwise;
+import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
 /**

@@ -2,7 +2,8 @@ package org.tilespark.spark;
 
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
-import org.tilespark.kernels.RequiresGpu;
+import org.tilespark.kernels.device.RequiresGpu;
+import org.tilespark.spark.conf.TileSparkConf;
 
 /** The same expectations with {@code backend=gpu}. */
 @RequiresGpu

@@ -28,8 +28,12 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.BrokenBlocks.Content;
 import org.tilespark.spark.BrokenBlocks.Defect;
 import org.tilespark.spark.BrokenBlocks.Visible;
-import org.tilespark.spark.MultiplyOptions.Strategy;
+import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.error.TileSparkThrowable;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.options.MultiplyOptions.Strategy;
+import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.transfer.Transfers;
 
 /**

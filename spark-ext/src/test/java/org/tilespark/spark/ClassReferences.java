@@ -24,7 +24,8 @@ final class ClassReferences {
   /**
    * The names that each class beside {@code member} holds, in its directory of classes or its jar.
    *
-   * @return internal name of the class, {@code org/tilespark/spark/Missing}, to all its names
+   * @return internal name of the class, {@code org/tilespark/spark/options/Missing}, to all its
+   *     names
    */
   static Map<String, Set<String>> of(Class<?> member) {
     try {

@@ -21,7 +21,17 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.exec.MultiplyPanelsExec;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.fourier.FourierTestBase;
+import org.tilespark.spark.multiply.MultiplyPanelsExec;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.testing.PlanNodes;
+import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.TestField;
+import org.tilespark.spark.testing.TestProduct;
 import org.tilespark.spark.transfer.Transfers;
 
 /**

@@ -14,8 +14,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.tilespark.arrow.ArrowMemory;
-import org.tilespark.kernels.Transposer;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.kernels.transpose.Transposer;
+import org.tilespark.spark.options.Missing;
 
 /** Which classes of ours could read what somebody else wrote, by what their bytecode names. */
 @Tag("versions")
@@ -70,19 +71,15 @@ class ForeignBytesTest {
   void sqlFunctionsTouchNoFiles() {
     Map<String, Set<String>> files = referring(ClassReferences.of(Missing.class), FILES);
     Set<String> others = new TreeSet<>(files.keySet());
-    others.removeIf(name -> name.startsWith("org/tilespark/spark/npy/"));
+    others.removeIf(name -> name.startsWith("org/tilespark/spark/source/"));
     assertEquals(
-        Set.of("org/tilespark/spark/ConfigKey", "org/tilespark/spark/ExecutorRuntime"), others);
+        Set.of("org/tilespark/spark/conf/ConfigKey", "org/tilespark/spark/runtime/ExecutorRuntime"),
+        others);
     assertTrue(files.size() > 5, "the source and sink were not found: " + files);
 
-    Map<String, Set<String>> all = ClassReferences.of(Missing.class);
-    for (String reader :
-        new String[] {"functions", "elementwise", "exec", "numpy", "plans", "rules", "transfer"}) {
-      Map<String, Set<String>> part = new TreeMap<>(all);
-      part.keySet().removeIf(name -> !name.startsWith("org/tilespark/spark/" + reader + "/"));
-      assertTrue(!part.isEmpty(), reader);
-      assertEquals(Map.of(), referring(part, Pattern.compile("org/tilespark/spark/npy/.*")));
-    }
+    Map<String, Set<String>> all = new TreeMap<>(ClassReferences.of(Missing.class));
+    all.keySet().removeIf(name -> name.startsWith("org/tilespark/spark/source/"));
+    assertEquals(Map.of(), referring(all, Pattern.compile("org/tilespark/spark/source/npy/.*")));
   }
 
   /** One conversion between numpy's elements and columns, for files and for packed blocks. */
@@ -96,15 +93,17 @@ class ForeignBytesTest {
     assertEquals(converters, halves.keySet());
     // Nobody else of those who read or write elements looks at numbers one by one.
     Map<String, Set<String>> users = new TreeMap<>(all);
-    users.keySet().removeIf(name -> !name.matches("org/tilespark/spark/(npy|numpy|transfer)/.*"));
+    users
+        .keySet()
+        .removeIf(name -> !name.matches("org/tilespark/spark/(source/npy|numpy|transfer)/.*"));
     Pattern access =
         Pattern.compile(
             "(sun/misc/Unsafe|org/apache/spark/unsafe/Platform|java/lang/invoke/VarHandle)");
     assertEquals(converters, referring(users, access).keySet());
-    for (String user : new String[] {"npy/NpyBlockReader", "transfer/UnpackBlock"}) {
+    for (String user : new String[] {"source/npy/NpyBlockReader", "transfer/UnpackBlock"}) {
       assertTrue(all.get("org/tilespark/spark/" + user).contains(numpy + "NpyDecoder"), user);
     }
-    for (String user : new String[] {"npy/NpyBlockWriter", "transfer/PackBlock"}) {
+    for (String user : new String[] {"source/npy/NpyBlockWriter", "transfer/PackBlock"}) {
       assertTrue(all.get("org/tilespark/spark/" + user).contains(numpy + "NpyEncoder"), user);
     }
   }

@@ -25,7 +25,13 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.error.InvalidInputException;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.testing.SparkTest;
 
 /** Null for each argument of each public method that users call: found by reflection. */
 class NullArgumentsTest extends SparkTest {

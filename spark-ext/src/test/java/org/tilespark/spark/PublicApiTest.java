@@ -18,8 +18,14 @@ import java.util.TreeSet;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.conf.ConfigKey;
+import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.functions.TableFunctions;
-import org.tilespark.spark.npy.NpyDataSource;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.source.npy.NpyDataSource;
 
 /**
  * What users write against is recorded in {@code api.txt}, and changes of it are seen. Public API

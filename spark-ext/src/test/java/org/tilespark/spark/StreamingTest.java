@@ -9,6 +9,8 @@ import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.Test;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.transfer.Transfers;
 
 /** What needs all blocks of an array at once is refused on a stream, by name. */

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.tilespark.spark.conf.TileSparkConf;
 
 /** The jar for users says whose works it holds. */
 class ThirdPartyTest {

@@ -20,11 +20,11 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.PermutePipeline;
-import org.tilespark.arrow.PermutePipeline.Plane;
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.arrow.blocks.PermutePipeline;
+import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.kernels.device.DeviceProbe;
-import org.tilespark.kernels.plan.TransposeProblem;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 

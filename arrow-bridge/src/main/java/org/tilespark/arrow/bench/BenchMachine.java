@@ -6,21 +6,21 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutorService;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.AllocationFaults;
-import org.tilespark.arrow.ArrowMemory;
-import org.tilespark.arrow.DevicePermutePipeline;
-import org.tilespark.arrow.DeviceTask;
-import org.tilespark.arrow.HostPermutePipeline;
-import org.tilespark.arrow.MemoryGovernor;
-import org.tilespark.arrow.NativeMemorySource;
-import org.tilespark.arrow.PermutePipeline;
-import org.tilespark.arrow.PinnedMemorySource;
-import org.tilespark.arrow.PipelineListener;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.HostTransposer;
+import org.tilespark.arrow.blocks.DevicePermutePipeline;
+import org.tilespark.arrow.blocks.HostPermutePipeline;
+import org.tilespark.arrow.blocks.PermutePipeline;
+import org.tilespark.arrow.memory.AllocationFaults;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.memory.NativeMemorySource;
+import org.tilespark.arrow.memory.PinnedMemorySource;
+import org.tilespark.arrow.pipeline.DeviceTask;
+import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedPool;
+import org.tilespark.kernels.host.HostTransposer;
+import org.tilespark.kernels.memory.HostMemory;
 
 /** Who transposes, as an executor would set it up, and the plain copies it is measured against. */
 interface BenchMachine extends AutoCloseable {

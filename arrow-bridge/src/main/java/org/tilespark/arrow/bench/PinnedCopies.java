@@ -4,12 +4,12 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.ArrowMemory;
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Plain pinned copies up and down at once, nothing between: what everything that sends blocks to a

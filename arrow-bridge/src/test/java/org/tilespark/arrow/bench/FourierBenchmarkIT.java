@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
-import org.tilespark.kernels.RequiresGpu;
+import org.tilespark.kernels.device.RequiresGpu;
 
 @RequiresGpu
 class FourierBenchmarkIT extends FourierBenchmarkTest {

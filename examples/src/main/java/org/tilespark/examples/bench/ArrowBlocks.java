@@ -32,11 +32,11 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
-import org.tilespark.arrow.ArrowMemory;
-import org.tilespark.arrow.BlockVectors;
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.arrow.blocks.BlockVectors;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.rules.BulkTransitions;
+import org.tilespark.spark.rows.BulkTransitions;
 
 /**
  * FLOAT blocks that lie in Arrow buffers already, as a DataFrame: what an operator is handed by a

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 

@@ -5,7 +5,7 @@ import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceMultiplier;
-import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
 /** What the multiply of a device does on one large product, on matrices that are there. */

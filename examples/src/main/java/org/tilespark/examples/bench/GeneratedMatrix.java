@@ -15,8 +15,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.ArrayMetadata;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
 /**

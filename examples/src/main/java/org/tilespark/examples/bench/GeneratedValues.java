@@ -12,7 +12,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.examples.bench.GeneratedMatrix.Content;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.block.BlockSchema;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 

@@ -3,9 +3,9 @@ package org.tilespark.examples.bench;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.HostMultiplier;
-import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.host.HostMultiplier;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
 /** What the multiply of the CPU does in all cores at once, on matrices that are at hand. */

@@ -26,11 +26,11 @@ import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.examples.JobReport;
 import org.tilespark.examples.bench.GeneratedMatrix.Content;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.MultiplyOptions;
-import org.tilespark.spark.TileSparkConf;
-import org.tilespark.spark.planner.Backend;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
  * The product of two cached matrices into the noop sink, on the GPU and on the CPU, beside MLlib's

@@ -13,7 +13,7 @@ import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.examples.JobReport;
-import org.tilespark.spark.ExecutorRuntime;
+import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
  * Random operators on random blocks of random arrays, each compared element by element with plain

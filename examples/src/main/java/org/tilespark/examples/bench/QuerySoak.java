@@ -18,8 +18,8 @@ import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.examples.JobReport;
-import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
  * Many queries in one session (whole ones, ones that a LIMIT cuts short, ones that fail downstream,

@@ -24,12 +24,12 @@ import org.apache.spark.sql.functions;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
-import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.Missing;
-import org.tilespark.spark.MultiplyOptions;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.error.TileSparkThrowable;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.MultiplyOptions;
 
 /**
  * One operator in one setting, on arrays of a random shape and type in random blocks, and what

@@ -23,13 +23,13 @@ import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.examples.JobReport;
-import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.TileSparkConf;
-import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.planner.Backend;
-import org.tilespark.spark.plans.PermuteBlocks;
-import org.tilespark.spark.rules.ComposePermutations;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.permute.ComposePermutations;
+import org.tilespark.spark.permute.PermuteBlocks;
+import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
  * What a transpose costs a query, beside a query that only copies: the same blocks, the same noop

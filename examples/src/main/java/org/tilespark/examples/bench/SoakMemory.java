@@ -5,8 +5,8 @@ import java.lang.management.ManagementFactory;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import org.tilespark.spark.ExecutorRuntime;
-import org.tilespark.spark.TileSparkConf;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
  * The process's memory when nothing runs.

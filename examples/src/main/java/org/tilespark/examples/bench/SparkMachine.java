@@ -7,7 +7,7 @@ import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobReport;
-import org.tilespark.spark.ExecutorRuntime;
+import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /** What a benchmark's output says of where it ran. */
 final class SparkMachine {

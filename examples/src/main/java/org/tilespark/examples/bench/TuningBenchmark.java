@@ -28,7 +28,7 @@ import org.tilespark.examples.JobArguments.Option;
 import org.tilespark.examples.JobReport;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.TileSparkConf;
+import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * The measurements behind docs/tuning.md, in one go: the same transpose of cached FLOAT blocks to

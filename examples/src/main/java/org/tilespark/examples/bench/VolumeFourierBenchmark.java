@@ -23,13 +23,13 @@ import org.tilespark.examples.JobReport;
 import org.tilespark.examples.bench.GeneratedMatrix.Content;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.ArrayMetadata;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.ExecutorRuntime;
-import org.tilespark.spark.FftOptions;
-import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.VolumeBlocks;
-import org.tilespark.spark.planner.Backend;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
  * The Fourier transform of a cached complex volume, cut into slabs along x, into the noop sink, by

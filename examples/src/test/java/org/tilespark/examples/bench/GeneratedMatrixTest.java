@@ -16,8 +16,8 @@ import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.examples.ExampleJob;
 import org.tilespark.examples.bench.GeneratedMatrix.Content;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.block.ArrayMetadata;
 
 class GeneratedMatrixTest {
   @ParameterizedTest

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
 import org.tilespark.examples.bench.ProcessMemory.Kind;
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.memory.HostMemory;
 
 class ProcessMemoryTest {
   private static final long MIB = 1 << 20;

@@ -2,12 +2,12 @@ package org.tilespark.kernels.bench;
 
 import java.util.Arrays;
 import java.util.SplittableRandom;
-import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.PinnedBuffer;
+import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Times work from one device buffer to another by CUDA events, over random data. Work rotates over

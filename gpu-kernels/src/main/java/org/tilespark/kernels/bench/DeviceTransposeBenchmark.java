@@ -21,7 +21,7 @@ import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedBuffer;
-import org.tilespark.kernels.plan.TransposeProblem;
+import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 

@@ -8,9 +8,9 @@ import java.util.Locale;
 import java.util.OptionalDouble;
 import java.util.SplittableRandom;
 import java.util.stream.LongStream;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.HostTransposer;
-import org.tilespark.kernels.plan.TransposeProblem;
+import org.tilespark.kernels.host.HostTransposer;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 

@@ -15,7 +15,6 @@ import java.util.Map;
 import java.util.SplittableRandom;
 import java.util.stream.LongStream;
 import java.util.stream.Stream;
-import org.tilespark.kernels.HostMemory;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
@@ -23,11 +22,12 @@ import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.PinnedBuffer;
-import org.tilespark.kernels.plan.MultiplyEngine;
-import org.tilespark.kernels.plan.MultiplyPlan;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.MultiplyStrategy;
-import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyEngine;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyStrategy;
+import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 /**

@@ -17,15 +17,15 @@ import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.DeviceProbe;
-import org.tilespark.kernels.plan.KernelIndex;
-import org.tilespark.kernels.plan.MultiplyDecision;
-import org.tilespark.kernels.plan.MultiplyEngine;
-import org.tilespark.kernels.plan.MultiplyPlan;
-import org.tilespark.kernels.plan.MultiplyPlanner;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.MultiplyStrategy;
-import org.tilespark.kernels.plan.MultiplyWay;
-import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.multiply.MultiplyDecision;
+import org.tilespark.kernels.multiply.MultiplyEngine;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyPlanner;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyStrategy;
+import org.tilespark.kernels.multiply.MultiplyWay;
+import org.tilespark.kernels.multiply.Precision;
 
 /**
  * The table of the literature on the matrix product for the user's own GPU: one thread an element,

@@ -3,7 +3,7 @@ package org.tilespark.kernels.bench;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.stream.Collectors;
-import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 /** What matrices hold and how exactly they are multiplied. */

@@ -1,10 +1,11 @@
 package org.tilespark.kernels.device;
 
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.plan.KernelLaunch;
-import org.tilespark.kernels.plan.MultiplyStep;
-import org.tilespark.kernels.plan.MultiplyStep.Place;
-import org.tilespark.kernels.plan.MultiplyStep.Side;
+import org.tilespark.kernels.device.driver.LibCudaTensor;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyStep;
+import org.tilespark.kernels.multiply.MultiplyStep.Place;
+import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import sun.misc.Unsafe;
 
 /**

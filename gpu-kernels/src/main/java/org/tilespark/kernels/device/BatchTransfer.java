@@ -1,6 +1,6 @@
 package org.tilespark.kernels.device;
 
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Copies matrices of one shape between host memory of any kind and device memory, where they lie

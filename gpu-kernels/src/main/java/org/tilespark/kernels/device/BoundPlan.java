@@ -3,8 +3,8 @@ package org.tilespark.kernels.device;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.function.Function;
-import org.tilespark.kernels.plan.MultiplyPlan;
-import org.tilespark.kernels.plan.MultiplyStep;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyStep;
 
 /**
  * A plan on one device: its steps are bound at first use and kept, for each way in which A and B

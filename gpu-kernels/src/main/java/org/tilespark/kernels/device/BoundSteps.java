@@ -2,8 +2,10 @@ package org.tilespark.kernels.device;
 
 import java.util.List;
 import jcuda.driver.CUresult;
-import org.tilespark.kernels.plan.KernelLaunch;
-import org.tilespark.kernels.plan.MultiplyStep;
+import org.tilespark.kernels.device.driver.FunctionHandle;
+import org.tilespark.kernels.device.driver.StreamHandle;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.multiply.MultiplyStep;
 
 /**
  * Steps of a multiply on one device, ready but for where the sides begin: kernels are found and

@@ -12,9 +12,11 @@ import java.util.function.IntSupplier;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.MultiplyStrategy;
-import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.device.library.CublasEnvironment;
+import org.tilespark.kernels.device.library.LibCublas;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyStrategy;
+import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 /**

@@ -18,8 +18,10 @@ import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.tilespark.kernels.plan.DeviceLimits;
-import org.tilespark.kernels.plan.KernelIndex;
+import org.tilespark.kernels.device.driver.DevicePointer;
+import org.tilespark.kernels.device.driver.LibCuda;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
 
 /**
  * One CUDA device, opened by this process: the owner of its streams, its memory and its kernels.

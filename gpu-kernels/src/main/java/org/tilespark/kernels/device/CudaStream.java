@@ -9,7 +9,10 @@ import jcuda.driver.CUresult;
 import jcuda.driver.CUstream;
 import jcuda.driver.CUstream_flags;
 import jcuda.driver.JCudaDriver;
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.device.driver.DevicePointer;
+import org.tilespark.kernels.device.driver.HostPointer;
+import org.tilespark.kernels.device.driver.StreamHandle;
+import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * A queue of device work; what is put in runs in order, after the call returned. Closing waits for

@@ -9,8 +9,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import jcuda.driver.JCudaDriver;
-import org.tilespark.kernels.plan.FourierPass;
-import org.tilespark.kernels.plan.FourierProblem.Kind;
+import org.tilespark.kernels.device.library.LibCufft;
+import org.tilespark.kernels.fourier.FourierPass;
+import org.tilespark.kernels.fourier.FourierProblem.Kind;
 import org.tilespark.layout.ElementType;
 
 /**

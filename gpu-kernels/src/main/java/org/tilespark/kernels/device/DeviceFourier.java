@@ -3,15 +3,16 @@ package org.tilespark.kernels.device;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
-import org.tilespark.kernels.plan.FourierBoxes;
-import org.tilespark.kernels.plan.FourierBoxes.Direction;
-import org.tilespark.kernels.plan.FourierBoxes.Piece;
-import org.tilespark.kernels.plan.FourierPass;
-import org.tilespark.kernels.plan.FourierPlanner;
-import org.tilespark.kernels.plan.FourierProblem;
-import org.tilespark.kernels.plan.KernelLaunch;
-import org.tilespark.kernels.plan.PlanCache;
-import org.tilespark.kernels.plan.PointwiseProgram;
+import org.tilespark.kernels.device.library.LibCufft;
+import org.tilespark.kernels.fourier.FourierBoxes;
+import org.tilespark.kernels.fourier.FourierBoxes.Direction;
+import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.kernels.fourier.FourierPass;
+import org.tilespark.kernels.fourier.FourierPlanner;
+import org.tilespark.kernels.fourier.FourierProblem;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.launch.PlanCache;
+import org.tilespark.kernels.pointwise.PointwiseProgram;
 import org.tilespark.layout.ElementType;
 
 /**

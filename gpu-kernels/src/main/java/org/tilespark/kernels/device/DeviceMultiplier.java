@@ -6,25 +6,25 @@ import java.util.List;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.Multiplier;
-import org.tilespark.kernels.plan.KernelIndex;
-import org.tilespark.kernels.plan.MultiplyDecision;
-import org.tilespark.kernels.plan.MultiplyEngine;
-import org.tilespark.kernels.plan.MultiplyPlan;
-import org.tilespark.kernels.plan.MultiplyPlanner;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.MultiplyStep;
-import org.tilespark.kernels.plan.MultiplyStrategy;
-import org.tilespark.kernels.plan.MultiplyWay;
-import org.tilespark.kernels.plan.PlanCache;
-import org.tilespark.kernels.plan.ProductClass;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.PlanCache;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Multiplier;
+import org.tilespark.kernels.multiply.MultiplyDecision;
+import org.tilespark.kernels.multiply.MultiplyEngine;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyPlanner;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyStep;
+import org.tilespark.kernels.multiply.MultiplyStrategy;
+import org.tilespark.kernels.multiply.MultiplyWay;
+import org.tilespark.kernels.multiply.ProductClass;
 import org.tilespark.kernels.tune.ProductStore;
 import org.tilespark.kernels.tune.ProductTuner;
 import org.tilespark.layout.ElementType;
 
 /**
- * The device twin of {@link org.tilespark.kernels.HostMultiplier}: runs plans on a {@link
+ * The device twin of {@link org.tilespark.kernels.host.HostMultiplier}: runs plans on a {@link
  * CudaDevice}, which it borrows, with own kernels or with cuBLAS where that is installed. Safe for
  * several threads.
  */

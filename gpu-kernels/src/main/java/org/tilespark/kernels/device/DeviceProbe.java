@@ -6,7 +6,9 @@ import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
-import org.tilespark.kernels.plan.KernelIndex;
+import org.tilespark.kernels.device.driver.DriverRelease;
+import org.tilespark.kernels.device.driver.NativeLibraries;
+import org.tilespark.kernels.launch.KernelIndex;
 
 /**
  * Whether this process can use a CUDA device, and if not why. Plain facts: no context is created

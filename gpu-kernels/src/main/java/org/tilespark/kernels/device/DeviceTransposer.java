@@ -2,19 +2,19 @@ package org.tilespark.kernels.device;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.Transposer;
-import org.tilespark.kernels.plan.MixedLaunch;
-import org.tilespark.kernels.plan.PlacedPlan;
-import org.tilespark.kernels.plan.PlanCache;
-import org.tilespark.kernels.plan.PlanDecision;
-import org.tilespark.kernels.plan.TransposePlan;
-import org.tilespark.kernels.plan.TransposePlanner;
-import org.tilespark.kernels.plan.TransposeProblem;
+import org.tilespark.kernels.launch.PlanCache;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.transpose.MixedLaunch;
+import org.tilespark.kernels.transpose.PlacedPlan;
+import org.tilespark.kernels.transpose.PlanDecision;
+import org.tilespark.kernels.transpose.TransposePlan;
+import org.tilespark.kernels.transpose.TransposePlanner;
+import org.tilespark.kernels.transpose.TransposeProblem;
+import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.kernels.tune.Autotuner;
 
 /**
- * The device twin of {@link org.tilespark.kernels.HostTransposer}: runs plans on a {@link
+ * The device twin of {@link org.tilespark.kernels.host.HostTransposer}: runs plans on a {@link
  * CudaDevice}, which it borrows. Safe for several threads.
  */
 public final class DeviceTransposer implements Transposer {

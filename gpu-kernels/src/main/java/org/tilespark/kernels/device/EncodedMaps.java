@@ -1,7 +1,7 @@
 package org.tilespark.kernels.device;
 
 import java.util.concurrent.atomic.AtomicReferenceArray;
-import org.tilespark.kernels.plan.MultiplyStep.TensorMap;
+import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 
 /**
  * One tensor map as the driver encodes it, for the addresses where it was last needed: encoding
@@ -20,7 +20,10 @@ final class EncodedMaps {
 
   /** The driver's part. */
   interface Encoder {
-    /** The {@value LibCudaTensor#MAP_BYTES} bytes of a map whose first element is at an address. */
+    /**
+     * The {@value org.tilespark.kernels.device.driver.LibCudaTensor#MAP_BYTES} bytes of a map whose
+     * first element is at an address.
+     */
     long[] encode(TensorMap map, long address);
   }
 

@@ -9,11 +9,15 @@ import jcuda.driver.CUfunction_attribute;
 import jcuda.driver.CUmodule;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.plan.KernelIndex;
-import org.tilespark.kernels.plan.KernelLaunch;
-import org.tilespark.kernels.plan.LaunchConfig;
-import org.tilespark.kernels.plan.MultiplyStep;
+import org.tilespark.kernels.device.driver.FunctionHandle;
+import org.tilespark.kernels.device.driver.LibCudaLaunch;
+import org.tilespark.kernels.device.driver.LibCudaTensor;
+import org.tilespark.kernels.device.driver.StreamHandle;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.launch.LaunchConfig;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyStep;
 import sun.misc.Unsafe;
 
 /**

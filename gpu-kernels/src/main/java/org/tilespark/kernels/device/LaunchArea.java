@@ -1,7 +1,10 @@
 package org.tilespark.kernels.device;
 
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.plan.KernelLaunch;
+import org.tilespark.kernels.device.driver.HostPointer;
+import org.tilespark.kernels.device.driver.LibCudaLaunch;
+import org.tilespark.kernels.device.driver.LibCudaTensor;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
 /**

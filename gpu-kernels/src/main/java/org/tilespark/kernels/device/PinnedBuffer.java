@@ -1,6 +1,6 @@
 package org.tilespark.kernels.device;
 
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * A range of page-locked host memory, the source and target of copies at full speed. Closing frees

@@ -1,7 +1,7 @@
 package org.tilespark.kernels.device;
 
 import org.tilespark.kernels.ResourceException;
-import org.tilespark.kernels.SlabPool;
+import org.tilespark.kernels.memory.SlabPool;
 
 /**
  * Page-locked host memory, pinned in slabs and kept for reuse since pinning is slow: the driver

@@ -1,6 +1,6 @@
 package org.tilespark.kernels.device;
 
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * Copies rows between host memory of any kind and device memory, where they lie back to back from a

@@ -1,10 +1,7 @@
 /**
- * The CUDA twin: devices, streams, memory of both kinds, and {@link
- * org.tilespark.kernels.device.DeviceTransposer}, which runs plans. Start from {@link
- * org.tilespark.kernels.device.DeviceProbe}, which says whether there is anything to run on, and
- * {@link org.tilespark.kernels.device.CudaDevice}, which owns the rest.
- *
- * <p>The only package that imports {@code jcuda.*}; nothing of JCuda is visible outside it. Nothing
- * static holds a device.
+ * The device twins and what they run on: devices, streams, memory of both kinds. Start from {@link
+ * org.tilespark.kernels.device.DeviceProbe}, which says whether there is a device, and {@link
+ * org.tilespark.kernels.device.CudaDevice}, which owns the rest. Only this package and those below
+ * it import {@code jcuda.*}; nothing of JCuda is visible outside. Nothing static holds a device.
  */
 package org.tilespark.kernels.device;

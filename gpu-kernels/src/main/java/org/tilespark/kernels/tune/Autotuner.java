@@ -8,13 +8,13 @@ import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.tilespark.kernels.plan.DeviceLimits;
-import org.tilespark.kernels.plan.KernelIndex;
-import org.tilespark.kernels.plan.ProblemClass;
-import org.tilespark.kernels.plan.Tiling;
-import org.tilespark.kernels.plan.TilingTable;
-import org.tilespark.kernels.plan.TransposePlan;
-import org.tilespark.kernels.plan.TransposePlanner;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.transpose.ProblemClass;
+import org.tilespark.kernels.transpose.Tiling;
+import org.tilespark.kernels.transpose.TilingTable;
+import org.tilespark.kernels.transpose.TransposePlan;
+import org.tilespark.kernels.transpose.TransposePlanner;
 
 /**
  * Chooses tilings by trying them, once for each class of problems of one device. What was found is

@@ -2,9 +2,9 @@ package org.tilespark.kernels.tune;
 
 import java.nio.file.Path;
 import java.util.List;
-import org.tilespark.kernels.plan.MultiplyWay;
-import org.tilespark.kernels.plan.ProductClass;
-import org.tilespark.kernels.plan.ProductTable;
+import org.tilespark.kernels.multiply.MultiplyWay;
+import org.tilespark.kernels.multiply.ProductClass;
+import org.tilespark.kernels.multiply.ProductTable;
 
 /**
  * Keeps on disk by what way products are multiplied: one file for each device model, driver, set of

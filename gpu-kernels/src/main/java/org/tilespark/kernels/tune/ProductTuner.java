@@ -6,10 +6,10 @@ import java.util.Optional;
 import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.tilespark.kernels.plan.MultiplyPlan;
-import org.tilespark.kernels.plan.MultiplyWay;
-import org.tilespark.kernels.plan.ProductClass;
-import org.tilespark.kernels.plan.ProductTable;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyWay;
+import org.tilespark.kernels.multiply.ProductClass;
+import org.tilespark.kernels.multiply.ProductTable;
 
 /**
  * Chooses by what way products are multiplied, own kernels or cuBLAS, by trying, once for each
@@ -19,7 +19,7 @@ import org.tilespark.kernels.plan.ProductTable;
  * is made for good: every thread waits for it, what one process has chosen and kept in the {@link
  * ProductStore} all others take, and where the time was too short for fair trials the planner's own
  * choice is kept all the same. Whoever needs the same bits on several machines, or without a store,
- * names the engine instead ({@link org.tilespark.kernels.plan.MultiplyEngine}).
+ * names the engine instead ({@link org.tilespark.kernels.multiply.MultiplyEngine}).
  *
  * <p>Thread-safe.
  */

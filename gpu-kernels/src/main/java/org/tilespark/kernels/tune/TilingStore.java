@@ -2,9 +2,9 @@ package org.tilespark.kernels.tune;
 
 import java.nio.file.Path;
 import java.util.List;
-import org.tilespark.kernels.plan.ProblemClass;
-import org.tilespark.kernels.plan.Tiling;
-import org.tilespark.kernels.plan.TilingTable;
+import org.tilespark.kernels.transpose.ProblemClass;
+import org.tilespark.kernels.transpose.Tiling;
+import org.tilespark.kernels.transpose.TilingTable;
 
 /**
  * Keeps tilings on disk: one file for each device model, driver and set of kernels, in a directory

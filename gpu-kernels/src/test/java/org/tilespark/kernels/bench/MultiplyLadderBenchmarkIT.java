@@ -11,18 +11,18 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.TestInstance;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.RequiresGpu;
 import org.tilespark.kernels.bench.MultiplyLadderBenchmark.Rung;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.PinnedBuffer;
-import org.tilespark.kernels.plan.MultiplyEngine;
-import org.tilespark.kernels.plan.MultiplyPlanner;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.device.RequiresGpu;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyEngine;
+import org.tilespark.kernels.multiply.MultiplyPlanner;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.Precision;
 
 /**
  * Every rung multiplies small integers, whose sums are exact in any order, so that all bits of C

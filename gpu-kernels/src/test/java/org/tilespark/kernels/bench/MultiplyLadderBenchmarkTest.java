@@ -12,14 +12,14 @@ import java.util.Set;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.bench.MultiplyLadderBenchmark.Options;
-import org.tilespark.kernels.plan.DeviceLimits;
-import org.tilespark.kernels.plan.KernelIndex;
-import org.tilespark.kernels.plan.KernelLaunch;
-import org.tilespark.kernels.plan.MultiplyPlan;
-import org.tilespark.kernels.plan.MultiplyPlanner;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.MultiplyStrategy;
-import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyPlanner;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyStrategy;
+import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 class MultiplyLadderBenchmarkTest {

@@ -13,14 +13,14 @@ import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.plan.KernelLaunch;
-import org.tilespark.kernels.plan.LaunchConfig;
-import org.tilespark.kernels.plan.MultiplyStep;
-import org.tilespark.kernels.plan.MultiplyStep.Element;
-import org.tilespark.kernels.plan.MultiplyStep.Place;
-import org.tilespark.kernels.plan.MultiplyStep.Side;
-import org.tilespark.kernels.plan.MultiplyStep.TensorMap;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.launch.LaunchConfig;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyStep;
+import org.tilespark.kernels.multiply.MultiplyStep.Element;
+import org.tilespark.kernels.multiply.MultiplyStep.Place;
+import org.tilespark.kernels.multiply.MultiplyStep.Side;
+import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 import sun.misc.Unsafe;
 
 /** Structs as they lie in native memory; what the driver would encode is made up. */

@@ -8,14 +8,14 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.plan.DeviceLimits;
-import org.tilespark.kernels.plan.KernelIndex;
-import org.tilespark.kernels.plan.MultiplyEngine;
-import org.tilespark.kernels.plan.MultiplyPlan;
-import org.tilespark.kernels.plan.MultiplyPlanner;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.MultiplyStep;
-import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.multiply.MultiplyEngine;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyPlanner;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyStep;
+import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 class BoundPlanTest {

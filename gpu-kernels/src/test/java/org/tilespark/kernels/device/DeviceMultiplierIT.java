@@ -26,15 +26,14 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.Multiplier;
-import org.tilespark.kernels.MultiplierContract;
-import org.tilespark.kernels.RequiresGpu;
-import org.tilespark.kernels.plan.MultiplyEngine;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.MultiplyStrategy;
-import org.tilespark.kernels.plan.MultiplyWay;
-import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Multiplier;
+import org.tilespark.kernels.multiply.MultiplierContract;
+import org.tilespark.kernels.multiply.MultiplyEngine;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyStrategy;
+import org.tilespark.kernels.multiply.MultiplyWay;
+import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 /** One multiplier of a device, as tasks use it: what all multipliers do, and what it does alone. */

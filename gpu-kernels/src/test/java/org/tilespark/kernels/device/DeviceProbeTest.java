@@ -10,7 +10,8 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.plan.KernelIndex;
+import org.tilespark.kernels.device.driver.DriverRelease;
+import org.tilespark.kernels.launch.KernelIndex;
 
 class DeviceProbeTest {
   private static final KernelIndex SOME =

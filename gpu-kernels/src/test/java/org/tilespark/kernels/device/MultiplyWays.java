@@ -14,16 +14,16 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.Multiplier;
-import org.tilespark.kernels.MultiplierChecks;
-import org.tilespark.kernels.plan.DeviceLimits;
-import org.tilespark.kernels.plan.MultiplyPlan;
-import org.tilespark.kernels.plan.MultiplyPlanner;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.MultiplyStrategy;
-import org.tilespark.kernels.plan.MultiplyWay;
-import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Multiplier;
+import org.tilespark.kernels.multiply.MultiplierChecks;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyPlanner;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyStrategy;
+import org.tilespark.kernels.multiply.MultiplyWay;
+import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 /**

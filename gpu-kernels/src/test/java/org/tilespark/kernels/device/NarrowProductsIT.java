@@ -7,11 +7,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.RequiresGpu;
 import org.tilespark.kernels.bench.ProductKind;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.Precision;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 /** Products with a small extent, by the kernels that are for them. */

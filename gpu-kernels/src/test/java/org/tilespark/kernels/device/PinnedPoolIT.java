@@ -14,8 +14,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.TestInstance;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.RequiresGpu;
+import org.tilespark.kernels.memory.HostMemory;
 
 @TestInstance(TestInstance.Lifecycle.PER_CLASS)
 @RequiresGpu

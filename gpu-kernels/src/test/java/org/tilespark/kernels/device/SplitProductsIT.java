@@ -9,12 +9,11 @@ import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.ExactSplits;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.RequiresGpu;
-import org.tilespark.kernels.SplitArithmetic;
-import org.tilespark.kernels.SplitArithmetic.Term;
-import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.ExactSplits;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.SplitArithmetic;
+import org.tilespark.kernels.multiply.SplitArithmetic.Term;
 import org.tilespark.layout.ElementType;
 
 /**

@@ -5,9 +5,8 @@ import static org.junit.jupiter.api.Assertions.fail;
 
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.RequiresGpu;
-import org.tilespark.kernels.plan.MultiplyProblem;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
 
 /**

@@ -11,12 +11,11 @@ import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.kernels.RequiresGpu;
-import org.tilespark.kernels.SplitArithmetic;
-import org.tilespark.kernels.plan.MultiplyPlan;
-import org.tilespark.kernels.plan.MultiplyProblem;
-import org.tilespark.kernels.plan.MultiplyStep;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyStep;
+import org.tilespark.kernels.multiply.SplitArithmetic;
 import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 

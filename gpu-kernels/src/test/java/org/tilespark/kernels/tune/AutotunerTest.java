@@ -14,12 +14,12 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.tilespark.kernels.plan.DeviceLimits;
-import org.tilespark.kernels.plan.KernelIndex;
-import org.tilespark.kernels.plan.TilingTable;
-import org.tilespark.kernels.plan.TransposePlan;
-import org.tilespark.kernels.plan.TransposePlanner;
-import org.tilespark.kernels.plan.TransposeProblem;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.transpose.TilingTable;
+import org.tilespark.kernels.transpose.TransposePlan;
+import org.tilespark.kernels.transpose.TransposePlanner;
+import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 

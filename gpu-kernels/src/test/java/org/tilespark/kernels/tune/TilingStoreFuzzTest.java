@@ -13,7 +13,7 @@ import java.util.stream.Stream;
 import java.util.zip.CRC32;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.tilespark.kernels.plan.TilingTable;
+import org.tilespark.kernels.transpose.TilingTable;
 
 /**
  * Any bytes in a file of tilings: they are a table, or nothing. The text is tried as it is, and

@@ -14,10 +14,10 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.tilespark.kernels.plan.ProblemClass;
-import org.tilespark.kernels.plan.TileOrder;
-import org.tilespark.kernels.plan.Tiling;
-import org.tilespark.kernels.plan.TilingTable;
+import org.tilespark.kernels.transpose.ProblemClass;
+import org.tilespark.kernels.transpose.TileOrder;
+import org.tilespark.kernels.transpose.Tiling;
+import org.tilespark.kernels.transpose.TilingTable;
 
 class TilingStoreTest {
   private static final TilingStore.Origin ORIGIN =

@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenContext;
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback;
 import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
-import org.tilespark.spark.interop.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 

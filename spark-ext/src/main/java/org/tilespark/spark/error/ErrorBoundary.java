@@ -6,7 +6,7 @@ import java.io.UncheckedIOException;
 import java.nio.channels.ClosedByInterruptException;
 import org.apache.arrow.memory.OutOfMemoryException;
 import org.apache.spark.SparkThrowable;
-import org.tilespark.arrow.OutOfHostMemoryException;
+import org.tilespark.arrow.memory.OutOfHostMemoryException;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceOutOfMemoryException;
@@ -91,7 +91,7 @@ public enum ErrorBoundary {
   }
 
   /** What leaves in place of {@code failure}. */
-  Exception replaced(Exception failure) {
+  public Exception replaced(Exception failure) {
     if (failure instanceof IllegalArgumentException
         && (failure instanceof InvalidInputException || !(failure instanceof SparkThrowable))) {
       return badInput(failure);

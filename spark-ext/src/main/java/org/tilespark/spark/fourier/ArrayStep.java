@@ -7,12 +7,13 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import org.tilespark.arrow.FourierStep;
-import org.tilespark.arrow.FourierStep.Direction;
-import org.tilespark.arrow.FourierStep.Form;
+import org.tilespark.arrow.arrays.FourierStep;
+import org.tilespark.arrow.arrays.FourierStep.Direction;
+import org.tilespark.arrow.arrays.FourierStep.Form;
+import org.tilespark.layout.Box;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.distribution.Box;
+import org.tilespark.spark.options.Window;
 
 /**
  * One thing that happens to a whole array, and what of it happens to a part. Axes are counted in

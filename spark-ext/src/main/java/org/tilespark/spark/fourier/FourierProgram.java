@@ -6,12 +6,12 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
-import org.tilespark.arrow.FourierChain;
-import org.tilespark.arrow.FourierStep;
+import org.tilespark.arrow.arrays.FourierChain;
+import org.tilespark.arrow.arrays.FourierStep;
+import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.distribution.Box;
 
 /**
  * What happens to a whole volume between two exchanges, and to each part of it. Parts may be cut in

@@ -1,6 +1,5 @@
 /**
- * What happens to a whole volume in a Fourier transform, told without regard to how it is cut:
- * {@link org.tilespark.spark.fourier.FourierProgram} makes of it what happens to one part. Knows
- * neither plans nor rows.
+ * Fourier transforms of volumes: programs of steps on a whole volume, plans, nodes and tasks. Start
+ * from {@link org.tilespark.spark.fourier.FourierPlans}.
  */
 package org.tilespark.spark.fourier;

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.FunctionTableSubqueryArgumentExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedArgumentExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.tilespark.spark.Suggestions;
+import org.tilespark.spark.error.Suggestions;
 
 /**
  * The arguments of one call of a table function, bound to the function's parameters by position or

@@ -7,8 +7,8 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.ExpressionInfo;
-import org.tilespark.spark.FftOptions;
-import org.tilespark.spark.MultiplyOptions;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.MultiplyOptions;
 
 /**
  * What users read about the table functions: {@code DESCRIBE FUNCTION EXTENDED}, docs/sql.md and

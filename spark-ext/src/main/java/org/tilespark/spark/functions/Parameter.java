@@ -13,7 +13,7 @@ import org.apache.spark.sql.types.BooleanType;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.NumericType;
 import org.apache.spark.sql.types.StringType;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
  * A parameter of table functions. Its declaration is the only one: the check of arguments, usage,

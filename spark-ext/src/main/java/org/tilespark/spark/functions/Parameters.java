@@ -4,7 +4,7 @@ import static org.tilespark.spark.functions.Parameter.optional;
 import static org.tilespark.spark.functions.Parameter.required;
 
 import java.util.List;
-import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.functions.Parameter.Type;
 
 /** The parameters that several functions have, and those of options. */

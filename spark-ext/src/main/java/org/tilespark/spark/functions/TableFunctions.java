@@ -9,10 +9,10 @@ import org.apache.spark.sql.SparkSessionExtensions;
 import org.apache.spark.sql.catalyst.FunctionIdentifier;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.functions.Parameter.Type;
-import org.tilespark.spark.interop.ScalaInterop;
 import scala.Tuple3;
 
 /**

@@ -1,7 +1,7 @@
 package org.tilespark.spark.numpy;
 
 import java.util.Objects;
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 

@@ -2,9 +2,9 @@ package org.tilespark.spark.numpy;
 
 import java.io.Serializable;
 import java.util.Objects;
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.block.BlockKind;
 import sun.misc.Unsafe;
 
 /**

@@ -5,9 +5,9 @@ import java.util.List;
 import java.util.Locale;
 import java.util.stream.Collectors;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.ArrayMetadata;
-import org.tilespark.spark.BlockSchema;
-import org.tilespark.spark.Suggestions;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.error.Suggestions;
 
 /** The element types of numpy arrays that blocks can hold. */
 public enum NpyType {

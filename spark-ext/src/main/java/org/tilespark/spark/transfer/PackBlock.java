@@ -6,13 +6,13 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.tilespark.kernels.HostMemory;
-import org.tilespark.spark.ArrayValues;
-import org.tilespark.spark.BlockSchema;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.BlockExpression;
 import org.tilespark.spark.error.ErrorBoundary;
-import org.tilespark.spark.exec.RowCheck;
 import org.tilespark.spark.numpy.NpyEncoder;
+import org.tilespark.spark.rows.RowCheck;
 import scala.collection.immutable.Seq;
 
 /**

@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.numpy.NpyType;
 
 /**

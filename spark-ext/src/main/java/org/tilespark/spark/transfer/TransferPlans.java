@@ -10,12 +10,12 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.ArrayMetadata;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.BlockSchema;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.numpy.NpyType;
-import org.tilespark.spark.plans.Attributes;
 import scala.collection.immutable.Seq;
 
 /**

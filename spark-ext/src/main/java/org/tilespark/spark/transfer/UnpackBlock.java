@@ -9,16 +9,16 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.unsafe.types.UTF8String;
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.ArrayValues;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.BlockExpression;
 import org.tilespark.spark.error.ErrorBoundary;
-import org.tilespark.spark.exec.RowCheck;
 import org.tilespark.spark.numpy.NpyDecoder;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.rows.RowCheck;
 import scala.collection.immutable.Seq;
 
 /**

@@ -10,6 +10,7 @@ import java.util.TreeMap;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.tilespark.spark.runtime.ExecutorStatus;
 
 /**
  * The driver's view of the application's executors: the last status of each one, and of those that

@@ -3,7 +3,10 @@ package org.tilespark.spark.ui;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
-import org.tilespark.spark.PipelineTotals;
+import org.tilespark.spark.runtime.DeviceStatus;
+import org.tilespark.spark.runtime.ExecutorStatus;
+import org.tilespark.spark.runtime.HostStatus;
+import org.tilespark.spark.runtime.PipelineTotals;
 import org.tilespark.spark.ui.ExecutorBoard.Entry;
 
 /** The body of the GPU page, from what the board has. Escapes all that comes from elsewhere. */

@@ -9,7 +9,7 @@ import org.apache.spark.ui.SparkUITab;
 import org.apache.spark.ui.UIUtils$;
 import org.apache.spark.ui.WebUIPage;
 import org.json4s.JValue;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 import scala.xml.Node;
 import scala.xml.Unparsed;

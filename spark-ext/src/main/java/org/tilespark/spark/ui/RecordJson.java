@@ -9,7 +9,7 @@ import org.json4s.JLong;
 import org.json4s.JObject;
 import org.json4s.JString;
 import org.json4s.JValue;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Tuple2;
 
 /** Records as JSON: components become fields of their name, absent ones none. Stateless. */

@@ -11,8 +11,8 @@ import org.apache.spark.sql.catalyst.expressions.codegen.ExprCode;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.tilespark.spark.ArrayValues;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 

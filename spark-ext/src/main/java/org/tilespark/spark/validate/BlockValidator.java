@@ -21,14 +21,14 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.ArrayMetadata;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.BlockSchema;
-import org.tilespark.spark.interop.ScalaInterop;
-import org.tilespark.spark.plans.Attributes;
-import org.tilespark.spark.plans.BlockPlans;
-import org.tilespark.spark.plans.GroupingColumns;
-import org.tilespark.spark.plans.Streaming;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.GroupingColumns;
+import org.tilespark.spark.block.Streaming;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.permute.BlockPlans;
 
 /**
  * Finds everything that is wrong with a DataFrame of blocks.

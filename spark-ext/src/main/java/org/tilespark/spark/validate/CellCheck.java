@@ -9,8 +9,9 @@ import java.util.Set;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.api.java.UDF4;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.Coverage;
+import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
  * Holes and overlaps inside one cell of the coarse grid that the validator lays over an array, from

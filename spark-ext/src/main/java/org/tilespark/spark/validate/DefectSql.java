@@ -3,8 +3,8 @@ package org.tilespark.spark.validate;
 import java.util.ArrayList;
 import java.util.List;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.ArrayMetadata;
-import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
 
 /**
  * SQL expressions over one row's facts, each a struct of code, block, found and expected, or NULL

@@ -7,9 +7,9 @@ import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.ArrayType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.BlockSchema;
-import org.tilespark.spark.plans.GroupingColumns;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.GroupingColumns;
 
 /** What is wrong with the columns of a DataFrame of blocks, whatever its rows hold. Stateless. */
 final class SchemaDefects {

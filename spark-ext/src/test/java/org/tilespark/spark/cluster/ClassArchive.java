@@ -13,9 +13,9 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
-import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.TileSparkExtensions;
 import org.tilespark.spark.TileSparkPlugin;
+import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * An archive of Spark's classes (application class data sharing) for the JVMs that tests start:

@@ -12,12 +12,12 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.TestArray;
-import org.tilespark.spark.TestField;
-import org.tilespark.spark.TestProduct;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.testing.TestArray;
+import org.tilespark.spark.testing.TestField;
+import org.tilespark.spark.testing.TestProduct;
 
 /**
  * A query of each kind, for the classes of Spark that it loads: those that {@link ClassArchive}

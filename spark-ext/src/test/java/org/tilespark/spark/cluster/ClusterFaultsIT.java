@@ -8,8 +8,8 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.RequiresGpu;
-import org.tilespark.spark.TileSparkConf;
+import org.tilespark.kernels.device.RequiresGpu;
+import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * The same with a device, which all executors share: they die while they hold memory of it, and the

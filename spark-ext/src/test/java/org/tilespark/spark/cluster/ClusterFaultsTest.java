@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
-import org.tilespark.spark.TileSparkConf;
+import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * What users of a cluster live through: executors and drivers that are killed, tasks that run

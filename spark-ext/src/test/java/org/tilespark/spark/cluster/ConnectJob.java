@@ -8,11 +8,11 @@ import org.apache.spark.SparkThrowable;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.Missing;
-import org.tilespark.spark.MultiplyOptions;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.MultiplyOptions;
 
 /**
  * What a user of Spark Connect's JVM client runs: a process that has the client and our jar, and

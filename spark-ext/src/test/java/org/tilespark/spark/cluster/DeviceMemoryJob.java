@@ -15,10 +15,10 @@ import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceOutOfMemoryException;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.TestArray;
-import org.tilespark.spark.planner.Backend;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.testing.TestArray;
 
 /**
  * An application in whose first attempt at a task all memory of the device is taken, by this

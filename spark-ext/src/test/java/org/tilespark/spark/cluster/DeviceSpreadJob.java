@@ -16,8 +16,8 @@ import org.apache.spark.storage.StorageLevel;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.TestArray;
-import org.tilespark.spark.TestProduct;
+import org.tilespark.spark.testing.TestArray;
+import org.tilespark.spark.testing.TestProduct;
 
 /**
  * An application that keeps all devices of its executors busy, and says how much each of them did,

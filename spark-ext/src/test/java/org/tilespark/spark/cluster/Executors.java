@@ -21,7 +21,7 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
-import org.tilespark.spark.ExecutorRuntime;
+import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /** The executors of an application: who they are, what became of them, and what they hold. */
 final class Executors extends SparkListener {

@@ -11,7 +11,7 @@ import org.apache.spark.sql.SparkSession;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.TestArray;
+import org.tilespark.spark.testing.TestArray;
 
 /**
  * An application to which Spark assigns GPUs, whether or not they exist: every task must be led to

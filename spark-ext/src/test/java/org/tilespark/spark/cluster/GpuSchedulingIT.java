@@ -21,11 +21,11 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
-import org.tilespark.kernels.RequiresGpu;
 import org.tilespark.kernels.device.DeviceProbe;
-import org.tilespark.spark.TileSparkConf;
+import org.tilespark.kernels.device.RequiresGpu;
 import org.tilespark.spark.TileSparkExtensions;
 import org.tilespark.spark.TileSparkPlugin;
+import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * Devices as Spark schedules them, found by the script that comes with the jar: one executor with

@@ -9,7 +9,7 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.TestArray;
+import org.tilespark.spark.testing.TestArray;
 
 /**
  * An application that writes a file of the npy sink, and stops in the middle if it is told to, for

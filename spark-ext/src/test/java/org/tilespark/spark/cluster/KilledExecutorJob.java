@@ -17,9 +17,9 @@ import org.apache.spark.sql.SparkSession;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.MultiplyOptions;
-import org.tilespark.spark.TestArray;
-import org.tilespark.spark.TestProduct;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.testing.TestArray;
+import org.tilespark.spark.testing.TestProduct;
 
 /**
  * An application whose executors are killed, as by the operating system when memory is short, or

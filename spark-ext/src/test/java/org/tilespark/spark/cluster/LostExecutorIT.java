@@ -1,9 +1,9 @@
 package org.tilespark.spark.cluster;
 
 import java.util.Map;
-import org.tilespark.kernels.RequiresGpu;
-import org.tilespark.spark.TileSparkConf;
+import org.tilespark.kernels.device.RequiresGpu;
 import org.tilespark.spark.cluster.LostExecutorJob.Loss;
+import org.tilespark.spark.conf.TileSparkConf;
 
 /** The same with a device, which a kernel that traps takes away. Both executors share it. */
 @RequiresGpu

@@ -26,11 +26,11 @@ import org.tilespark.kernels.device.HandMadeFailure;
 import org.tilespark.kernels.device.TrapKernel;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.ExecutorRuntime;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.TestArray;
 import org.tilespark.spark.TileSparkPlugin;
-import org.tilespark.spark.planner.Backend;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.testing.TestArray;
 
 /**
  * An application that loses the device of one executor on the way: the executor must end with its

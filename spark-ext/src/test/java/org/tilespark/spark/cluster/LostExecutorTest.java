@@ -11,8 +11,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
-import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.cluster.LostExecutorJob.Loss;
+import org.tilespark.spark.conf.TileSparkConf;
 
 /** An executor of a real cluster that loses its device; {@link LostExecutorJob} looks closer. */
 @Tag("long")

@@ -14,13 +14,13 @@ import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.MultiplyOptions;
-import org.tilespark.spark.TestArray;
-import org.tilespark.spark.TestField;
-import org.tilespark.spark.TestProduct;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.testing.TestArray;
+import org.tilespark.spark.testing.TestField;
+import org.tilespark.spark.testing.TestProduct;
 
 /**
  * An application whose executors are refused memory outside the heap now and then, pinned memory

@@ -19,13 +19,13 @@ import org.apache.spark.sql.SparkSession;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.ArrayMetadata;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.TestArray;
-import org.tilespark.spark.TestField;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.testing.TestArray;
+import org.tilespark.spark.testing.TestField;
 
 /**
  * An application in which a task runs twice at the same time, since the first attempt is slow: both

@@ -22,7 +22,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
-import org.tilespark.spark.rules.BulkTransitions;
+import org.tilespark.spark.rows.BulkTransitions;
 
 /**
  * SQL functions through Spark's Thrift server, from several JDBC connections at the same time. Runs

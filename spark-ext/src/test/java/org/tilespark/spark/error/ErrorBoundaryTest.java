@@ -29,9 +29,10 @@ import org.apache.spark.SparkException;
 import org.apache.spark.SparkThrowable;
 import org.apache.spark.TaskKilledException;
 import org.junit.jupiter.api.Test;
-import org.tilespark.arrow.OutOfHostMemoryException;
+import org.tilespark.arrow.memory.OutOfHostMemoryException;
 import org.tilespark.kernels.ResourceException;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.ScalaInterop;
 
 /** What leaves in place of the exceptions that our code throws. */
 class ErrorBoundaryTest {
@@ -121,8 +122,9 @@ class ErrorBoundaryTest {
   }
 
   private static Object absurdRequest() {
-    try (org.tilespark.arrow.ArrowMemory memory =
-        new org.tilespark.arrow.ArrowMemory(new org.tilespark.arrow.NativeMemorySource(0))) {
+    try (org.tilespark.arrow.memory.ArrowMemory memory =
+        new org.tilespark.arrow.memory.ArrowMemory(
+            new org.tilespark.arrow.memory.NativeMemorySource(0))) {
       return memory.newChild("test").buffer(1L << 60);
     }
   }

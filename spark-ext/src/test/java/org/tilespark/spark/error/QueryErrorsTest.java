@@ -21,13 +21,13 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.device.DeviceProbe;
-import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.Missing;
-import org.tilespark.spark.MultiplyOptions;
-import org.tilespark.spark.SparkTest;
-import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.testing.SparkTest;
 
 /**
  * Queries that fail throw an exception of ours itself, with nothing of Spark around it: its clients

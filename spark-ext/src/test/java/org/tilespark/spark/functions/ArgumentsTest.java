@@ -14,8 +14,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
-import org.tilespark.spark.SparkTest;
-import org.tilespark.spark.TestField;
+import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.TestField;
 
 /** Numbers, booleans, texts and arrays as arguments of the SQL functions. */
 @Tag("versions")

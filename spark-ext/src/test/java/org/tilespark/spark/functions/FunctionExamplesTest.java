@@ -18,12 +18,12 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
-import org.tilespark.spark.FftOptions;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.MultiplyOptions;
-import org.tilespark.spark.SparkTest;
 import org.tilespark.spark.VolumeBlocks;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.testing.SparkTest;
 
 /** What SQL says about the functions, and that the examples in it are right. */
 @Tag("versions")

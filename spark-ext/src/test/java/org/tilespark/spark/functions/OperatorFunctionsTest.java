@@ -16,10 +16,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
-import org.tilespark.spark.ArrayMetadata;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.SparkTest;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.testing.SparkTest;
 
 /** The functions that compute block by block or add blocks, validate, and state extents, in SQL. */
 @Tag("versions")

@@ -7,7 +7,7 @@ import java.math.BigInteger;
 import java.nio.ByteBuffer;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 
 class NpyNumbersTest {

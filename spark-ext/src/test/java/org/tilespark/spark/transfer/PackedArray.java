@@ -15,7 +15,7 @@ import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.numpy.NpyType;
 
 /**

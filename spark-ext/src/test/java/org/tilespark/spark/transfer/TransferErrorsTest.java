@@ -19,14 +19,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.ArrayMetadata;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.BlockSchema;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.SparkTest;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.TileSparkException;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.testing.SparkTest;
 
 /** What packing and unpacking refuse, and in which words. */
 @Tag("versions")

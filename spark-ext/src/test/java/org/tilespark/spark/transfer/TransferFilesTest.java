@@ -22,10 +22,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.BlockSchema;
-import org.tilespark.spark.SparkTest;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.testing.SparkTest;
 
 /** Packed bytes are those of .npy files: what the sink writes and the source reads. */
 class TransferFilesTest extends SparkTest {

@@ -26,13 +26,13 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.HostMemory;
+import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.BlockKind;
-import org.tilespark.spark.BlockSchema;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.TileSparkException;
-import org.tilespark.spark.interop.ScalaInterop;
 import org.tilespark.spark.numpy.NpyType;
 import scala.collection.immutable.Seq;
 

@@ -25,12 +25,12 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.ArrayMetadata;
-import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.SparkTest;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.numpy.HalfFloat;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.testing.SparkTest;
 
 /** Blocks to bytes and back: the bits, the columns, the metadata and the plans. */
 class TransferTest extends SparkTest {

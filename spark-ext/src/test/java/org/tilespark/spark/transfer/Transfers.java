@@ -2,7 +2,7 @@ package org.tilespark.spark.transfer;
 
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.tilespark.spark.BlockKind;
+import org.tilespark.spark.block.BlockKind;
 
 /** Packing and unpacking for tests: the SQL functions as calls. */
 public final class Transfers {

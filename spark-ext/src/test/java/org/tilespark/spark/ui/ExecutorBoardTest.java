@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
+import org.tilespark.spark.runtime.ExecutorStatus;
 import org.tilespark.spark.ui.ExecutorBoard.Entry;
 
 /** What the driver keeps of its executors. */

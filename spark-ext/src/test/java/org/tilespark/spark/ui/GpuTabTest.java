@@ -18,8 +18,8 @@ import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.SparkTest;
-import org.tilespark.spark.TestArray;
+import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.TestArray;
 
 /** The tab as a browser gets it. */
 @Tag("versions")

@@ -19,11 +19,11 @@ import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.TestArray;
-import org.tilespark.spark.TileSparkConf;
 import org.tilespark.spark.TileSparkExtensions;
 import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.cluster.ChildJvm;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.testing.TestArray;
 
 /** Applications that have no web UI, or do not want the tab. */
 class NoTabTest {

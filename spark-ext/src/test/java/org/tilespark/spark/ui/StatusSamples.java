@@ -1,7 +1,10 @@
 package org.tilespark.spark.ui;
 
 import java.util.List;
-import org.tilespark.spark.PipelineTotals;
+import org.tilespark.spark.runtime.DeviceStatus;
+import org.tilespark.spark.runtime.ExecutorStatus;
+import org.tilespark.spark.runtime.HostStatus;
+import org.tilespark.spark.runtime.PipelineTotals;
 
 /** Hand-made status of executors. */
 final class StatusSamples {

@@ -12,10 +12,10 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.types.MetadataBuilder;
 import org.junit.jupiter.api.Test;
-import org.tilespark.spark.BlockKind;
 import org.tilespark.spark.MatrixBlocks;
-import org.tilespark.spark.SparkTest;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.testing.SparkTest;
 
 class BlockValidatorTest extends SparkTest {
   /** Matrix blocks given as SQL rows {@code (row, col, rows, cols, values)}. */

@@ -3,7 +3,7 @@ package org.tilespark.spark.catalyst.compat;
 import java.util.Collection;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 import scala.collection.immutable.Seq;
 

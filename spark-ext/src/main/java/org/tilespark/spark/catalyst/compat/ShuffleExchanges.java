@@ -5,7 +5,7 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.exchange.REPARTITION_BY_NUM$;
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.sql.execution.exchange.ShuffleOrigin;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
 /** Makes Spark's {@link ShuffleExchangeExec}. Spark 4.3 added the parameter {@code pipelined}. */

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.Literal$;
 import org.apache.spark.sql.catalyst.plans.physical.ClusteredDistribution;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
-import org.tilespark.spark.interop.ScalaInterop;
+import org.tilespark.spark.catalyst.ScalaInterop;
 
 /** Constructors that gained parameters, as Scala compiles them. */
 @Tag("versions")

@@ -1,0 +1,179 @@
+package org.tilespark.arrow.arrays;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.pipeline.DeviceTask;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.DeviceFourier;
+import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.layout.Shape;
+
+/**
+ * The Fourier pipeline of an executor with a GPU and cuFFT. Parts go up through two small buffers
+ * of the device in turn, from which a kernel puts them into the array; what a {@link
+ * FourierDevicePlan} says happens to the array; and parts come down the same way. Copies are
+ * contiguous and have streams of their own, so a copy up, a copy down and the work between overlap:
+ * the parts of an array go up while the one before comes down.
+ *
+ * <pre>
+ *   two streams up:    copy | put | copy | put ...        (of the next array)
+ *   one to compute:                            steps
+ *   two streams down:                                take | copy | take | copy ...
+ * </pre>
+ *
+ * <p>Planes in pinned memory are read where they lie; others, and small ones, are gathered in two
+ * pinned buffers first. Small parts share a copy and a launch, and the buffers that they come down
+ * in.
+ *
+ * <p>The turn and the device's memory are taken when the first copy goes up, that is when about 16
+ * MiB were put or the array is run, and the memory is given back when the last part has come down.
+ * As many parts come down before they are asked for as pinned memory is allowed for them.
+ */
+public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.Pipeline {
+  private static final int ARRAYS = 2;
+
+  private final FourierRun.Machine machine;
+  private final FourierLanes lanes;
+  private final long aheadBytes;
+  private final DeviceTask task;
+  private final Deque<FourierRun> underWay = new ArrayDeque<>();
+  private FourierRun filling; // null between run and begin
+  private volatile Thread user; // the one that began the last array
+
+  /**
+   * A pipeline on one device; borrows everything.
+   *
+   * @param memory pinned memory
+   * @param governor of the device's memory
+   * @param allocator of {@code memory}, for this task's buffers
+   * @param aheadBytes pinned memory for parts that come down before they are asked for; a larger
+   *     part comes down alone
+   * @param task whose pipeline this is
+   * @throws IllegalArgumentException if {@code memory} is not pinned
+   */
+  public DeviceFourierPipeline(
+      CudaDevice device,
+      DeviceFourier fourier,
+      DeviceTransposer transposer,
+      ArrowMemory memory,
+      MemoryGovernor governor,
+      BufferAllocator allocator,
+      long aheadBytes,
+      DeviceTask task,
+      PipelineListener listener) {
+    if (!memory.isPinned()) {
+      throw new IllegalArgumentException("A device pipeline needs pinned memory");
+    }
+    this.machine =
+        new FourierRun.Machine(
+            device, fourier, transposer, memory, governor, allocator, task, listener);
+    this.lanes = new FourierLanes(device, allocator, listener);
+    this.aheadBytes = aheadBytes;
+    this.task = task;
+    task.joins(this);
+  }
+
+  @Override
+  public int capacity() {
+    return ARRAYS;
+  }
+
+  @Override
+  public int inFlight() {
+    return underWay.size();
+  }
+
+  @Override
+  public void begin(FourierChain chain) {
+    if (filling != null) {
+      throw new IllegalStateException("The array before was not run");
+    }
+    user = Thread.currentThread();
+    filling = new FourierRun(chain, machine, lanes);
+  }
+
+  @Override
+  public void put(Part part, List<Plane> planes) {
+    filling.put(part, planes);
+  }
+
+  @Override
+  public void run(List<Part> outputs) {
+    FourierRun array = filling;
+    Shape shape = array.outputShape();
+    outputs.forEach(part -> part.requireInside(shape));
+    filling = null;
+    boolean queued = false;
+    try {
+      array.run(outputs);
+      queued = true;
+    } finally {
+      underWay.add(array); // also after a failure: close() waits for what was queued
+    }
+    if (queued && outputs.isEmpty()) {
+      array.settle();
+      underWay.remove(array);
+      array.close();
+    }
+    fetchAhead();
+  }
+
+  @Override
+  public List<ArrowBuf> take() {
+    FourierRun array = underWay.element();
+    List<ArrowBuf> taken = array.take();
+    if (array.isTaken()) {
+      underWay.remove();
+      array.close();
+    }
+    fetchAhead();
+    return taken;
+  }
+
+  /** Queues the way down of what there is pinned memory for, the oldest array first. */
+  private void fetchAhead() {
+    long bytes = 0;
+    for (FourierRun array : underWay) {
+      bytes += array.fetchedBytes();
+    }
+    for (FourierRun array : underWay) {
+      while (array.hasMore() && (bytes == 0 || bytes + array.nextBytes() <= aheadBytes)) {
+        bytes += array.fetch();
+      }
+      if (array.hasMore()) {
+        return;
+      }
+    }
+  }
+
+  @Override
+  public void settleUnderWay() {
+    underWay.forEach(FourierRun::settle);
+  }
+
+  @Override
+  public Thread user() {
+    return user;
+  }
+
+  @Override
+  public void close() {
+    task.leaves(this);
+    List<FourierRun> arrays = new ArrayList<>();
+    if (filling != null) {
+      arrays.add(filling);
+    }
+    arrays.addAll(underWay);
+    filling = null;
+    underWay.clear();
+    lanes.close(arrays);
+  }
+}

@@ -1,0 +1,118 @@
+package org.tilespark.arrow.arrays;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.layout.Shape;
+
+/**
+ * One task's way of putting many arrays through a {@link FourierChain}, one after another: {@link
+ * #begin} an array, {@link #put} its parts, {@link #run} it, and {@link #take} parts of the result.
+ * Between the first put and the last take the array stays where it is computed, in device memory
+ * where there is a device. While one array computes or comes down, the next may be put; {@link
+ * #capacity()} says how many may be run and not yet taken whole.
+ *
+ * <p>A complex array has two planes (real and imaginary parts), a real one has one. Used by one
+ * thread. Closing waits for the device and frees everything that was not taken; it may be called
+ * twice.
+ */
+public interface FourierPipeline extends AutoCloseable {
+  /**
+   * A part of an array.
+   *
+   * @param low its first element, one number per axis
+   * @param size its extents
+   */
+  record Part(List<Long> low, List<Long> size) {
+    /** Copies the lists. */
+    public Part {
+      low = List.copyOf(low);
+      size = List.copyOf(size);
+    }
+
+    /** All of an array. */
+    public static Part whole(Shape shape) {
+      List<Long> low = new ArrayList<>();
+      List<Long> size = new ArrayList<>();
+      for (int axis = 0; axis < shape.rank(); axis++) {
+        low.add(0L);
+        size.add(shape.extent(axis));
+      }
+      return new Part(low, size);
+    }
+
+    /**
+     * Checks that this lies inside an array and holds something.
+     *
+     * @throws IllegalArgumentException if not
+     */
+    void requireInside(Shape shape) {
+      boolean inside = low.size() == shape.rank() && size.size() == shape.rank();
+      for (int axis = 0; inside && axis < low.size(); axis++) {
+        inside =
+            low.get(axis) >= 0
+                && size.get(axis) >= 1
+                && low.get(axis) <= shape.extent(axis) - size.get(axis);
+      }
+      if (!inside) {
+        throw new IllegalArgumentException(
+            "A part of size " + size + " at " + low + " of an array of shape " + shape);
+      }
+    }
+
+    /** Count of elements. */
+    public long elements() {
+      long elements = 1;
+      for (long extent : size) {
+        elements = Math.multiplyExact(elements, extent);
+      }
+      return elements;
+    }
+  }
+
+  /** Arrays that may be run and not yet taken whole. */
+  int capacity();
+
+  /** Arrays run and not yet taken whole. */
+  int inFlight();
+
+  /**
+   * Starts an array, all zero. The one before must have been run.
+   *
+   * @param chain what happens to it
+   * @throws org.tilespark.kernels.ResourceException if the array, with what the transforms need
+   *     beside it, does not fit; says how much was asked for, how much there is, and what helps
+   */
+  void begin(FourierChain chain);
+
+  /**
+   * Puts a part of the array being started; no two parts may overlap. Planes without an owner have
+   * been read when this returns; planes with one are retained until the array is done.
+   *
+   * @param planes dense, row-major; one if {@link FourierChain#isComplex()} is false, else two
+   * @throws IllegalArgumentException if the part is not inside the array, or a plane has another
+   *     length
+   */
+  void put(Part part, List<Plane> planes);
+
+  /**
+   * Sends the array being started on its way; what was not put is zero. At most {@link #capacity()}
+   * arrays may be under way.
+   *
+   * @param outputs the parts of the result that will be taken, in this order; each element of the
+   *     result may be in several or in none. Empty: nothing is taken, the array is dropped
+   * @throws IllegalArgumentException if a part is not inside the result
+   */
+  void run(List<Part> outputs);
+
+  /**
+   * Waits for the next part of the oldest array that was run.
+   *
+   * @return one buffer per plane of the result, dense, row-major; the caller closes them
+   */
+  List<ArrowBuf> take();
+
+  @Override
+  void close();
+}

@@ -1,0 +1,601 @@
+package org.tilespark.arrow.arrays;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.ReferenceManager;
+import org.tilespark.arrow.arrays.FourierChain.State;
+import org.tilespark.arrow.arrays.FourierDevicePlan.Moves;
+import org.tilespark.arrow.arrays.FourierDevicePlan.Operation;
+import org.tilespark.arrow.arrays.FourierDevicePlan.Pointwise;
+import org.tilespark.arrow.arrays.FourierDevicePlan.Reorder;
+import org.tilespark.arrow.arrays.FourierDevicePlan.Transform;
+import org.tilespark.arrow.arrays.FourierMoves.Move;
+import org.tilespark.arrow.arrays.FourierPipeline.Part;
+import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.pipeline.DeviceClock;
+import org.tilespark.arrow.pipeline.DeviceClock.Phase;
+import org.tilespark.arrow.pipeline.DeviceTask;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.device.DeviceFourier;
+import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.fourier.FourierBoxes.Direction;
+import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.transpose.TransposeProblem;
+import org.tilespark.layout.Shape;
+
+/**
+ * One array on its way through a {@link DeviceFourierPipeline}: its parts go up, what the plan says
+ * happens to it, and its parts come down. The turn and the device's memory are taken when the first
+ * copy goes up, and the memory is given back when the last part has come down.
+ */
+final class FourierRun implements AutoCloseable {
+  /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
+  private static final long LEAST_COPY_BYTES = 32 << 10;
+
+  /**
+   * What the arrays of a pipeline have in common; borrowed.
+   *
+   * @param memory pinned memory
+   * @param governor of the device's memory
+   * @param allocator of {@code memory}, for this task's buffers
+   */
+  record Machine(
+      CudaDevice device,
+      DeviceFourier fourier,
+      DeviceTransposer transposer,
+      ArrowMemory memory,
+      MemoryGovernor governor,
+      BufferAllocator allocator,
+      DeviceTask task,
+      PipelineListener listener) {}
+
+  private final Machine machine;
+  private final FourierLanes lanes;
+  private final FourierDevicePlan plan;
+  private final State input;
+  private final State output;
+  private final long stagingBytes;
+  private final List<ArrowBuf> held = new ArrayList<>(); // pinned memory that copies read
+  private final List<DeviceClock> clocks = new ArrayList<>();
+  private final DeviceClock[] upClocks = new DeviceClock[FourierMemory.LANES];
+  private final DeviceClock[] downClocks = new DeviceClock[FourierMemory.LANES];
+  private final Deque<Part> parts = new ArrayDeque<>(); // not taken
+  private final Deque<Part> unfetched = new ArrayDeque<>();
+  private final Deque<Fetched> fetched = new ArrayDeque<>();
+  private MemoryGovernor.Grant<OnDevice> granted; // null before the first copy
+  private FourierLoad load;
+  private int at; // the buffer that holds the array
+  private long bytesUp;
+  private long bytesDown;
+  private long fetchedBytes; // not taken
+  private boolean settled;
+
+  /** An array that {@code chain} is to happen to; of zeros, until parts are put. */
+  FourierRun(FourierChain chain, Machine machine, FourierLanes lanes) {
+    this.machine = machine;
+    this.lanes = lanes;
+    FourierDevicePlan fastest = FourierDevicePlan.of(chain, 1, this::workBytes);
+    this.plan =
+        fastest.deviceBytes() <= machine.governor().limitBytes()
+            ? fastest
+            : FourierDevicePlan.of(chain, FourierMemory.SCARCE_SHARE, this::workBytes);
+    this.input = chain.input();
+    this.output = chain.output();
+    this.stagingBytes = FourierMemory.stagingBytes(chain);
+    this.load = newLoad();
+  }
+
+  private long workBytes(Transform transform) {
+    return machine.fourier().plan(transform.problem(), transform.workLimit()).workBytes();
+  }
+
+  /** The shape of the result. */
+  Shape outputShape() {
+    return plan.chain().outputShape();
+  }
+
+  // Up
+
+  /** As {@link FourierPipeline#put}. */
+  void put(Part part, List<Plane> planes) {
+    FourierPutCheck.check(part, planes, input);
+    boolean[] pinned = new boolean[planes.size()];
+    for (int p = 0; p < planes.size(); p++) {
+      ArrowBuf owner = planes.get(p).owner();
+      pinned[p] =
+          owner != null
+              && machine.memory().owns(owner)
+              && planes.get(p).values().bytes() >= LEAST_COPY_BYTES;
+      if (pinned[p]) {
+        // Shared with our allocator, so that it outlives the one it came from.
+        ReferenceManager source = owner.getReferenceManager();
+        held.add(source.retain(owner, machine.allocator()));
+      }
+    }
+    int width = input.type().bytes();
+    long elements = part.elements();
+    long done = 0;
+    while (done < elements) {
+      long count = load.fitting(elements - done, planes.size(), width);
+      if (count == 0) {
+        flush();
+        continue;
+      }
+      long[] to = new long[2];
+      for (int p = 0; p < planes.size(); p++) {
+        HostMemory values = planes.get(p).values().slice(done * width, count * width);
+        to[p] = pinned[p] ? load.upload(values) : load.gather(values);
+      }
+      load.add(new Piece(input.shape(), part.low(), shape(part), done, count, to[0], to[1]));
+      done += count;
+    }
+  }
+
+  private FourierLoad newLoad() {
+    return new FourierLoad(
+        stagingBytes,
+        () -> {
+          lanes.open();
+          return lanes.up().gathered(stagingBytes);
+        });
+  }
+
+  /** Sends what was put and is not on its way yet. */
+  private void flush() {
+    if (load.isEmpty()) {
+      return;
+    }
+    FourierLoad sent = load;
+    load = newLoad();
+    acquire();
+    FourierLanes.UpLane lane = lanes.up();
+    CudaStream stream = lane.stream();
+    DeviceBuffer target = granted.resource().staging[lanes.upIndex()];
+    DeviceClock clock = clock(upClocks, lanes.upIndex(), stream);
+    for (FourierLoad.Upload upload : sent.uploads()) {
+      HostMemory from = upload.from();
+      stream.upload(from, target, upload.toBytes());
+      bytesUp += from.bytes();
+    }
+    CudaEvent copied = clock.ended(Phase.COPY_UP);
+    if (sent.isGathered()) {
+      lane.reads(this, copied);
+    }
+    machine
+        .fourier()
+        .move(
+            Direction.PUT,
+            input.type(),
+            input.isComplex(),
+            sent.pieces(),
+            target,
+            granted.resource().buffers[0],
+            1,
+            stream);
+    clock.ended(Phase.KERNELS);
+    lanes.turnUp();
+  }
+
+  /** This array's clock on a stream, running. */
+  private DeviceClock clock(DeviceClock[] ofLanes, int lane, CudaStream stream) {
+    if (ofLanes[lane] == null) {
+      ofLanes[lane] = newClock(stream);
+    } else {
+      ofLanes[lane].resumed();
+    }
+    return ofLanes[lane];
+  }
+
+  private DeviceClock newClock(CudaStream stream) {
+    DeviceClock clock = new DeviceClock(stream);
+    clocks.add(clock);
+    return clock;
+  }
+
+  /** A turn and memory, all zero where the array goes, if this array has none yet. */
+  private void acquire() {
+    if (granted != null) {
+      return;
+    }
+    long start = System.nanoTime();
+    machine.task().takeTurn();
+    machine.listener().waitedForTurn(System.nanoTime() - start);
+    lanes.open();
+    long bytes = plan.deviceBytes();
+    start = System.nanoTime();
+    granted =
+        machine
+            .governor()
+            .acquire(
+                bytes,
+                bytes,
+                all -> new OnDevice(plan, stagingBytes),
+                machine.task()::settle,
+                machine.listener());
+    machine.listener().waitedForMemory(System.nanoTime() - start);
+    machine.listener().held(machine.governor().usedBytes(), machine.memory().allocatedBytes());
+    lanes.allocations().fill(granted.resource().buffers[0], (byte) 0);
+    uploadVectors();
+    try (CudaEvent ready = lanes.allocations().record()) {
+      lanes.allUp().forEach(lane -> lane.stream().waitFor(ready));
+      lanes.compute().waitFor(ready);
+    }
+  }
+
+  private void uploadVectors() {
+    long bytes = plan.vectorBytes();
+    if (bytes == 0) {
+      return;
+    }
+    ArrowBuf buffer = machine.allocator().buffer(bytes);
+    held.add(buffer);
+    HostMemory target = Buffers.memory(buffer, 0, bytes);
+    long offset = 0;
+    for (Operation operation : plan.operations()) {
+      if (operation instanceof Pointwise pointwise) {
+        for (double[] vector : pointwise.program().vectors()) {
+          HostMemory source = HostMemory.ofArray(vector);
+          source.copyTo(target.slice(offset, source.bytes()));
+          offset += source.bytes();
+        }
+      }
+    }
+    lanes.allocations().upload(target, granted.resource().vectors, 0);
+    bytesUp += bytes;
+  }
+
+  // On the device
+
+  /** As {@link FourierPipeline#run}; nothing comes down yet. */
+  void run(List<Part> outputs) {
+    flush();
+    acquire();
+    CudaStream compute = lanes.compute();
+    for (FourierLanes.UpLane lane : lanes.allUp()) {
+      try (CudaEvent put = lane.stream().record()) {
+        compute.waitFor(put);
+      }
+    }
+    DeviceClock clock = newClock(compute);
+    long vectorsOffset = 0;
+    for (Operation operation : plan.operations()) {
+      DeviceBuffer from = granted.resource().buffers[at];
+      at = operation.isInPlace() ? at : 1 - at;
+      DeviceBuffer to = granted.resource().buffers[at];
+      if (operation instanceof Transform transform) {
+        int area = transform.isInPlace() ? 1 - at : 2;
+        machine
+            .fourier()
+            .transform(
+                machine.fourier().plan(transform.problem(), transform.workLimit()),
+                from,
+                to,
+                granted.resource().buffers[area],
+                compute);
+      } else if (operation instanceof Reorder reorder) {
+        machine
+            .transposer()
+            .enqueue(
+                new TransposeProblem(
+                    reorder.before().shape(), reorder.permutation(), width(reorder.before())),
+                from,
+                0,
+                to,
+                0,
+                compute);
+      } else if (operation instanceof Moves moves) {
+        move(moves, from, to);
+      } else if (operation instanceof Pointwise pointwise) {
+        machine
+            .fourier()
+            .pointwise(
+                pointwise.program(), granted.resource().vectors, vectorsOffset, from, to, compute);
+        vectorsOffset += pointwise.program().vectorElements() * Double.BYTES;
+      }
+    }
+    CudaEvent done = clock.ended(Phase.KERNELS);
+    for (CudaStream stream : lanes.allDown()) {
+      stream.waitFor(done);
+    }
+    parts.addAll(outputs);
+    unfetched.addAll(outputs);
+  }
+
+  /** Bytes of an element, complex or real. */
+  private static int width(State state) {
+    return state.type().bytes() * state.planes();
+  }
+
+  private void move(Moves moves, DeviceBuffer from, DeviceBuffer to) {
+    int width = width(moves.before());
+    if (moves.leavesGaps()) {
+      lanes.compute().fill(to, (byte) 0);
+    }
+    List<DeviceTransposer.Part> boxes = new ArrayList<>();
+    for (Move move : moves.moves()) {
+      boxes.add(
+          new DeviceTransposer.Part(
+              move.problem(width), move.fromElement() * width, move.toElement() * width));
+    }
+    machine.transposer().enqueueAll(boxes, from, to, lanes.compute());
+  }
+
+  // Down
+
+  /** True if there are parts of the result whose way down is not queued. */
+  boolean hasMore() {
+    return !unfetched.isEmpty();
+  }
+
+  private long planeBytes(Part part) {
+    return part.elements() * output.type().bytes();
+  }
+
+  /** Room of a part among others in one buffer. */
+  private long roomOf(Part part) {
+    return output.planes() * FourierLoad.aligned(planeBytes(part));
+  }
+
+  /** Bytes that have come down, or are on their way, and are not taken. */
+  long fetchedBytes() {
+    return fetchedBytes;
+  }
+
+  /** True if all parts of the result are taken. */
+  boolean isTaken() {
+    return parts.isEmpty();
+  }
+
+  /** Bytes that the next {@link #fetch} brings. */
+  long nextBytes() {
+    long bytes = 0;
+    for (Part part : unfetched) {
+      if (bytes + roomOf(part) > stagingBytes) {
+        break;
+      }
+      bytes += roomOf(part);
+    }
+    return bytes == 0 ? output.planes() * planeBytes(unfetched.element()) : bytes;
+  }
+
+  /** Queues the way down of the next parts; their bytes. */
+  long fetch() {
+    long bytes = nextBytes();
+    Fetched group = new Fetched(bytes);
+    fetched.add(group);
+    fetchedBytes += bytes;
+    if (roomOf(unfetched.element()) > stagingBytes) {
+      fetchLarge(unfetched.remove(), group);
+    } else {
+      fetchSmall(group);
+    }
+    bytesDown += bytes;
+    return bytes;
+  }
+
+  private void fetchSmall(Fetched group) {
+    List<Piece> pieces = new ArrayList<>();
+    long used = 0;
+    try (ArrowBuf buffer = machine.allocator().buffer(group.bytes)) {
+      while (used < group.bytes) {
+        Part part = unfetched.remove();
+        long[] to = new long[2];
+        List<ArrowBuf> planes = new ArrayList<>();
+        for (int p = 0; p < output.planes(); p++) {
+          to[p] = used;
+          ArrowBuf slice = buffer.slice(used, planeBytes(part));
+          slice.getReferenceManager().retain();
+          planes.add(slice);
+          used += FourierLoad.aligned(planeBytes(part));
+        }
+        group.parts.add(planes);
+        pieces.add(
+            new Piece(output.shape(), part.low(), shape(part), 0, part.elements(), to[0], to[1]));
+      }
+      DeviceBuffer staging = stageDown(pieces);
+      lanes.down().download(staging, 0, Buffers.memory(buffer, 0, group.bytes));
+      endCopy(group);
+    }
+  }
+
+  private void fetchLarge(Part part, Fetched group) {
+    List<ArrowBuf> planes =
+        Buffers.allocate(machine.allocator(), output.planes(), planeBytes(part));
+    group.parts.add(planes);
+    long width = output.type().bytes();
+    long most =
+        stagingBytes / output.planes() / FourierLoad.ALIGNMENT * FourierLoad.ALIGNMENT / width;
+    for (long done = 0; done < part.elements(); done += most) {
+      long count = Math.min(most, part.elements() - done);
+      long[] from = {0, FourierLoad.aligned(count * width)};
+      DeviceBuffer staging =
+          stageDown(
+              List.of(
+                  new Piece(
+                      output.shape(), part.low(), shape(part), done, count, from[0], from[1])));
+      for (int p = 0; p < planes.size(); p++) {
+        HostMemory to = Buffers.memory(planes.get(p), done * width, count * width);
+        lanes.down().download(staging, from[p], to);
+      }
+      endCopy(group);
+    }
+  }
+
+  /** Queues the move of pieces into the staging buffer of the next lane down. */
+  private DeviceBuffer stageDown(List<Piece> pieces) {
+    DeviceBuffer staging = granted.resource().staging[lanes.downIndex()];
+    DeviceClock clock = clock(downClocks, lanes.downIndex(), lanes.down());
+    machine
+        .fourier()
+        .move(
+            Direction.TAKE,
+            output.type(),
+            output.isComplex(),
+            pieces,
+            staging,
+            granted.resource().buffers[at],
+            plan.factor(),
+            lanes.down());
+    clock.ended(Phase.KERNELS);
+    return staging;
+  }
+
+  /** What was queued last is a copy down. The other lane is next. */
+  private void endCopy(Fetched group) {
+    int lane = lanes.downIndex();
+    group.arrived[lane] = downClocks[lane].ended(Phase.COPY_DOWN);
+    lanes.turnDown();
+  }
+
+  /** As {@link FourierPipeline#take}; the array is settled with the last part that comes down. */
+  List<ArrowBuf> take() {
+    if (fetched.isEmpty()) {
+      fetch();
+    }
+    Fetched group = fetched.element();
+    if (!settled) {
+      long start = System.nanoTime();
+      group.await();
+      machine.listener().waitedForResults(System.nanoTime() - start);
+      letGo(); // what has come down has gone up before
+      if (unfetched.isEmpty() && fetched.size() == 1) {
+        settle(); // it was the last: others may have the memory
+      }
+    }
+    List<ArrowBuf> planes = group.parts.remove();
+    parts.remove();
+    if (group.parts.isEmpty()) {
+      fetched.remove();
+      fetchedBytes -= group.bytes;
+    }
+    return planes;
+  }
+
+  /** Waits until the device is done, all parts fetched, and frees its memory. */
+  void settle() {
+    if (settled || granted == null) {
+      return;
+    }
+    while (hasMore()) {
+      fetch();
+    }
+    long[] nanos = new long[Phase.values().length];
+    for (DeviceClock clock : clocks) {
+      clock.synchronize();
+      long[] ofClock = clock.nanos();
+      Arrays.setAll(nanos, i -> nanos[i] + ofClock[i]);
+    }
+    settled = true;
+    machine.listener().copiedUp(nanos[Phase.COPY_UP.ordinal()]);
+    machine.listener().computed(nanos[Phase.KERNELS.ordinal()]);
+    machine.listener().copiedDown(nanos[Phase.COPY_DOWN.ordinal()]);
+    machine.listener().moved(bytesUp, bytesDown);
+    granted.close();
+    letGo();
+  }
+
+  /** The copies up are done: others may have the pinned memory that they read. */
+  private void letGo() {
+    List<ArrowBuf> done = List.copyOf(held);
+    held.clear();
+    Closing.all(done);
+  }
+
+  /** Frees everything; the device must be done with it. */
+  @Override
+  public void close() {
+    lanes.forget(this);
+    List<AutoCloseable> owned = new ArrayList<>();
+    if (granted != null) {
+      owned.add(granted);
+    }
+    owned.addAll(fetched);
+    owned.addAll(held);
+    owned.addAll(clocks);
+    fetched.clear();
+    held.clear();
+    clocks.clear();
+    Closing.all(owned);
+  }
+
+  /** Parts that come down together, in one buffer; or one large part, in a buffer per plane. */
+  private static final class Fetched implements AutoCloseable {
+    private final Deque<List<ArrowBuf>> parts = new ArrayDeque<>();
+    private final long bytes;
+    private final CudaEvent[] arrived =
+        new CudaEvent[FourierMemory.LANES]; // last copies, of an array's clocks
+
+    private Fetched(long bytes) {
+      this.bytes = bytes;
+    }
+
+    void await() {
+      for (CudaEvent last : arrived) {
+        if (last != null) {
+          last.synchronize();
+        }
+      }
+      Arrays.fill(arrived, null);
+    }
+
+    @Override
+    public void close() {
+      List<ArrowBuf> all = new ArrayList<>();
+      parts.forEach(all::addAll);
+      parts.clear();
+      Closing.all(all);
+    }
+  }
+
+  /** Device memory of one array. */
+  private final class OnDevice implements AutoCloseable {
+    private final List<DeviceBuffer> owned = new ArrayList<>();
+    private final DeviceBuffer[] buffers = new DeviceBuffer[3];
+    private final DeviceBuffer[] staging = new DeviceBuffer[FourierMemory.LANES];
+    private final DeviceBuffer vectors;
+
+    private OnDevice(FourierDevicePlan plan, long stagingBytes) {
+      try {
+        for (int i = 0; i < buffers.length; i++) {
+          buffers[i] = allocate(plan.buffers().get(i));
+        }
+        for (int lane = 0; lane < FourierMemory.LANES; lane++) {
+          staging[lane] = allocate(stagingBytes);
+        }
+        vectors = allocate(plan.vectorBytes());
+      } catch (Throwable t) {
+        Closing.all(owned);
+        throw t;
+      }
+    }
+
+    private DeviceBuffer allocate(long bytes) {
+      DeviceBuffer buffer = machine.device().allocate(bytes, lanes.allocations());
+      owned.add(buffer);
+      return buffer;
+    }
+
+    @Override
+    public void close() {
+      Closing.all(owned);
+    }
+  }
+
+  private static Shape shape(Part part) {
+    return Shape.of(part.size().stream().mapToLong(Long::longValue).toArray());
+  }
+}

@@ -1,0 +1,554 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Deque;
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.ReferenceManager;
+import org.tilespark.arrow.blocks.Piece.Layout;
+import org.tilespark.arrow.blocks.Piece.Run;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.pipeline.DeviceClock;
+import org.tilespark.arrow.pipeline.DeviceClock.Phase;
+import org.tilespark.arrow.pipeline.DeviceTask;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.device.DeviceTransposer.Part;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * The pipeline of an executor with a GPU: blocks are gathered in pinned memory (or read from where
+ * they lie, if that is pinned already), uploaded, put through all steps of their chain in device
+ * memory, and downloaded into pinned memory. A step is one launch for equal blocks, and one for
+ * blocks of several sizes where the kernels allow it. Two batches are under way, each on a stream
+ * of its own, so that one uploads while the other computes and downloads, and the task fills a
+ * third.
+ *
+ * <p>A batch that does not fit the device memory it was granted, and a block larger than a batch
+ * that is not pinned or takes much of the device, go in pieces ({@link Piece}), in turn on both
+ * streams, so that the copies of one overlap those of the next. Such a block is not gathered first:
+ * its pieces go through two small pinned buffers.
+ */
+public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.Pipeline {
+  private static final int STREAMS = 2;
+
+  private final CudaDevice device;
+  private final DeviceTransposer transposer;
+  private final ArrowMemory memory;
+  private final MemoryGovernor governor;
+  private final BufferAllocator allocator;
+  private final long batchBytes;
+  private final DeviceTask task;
+  private final PipelineListener listener;
+  private final List<CudaStream> streams = new ArrayList<>();
+  private final Deque<Batch> underWay = new ArrayDeque<>();
+  private Batch filling;
+  private int nextStream;
+  private volatile Thread user; // the one that began the last batch
+
+  /**
+   * A pipeline on one device; borrows everything.
+   *
+   * @param memory pinned memory
+   * @param governor of the device's memory
+   * @param allocator of {@code memory}, for this task's buffers
+   * @param batchBytes bytes of a usual batch in each plane; what is larger goes in pieces
+   * @param task whose pipeline this is
+   * @throws IllegalArgumentException if {@code memory} is not pinned, or {@code batchBytes} is less
+   *     than 1
+   */
+  public DevicePermutePipeline(
+      CudaDevice device,
+      DeviceTransposer transposer,
+      ArrowMemory memory,
+      MemoryGovernor governor,
+      BufferAllocator allocator,
+      long batchBytes,
+      DeviceTask task,
+      PipelineListener listener) {
+    if (!memory.isPinned()) {
+      throw new IllegalArgumentException("A device pipeline needs pinned memory");
+    }
+    if (batchBytes < 1) {
+      throw new IllegalArgumentException("Batches of " + batchBytes + " bytes; expected 1 or more");
+    }
+    this.device = device;
+    this.transposer = transposer;
+    this.memory = memory;
+    this.governor = governor;
+    this.allocator = allocator;
+    this.batchBytes = batchBytes;
+    this.task = task;
+    this.listener = listener;
+    task.joins(this);
+  }
+
+  @Override
+  public int capacity() {
+    return STREAMS;
+  }
+
+  @Override
+  public int inFlight() {
+    return underWay.size();
+  }
+
+  @Override
+  public void begin(int planes, long planeBytes) {
+    user = Thread.currentThread();
+    filling = new Batch(planes, planeBytes);
+  }
+
+  @Override
+  public boolean fits(long bytes) {
+    return filling != null && bytes <= filling.capacityBytes - filling.usedBytes;
+  }
+
+  @Override
+  public void add(TransposeChain chain, List<Plane> planes) {
+    filling.add(chain, planes);
+  }
+
+  @Override
+  public void submit() {
+    Batch batch = filling;
+    filling = null;
+    try {
+      batch.launch();
+    } finally {
+      underWay.add(batch); // also after a failure: close() waits for what was queued
+    }
+  }
+
+  @Override
+  public void settleUnderWay() {
+    underWay.forEach(Batch::settle);
+  }
+
+  @Override
+  public Thread user() {
+    return user;
+  }
+
+  /** The stream of a batch's lane. */
+  private CudaStream stream(int lane) {
+    while (streams.size() < STREAMS) {
+      streams.add(device.newStream());
+    }
+    return streams.get((nextStream + lane) % STREAMS);
+  }
+
+  /**
+   * Queues one step of all blocks of a piece; the one place that launches kernels.
+   *
+   * @param in the blocks as the step before left them
+   * @param out where the same blocks go, each to its place in {@code in}
+   */
+  private void enqueue(
+      List<Run> runs, int step, DeviceBuffer in, DeviceBuffer out, CudaStream stream) {
+    List<Part> parts = new ArrayList<>();
+    for (Run run : runs) {
+      parts.add(new Part(run.batched(step), run.startBytes(), run.startBytes()));
+    }
+    transposer.enqueueAll(parts, in, out, stream);
+  }
+
+  @Override
+  public List<ArrowBuf> take() {
+    Batch batch = underWay.element();
+    List<ArrowBuf> outputs = batch.finish();
+    underWay.remove();
+    batch.close();
+    return outputs;
+  }
+
+  @Override
+  public void close() {
+    task.leaves(this);
+    // The streams first: closing one waits for its work, which reads and writes our buffers.
+    List<AutoCloseable> owned = new ArrayList<>(streams);
+    if (filling != null) {
+      owned.add(filling);
+    }
+    owned.addAll(underWay);
+    streams.clear();
+    filling = null;
+    underWay.clear();
+    Closing.all(owned);
+  }
+
+  /** Pinned bytes that go to one place of a plane. */
+  private static final class Upload implements AutoCloseable {
+    private final ReferenceManager source;
+    private final ArrowBuf held;
+    private final long address;
+    private final long toBytes;
+    private long bytes;
+
+    /**
+     * Shares {@code owner} with {@code allocator}, so that it outlives the allocator it came from:
+     * an upstream operator may be closed before this batch is done.
+     */
+    private Upload(
+        ArrowBuf owner, BufferAllocator allocator, long address, long toBytes, long bytes) {
+      this.source = owner.getReferenceManager();
+      this.held = source.retain(owner, allocator);
+      this.address = address;
+      this.toBytes = toBytes;
+      this.bytes = bytes;
+    }
+
+    /** True if {@code more} bytes at {@code at} in {@code owner} lie right behind these. */
+    private boolean extend(ArrowBuf owner, long at, long more) {
+      boolean follows = source == owner.getReferenceManager() && address + bytes == at;
+      bytes += follows ? more : 0;
+      return follows;
+    }
+
+    /** Queues the copy of what a region of the plane has of these bytes. */
+    private void copy(Region region, Lane lane) {
+      if (region.rows() == 1) {
+        long start = Math.max(toBytes, region.startBytes());
+        long end = Math.min(toBytes + bytes, region.startBytes() + region.rowBytes());
+        if (start < end) {
+          lane.stream.upload(
+              HostMemory.ofAddress(address + (start - toBytes), end - start),
+              lane.in,
+              start - region.startBytes());
+        }
+      } else if (toBytes <= region.startBytes()
+          && region.startBytes() + region.spanBytes() <= toBytes + bytes) {
+        // A slice of a block, and a block lies in one place.
+        lane.stream.uploadRows(
+            HostMemory.ofAddress(address + (region.startBytes() - toBytes), region.spanBytes()),
+            region.pitchBytes(),
+            region.rowBytes(),
+            region.rows(),
+            lane.in,
+            0);
+      }
+    }
+
+    @Override
+    public void close() {
+      held.close();
+    }
+  }
+
+  /**
+   * The device's memory of one piece at a time: blocks go from one buffer to the other and back.
+   */
+  private final class Lane implements AutoCloseable {
+    private final CudaStream stream;
+    private final DeviceBuffer in;
+    private final DeviceBuffer out;
+    private DeviceClock clock; // null until the batch has all of its memory
+    private ArrowBuf staging; // null until a piece needs it
+    private CudaEvent staged; // the last copy from it
+
+    private Lane(CudaStream stream, long bytes) {
+      this.stream = stream;
+      this.in = device.allocate(bytes, stream);
+      try {
+        this.out = device.allocate(bytes, stream);
+      } catch (Throwable t) {
+        in.close();
+        throw t;
+      }
+    }
+
+    /** Queues the copy of a region of {@code values}, which have been read when this returns. */
+    private void stage(HostMemory values, Region region) {
+      if (staging == null) {
+        staging = allocator.buffer(in.bytes());
+      } else {
+        long start = System.nanoTime();
+        staged.synchronize();
+        listener.waitedForResults(System.nanoTime() - start);
+      }
+      HostMemory target = Buffers.memory(staging, 0, region.bytes());
+      for (long row = 0; row < region.rows(); row++) {
+        values
+            .slice(region.startBytes() + row * region.pitchBytes(), region.rowBytes())
+            .copyTo(target.slice(row * region.rowBytes(), region.rowBytes()));
+      }
+      stream.upload(target, in, 0);
+    }
+
+    /** Queues the steps of a piece that was uploaded, and its download into a plane. */
+    private void finish(Piece piece, ArrowBuf plane) {
+      staged = clock.ended(Phase.COPY_UP);
+      DeviceBuffer from = in;
+      DeviceBuffer to = out;
+      for (int step = 0; step < piece.steps(); step++) {
+        enqueue(piece.runs(), step, from, to, stream);
+        DeviceBuffer swapped = from;
+        from = to;
+        to = swapped;
+      }
+      clock.ended(Phase.KERNELS);
+      Region region = piece.to();
+      stream.downloadRows(
+          from,
+          0,
+          Buffers.memory(plane, region.startBytes(), region.spanBytes()),
+          region.pitchBytes(),
+          region.rowBytes(),
+          region.rows());
+      clock.ended(Phase.COPY_DOWN);
+    }
+
+    /** Frees everything; the device must be done with {@link #staging}. */
+    @Override
+    public void close() {
+      List<AutoCloseable> owned = new ArrayList<>(List.of(in, out));
+      if (clock != null) {
+        owned.add(clock);
+      }
+      if (staging != null) {
+        owned.add(staging);
+        staging = null;
+      }
+      Closing.all(owned);
+    }
+  }
+
+  /** The lanes of one batch; made and freed together. */
+  private final class Lanes implements AutoCloseable {
+    private final Layout layout;
+    private final List<Lane> lanes = new ArrayList<>();
+
+    private Lanes(Layout layout) {
+      this.layout = layout;
+      try {
+        for (int i = 0; i < layout.lanes(); i++) {
+          lanes.add(new Lane(stream(i), layout.pieceBytes()));
+        }
+      } catch (Throwable t) {
+        close();
+        throw t;
+      }
+    }
+
+    private Lane lane(int piece) {
+      return lanes.get(piece % lanes.size());
+    }
+
+    @Override
+    public void close() {
+      Closing.all(lanes);
+    }
+  }
+
+  private final class Batch implements AutoCloseable {
+    /** Smaller pieces cost more than waiting for other tasks to give back memory. */
+    private static final long LEAST_PIECE_BYTES = 1 << 20;
+
+    /**
+     * A block larger than a batch that lies in pinned memory goes in one piece where so many fit
+     * the device: two of each of sixteen tasks. Copies of whole blocks run at the full rate of the
+     * bus, those of slices, which take short rows from all over the block, at three quarters.
+     */
+    private static final int WHOLE_BLOCKS = 32;
+
+    private final long capacityBytes;
+    private final ArrowBuf[] staging; // per plane; null until a block needs it
+    private final List<List<Upload>> uploads = new ArrayList<>(); // per plane
+    private final List<Run> runs = new ArrayList<>();
+    private List<ArrowBuf> outputs = List.of();
+    private MemoryGovernor.Grant<Lanes> granted;
+    private long[] nanos = new long[Phase.values().length];
+    private long usedBytes;
+    private int launched; // pieces
+    private boolean settled;
+
+    private Batch(int planes, long capacityBytes) {
+      this.capacityBytes = capacityBytes;
+      this.staging = new ArrowBuf[planes];
+      for (int p = 0; p < planes; p++) {
+        uploads.add(new ArrayList<>());
+      }
+    }
+
+    void add(TransposeChain chain, List<Plane> planes) {
+      boolean passes =
+          chain.bytes() > batchBytes
+              && usedBytes == 0
+              && chain.bytes() == capacityBytes
+              && !planes.stream().allMatch(this::isPinned);
+      if (passes) {
+        runs.add(new Run(chain, 0, 1));
+        usedBytes = chain.bytes();
+        passThrough(planes);
+        return;
+      }
+      for (int p = 0; p < planes.size(); p++) {
+        HostMemory values = planes.get(p).values();
+        if (isPinned(planes.get(p))) {
+          send(p, planes.get(p).owner(), values.offset(), values.bytes());
+        } else {
+          ArrowBuf buffer = stagingOf(p);
+          HostMemory target = Buffers.memory(buffer, usedBytes, values.bytes());
+          values.copyTo(target);
+          send(p, buffer, target.offset(), target.bytes());
+        }
+      }
+      Run last = runs.isEmpty() ? null : runs.get(runs.size() - 1);
+      if (last != null && last.chain().equals(chain)) {
+        runs.set(runs.size() - 1, new Run(chain, last.startBytes(), last.count() + 1));
+      } else {
+        runs.add(new Run(chain, usedBytes, 1));
+      }
+      usedBytes += chain.bytes();
+    }
+
+    private boolean isPinned(Plane plane) {
+      return plane.owner() != null && memory.owns(plane.owner());
+    }
+
+    private ArrowBuf stagingOf(int plane) {
+      if (staging[plane] == null) {
+        staging[plane] = allocator.buffer(capacityBytes);
+      }
+      return staging[plane];
+    }
+
+    private void send(int plane, ArrowBuf owner, long address, long bytes) {
+      List<Upload> list = uploads.get(plane);
+      Upload last = list.isEmpty() ? null : list.get(list.size() - 1);
+      if (last == null || !last.extend(owner, address, bytes)) {
+        list.add(new Upload(owner, allocator, address, usedBytes, bytes));
+      }
+    }
+
+    /** Queues everything that was gathered; nothing is left to do for a block that passed. */
+    void launch() {
+      if (granted != null) {
+        return;
+      }
+      List<Piece> pieces = prepare(false);
+      for (int p = 0; p < staging.length; p++) {
+        for (Piece piece : pieces) {
+          Lane lane = granted.resource().lane(launched++);
+          for (Upload upload : uploads.get(p)) {
+            upload.copy(piece.from(), lane);
+          }
+          lane.finish(piece, outputs.get(p));
+        }
+      }
+      launchedAll();
+    }
+
+    /** Queues one large block piece by piece; its planes have been read when this returns. */
+    private void passThrough(List<Plane> planes) {
+      List<Piece> pieces = prepare(true);
+      for (int p = 0; p < staging.length; p++) {
+        for (Piece piece : pieces) {
+          Lane lane = granted.resource().lane(launched++);
+          lane.stage(planes.get(p).values(), piece.from());
+          lane.finish(piece, outputs.get(p));
+        }
+      }
+      launchedAll();
+    }
+
+    /**
+     * Gets a turn and memory; the pieces in which the batch goes through it.
+     *
+     * @param passes true for a block that goes through small pinned buffers
+     */
+    private List<Piece> prepare(boolean passes) {
+      long start = System.nanoTime();
+      task.takeTurn();
+      listener.waitedForTurn(System.nanoTime() - start);
+      outputs = Buffers.allocate(allocator, staging.length, usedBytes);
+      long largest = 0;
+      long thinnest = 0;
+      for (Run run : runs) {
+        largest = Math.max(largest, run.chain().bytes());
+        thinnest = Math.max(thinnest, BlockSlices.thinnestBytes(run.chain()));
+      }
+      long thinnestBytes = thinnest;
+      boolean whole = !passes && 2 * usedBytes <= governor.limitBytes() / WHOLE_BLOCKS;
+      long wanted = 2 * (whole ? usedBytes : Math.min(usedBytes, batchBytes));
+      long worthwhile =
+          Math.min(Math.min(2 * LEAST_PIECE_BYTES, wanted), governor.limitBytes() / 2);
+      start = System.nanoTime();
+      granted =
+          governor.acquire(
+              wanted,
+              Math.max(2 * thinnestBytes, Math.min(2 * largest, worthwhile)),
+              bytes -> new Lanes(Layout.of(usedBytes, thinnestBytes, bytes)),
+              task::settle,
+              listener);
+      listener.waitedForMemory(System.nanoTime() - start);
+      listener.held(governor.usedBytes(), memory.allocatedBytes());
+      for (Lane lane : granted.resource().lanes) {
+        lane.clock = new DeviceClock(lane.stream);
+      }
+      return Piece.cut(runs, granted.resource().layout.pieceBytes());
+    }
+
+    private void launchedAll() {
+      listener.moved(staging.length * usedBytes, staging.length * usedBytes);
+      // Planes of a batch in one lane follow each other on its stream; the next takes the other.
+      nextStream = (nextStream + (granted.resource().lanes.size() == 1 ? 1 : launched)) % STREAMS;
+    }
+
+    /** Waits until the device is done, and frees its memory. */
+    void settle() {
+      if (settled || granted == null) {
+        return;
+      }
+      for (Lane lane : granted.resource().lanes) {
+        lane.clock.synchronize();
+        long[] ofLane = lane.clock.nanos();
+        Arrays.setAll(nanos, i -> nanos[i] + ofLane[i]);
+      }
+      settled = true;
+      granted.close();
+    }
+
+    List<ArrowBuf> finish() {
+      long start = System.nanoTime();
+      settle();
+      listener.waitedForResults(System.nanoTime() - start);
+      listener.copiedUp(nanos[Phase.COPY_UP.ordinal()]);
+      listener.computed(nanos[Phase.KERNELS.ordinal()]);
+      listener.copiedDown(nanos[Phase.COPY_DOWN.ordinal()]);
+      List<ArrowBuf> done = outputs;
+      outputs = List.of();
+      return done;
+    }
+
+    /** Frees everything; the device must be done with it. */
+    @Override
+    public void close() {
+      List<AutoCloseable> owned = new ArrayList<>();
+      if (granted != null) {
+        owned.add(granted);
+      }
+      owned.addAll(outputs);
+      uploads.forEach(owned::addAll);
+      for (ArrowBuf buffer : staging) {
+        if (buffer != null) {
+          owned.add(buffer);
+        }
+      }
+      outputs = List.of();
+      uploads.forEach(List::clear);
+      Arrays.fill(staging, null);
+      Closing.all(owned);
+    }
+  }
+}

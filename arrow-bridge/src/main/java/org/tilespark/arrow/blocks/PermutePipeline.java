@@ -1,0 +1,73 @@
+package org.tilespark.arrow.blocks;
+
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.tilespark.arrow.memory.OutOfHostMemoryException;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.transpose.TransposeProblem;
+
+/**
+ * One task's way of putting many blocks through a chain of transposes, batch by batch: {@link
+ * #begin} a batch, {@link #add} blocks while they {@link #fits fit}, {@link #submit} it, and {@link
+ * #take} the oldest submitted batch. While one batch computes, the next may be filled; {@link
+ * #capacity()} says how many may be under way at once.
+ *
+ * <p>A block has one plane (its values) or two (real and imaginary parts); each plane of a batch is
+ * one Arrow buffer with the blocks back to back, in the order they were added. Used by one thread.
+ * Closing waits for the device and frees everything that was not taken; it may be called twice.
+ */
+public interface PermutePipeline extends AutoCloseable {
+  /**
+   * One plane of one block.
+   *
+   * @param values the elements, row-major
+   * @param owner the Arrow buffer that holds {@code values}, or null if they lie in memory that is
+   *     only valid during {@link #add}; lets a device read a pinned buffer without a copy
+   */
+  record Plane(HostMemory values, ArrowBuf owner) {}
+
+  /** Batches that may be submitted and not yet taken. */
+  int capacity();
+
+  /** Batches submitted and not yet taken. */
+  int inFlight();
+
+  /**
+   * Starts a batch with room for {@code planeBytes} bytes in each of {@code planes} planes. A block
+   * that is larger than usual batches is best added to a batch of exactly its own size.
+   *
+   * @throws OutOfHostMemoryException if there is no such amount of memory
+   */
+  void begin(int planes, long planeBytes);
+
+  /** True if the batch being filled has room for {@code bytes} more bytes in each plane. */
+  boolean fits(long bytes);
+
+  /**
+   * Adds one block to the batch being filled. Planes without an owner have been read when this
+   * returns; planes with one are retained until the batch is done.
+   *
+   * @param chain what happens to it, the same for every plane; blocks of one batch may differ in
+   *     shape and permutations, not in width or number of steps
+   * @param planes as many as {@link #begin} was told
+   */
+  void add(TransposeChain chain, List<Plane> planes);
+
+  /** Adds one block that is transposed once. */
+  default void add(TransposeProblem problem, List<Plane> planes) {
+    add(TransposeChain.of(problem), planes);
+  }
+
+  /** Sends the batch being filled on its way. At most {@link #capacity()} may be under way. */
+  void submit();
+
+  /**
+   * Waits for the oldest submitted batch.
+   *
+   * @return one buffer per plane; the caller closes them
+   */
+  List<ArrowBuf> take();
+
+  @Override
+  void close();
+}

@@ -1,0 +1,32 @@
+package org.tilespark.arrow.blocks;
+
+/**
+ * Part of one plane of a batch: {@code rows} pieces of {@code rowBytes} bytes, {@code pitchBytes}
+ * from one's first byte to the next one's.
+ *
+ * @param startBytes from the plane's beginning to the first piece
+ * @param rowBytes length of each piece
+ * @param pitchBytes {@code rowBytes} or more
+ * @param rows 1 for a contiguous region
+ */
+record Region(long startBytes, long rowBytes, long pitchBytes, long rows) {
+  /** A region without gaps. */
+  static Region of(long startBytes, long bytes) {
+    return new Region(startBytes, bytes, bytes, 1);
+  }
+
+  /** Bytes of the pieces. */
+  long bytes() {
+    return rows * rowBytes;
+  }
+
+  /** Bytes from the first piece's first to the last piece's last. */
+  long spanBytes() {
+    return (rows - 1) * pitchBytes + rowBytes;
+  }
+
+  /** The same region further back in the plane. */
+  Region shifted(long bytes) {
+    return new Region(startBytes + bytes, rowBytes, pitchBytes, rows);
+  }
+}

@@ -1,0 +1,51 @@
+package org.tilespark.arrow.memory;
+
+import java.util.SplittableRandom;
+
+/**
+ * Allocation attempts that fail on purpose, so that tests walk the paths of short memory: one of
+ * every {@code n} attempts, at a place in each run of {@code n} that a seed decides. Safe for
+ * several threads.
+ */
+public final class AllocationFaults {
+  /** None fails. */
+  public static final AllocationFaults NONE = new AllocationFaults(0, 0);
+
+  private final int everyNth;
+  private final SplittableRandom random;
+  // Guarded by this.
+  private int position;
+  private int victim;
+
+  /**
+   * One failure in every {@code everyNth} attempts; 0 for none, 1 for all.
+   *
+   * @throws IllegalArgumentException if it is negative
+   */
+  public AllocationFaults(int everyNth, long seed) {
+    if (everyNth < 0) {
+      throw new IllegalArgumentException(
+          "Every " + everyNth + "-th allocation fails; expected 0 (none) or more");
+    }
+    this.everyNth = everyNth;
+    this.random = new SplittableRandom(seed);
+  }
+
+  /** True if no attempt is to fail, ever. */
+  boolean none() {
+    return everyNth == 0;
+  }
+
+  /** True if this attempt is to fail. */
+  public synchronized boolean strikes() {
+    if (everyNth == 0) {
+      return false;
+    }
+    if (position == 0) {
+      victim = random.nextInt(everyNth);
+    }
+    boolean strikes = position == victim;
+    position = (position + 1) % everyNth;
+    return strikes;
+  }
+}

@@ -1,0 +1,114 @@
+package org.tilespark.arrow.memory;
+
+import org.apache.arrow.memory.AllocationManager;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.memory.ReferenceManager;
+import org.apache.arrow.memory.RootAllocator;
+
+/**
+ * The root of one process's Arrow memory: an allocator of ours whose buffers lie in memory from a
+ * {@link HostMemorySource}, so that an Arrow buffer can be the source or target of a device copy.
+ *
+ * <p>It is never Spark's root allocator: children inherit the allocation manager of their root, and
+ * buffers do not move between roots. Thread-safe. The maker closes it, after all buffers.
+ */
+public final class ArrowMemory implements AutoCloseable {
+  private final HostMemorySource source;
+  private final RootAllocator root;
+
+  /** Memory from {@code source}; borrows it, and keeps no bytes itself. */
+  public ArrowMemory(HostMemorySource source) {
+    this.source = source;
+    this.root =
+        new RootAllocator(
+            RootAllocator.configBuilder()
+                .allocationManagerFactory(new SourceFactory(source))
+                .build());
+  }
+
+  /**
+   * A new child allocator; the caller closes it after its buffers. A close with buffers still alive
+   * throws, naming the bytes.
+   */
+  public BufferAllocator newChild(String name) {
+    return root.newChildAllocator(name, 0, Long.MAX_VALUE);
+  }
+
+  /** The root allocator, for owners that live as long as the process. */
+  public BufferAllocator root() {
+    return root;
+  }
+
+  /** True if a device can copy from and to this memory's buffers directly. */
+  public boolean isPinned() {
+    return source.isPinned();
+  }
+
+  /** True if {@code buffer} was allocated from this memory (or is a slice of such a buffer). */
+  public boolean owns(ArrowBuf buffer) {
+    ReferenceManager manager = buffer.getReferenceManager();
+    return manager != ReferenceManager.NO_OP && manager.getAllocator().getRoot() == root;
+  }
+
+  /** Bytes of all live buffers. */
+  public long allocatedBytes() {
+    return root.getAllocatedMemory();
+  }
+
+  /** Most bytes ever alive at once. */
+  public long peakBytes() {
+    return root.getPeakMemoryAllocation();
+  }
+
+  /** Closes the root; throws if a buffer or a child is still alive. */
+  @Override
+  public void close() {
+    root.close();
+  }
+
+  private static final class SourceFactory implements AllocationManager.Factory {
+    private final HostMemorySource source;
+
+    private SourceFactory(HostMemorySource source) {
+      this.source = source;
+    }
+
+    @Override
+    public AllocationManager create(BufferAllocator accountingAllocator, long size) {
+      return new SourceAllocation(accountingAllocator, source.allocate(size), size);
+    }
+
+    @Override
+    public ArrowBuf empty() {
+      return new ArrowBuf(ReferenceManager.NO_OP, null, 0, 0);
+    }
+  }
+
+  private static final class SourceAllocation extends AllocationManager {
+    private final HostMemorySource.Allocation allocation;
+    private final long size;
+
+    private SourceAllocation(
+        BufferAllocator accountingAllocator, HostMemorySource.Allocation allocation, long size) {
+      super(accountingAllocator);
+      this.allocation = allocation;
+      this.size = size;
+    }
+
+    @Override
+    public long getSize() {
+      return size;
+    }
+
+    @Override
+    protected long memoryAddress() {
+      return allocation.address();
+    }
+
+    @Override
+    protected void release0() {
+      allocation.free();
+    }
+  }
+}

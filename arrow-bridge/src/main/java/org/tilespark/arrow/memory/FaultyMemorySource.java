@@ -1,0 +1,38 @@
+package org.tilespark.arrow.memory;
+
+/**
+ * Host memory of which some requests are refused on purpose, as {@link AllocationFaults} say, so
+ * that tests walk the paths of short memory. Thread-safe.
+ */
+public final class FaultyMemorySource implements HostMemorySource {
+  private final HostMemorySource source;
+  private final AllocationFaults faults;
+
+  private FaultyMemorySource(HostMemorySource source, AllocationFaults faults) {
+    this.source = source;
+    this.faults = faults;
+  }
+
+  /** Memory from {@code source}, which is borrowed. */
+  public static HostMemorySource of(HostMemorySource source, AllocationFaults faults) {
+    return faults.none() ? source : new FaultyMemorySource(source, faults);
+  }
+
+  @Override
+  public Allocation allocate(long bytes) {
+    if (faults.strikes()) {
+      throw new OutOfHostMemoryException(
+          "A request for "
+              + bytes
+              + " bytes of "
+              + (isPinned() ? "pinned" : "plain")
+              + " host memory was refused on purpose, as the configuration says");
+    }
+    return source.allocate(bytes);
+  }
+
+  @Override
+  public boolean isPinned() {
+    return source.isPinned();
+  }
+}

@@ -1,0 +1,26 @@
+package org.tilespark.arrow.memory;
+
+/**
+ * Where an {@link ArrowMemory} takes the memory behind its buffers from: the C heap, or a pool of
+ * pinned memory. Thread-safe.
+ */
+public interface HostMemorySource {
+  /** One allocation, with one owner. */
+  interface Allocation {
+    /** Address of the first byte, at least 64-byte aligned. */
+    long address();
+
+    /** Gives the memory back; called exactly once. */
+    void free();
+  }
+
+  /**
+   * Allocates {@code bytes} bytes of uninitialised memory outside the heap.
+   *
+   * @throws RuntimeException if there is no such amount of memory; it says what was asked for
+   */
+  Allocation allocate(long bytes);
+
+  /** True if a device can copy from and to this memory directly. */
+  boolean isPinned();
+}

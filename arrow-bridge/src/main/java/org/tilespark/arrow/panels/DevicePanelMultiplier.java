@@ -1,0 +1,483 @@
+package org.tilespark.arrow.panels;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.arrow.memory.BufferAllocator;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.panels.HostPanelMultiplier.GrowingBuffer;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.pipeline.DeviceClock;
+import org.tilespark.arrow.pipeline.DeviceClock.Phase;
+import org.tilespark.arrow.pipeline.DeviceTask;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.device.DeviceMultiplier;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyWay;
+
+/**
+ * Multiplies panels on a device. The tile stays there until it is finished. Panels go through two
+ * pairs of buffers, pinned ones and such of the device, in turn: while the caller fills one pair,
+ * the other is uploaded and multiplied. Uploads have one stream and kernels another, so that the
+ * upload of one panel overlaps the kernels of the one before.
+ *
+ * <p>The task's turn and the device's memory are taken when the first panels of a tile are
+ * multiplied, and the memory is given back when the tile is finished. That is also when the way to
+ * multiply is chosen, for all panels of the tile: trials may spoil the tile, which is empty then.
+ *
+ * <p>Panels that other tasks need too are uploaded by the first of them; the others copy them on
+ * the device, from {@link DevicePanels} to their own buffers, at the place in their stream where
+ * the upload would have been. So kernels find the same bytes at the same places either way.
+ *
+ * <p>The finished tile comes down into pinned memory if it is small beside the pool, else in pieces
+ * into plain memory.
+ */
+public final class DevicePanelMultiplier implements PanelMultiplier {
+  /** Large tiles come down in pieces of this size. */
+  private static final long PIECE_BYTES = 16L << 20;
+
+  private final CudaDevice device;
+  private final DeviceMultiplier multiplier;
+  private final ArrowMemory memory;
+  private final MemoryGovernor governor;
+  private final DeviceTask task;
+  private final PipelineListener listener;
+  private final DevicePanels.Stage stage; // null if nothing is shared
+  private final long mostPinnedBytes;
+  private final Slot[] slots;
+  private final GrowingBuffer pinned;
+  private final GrowingBuffer plain;
+  private CudaStream uploads; // null until first used
+  private CudaStream kernels;
+  private MemoryGovernor.Grant<OnDevice> granted; // null before the first panels of a tile
+  private Optional<MultiplyWay> way; // null before the first panels of a tile
+  private int next; // slot of the next panels
+  private Slot filling;
+  private Tile tile;
+  private TileSums sums;
+  private PanelId lastA; // shared panels of this tile; null if there were none
+  private PanelId lastB;
+
+  /**
+   * What one task has of the host's memory.
+   *
+   * @param pinned allocator of pinned memory, for panels and small tiles
+   * @param plain allocator of any memory, for large tiles
+   * @param mostPinnedBytes of a finished tile that is to be pinned; pinning is slow, so no more
+   *     than its share of a pool
+   */
+  public record HostSide(BufferAllocator pinned, BufferAllocator plain, long mostPinnedBytes) {}
+
+  /**
+   * A multiplier on one device; borrows everything.
+   *
+   * @param memory pinned memory
+   * @param governor of the device's memory
+   * @param host this task's allocators, that of pinned memory of {@code memory}
+   * @param task whose work this is
+   * @param stage with whose other tasks it shares panels; null if with none
+   * @throws IllegalArgumentException if {@code memory} is not pinned
+   */
+  public DevicePanelMultiplier(
+      CudaDevice device,
+      DeviceMultiplier multiplier,
+      ArrowMemory memory,
+      MemoryGovernor governor,
+      HostSide host,
+      DeviceTask task,
+      DevicePanels.Stage stage,
+      PipelineListener listener) {
+    if (!memory.isPinned()) {
+      throw new IllegalArgumentException("Panels for a device need pinned memory");
+    }
+    this.device = device;
+    this.multiplier = multiplier;
+    this.memory = memory;
+    this.governor = governor;
+    this.task = task;
+    this.stage = stage;
+    this.listener = listener;
+    this.mostPinnedBytes = host.mostPinnedBytes();
+    this.pinned = new GrowingBuffer(host.pinned());
+    this.plain = new GrowingBuffer(host.plain());
+    this.slots = new Slot[] {new Slot(host.pinned()), new Slot(host.pinned())};
+  }
+
+  /** One pinned panel. */
+  private static final class Half {
+    private final GrowingBuffer host;
+    private HostMemory memory; // null if the panel is on the device already
+    private long bytes;
+    private PanelId id; // null if no other task has it
+
+    private Half(BufferAllocator allocator) {
+      this.host = new GrowingBuffer(allocator);
+    }
+  }
+
+  /** One pair of pinned panels, and what was queued with them last. */
+  private static final class Slot {
+    private final Half a;
+    private final Half b;
+    private boolean shared; // one panel serves as both
+    private DeviceClock upload; // null while nothing is queued
+    private DeviceClock compute;
+
+    private Slot(BufferAllocator allocator) {
+      this.a = new Half(allocator);
+      this.b = new Half(allocator);
+    }
+  }
+
+  /** The tile, both pairs of panels, and what the kernels use beside them. */
+  private final class OnDevice implements AutoCloseable {
+    private final List<DeviceBuffer> owned = new ArrayList<>();
+    private final DeviceBuffer c;
+    private final DeviceBuffer totals; // null where one tile will do
+    private final DeviceBuffer workspace;
+    private final DeviceBuffer[] a = new DeviceBuffer[2];
+    private final DeviceBuffer[] b = new DeviceBuffer[2];
+
+    private OnDevice() {
+      try {
+        c = allocate(tile.bytes(), kernels);
+        totals = sums.hasTotals() ? allocate(tile.bytes(), kernels) : null;
+        workspace = allocate(workspaceBytes(), kernels);
+        for (int i = 0; i < 2; i++) {
+          a[i] = allocate(tile.mostA(), uploads);
+          b[i] = tile.shared() ? a[i] : allocate(tile.mostB(), uploads);
+        }
+      } catch (Throwable t) {
+        Closing.all(owned);
+        throw t;
+      }
+    }
+
+    private DeviceBuffer allocate(long bytes, CudaStream stream) {
+      DeviceBuffer buffer = device.allocate(bytes, stream);
+      owned.add(buffer);
+      return buffer;
+    }
+
+    @Override
+    public void close() {
+      Closing.all(owned);
+    }
+  }
+
+  @Override
+  public void begin(Tile newTile) {
+    giveUp();
+    tile = newTile;
+    sums = new TileSums(newTile);
+    way = null;
+    lastA = null;
+    lastB = null;
+  }
+
+  @Override
+  public Panels panels(long bytesA, long bytesB) {
+    return panels(bytesA, null, bytesB, null);
+  }
+
+  @Override
+  public Panels panels(long bytesA, PanelId a, long bytesB, PanelId b) {
+    filling = slots[next];
+    settle(filling);
+    filling.shared = bytesB < 0;
+    begin(filling.a, bytesA, a, granted == null ? null : granted.resource().a[next]);
+    lastA = filling.a.id == null ? lastA : filling.a.id;
+    if (filling.shared) {
+      return new Panels(filling.a.memory, filling.a.memory);
+    }
+    begin(filling.b, bytesB, b, granted == null ? null : granted.resource().b[next]);
+    lastB = filling.b.id == null ? lastB : filling.b.id;
+    return new Panels(filling.a.memory, filling.b.memory);
+  }
+
+  /**
+   * Begins one panel: copies it if it is on the device already, and else has it filled.
+   *
+   * @param to null before the first panels of a tile
+   */
+  private void begin(Half half, long bytes, PanelId id, DeviceBuffer to) {
+    half.bytes = bytes;
+    half.id = stage == null || bytes == 0 ? null : id;
+    boolean found =
+        half.id != null
+            && to != null
+            && stage.member().find(half.id, bytes, panel -> panel.copyTo(to, uploads));
+    half.memory = found ? null : half.host.memory(bytes);
+  }
+
+  /** Brings one panel to the device, unless it is there; bytes that were uploaded. */
+  private long bring(Half half, DeviceBuffer to) {
+    if (half.memory == null) {
+      return 0;
+    }
+    Runnable upload = () -> uploads.upload(half.memory, to, 0);
+    if (half.id != null) {
+      return stage
+              .member()
+              .bring(
+                  half.id,
+                  half.bytes,
+                  panel -> panel.copyTo(to, uploads),
+                  upload,
+                  panel -> panel.fill(to, uploads))
+          ? half.bytes
+          : 0;
+    }
+    upload.run();
+    return half.bytes;
+  }
+
+  @Override
+  public void multiply(List<Product> products) {
+    if (products.isEmpty()) {
+      return; // and the panels can be filled again
+    }
+    acquire();
+    Slot slot = filling;
+    OnDevice memories = granted.resource();
+    DeviceBuffer a = memories.a[next];
+    DeviceBuffer b = slot.shared ? a : memories.b[next];
+    // What used these buffers before is done: settle() waited for it.
+    slot.upload = new DeviceClock(uploads);
+    long up = bring(slot.a, a) + (slot.shared ? 0 : bring(slot.b, b));
+    CudaEvent uploaded = slot.upload.ended(Phase.COPY_UP);
+    kernels.waitFor(uploaded);
+    if (way == null) {
+      way =
+          isScarce()
+              ? multiplier.frugalWay(tile.panel(), tile.terms())
+              : multiplier.choose(
+                  tile.panel(), tile.terms(), a, b, memories.c, memories.workspace, kernels);
+      kernels.fill(memories.c, (byte) 0);
+      if (memories.totals != null) {
+        kernels.fill(memories.totals, (byte) 0);
+      }
+    }
+    slot.compute = new DeviceClock(kernels);
+    if (sums.isFullFor(products)) {
+      addPartials();
+    }
+    for (Product product : products) {
+      multiplier.enqueue(
+          multiplier.plan(product.problem(), tile.terms(), way).orElseThrow(),
+          a,
+          product.startA(),
+          b,
+          product.startB(),
+          memories.c,
+          product.startC(),
+          memories.workspace,
+          kernels);
+    }
+    slot.compute.ended(Phase.KERNELS);
+    listener.moved(up, 0);
+    listener.reused(slot.a.bytes + (slot.shared ? 0 : slot.b.bytes) - up);
+    next = 1 - next;
+  }
+
+  /** Adds the partial sums to the totals, and clears them. */
+  private void addPartials() {
+    OnDevice memories = granted.resource();
+    multiplier.enqueueAddition(
+        tile.panel().type(), memories.c, memories.totals, tile.bytes(), kernels);
+  }
+
+  @Override
+  public HostMemory finish() {
+    boolean isPinned = tile.bytes() <= mostPinnedBytes;
+    HostMemory result = (isPinned ? pinned : plain).memory(tile.bytes());
+    if (granted == null) { // no panel came
+      result.fill((byte) 0);
+      tellPassed();
+      return result;
+    }
+    for (Slot slot : slots) {
+      settle(slot);
+    }
+    OnDevice memories = granted.resource();
+    if (memories.totals != null) {
+      try (DeviceClock clock = new DeviceClock(kernels)) {
+        addPartials();
+        clock.ended(Phase.KERNELS);
+        clock.synchronize();
+        listener.computed(clock.nanos()[Phase.KERNELS.ordinal()]);
+      }
+    }
+    DeviceBuffer from = memories.totals == null ? memories.c : memories.totals;
+    try (DeviceClock clock = new DeviceClock(kernels)) {
+      if (isPinned) {
+        kernels.download(from, 0, result);
+      } else {
+        downloadInPieces(from, result);
+      }
+      clock.ended(Phase.COPY_DOWN);
+      long start = System.nanoTime();
+      clock.synchronize();
+      listener.waitedForResults(System.nanoTime() - start);
+      listener.copiedDown(clock.nanos()[Phase.COPY_DOWN.ordinal()]);
+      listener.moved(0, tile.bytes());
+    }
+    giveUp();
+    tellPassed();
+    return result;
+  }
+
+  /** Says that this tile needs none of the shared panels any more. */
+  private void tellPassed() {
+    for (PanelId last : new PanelId[] {lastA, lastB}) {
+      if (last != null) {
+        stage.member().passed(last);
+      }
+    }
+    lastA = null;
+    lastB = null;
+  }
+
+  /**
+   * Downloads through the panels' pinned memory, which is free by now: while one piece comes down,
+   * the one before is copied to its place.
+   */
+  private void downloadInPieces(DeviceBuffer from, HostMemory to) {
+    long most = Math.min(PIECE_BYTES, to.bytes());
+    HostMemory[] staging = {slots[0].a.host.memory(most), slots[1].a.host.memory(most)};
+    CudaEvent copied = null;
+    try {
+      for (long at = 0, piece = 0; at < to.bytes() + most; at += most, piece++) {
+        CudaEvent before = copied;
+        copied = null;
+        try {
+          if (at < to.bytes()) {
+            long bytes = Math.min(most, to.bytes() - at);
+            kernels.download(from, at, staging[(int) (piece % 2)].slice(0, bytes));
+            copied = kernels.record();
+          }
+          if (before != null) {
+            before.synchronize();
+            long start = at - most;
+            long bytes = Math.min(most, to.bytes() - start);
+            staging[(int) ((piece + 1) % 2)].slice(0, bytes).copyTo(to.slice(start, bytes));
+          }
+        } finally {
+          if (before != null) {
+            before.close();
+          }
+        }
+      }
+    } finally {
+      if (copied != null) {
+        copied.close();
+      }
+    }
+  }
+
+  /** True if there is no memory for this tile and for packed panels beside it, ever. */
+  private boolean isScarce() {
+    return tile.deviceBytes() > governor.limitBytes() - multiplier.mostWorkspaceBytes(tile.panel())
+        && multiplier.frugalWay(tile.panel(), tile.terms()).isPresent();
+  }
+
+  private long workspaceBytes() {
+    return isScarce()
+        ? multiplier.mostWorkspaceBytes()
+        : multiplier.mostWorkspaceBytes(tile.panel());
+  }
+
+  /** A turn, and the memory of the tile and the panels, if this tile has none yet. */
+  private void acquire() {
+    if (granted != null) {
+      return;
+    }
+    long start = System.nanoTime();
+    task.takeTurn();
+    listener.waitedForTurn(System.nanoTime() - start);
+    if (uploads == null) {
+      uploads = device.newStream();
+    }
+    if (kernels == null) {
+      kernels = device.newStream();
+    }
+    long bytes = Math.addExact(tile.deviceBytes(), workspaceBytes());
+    start = System.nanoTime();
+    granted =
+        governor.acquireForLong(
+            bytes, ignored -> new OnDevice(), task::settle, task::takeTurn, listener);
+    listener.waitedForMemory(System.nanoTime() - start);
+    listener.held(governor.usedBytes(), memory.allocatedBytes());
+  }
+
+  /** Waits until the device is done with what was queued with a slot, and tells its times. */
+  private void settle(Slot slot) {
+    if (slot.compute == null) {
+      return;
+    }
+    long start = System.nanoTime();
+    slot.compute.synchronize(); // behind the upload
+    listener.waitedForResults(System.nanoTime() - start);
+    listener.copiedUp(slot.upload.nanos()[Phase.COPY_UP.ordinal()]);
+    listener.computed(slot.compute.nanos()[Phase.KERNELS.ordinal()]);
+    closeClocks(slot);
+  }
+
+  private static void closeClocks(Slot slot) {
+    List<DeviceClock> clocks = new ArrayList<>();
+    if (slot.upload != null) {
+      clocks.add(slot.upload);
+    }
+    if (slot.compute != null) {
+      clocks.add(slot.compute);
+    }
+    slot.upload = null;
+    slot.compute = null;
+    Closing.all(clocks);
+  }
+
+  /** Waits for what is under way, and frees the device's memory. */
+  private void giveUp() {
+    for (Slot slot : slots) {
+      settle(slot);
+    }
+    if (granted != null) {
+      MemoryGovernor.Grant<OnDevice> given = granted;
+      granted = null;
+      given.close();
+    }
+  }
+
+  @Override
+  public void close() {
+    // The streams first: closing one waits for its work, which reads and writes our buffers.
+    List<AutoCloseable> owned = new ArrayList<>();
+    if (uploads != null) {
+      owned.add(uploads);
+    }
+    if (kernels != null) {
+      owned.add(kernels);
+    }
+    for (Slot slot : slots) {
+      owned.add(() -> closeClocks(slot));
+    }
+    if (granted != null) {
+      owned.add(granted);
+    }
+    for (Slot slot : slots) {
+      owned.add(slot.a.host);
+      owned.add(slot.b.host);
+    }
+    owned.add(pinned);
+    owned.add(plain);
+    uploads = null;
+    kernels = null;
+    granted = null;
+    Closing.all(owned);
+  }
+}

@@ -1,0 +1,137 @@
+package org.tilespark.arrow.panels;
+
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Multiplier;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.layout.ElementType;
+import sun.misc.Unsafe;
+
+/** Multiplies panels on the CPU, on the calling thread, in memory of an Arrow allocator. */
+public final class HostPanelMultiplier implements PanelMultiplier {
+  private final Multiplier multiplier;
+  private final PipelineListener listener;
+  private final GrowingBuffer partials;
+  private final GrowingBuffer totals;
+  private final GrowingBuffer bufferA;
+  private final GrowingBuffer bufferB;
+  private HostMemory partial;
+  private HostMemory total; // null where one tile will do
+  private TileSums sums;
+  private ElementType type;
+  private Panels panels;
+
+  /** Borrows all three. */
+  public HostPanelMultiplier(
+      Multiplier multiplier, BufferAllocator allocator, PipelineListener listener) {
+    this.multiplier = multiplier;
+    this.listener = listener;
+    this.partials = new GrowingBuffer(allocator);
+    this.totals = new GrowingBuffer(allocator);
+    this.bufferA = new GrowingBuffer(allocator);
+    this.bufferB = new GrowingBuffer(allocator);
+  }
+
+  @Override
+  public void begin(Tile tile) {
+    type = tile.panel().type();
+    sums = new TileSums(tile);
+    partial = partials.memory(tile.bytes());
+    partial.fill((byte) 0);
+    total = null;
+    if (sums.hasTotals()) {
+      total = totals.memory(tile.bytes());
+      total.fill((byte) 0);
+    }
+  }
+
+  @Override
+  public Panels panels(long bytesA, long bytesB) {
+    HostMemory a = bufferA.memory(bytesA);
+    panels = new Panels(a, bytesB < 0 ? a : bufferB.memory(bytesB));
+    return panels;
+  }
+
+  @Override
+  public void multiply(List<Product> products) {
+    long start = System.nanoTime();
+    if (sums.isFullFor(products)) {
+      addPartials();
+    }
+    for (Product product : products) {
+      MultiplyProblem problem = product.problem();
+      multiplier.multiply(
+          problem,
+          panels.a().slice(product.startA(), problem.bytesA()),
+          panels.b().slice(product.startB(), problem.bytesB()),
+          partial.slice(product.startC(), problem.bytesC()));
+    }
+    listener.computed(System.nanoTime() - start);
+  }
+
+  @Override
+  public HostMemory finish() {
+    if (total == null) {
+      return partial;
+    }
+    long start = System.nanoTime();
+    addPartials();
+    listener.computed(System.nanoTime() - start);
+    return total;
+  }
+
+  /** Adds the partial sums to the totals, and clears them. */
+  private void addPartials() {
+    Unsafe unsafe = HostMemory.unsafe();
+    assert partial.isOffHeap() && total.isOffHeap() && partial.bytes() >= total.bytes();
+    long from = partial.offset();
+    long to = total.offset();
+    if (type == ElementType.FLOAT32) {
+      for (long at = 0; at < total.bytes(); at += Float.BYTES) {
+        unsafe.putFloat(to + at, unsafe.getFloat(to + at) + unsafe.getFloat(from + at));
+      }
+    } else {
+      for (long at = 0; at < total.bytes(); at += Double.BYTES) {
+        unsafe.putDouble(to + at, unsafe.getDouble(to + at) + unsafe.getDouble(from + at));
+      }
+    }
+    partial.fill((byte) 0);
+  }
+
+  @Override
+  public void close() {
+    Closing.all(List.of(partials, totals, bufferA, bufferB));
+  }
+
+  /** One buffer that is made anew when a larger one is needed; what it held is lost then. */
+  public static final class GrowingBuffer implements AutoCloseable {
+    private final BufferAllocator allocator;
+    private ArrowBuf buffer; // null until needed
+
+    public GrowingBuffer(BufferAllocator allocator) {
+      this.allocator = allocator;
+    }
+
+    /** Its first {@code bytes} bytes; valid until it must grow, or is closed. */
+    public HostMemory memory(long bytes) {
+      if (buffer == null || buffer.capacity() < bytes) {
+        close();
+        buffer = allocator.buffer(bytes);
+      }
+      return Buffers.memory(buffer, 0, bytes);
+    }
+
+    @Override
+    public void close() {
+      if (buffer != null) {
+        buffer.close();
+        buffer = null;
+      }
+    }
+  }
+}

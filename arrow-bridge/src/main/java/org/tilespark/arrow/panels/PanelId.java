@@ -1,0 +1,24 @@
+package org.tilespark.arrow.panels;
+
+import java.util.Objects;
+
+/**
+ * Which panel of a stage it is, where tasks share panels, and who uses it.
+ *
+ * @param stripe what the panels of one operand over one range of M or N and one of K have in
+ *     common, and no others of the stage; compared by {@code equals}
+ * @param inner its first index along K; panels of a stripe that begin alike are alike
+ * @param uses tiles that the panels of the stripe go into, 2 or more
+ * @param user which of them asks, from 0
+ * @param soon true if the other tiles are computed next or at the same time, rather than much later
+ */
+public record PanelId(Object stripe, long inner, int uses, int user, boolean soon) {
+  /** Checks the numbers. */
+  public PanelId {
+    Objects.requireNonNull(stripe, "stripe");
+    if (uses < 2 || user < 0 || user >= uses) {
+      throw new IllegalArgumentException(
+          "User " + user + " of " + uses + " of a shared panel; expected 2 or more, from 0");
+    }
+  }
+}

@@ -1,0 +1,130 @@
+package org.tilespark.arrow.panels;
+
+import java.util.List;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+
+/**
+ * Accumulates one tile of C after another from panels of A and B that stream by: what it holds does
+ * not grow with the extent that is summed over. The caller fills panels while earlier ones are
+ * multiplied. Used by one thread.
+ *
+ * <p>The life of a tile: {@link #begin}, then {@link #panels} and {@link #multiply} as often as
+ * there are panels, then {@link #finish}.
+ */
+public interface PanelMultiplier extends AutoCloseable {
+  /**
+   * Host memory for one panel of A and one of B, to be filled by the caller; what it holds is not
+   * defined. Valid until the {@link #multiply} that follows.
+   *
+   * @param a null if the panel is where it is multiplied already, and need not be filled; likewise
+   *     {@code b}
+   * @param b the same range as {@code a} where one panel serves as both
+   */
+  record Panels(HostMemory a, HostMemory b) {}
+
+  private static void requireAdds(MultiplyProblem problem) {
+    if (!problem.factors().equals(MultiplyProblem.Factors.ADD)) {
+      throw new IllegalArgumentException(
+          "A product of panels must add to its tile; found " + problem);
+    }
+  }
+
+  /**
+   * A product of parts of the panels, added to a part of the tile.
+   *
+   * @param problem what is multiplied; its factors are those of {@code ADD}
+   * @param startA first byte of op(A)'s part in A's panel
+   * @param startB first byte of op(B)'s part in B's panel
+   * @param startC first byte of the part of the tile
+   */
+  record Product(MultiplyProblem problem, long startA, long startB, long startC) {
+    /** Checks the factors. */
+    public Product {
+      requireAdds(problem);
+    }
+  }
+
+  /**
+   * A tile, and what will be added to it.
+   *
+   * @param panel the product of the largest panels, which makes all of the tile; its factors are
+   *     those of {@code ADD}
+   * @param shared true if one panel serves as both
+   * @param additions products that will be added to one element of the tile, at most; how sums are
+   *     made depends on it, so the same result needs the same figure
+   */
+  record Tile(MultiplyProblem panel, boolean shared, long additions) {
+    /** Checks the factors, and that the additions are 0 or more. */
+    public Tile {
+      requireAdds(panel);
+      if (additions < 0) {
+        throw new IllegalArgumentException(
+            "A tile of " + additions + " additions; expected 0 or more");
+      }
+    }
+
+    /** Bytes of the tile. */
+    public long bytes() {
+      return panel.bytesC();
+    }
+
+    /** Products that each element is the sum of, at most. */
+    long terms() {
+      long depth = Math.max(1, panel.k());
+      return additions > Long.MAX_VALUE / depth ? Long.MAX_VALUE : additions * depth;
+    }
+
+    /** Device memory for it: the tile, once or twice, and two pairs of panels. */
+    public long deviceBytes() {
+      long panels = Math.multiplyExact(2L, Math.addExact(mostA(), mostB()));
+      long tiles = Math.multiplyExact(new TileSums(this).hasTotals() ? 2L : 1L, bytes());
+      return Math.addExact(tiles, panels);
+    }
+
+    /** Bytes of the largest panel of A. */
+    long mostA() {
+      return panel.bytesA();
+    }
+
+    /** Bytes of the largest panel of B that needs memory of its own. */
+    long mostB() {
+      return shared ? 0 : panel.bytesB();
+    }
+  }
+
+  /** Begins a tile, all zero; the one before is given up. */
+  void begin(Tile tile);
+
+  /**
+   * Memory for the next panels.
+   *
+   * @param bytesA of the panel of A
+   * @param bytesB of the panel of B; negative if B's panel is A's
+   */
+  Panels panels(long bytesA, long bytesB);
+
+  /**
+   * As {@link #panels(long, long)}, where other tasks may have the same panels: all that have a
+   * panel of the same name fill it alike.
+   *
+   * @param a which panel of A it is; null if no other task has it
+   * @param b likewise of B; not looked at where B's panel is A's
+   */
+  default Panels panels(long bytesA, PanelId a, long bytesB, PanelId b) {
+    return panels(bytesA, bytesB);
+  }
+
+  /**
+   * Adds products of the panels handed out last to the tile, in this order. May return before it is
+   * done.
+   */
+  void multiply(List<Product> products);
+
+  /** The tile, when it is done; valid until the next {@link #begin} or {@link #close}. */
+  HostMemory finish();
+
+  /** Waits for what is under way and frees everything; may be called twice. */
+  @Override
+  void close();
+}

@@ -1,0 +1,37 @@
+package org.tilespark.arrow.pipeline;
+
+import java.util.List;
+
+/** Closes many things, all of them, also when some fail: after a lost device every one does. */
+public final class Closing {
+  private Closing() {}
+
+  /**
+   * Closes all, in order.
+   *
+   * @throws RuntimeException or Error: the first failure, with the others suppressed; a checked
+   *     exception comes as the cause of an {@link IllegalStateException}
+   */
+  public static void all(List<? extends AutoCloseable> owned) {
+    Throwable failure = null;
+    for (AutoCloseable each : owned) {
+      try {
+        each.close();
+      } catch (Throwable e) {
+        Throwable unchecked =
+            e instanceof RuntimeException || e instanceof Error ? e : new IllegalStateException(e);
+        if (failure == null) {
+          failure = unchecked;
+        } else if (failure != unchecked) {
+          failure.addSuppressed(unchecked);
+        }
+      }
+    }
+    if (failure instanceof Error error) {
+      throw error;
+    }
+    if (failure != null) {
+      throw (RuntimeException) failure;
+    }
+  }
+}

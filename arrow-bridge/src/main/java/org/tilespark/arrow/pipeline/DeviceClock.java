@@ -1,0 +1,69 @@
+package org.tilespark.arrow.pipeline;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.kernels.device.CudaStream;
+
+/**
+ * Device time of one batch's work on one stream, by phase: a mark at the beginning, and one behind
+ * each piece of work.
+ */
+public final class DeviceClock implements AutoCloseable {
+  /** What a batch does on the device. */
+  public enum Phase {
+    COPY_UP,
+    KERNELS,
+    COPY_DOWN
+  }
+
+  private final CudaStream stream;
+  private final List<CudaEvent> marks = new ArrayList<>();
+  private final List<Phase> phases = new ArrayList<>(); // phase i ends with mark i + 1; null: idle
+
+  /** Begins now, behind what is queued on {@code stream}, which is borrowed. */
+  public DeviceClock(CudaStream stream) {
+    this.stream = stream;
+    marks.add(stream.record());
+  }
+
+  /**
+   * What passes until now is of no phase: the stream had nothing to do, or somebody else's work.
+   */
+  public void resumed() {
+    marks.add(stream.record());
+    phases.add(null);
+  }
+
+  /** What was queued since the last mark was of this phase; the mark behind it, which is kept. */
+  public CudaEvent ended(Phase phase) {
+    CudaEvent mark = stream.record();
+    marks.add(mark);
+    phases.add(phase);
+    return mark;
+  }
+
+  /** Waits until the device is past the last mark. */
+  public void synchronize() {
+    marks.get(marks.size() - 1).synchronize();
+  }
+
+  /** Nanoseconds of each phase, by {@link Phase#ordinal}; the device is past the last mark. */
+  public long[] nanos() {
+    double[] millis = new double[Phase.values().length];
+    for (int i = 0; i < phases.size(); i++) {
+      if (phases.get(i) != null) {
+        millis[phases.get(i).ordinal()] += marks.get(i + 1).millisSince(marks.get(i));
+      }
+    }
+    return Arrays.stream(millis).mapToLong(m -> Math.round(m * 1e6)).toArray();
+  }
+
+  @Override
+  public void close() {
+    List<CudaEvent> closing = List.copyOf(marks);
+    marks.clear();
+    Closing.all(closing);
+  }
+}

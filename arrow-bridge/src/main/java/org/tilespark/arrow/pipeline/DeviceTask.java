@@ -1,0 +1,57 @@
+package org.tilespark.arrow.pipeline;
+
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+
+/**
+ * One task's use of a device: its turn, and its pipelines. Where operators of one task feed each
+ * other, each has a pipeline with batches under way; one that finds no device memory first waits
+ * for the batches of all and frees what they hold, since otherwise the task might wait for itself.
+ */
+public final class DeviceTask {
+  private final Runnable turn;
+  private final Queue<Pipeline> pipelines = new ConcurrentLinkedQueue<>();
+
+  /** A pipeline that may have work under way. */
+  public interface Pipeline {
+    /** Waits for what is under way, and frees its device memory; it can still be taken. */
+    void settleUnderWay();
+
+    /** The thread that uses this pipeline; null if none did. */
+    Thread user();
+  }
+
+  /**
+   * A task that has no pipelines yet.
+   *
+   * @param turn called before the first upload of every batch, and while the task waits for memory;
+   *     returns when this task may use the device, and throws if it has been killed
+   */
+  public DeviceTask(Runnable turn) {
+    this.turn = turn;
+  }
+
+  public void takeTurn() {
+    turn.run();
+  }
+
+  public void joins(Pipeline pipeline) {
+    pipelines.add(pipeline);
+  }
+
+  public void leaves(Pipeline pipeline) {
+    pipelines.remove(pipeline);
+  }
+
+  /**
+   * Waits for all that is under way, and frees their device memory; they can still be taken.
+   * Pipelines that another thread uses are left alone, as they are not safe for several threads.
+   */
+  public void settle() {
+    for (Pipeline pipeline : pipelines) {
+      if (pipeline.user() == Thread.currentThread()) {
+        pipeline.settleUnderWay();
+      }
+    }
+  }
+}

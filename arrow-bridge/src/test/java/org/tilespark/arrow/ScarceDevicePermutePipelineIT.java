@@ -1,9 +1,0 @@
-package org.tilespark.arrow;
-
-/** The same, with so little device memory that every batch goes in pieces. */
-class ScarceDevicePermutePipelineIT extends DevicePermutePipelineIT {
-  @Override
-  MemoryGovernor governor() {
-    return new MemoryGovernor(64 << 10, new AllocationFaults(3, 2), "none");
-  }
-}

@@ -1,0 +1,256 @@
+package org.tilespark.arrow.arrays;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.util.List;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.arrays.FourierPipeline.Part;
+import org.tilespark.arrow.arrays.FourierStep.Direction;
+import org.tilespark.arrow.arrays.FourierStep.Form;
+import org.tilespark.arrow.arrays.FourierStep.Fourier;
+import org.tilespark.arrow.arrays.FourierStep.Scale;
+import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.memory.AllocationFaults;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.memory.NativeMemorySource;
+import org.tilespark.arrow.memory.PinnedMemorySource;
+import org.tilespark.arrow.pipeline.DeviceTask;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.ResourceException;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.DeviceFourier;
+import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.device.PinnedPool;
+import org.tilespark.kernels.device.RequiresGpu;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+
+@RequiresGpu
+class DeviceFourierPipelineIT extends FourierPipelineContract {
+  private static CudaDevice device;
+  private static DeviceFourier fourier;
+  private static DeviceTransposer transposer;
+  private static PinnedPool pool;
+  private static ArrowMemory memory;
+
+  private final MemoryGovernor governor = governor();
+
+  @BeforeAll
+  static void openDevice() {
+    device = CudaDevice.open(0);
+    DeviceFourier.Found found = DeviceFourier.find(device, List.of());
+    assumeTrue(found.fourier().isPresent(), found.reason());
+    fourier = found.fourier().orElseThrow();
+    transposer = new DeviceTransposer(device);
+    pool = device.newPinnedPool(1 << 28);
+    memory = new ArrowMemory(new PinnedMemorySource(pool));
+  }
+
+  @AfterAll
+  static void closeDevice() {
+    if (memory != null) {
+      memory.close();
+      transposer.close();
+      fourier.close();
+      assertEquals(0, pool.liveBytes());
+      pool.close();
+      assertEquals(0, device.livePinnedBytes());
+    }
+    if (device != null) {
+      assertEquals(0, device.liveDeviceBytes());
+      device.close();
+    }
+  }
+
+  @AfterEach
+  void noDeviceMemoryIsHeld() {
+    assertEquals(0, governor.usedBytes());
+  }
+
+  @Override
+  ArrowMemory memory() {
+    return memory;
+  }
+
+  @Override
+  FourierPipeline open(BufferAllocator allocator, PipelineListener listener) {
+    return open(allocator, listener, governor, new DeviceTask(() -> {}));
+  }
+
+  private FourierPipeline open(
+      BufferAllocator allocator,
+      PipelineListener listener,
+      MemoryGovernor governor,
+      DeviceTask task) {
+    return new DeviceFourierPipeline(
+        device, fourier, transposer, memory, governor, allocator, aheadBytes(), task, listener);
+  }
+
+  /** Plenty of memory, one request in five refused. */
+  MemoryGovernor governor() {
+    return new MemoryGovernor(4L << 30, new AllocationFaults(5, 1), "none");
+  }
+
+  /** Memory for parts that nobody asked for yet. */
+  long aheadBytes() {
+    return 1L << 30;
+  }
+
+  @Test
+  void plainMemoryIsRefused() {
+    try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource(0))) {
+      assertThrows(
+          IllegalArgumentException.class,
+          () ->
+              new DeviceFourierPipeline(
+                  device,
+                  fourier,
+                  transposer,
+                  plain,
+                  governor,
+                  allocator,
+                  0,
+                  new DeviceTask(() -> {}),
+                  PipelineListener.NONE));
+    }
+  }
+
+  @Test
+  void tellsBytesAndTheTimeOfEachPhase() {
+    Shape shape = Shape.of(40, 50, 60);
+    long bytes = shape.elements() * 4;
+    long[] heard = new long[7];
+    PipelineListener listener =
+        new PipelineListener() {
+          @Override
+          public void moved(long up, long down) {
+            heard[0] += up;
+            heard[1] += down;
+          }
+
+          @Override
+          public void copiedUp(long nanos) {
+            heard[2] += nanos;
+          }
+
+          @Override
+          public void computed(long nanos) {
+            heard[3] += nanos;
+          }
+
+          @Override
+          public void copiedDown(long nanos) {
+            heard[4] += nanos;
+          }
+
+          @Override
+          public void held(long deviceBytes, long pinnedBytes) {
+            heard[5] = deviceBytes;
+            heard[6] = pinnedBytes;
+          }
+        };
+    try (FourierPipeline heardPipeline =
+        open(allocator, listener, governor, new DeviceTask(() -> heard[2]++))) {
+      FourierChain chain =
+          new FourierChain(
+              shape,
+              ElementType.FLOAT32,
+              true,
+              List.of(
+                  new Scale(List.of(new double[40], new double[50], new double[60])),
+                  new Fourier(List.of(0, 1, 2), Form.COMPLEX, Direction.FORWARD, 0, 1)));
+      heardPipeline.begin(chain);
+      Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]), null);
+      heardPipeline.put(Part.whole(shape), List.of(zeros, zeros));
+      assertEquals(0, heard[2], "no turn before anything goes up");
+      heardPipeline.run(List.of(Part.whole(shape)));
+      assertEquals(1, heard[2], "one turn");
+      long foreseen = FourierMemory.of(chain).deviceBytes();
+      assertTrue(
+          heard[5] <= foreseen && heard[5] >= foreseen - bytes * 2,
+          () -> heard[5] + " bytes of device memory, foreseen were " + foreseen);
+      heardPipeline.take().forEach(ArrowBuf::close);
+    }
+    assertEquals(2 * bytes + 150 * 8, heard[0]);
+    assertTrue(heard[1] >= 2 * bytes, "bytes down " + heard[1]);
+    for (int i = 2; i < 7; i++) {
+      assertTrue(heard[i] > 1, "what was heard " + i);
+    }
+  }
+
+  @Test
+  void anArrayThatIsTooLarge() {
+    MemoryGovernor scarce = new MemoryGovernor(1 << 20, AllocationFaults.NONE, "advice");
+    try (FourierPipeline refused =
+        open(allocator, PipelineListener.NONE, scarce, new DeviceTask(() -> {}))) {
+      refused.begin(new FourierChain(Shape.of(1 << 18), ElementType.FLOAT32, true, List.of()));
+      ResourceException failure =
+          assertThrows(
+              ResourceException.class, () -> refused.run(List.of(Part.whole(Shape.of(1 << 18)))));
+      assertTrue(failure.getMessage().contains("advice"), failure.getMessage());
+    }
+    assertEquals(0, scarce.usedBytes());
+  }
+
+  /** Room for the array and an eighth of it: transforms go in smaller parts. */
+  @Test
+  void anArrayThatFillsTheDevice() {
+    Shape shape = Shape.of(64, 64, 128);
+    ElementType type = ElementType.FLOAT32;
+    FourierArray array = FourierArray.random(shape, true, type, 50);
+    Fourier transform = new Fourier(List.of(0, 1, 2), Form.COMPLEX, Direction.FORWARD, 0, 1);
+    FourierChain chain = new FourierChain(shape, type, true, List.of(transform));
+    MemoryGovernor scarce =
+        new MemoryGovernor(
+            FourierMemory.scarce(chain).deviceBytes(), AllocationFaults.NONE, "none");
+    assertTrue(scarce.limitBytes() < FourierMemory.of(chain).deviceBytes(), "less than is best");
+    FourierPipeline before = pipeline;
+    try (FourierPipeline tight =
+        open(allocator, PipelineListener.NONE, scarce, new DeviceTask(() -> {}))) {
+      pipeline = tight;
+      assertSteps(array, type, transform);
+      assertSteps(array, type, transform);
+    } finally {
+      pipeline = before;
+    }
+    assertEquals(0, scarce.usedBytes());
+  }
+
+  @Test
+  void pipelinesOfOneTaskMakeRoomForEachOther() {
+    Shape shape = Shape.of(64, 64, 64);
+    FourierChain chain =
+        new FourierChain(
+            shape,
+            ElementType.FLOAT32,
+            true,
+            List.of(new Fourier(List.of(0, 1, 2), Form.COMPLEX, Direction.FORWARD, 0, 1)));
+    MemoryGovernor scarce =
+        new MemoryGovernor(
+            FourierMemory.of(chain).deviceBytes() * 5 / 2, AllocationFaults.NONE, "none");
+    DeviceTask task = new DeviceTask(() -> {});
+    Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]), null);
+    try (FourierPipeline first = open(allocator, PipelineListener.NONE, scarce, task);
+        FourierPipeline second = open(allocator, PipelineListener.NONE, scarce, task)) {
+      for (FourierPipeline each : List.of(first, first, second, second)) {
+        each.begin(chain);
+        each.put(Part.whole(shape), List.of(zeros, zeros));
+        each.run(List.of(Part.whole(shape)));
+      }
+      for (FourierPipeline each : List.of(second, first, first, second)) {
+        each.take().forEach(ArrowBuf::close);
+      }
+    }
+    assertEquals(0, scarce.usedBytes());
+  }
+}

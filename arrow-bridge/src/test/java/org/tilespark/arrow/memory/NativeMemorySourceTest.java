@@ -1,0 +1,59 @@
+package org.tilespark.arrow.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import org.junit.jupiter.api.Test;
+
+class NativeMemorySourceTest {
+  @Test
+  void largeBlocksAreReusedUpToTheBound() {
+    try (NativeMemorySource source = new NativeMemorySource(3 << 20)) {
+      HostMemorySource.Allocation first = source.allocate(2 << 20);
+      HostMemorySource.Allocation second = source.allocate(2 << 20);
+      long address = first.address();
+      assertEquals(0, address % 64);
+      first.free();
+      second.free(); // one more than the bound allows
+      assertEquals(2 << 20, source.keptBytes());
+      HostMemorySource.Allocation again = source.allocate((2 << 20) - 1000);
+      assertEquals(address, again.address());
+      assertEquals(0, source.keptBytes());
+      again.free();
+    }
+  }
+
+  @Test
+  void smallBlocksAreNotKept() {
+    try (NativeMemorySource source = new NativeMemorySource(1 << 20)) {
+      source.allocate(1000).free();
+      source.allocate(0).free();
+      assertEquals(0, source.keptBytes());
+    }
+  }
+
+  @Test
+  void whatComesBackAfterCloseIsFreed() {
+    NativeMemorySource source = new NativeMemorySource(1 << 30);
+    HostMemorySource.Allocation late = source.allocate(1 << 20);
+    source.allocate(1 << 20).free();
+    assertEquals(1 << 20, source.keptBytes());
+    source.close();
+    late.free();
+    assertEquals(0, source.keptBytes());
+  }
+
+  @Test
+  void absurdRequestsSayWhatHelps() {
+    try (NativeMemorySource source = new NativeMemorySource(0)) {
+      OutOfHostMemoryException refused =
+          assertThrows(OutOfHostMemoryException.class, () -> source.allocate(1L << 60));
+      String message = refused.getMessage();
+      assertNull(refused.getCause(), "Spark ends an executor that meets an OutOfMemoryError");
+      assertTrue(message.contains(Long.toString(1L << 60)), message);
+      assertTrue(message.contains("spark.executor.memoryOverhead"), message);
+    }
+  }
+}

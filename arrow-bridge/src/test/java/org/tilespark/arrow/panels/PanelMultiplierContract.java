@@ -1,0 +1,353 @@
+package org.tilespark.arrow.panels;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertSame;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Random;
+import java.util.SplittableRandom;
+import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.panels.PanelMultiplier.Panels;
+import org.tilespark.arrow.panels.PanelMultiplier.Product;
+import org.tilespark.arrow.panels.PanelMultiplier.Tile;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.Precision;
+import org.tilespark.layout.ElementType;
+
+/**
+ * What every panel multiplier does. Unless said otherwise elements are small whole numbers, so that
+ * sums are exact in any order.
+ */
+abstract class PanelMultiplierContract {
+  /** Runs {@code body} with a multiplier, and checks that it leaves nothing behind. */
+  abstract void withMultiplier(java.util.function.Consumer<PanelMultiplier> body);
+
+  private static final int M = 37;
+  private static final int N = 29;
+
+  @Test
+  void tilesOfManyPanels() {
+    withMultiplier(
+        multiplier -> {
+          Random random = new Random(1);
+          for (int tile = 0; tile < 3; tile++) { // one multiplier, several tiles
+            double[] expected = new double[M * N];
+            int[] depths = {5, 64, 17, 64, 1, 64, 33};
+            multiplier.begin(new Tile(problem(M, 64, N, 64, 64), false, depths.length));
+            for (int k : depths) {
+              double[] a = numbers(random, M * k); // (M, k)
+              double[] b = numbers(random, N * k); // (N, k), B transposed
+              Panels panels = multiplier.panels(bytes(M, k), bytes(N, k));
+              HostMemory.ofArray(a).copyTo(panels.a());
+              HostMemory.ofArray(b).copyTo(panels.b());
+              multiplier.multiply(List.of(new Product(problem(M, k, N, k, k), 0, 0, 0)));
+              add(expected, N, a, b, k, 0, M, 0, k, 0, N);
+            }
+            assertTile(expected, multiplier.finish());
+          }
+        });
+  }
+
+  @Test
+  void productsOfPartsOfPanels() {
+    withMultiplier(
+        multiplier -> {
+          int k = 40;
+          double[] a = numbers(new Random(2), M * k);
+          double[] b = numbers(new Random(3), N * k);
+          double[] expected = new double[M * N];
+          multiplier.begin(new Tile(problem(M, k, N, k, k), false, 2));
+          Panels panels = multiplier.panels(bytes(M, k), bytes(N, k));
+          HostMemory.ofArray(a).copyTo(panels.a());
+          HostMemory.ofArray(b).copyTo(panels.b());
+          List<Product> products = new ArrayList<>();
+          for (int[] part : new int[][] {{0, 10, 0, 7, 3, 12}, {5, 37, 7, 40, 0, 29}}) {
+            products.add(
+                new Product(
+                    problem(part[1] - part[0], part[3] - part[2], part[5] - part[4], k, k),
+                    (part[0] * k + part[2]) * 8L,
+                    (part[4] * k + part[2]) * 8L,
+                    (part[0] * N + part[4]) * 8L));
+            add(expected, N, a, b, k, part[0], part[1], part[2], part[3], part[4], part[5]);
+          }
+          multiplier.multiply(products);
+          assertTile(expected, multiplier.finish());
+        });
+  }
+
+  @Test
+  void onePanelServesAsBoth() {
+    withMultiplier(
+        multiplier -> {
+          int k = 21;
+          multiplier.begin(new Tile(problem(N, k, N, k, k), true, 3));
+          double[] expected = new double[N * N];
+          for (int panel = 0; panel < 3; panel++) {
+            double[] a = numbers(new Random(panel), N * k);
+            Panels panels = multiplier.panels(bytes(N, k), -1);
+            assertSame(panels.a(), panels.b());
+            HostMemory.ofArray(a).copyTo(panels.a());
+            multiplier.multiply(List.of(new Product(problem(N, k, N, k, k), 0, 0, 0)));
+            add(expected, N, a, a, k, 0, N, 0, k, 0, N);
+          }
+          assertTile(expected, multiplier.finish());
+        });
+  }
+
+  @Test
+  void aTileOfNothingIsZero() {
+    withMultiplier(
+        multiplier -> {
+          multiplier.begin(new Tile(problem(M, 0, N, 1, 1), false, 0));
+          assertTile(new double[M * N], multiplier.finish());
+          multiplier.begin(new Tile(problem(M, 9, N, 9, 9), false, 1));
+          multiplier.panels(bytes(M, 9), bytes(N, 9));
+          multiplier.multiply(List.of());
+          assertTile(new double[M * N], multiplier.finish());
+        });
+  }
+
+  @Test
+  void closedInTheMiddle() {
+    withMultiplier(
+        multiplier -> {
+          multiplier.begin(new Tile(problem(M, 1, N, 1, 1), false, 2));
+          Panels panels = multiplier.panels(bytes(M, 1), bytes(N, 1));
+          panels.a().fill((byte) 0);
+          panels.b().fill((byte) 0);
+          multiplier.multiply(List.of(new Product(problem(M, 1, N, 1, 1), 0, 0, 0)));
+          multiplier.panels(bytes(M, 1), bytes(N, 1));
+          multiplier.close();
+        });
+  }
+
+  @Test
+  void aProductMustAccumulate() {
+    for (Factors factors : List.of(Factors.OVERWRITE, new Factors(2, 1), new Factors(1, 2))) {
+      MultiplyProblem problem =
+          MultiplyProblem.dense(1, 1, 1, ElementType.FLOAT64, false, false).withFactors(factors);
+      String message = "A product of panels must add to its tile; found " + problem;
+      Exception e =
+          assertThrows(IllegalArgumentException.class, () -> new Product(problem, 0, 0, 0));
+      assertEquals(message, e.getMessage());
+      e = assertThrows(IllegalArgumentException.class, () -> new Tile(problem, false, 1));
+      assertEquals(message, e.getMessage());
+    }
+  }
+
+  /** What A and B hold. */
+  private enum Inputs {
+    /** Uniform in 0..1. */
+    POSITIVE {
+      @Override
+      double next(SplittableRandom random) {
+        return random.nextDouble();
+      }
+    },
+    /** All additions err to the same side. */
+    CONSTANT {
+      @Override
+      double next(SplittableRandom random) {
+        return 0.7;
+      }
+    },
+    /** Positive, of magnitudes between 2^-20 and 2^20. */
+    BADLY_SCALED {
+      @Override
+      double next(SplittableRandom random) {
+        return Math.scalb(random.nextDouble(), random.nextInt(-20, 21));
+      }
+    };
+
+    abstract double next(SplittableRandom random);
+  }
+
+  /**
+   * Many shallow panels of positive numbers: errors stay within {@code 2 u sqrt(K)} of {@code
+   * |A||B|}, as for one product, though one chain of additions would not keep to it.
+   */
+  @Test
+  void longSumsOfShallowPanels() {
+    for (ElementType type : new ElementType[] {ElementType.FLOAT32, ElementType.FLOAT64}) {
+      for (Inputs inputs : Inputs.values()) {
+        withMultiplier(multiplier -> checkLongSum(multiplier, type, inputs, 4, 20_000));
+      }
+    }
+    withMultiplier(
+        multiplier -> checkLongSum(multiplier, ElementType.FLOAT32, Inputs.CONSTANT, 16, 10_000));
+  }
+
+  private static void checkLongSum(
+      PanelMultiplier multiplier, ElementType type, Inputs inputs, int depth, int panels) {
+    boolean single = type == ElementType.FLOAT32;
+    int m = 3;
+    int n = 2;
+    MultiplyProblem problem =
+        new MultiplyProblem(m, depth, n, type, Precision.FULL, false, true, depth, depth, n, true);
+    SplittableRandom random = new SplittableRandom(panels + inputs.ordinal());
+    double[] sum = new double[m * n];
+    double[] lost = new double[m * n]; // what sums of doubles lose to rounding
+    double[] chain = new double[m * n]; // one chain, a panel at a time, in the element's type
+    multiplier.begin(new Tile(problem, false, panels));
+    for (int panel = 0; panel < panels; panel++) {
+      double[] a = elements(m * depth, single, inputs, random); // (m, depth)
+      double[] b = elements(n * depth, single, inputs, random); // (n, depth)
+      Panels filled = multiplier.panels(problem.bytesA(), problem.bytesB());
+      memory(a, single).copyTo(filled.a());
+      memory(b, single).copyTo(filled.b());
+      multiplier.multiply(List.of(new Product(problem, 0, 0, 0)));
+      for (int at = 0; at < sum.length; at++) {
+        double part = 0;
+        for (int k = 0; k < depth; k++) {
+          double left = a[at / n * depth + k];
+          double right = b[at % n * depth + k];
+          double product = left * right;
+          double after = sum[at] + product;
+          double seen = after - sum[at];
+          lost[at] +=
+              Math.fma(left, right, -product) + (sum[at] - (after - seen)) + (product - seen);
+          sum[at] = after;
+          part = Math.fma(left, right, part);
+        }
+        chain[at] = single ? (float) chain[at] + (float) part : chain[at] + part;
+      }
+    }
+    double[] found = values(multiplier.finish(), m * n, single);
+    double allowed = 2 * Math.sqrt((double) depth * panels) * (single ? 0x1p-24 : 0x1p-53);
+    double worst = 0;
+    double worstChain = 0;
+    for (int at = 0; at < sum.length; at++) {
+      worst = Math.max(worst, Math.abs(found[at] - sum[at] - lost[at]) / sum[at]);
+      worstChain = Math.max(worstChain, Math.abs(chain[at] - sum[at] - lost[at]) / sum[at]);
+    }
+    assertTrue(
+        worst <= allowed,
+        type + ", " + inputs + ": error " + worst + " of |A||B|, allowed " + allowed);
+    if (inputs == Inputs.CONSTANT) {
+      assertTrue(
+          worstChain > allowed,
+          type + ": one chain errs by " + worstChain + ", so this shows nothing");
+    }
+  }
+
+  private static double[] elements(
+      int count, boolean single, Inputs inputs, SplittableRandom random) {
+    double[] elements = new double[count];
+    for (int i = 0; i < count; i++) {
+      double next = inputs.next(random);
+      elements[i] = single ? (float) next : next;
+    }
+    return elements;
+  }
+
+  private static HostMemory memory(double[] elements, boolean single) {
+    if (!single) {
+      return HostMemory.ofArray(elements);
+    }
+    float[] floats = new float[elements.length];
+    for (int i = 0; i < floats.length; i++) {
+      floats[i] = (float) elements[i];
+    }
+    return HostMemory.ofArray(floats);
+  }
+
+  private static double[] values(HostMemory memory, int count, boolean single) {
+    double[] values = new double[count];
+    if (!single) {
+      memory.copyTo(HostMemory.ofArray(values));
+      return values;
+    }
+    float[] floats = new float[count];
+    memory.copyTo(HostMemory.ofArray(floats));
+    for (int i = 0; i < count; i++) {
+      values[i] = floats[i];
+    }
+    return values;
+  }
+
+  /** Where blocks are missing, parts of the tile are added to, some more often than others. */
+  @Test
+  void longSumsOfParts() {
+    withMultiplier(
+        multiplier -> {
+          int k = 2;
+          int panels = 600;
+          Random random = new Random(6);
+          double[] expected = new double[M * N];
+          multiplier.begin(new Tile(problem(M, k, N, k, k), false, 2L * panels));
+          for (int panel = 0; panel < panels; panel++) {
+            double[] a = numbers(random, M * k);
+            double[] b = numbers(random, N * k);
+            Panels filled = multiplier.panels(bytes(M, k), bytes(N, k));
+            HostMemory.ofArray(a).copyTo(filled.a());
+            HostMemory.ofArray(b).copyTo(filled.b());
+            List<Product> products = new ArrayList<>();
+            int middle = 1 + panel % 30;
+            for (int[] part :
+                new int[][] {{0, middle, 0, 1}, {0, middle, 1, 2}, {middle, M, 0, 2}}) {
+              products.add(
+                  new Product(
+                      problem(part[1] - part[0], part[3] - part[2], N, k, k),
+                      (part[0] * k + part[2]) * 8L,
+                      part[2] * 8L,
+                      part[0] * 8L * N));
+              add(expected, N, a, b, k, part[0], part[1], part[2], part[3], 0, N);
+            }
+            multiplier.multiply(products);
+          }
+          assertTile(expected, multiplier.finish());
+        });
+  }
+
+  private static MultiplyProblem problem(long m, long k, long n, long leadA, long leadB) {
+    return new MultiplyProblem(
+        m, k, n, ElementType.FLOAT64, Precision.FULL, false, true, leadA, leadB, N, true);
+  }
+
+  private static long bytes(long rows, long cols) {
+    return rows * cols * Double.BYTES;
+  }
+
+  static double[] numbers(Random random, int count) {
+    double[] numbers = new double[count];
+    for (int i = 0; i < count; i++) {
+      numbers[i] = random.nextInt(19) - 9;
+    }
+    return numbers;
+  }
+
+  static void add(
+      double[] c,
+      int cols,
+      double[] a,
+      double[] b,
+      int lead,
+      int m0,
+      int m1,
+      int k0,
+      int k1,
+      int n0,
+      int n1) {
+    for (int i = m0; i < m1; i++) {
+      for (int j = n0; j < n1; j++) {
+        for (int k = k0; k < k1; k++) {
+          c[i * cols + j] += a[i * lead + k] * b[j * lead + k];
+        }
+      }
+    }
+  }
+
+  static void assertTile(double[] expected, HostMemory found) {
+    assertEquals(expected.length * 8L, found.bytes());
+    double[] values = new double[expected.length];
+    found.copyTo(HostMemory.ofArray(values));
+    for (int i = 0; i < values.length; i++) {
+      assertEquals(expected[i], values[i], "element " + i);
+    }
+  }
+}

@@ -1,0 +1,54 @@
+package org.tilespark.kernels.device.driver;
+
+import com.sun.jna.Native;
+
+/**
+ * The driver call that makes tensor maps, bound with JNA; apart from {@link LibCuda} since drivers
+ * before CUDA 12 lack it. Initialising this class throws {@link UnsatisfiedLinkError} there; no
+ * kernel that takes maps loads there either.
+ */
+public final class LibCudaTensor {
+  /** Length of a {@code CUtensorMap}. */
+  public static final int MAP_BYTES = 128;
+
+  /** Where a struct that begins with maps must begin; for the call itself 64 would do. */
+  public static final int ALIGNMENT = 128;
+
+  public static final int CU_TENSOR_MAP_INTERLEAVE_NONE = 0;
+  public static final int CU_TENSOR_MAP_SWIZZLE_NONE = 0;
+  public static final int CU_TENSOR_MAP_SWIZZLE_64B = 2;
+  public static final int CU_TENSOR_MAP_SWIZZLE_128B = 3;
+  public static final int CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE = 0;
+
+  static {
+    Native.register(LibCudaTensor.class, "libcuda.so.1");
+  }
+
+  private LibCudaTensor() {}
+
+  /**
+   * Fills in a map.
+   *
+   * @param map address of the map, in host memory, as are those of the arrays
+   * @param dataType {@code CUtensorMapDataType}
+   * @param rank count of axes
+   * @param device address of the tensor
+   * @param extents of {@code rank} longs, innermost first
+   * @param strides of {@code rank - 1} longs, in bytes
+   * @param box of {@code rank} ints
+   * @param steps of {@code rank} ints
+   */
+  public static native int cuTensorMapEncodeTiled(
+      long map,
+      int dataType,
+      int rank,
+      long device,
+      long extents,
+      long strides,
+      long box,
+      long steps,
+      int interleave,
+      int swizzle,
+      int l2Promotion,
+      int outOfBoundsFill);
+}

@@ -1,0 +1,67 @@
+package org.tilespark.kernels.device.library;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * Environment variables that change how exactly cuBLAS computes products of full precision. cuBLAS
+ * reads them itself, and no documented call overrules them: NVIDIA states that {@code
+ * NVIDIA_TF32_OVERRIDE} takes precedence over any setting of a program, and says of no math mode or
+ * compute type, {@code CUBLAS_PEDANTIC_MATH} included, that it ignores {@code CUBLAS_EMULATE_*}. So
+ * they are reported. A pure function.
+ *
+ * <p>Source: NVIDIA, "cuBLAS" 13.0 update 2, sections 1.5 (floating-point emulation) and 2.2.11
+ * ({@code cublasComputeType_t}).
+ */
+public final class CublasEnvironment {
+  /** "0" rules tf32 out, which products of full precision do not use; "1" forces it. */
+  private static final String TF32 = "NVIDIA_TF32_OVERRIDE";
+
+  /** "1" has cuBLAS emulate products of FLOAT or DOUBLE. */
+  private static final List<String> EMULATION =
+      List.of("CUBLAS_EMULATE_SINGLE_PRECISION", "CUBLAS_EMULATE_DOUBLE_PRECISION");
+
+  /** How it emulates; without effect unless one of {@link #EMULATION} is on. */
+  private static final List<String> EMULATION_DETAILS =
+      List.of(
+          "CUBLAS_EMULATION_STRATEGY",
+          "CUBLAS_EMULATION_SPECIAL_VALUES_SUPPORT_MASK",
+          "CUBLAS_FIXEDPOINT_EMULATION_MANTISSA_BIT_COUNT");
+
+  private CublasEnvironment() {}
+
+  /**
+   * What to log if products of full precision by cuBLAS are not what this project documents; empty
+   * if they are.
+   *
+   * @param environment variables of the process, as of {@link System#getenv()}
+   */
+  public static Optional<String> warning(Map<String, String> environment) {
+    List<String> found = new ArrayList<>();
+    addIfOn(environment, TF32, found);
+    int before = found.size();
+    EMULATION.forEach(name -> addIfOn(environment, name, found));
+    if (found.size() > before) {
+      EMULATION_DETAILS.forEach(name -> addIfOn(environment, name, found));
+    }
+    return found.isEmpty()
+        ? Optional.empty()
+        : Optional.of(
+            String.join(", ", found)
+                + " in the environment "
+                + (found.size() == 1 ? "overrules" : "overrule")
+                + " what is asked of cuBLAS: products of full precision that it makes may be less"
+                + " exact than documented, and differ from those of other machines; unset "
+                + (found.size() == 1 ? "it" : "them")
+                + " for this process, or multiply with engine OWN");
+  }
+
+  private static void addIfOn(Map<String, String> environment, String name, List<String> found) {
+    String value = environment.getOrDefault(name, "").strip();
+    if (!value.isEmpty() && !value.equals("0")) {
+      found.add(name + "=" + value);
+    }
+  }
+}

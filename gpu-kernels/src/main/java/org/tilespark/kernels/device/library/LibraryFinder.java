@@ -1,0 +1,170 @@
+package org.tilespark.kernels.device.library;
+
+import com.sun.jna.Native;
+import com.sun.jna.NativeLibrary;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.tilespark.kernels.OwnFiles;
+
+/**
+ * Finds one of NVIDIA's libraries that do not come with the driver, and binds a class's {@code
+ * static native} methods to it with JNA. The class keeps one finder and asks it before the first
+ * call:
+ *
+ * <pre>{@code
+ * private static final LibraryFinder FINDER =
+ *     new LibraryFinder(
+ *         "cuBLAS",
+ *         LibCublas.class,
+ *         new Release("libcublas.so.13", "libcublasLt.so.13"),
+ *         new Release("libcublas.so.12", "libcublasLt.so.12"));
+ *
+ * static String load(List<Path> directories) {
+ *   return FINDER.bind(directories); // empty: the methods can be called; else why not
+ * }
+ * }</pre>
+ *
+ * <p>The library is looked for by its name first, as the system's loader finds it (its cache,
+ * {@code LD_LIBRARY_PATH}), the newest release before the next; then in the directories that the
+ * user names ({@code gpu.libraryPath}), one after the other, unless everybody may write there. JNA
+ * itself must have been loaded ({@link org.tilespark.kernels.device.driver.NativeLibraries
+ * NativeLibraries}, as opening a {@link org.tilespark.kernels.device.CudaDevice CudaDevice} does).
+ * Thread-safe.
+ */
+public final class LibraryFinder {
+  /**
+   * A release whose interface is the one that is bound. The unversioned name is for developers
+   * only.
+   *
+   * @param file name of the library, such as {@code libcublas.so.13}
+   * @param needs libraries beside it that it needs and would look for elsewhere; loaded first from
+   *     a directory that has them
+   */
+  record Release(String file, List<String> needs) {
+    Release(String file, String... needs) {
+      this(file, List.of(needs));
+    }
+  }
+
+  private final String name;
+  private final Class<?> binding;
+  private final List<Release> releases;
+  private boolean bound; // guarded by this
+
+  /**
+   * A finder that has not looked yet.
+   *
+   * @param name what people call the library
+   * @param binding class with the native methods; all of them must be in the library
+   * @param releases those that will do, the best first
+   */
+  LibraryFinder(String name, Class<?> binding, Release... releases) {
+    this.name = name;
+    this.binding = binding;
+    this.releases = List.of(releases);
+  }
+
+  /**
+   * Finds and binds the library; once that succeeded, later calls do nothing.
+   *
+   * @param directories where to look when the system's loader does not know it, in this order
+   * @return why it cannot be used, and what helps; empty if it can
+   */
+  synchronized String bind(List<Path> directories) {
+    if (bound) {
+      return "";
+    }
+    List<String> tried = new ArrayList<>();
+    for (Release release : releases) {
+      if (isBoundTo(release.file(), tried)) {
+        return "";
+      }
+    }
+    for (Path directory : directories) {
+      for (Release release : releases) {
+        Path file = directory.resolve(release.file());
+        Optional<String> objection = objection(directory, release);
+        if (!Files.exists(file)) {
+          tried.add(file + " (no such file)");
+        } else if (objection.isPresent()) {
+          tried.add(file + " (" + objection.get() + ")");
+        } else if (loads(directory, release.needs(), tried) && isBoundTo(file.toString(), tried)) {
+          return "";
+        }
+      }
+    }
+    Release best = releases.get(0);
+    return name
+        + " was not found (tried "
+        + String.join(", ", tried)
+        + "); install it, or name the directory that holds "
+        + best.file()
+        + best.needs().stream().map(need -> " and " + need).collect(Collectors.joining())
+        + " with gpu.libraryPath or LD_LIBRARY_PATH";
+  }
+
+  /** Why libraries in a directory that was named are not to be trusted. */
+  private static Optional<String> objection(Path directory, Release release) {
+    List<Path> libraries = new ArrayList<>(List.of(directory.resolve(release.file())));
+    release.needs().forEach(need -> libraries.add(directory.resolve(need)));
+    return objection(libraries);
+  }
+
+  /** Why libraries, those of them that are there, are not to be trusted. */
+  public static Optional<String> objection(List<Path> libraries) {
+    for (Path library : libraries) {
+      try {
+        Optional<String> objection =
+            Files.exists(library) ? OwnFiles.objectionToInstalled(library) : Optional.empty();
+        if (objection.isPresent()) {
+          return objection;
+        }
+      } catch (IOException | UnsupportedOperationException e) {
+        return Optional.of(e.toString());
+      }
+    }
+    return Optional.empty();
+  }
+
+  /** Loads what a library needs, which then finds it loaded, wherever it would look. */
+  private static boolean loads(Path directory, List<String> needs, List<String> tried) {
+    for (String need : needs) {
+      Path file = directory.resolve(need);
+      try {
+        if (Files.exists(file)) {
+          NativeLibrary.getInstance(file.toString());
+        }
+      } catch (UnsatisfiedLinkError e) {
+        tried.add(file + " (" + reason(e) + ")");
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private boolean isBoundTo(String library, List<String> tried) {
+    try {
+      Native.register(binding, NativeLibrary.getInstance(library));
+      bound = true;
+      return true;
+    } catch (UnsatisfiedLinkError e) {
+      tried.add(library + " (" + reason(e) + ")");
+      return false;
+    }
+  }
+
+  /** What the system's loader says, which JNA puts behind a line of its own. */
+  private static String reason(UnsatisfiedLinkError e) {
+    return String.valueOf(e.getMessage())
+        .lines()
+        .filter(line -> !line.startsWith("Unable to load library"))
+        .findFirst()
+        .orElse("cannot be loaded")
+        .strip();
+  }
+}

@@ -1,0 +1,207 @@
+package org.tilespark.kernels.fourier;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.launch.LaunchConfig;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.layout.Strides;
+
+/**
+ * Boxes between the planes of blocks (real and imaginary parts apart, dense) and one array on the
+ * device (complex numbers' parts side by side): what the kernels of {@code fourier_boxes.cu} are
+ * launched with.
+ */
+public final class FourierBoxes {
+  /** Pieces of one launch; {@code MAX_PIECES} in the kernel. */
+  static final int MOST_PIECES = 128;
+
+  /** Units of each thread; {@code ITEMS} in the kernel. */
+  static final int UNITS_PER_THREAD = 4;
+
+  private static final int VECTOR_BYTES = 16;
+  private static final int AXES = 3;
+
+  private FourierBoxes() {}
+
+  /** Which way elements go. */
+  public enum Direction {
+    /** From planes into the array. */
+    PUT,
+    /** From the array into planes. */
+    TAKE
+  }
+
+  /**
+   * A range of the elements of a box.
+   *
+   * @param array extents of the array, 1 to 3 axes
+   * @param low the box's first element in the array, one number per axis
+   * @param size extents of the box
+   * @param start the range's first element, counted in the box row by row
+   * @param count elements of the range
+   * @param re bytes from the planes' address to the first element's real part
+   * @param im the same for the imaginary part; ignored for real arrays
+   */
+  public record Piece(
+      Shape array, List<Long> low, Shape size, long start, long count, long re, long im) {
+    /** Checks that the box lies in the array and the range in the box. */
+    public Piece {
+      low = List.copyOf(low);
+      boolean fits =
+          array.rank() <= AXES && low.size() == array.rank() && size.rank() == array.rank();
+      for (int axis = 0; fits && axis < low.size(); axis++) {
+        fits = low.get(axis) >= 0 && low.get(axis) <= array.extent(axis) - size.extent(axis);
+      }
+      if (!fits || start < 0 || count < 1 || start > size.elements() - count) {
+        throw new IllegalArgumentException(
+            "Elements "
+                + start
+                + " to "
+                + (start + count)
+                + " of a box "
+                + size
+                + " at "
+                + low
+                + " of an array "
+                + array);
+      }
+    }
+  }
+
+  /**
+   * The launches that move pieces, in any order; each takes the planes' and the array's address,
+   * that of the input first.
+   *
+   * @param type FLOAT32 or FLOAT64, of the parts
+   * @param factor of what is taken; 1 keeps bits as they are
+   */
+  public static List<KernelLaunch> launches(
+      Direction direction,
+      ElementType type,
+      boolean isComplex,
+      List<Piece> pieces,
+      double factor,
+      DeviceLimits limits,
+      KernelIndex index) {
+    String family =
+        "fourier_"
+            + (direction == Direction.PUT ? "put" : "take")
+            + (isComplex ? "_complex" : "_real");
+    KernelIndex.Kernel kernel =
+        index
+            .find(family, type.bytes(), limits)
+            .orElseThrow(
+                () ->
+                    new UnsupportedOperationException(
+                        "This jar has no kernel " + family + " for " + limits.architecture()));
+    List<KernelLaunch> launches = new ArrayList<>();
+    for (int from = 0; from < pieces.size(); from += MOST_PIECES) {
+      List<Piece> some = pieces.subList(from, Math.min(pieces.size(), from + MOST_PIECES));
+      launches.add(launch(kernel, type.bytes(), isComplex, some, factor, limits));
+    }
+    return launches;
+  }
+
+  private static KernelLaunch launch(
+      KernelIndex.Kernel kernel,
+      int width,
+      boolean isComplex,
+      List<Piece> pieces,
+      double factor,
+      DeviceLimits limits) {
+    List<Long> parts = new ArrayList<>();
+    long units = 0;
+    for (Piece piece : pieces) {
+      long vector = VECTOR_BYTES / (width * (isComplex ? 2L : 1L));
+      Geometry geometry = Geometry.of(piece);
+      boolean wide = vector > 1 && geometry.suits(piece, vector, width, isComplex);
+      parts.addAll(
+          List.of(
+              units,
+              piece.start(),
+              piece.count(),
+              wide ? 1L : 0L,
+              geometry.run(),
+              geometry.rows(),
+              geometry.rowStride(),
+              geometry.sliceStride(),
+              geometry.base(),
+              piece.re(),
+              piece.im()));
+      units += wide ? (piece.count() + vector - 1) / vector : piece.count();
+    }
+    List<Long> words =
+        new ArrayList<>(
+            List.of(
+                units,
+                (long) pieces.size(),
+                factor == 1 ? 0L : 1L,
+                Double.doubleToRawLongBits(factor)));
+    words.addAll(parts);
+    int threads = kernel.shape().threads();
+    long chunk = (long) threads * UNITS_PER_THREAD;
+    return new KernelLaunch(
+        kernel.name(),
+        LaunchConfig.forPieces((units + chunk - 1) / chunk, threads, 0, limits),
+        words.stream().mapToLong(Long::longValue).toArray());
+  }
+
+  /**
+   * Where the elements of a box lie in the array: runs, rows of runs, slices of rows.
+   *
+   * @param run elements that lie together
+   * @param rows runs of a slice
+   * @param rowStride elements of the array between runs
+   * @param sliceStride elements of the array between slices
+   * @param base the first element
+   */
+  record Geometry(long run, long rows, long rowStride, long sliceStride, long base) {
+    static Geometry of(Piece piece) {
+      Strides strides = Strides.rowMajor(piece.array());
+      long base = 0;
+      long[] extents = {1, 1, 1};
+      long[] steps = new long[AXES];
+      int next = AXES; // the axis filled last; axes fill from the innermost on
+      for (int axis = piece.array().rank() - 1; axis >= 0; axis--) {
+        long extent = piece.size().extent(axis);
+        base += piece.low().get(axis) * strides.stride(axis);
+        if (extent == 1 && !(axis == 0 && next == AXES)) {
+          continue;
+        }
+        if (next < AXES && steps[next] * extents[next] == strides.stride(axis)) {
+          extents[next] *= extent; // continues the axis inside it
+        } else {
+          next--;
+          extents[next] = extent;
+          steps[next] = strides.stride(axis);
+        }
+      }
+      if (steps[AXES - 1] > 1) { // elements lie apart: runs of one
+        return shifted(extents, steps, base);
+      }
+      return new Geometry(extents[2], extents[1], steps[1], steps[0], base);
+    }
+
+    /** The same with a run of one element inside. */
+    private static Geometry shifted(long[] extents, long[] steps, long base) {
+      if (extents[0] > 1) {
+        throw new IllegalStateException("Three axes without a contiguous one");
+      }
+      return new Geometry(1, extents[2], steps[2], steps[1], base);
+    }
+
+    boolean suits(Piece piece, long vector, int width, boolean isComplex) {
+      boolean whole = run >= piece.size().elements();
+      boolean aligned =
+          base % vector == 0
+              && piece.start() % vector == 0
+              && piece.re() % (vector * width) == 0
+              && (!isComplex || piece.im() % (vector * width) == 0);
+      return aligned && (whole || (run % vector == 0 && (rowStride | sliceStride) % vector == 0));
+    }
+  }
+}

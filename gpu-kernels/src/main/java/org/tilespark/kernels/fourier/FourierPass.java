@@ -1,0 +1,51 @@
+package org.tilespark.kernels.fourier;
+
+import java.util.List;
+import org.tilespark.kernels.fourier.FourierProblem.Kind;
+import org.tilespark.layout.ElementType;
+
+/**
+ * One plan of cuFFT, and how often it is executed: a batch of transforms of one to three axes that
+ * lie together, element (b, i, j, k) at {@code b * distance + ((i * embed1 + j) * embed2 + k) *
+ * stride}. Places are counted in the elements of their side, real or complex.
+ *
+ * @param kind what is on the two sides
+ * @param type of the parts
+ * @param lengths of the transformed axes, on the real side where there is one
+ * @param in where the input lies
+ * @param out where the output lies
+ * @param batch transforms of one execution
+ * @param repeats executions, each further on
+ */
+public record FourierPass(
+    Kind kind, ElementType type, List<Long> lengths, Side in, Side out, long batch, long repeats) {
+  /**
+   * The elements of one side.
+   *
+   * @param embed extents of the array that holds one transform's elements
+   * @param stride elements between neighbours of the innermost axis
+   * @param distance elements between the transforms of a batch
+   * @param start first element of the first execution
+   * @param step elements between executions
+   */
+  public record Side(List<Long> embed, long stride, long distance, long start, long step) {
+    /** Copies the list. */
+    public Side {
+      embed = List.copyOf(embed);
+    }
+  }
+
+  /** Copies the list. */
+  public FourierPass {
+    lengths = List.copyOf(lengths);
+  }
+
+  /** The same plan of cuFFT, wherever it is executed and however often. */
+  public FourierPass plan() {
+    return new FourierPass(kind, type, lengths, atZero(in), atZero(out), batch, 1);
+  }
+
+  private static Side atZero(Side side) {
+    return new Side(side.embed(), side.stride(), side.distance(), 0, 0);
+  }
+}

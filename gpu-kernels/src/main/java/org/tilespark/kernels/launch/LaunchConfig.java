@@ -1,0 +1,48 @@
+package org.tilespark.kernels.launch;
+
+/**
+ * The shape of one kernel launch along x: every kernel here numbers its work with one 64-bit index
+ * and loops where there are more pieces than thread blocks, so y and z stay 1.
+ *
+ * @param blocks thread blocks
+ * @param threads threads of each thread block
+ * @param sharedBytes dynamic shared memory of each thread block
+ */
+public record LaunchConfig(int blocks, int threads, int sharedBytes) {
+  /** Checks that the numbers make sense on any device. */
+  public LaunchConfig {
+    if (blocks < 1 || threads < 1 || sharedBytes < 0) {
+      throw new IllegalArgumentException(
+          "Launch of "
+              + blocks
+              + " thread blocks of "
+              + threads
+              + " threads with "
+              + sharedBytes
+              + " bytes of shared memory; expected at least one of each");
+    }
+  }
+
+  /**
+   * One thread block for each of {@code pieces}, or as many as the grid allows, each then doing
+   * several.
+   *
+   * @throws IllegalArgumentException if a thread block exceeds what the device allows
+   */
+  public static LaunchConfig forPieces(
+      long pieces, int threads, int sharedBytes, DeviceLimits limits) {
+    if (threads > limits.maxThreadsPerBlock() || sharedBytes > limits.sharedBytesPerBlock()) {
+      throw new IllegalArgumentException(
+          "A thread block of "
+              + threads
+              + " threads and "
+              + sharedBytes
+              + " bytes of shared memory exceeds the device's "
+              + limits.maxThreadsPerBlock()
+              + " threads and "
+              + limits.sharedBytesPerBlock()
+              + " bytes");
+    }
+    return new LaunchConfig((int) Math.min(pieces, limits.maxGridX()), threads, sharedBytes);
+  }
+}

@@ -1,0 +1,67 @@
+package org.tilespark.kernels.launch;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.function.Function;
+
+/**
+ * Decisions made before, at most a fixed number; the one unused for longest goes first. Safe for
+ * several threads.
+ *
+ * @param <K> what was asked, with value semantics
+ * @param <V> what was decided
+ */
+public final class PlanCache<K, V> {
+  private final Map<K, V> entries;
+
+  /**
+   * An empty cache.
+   *
+   * @throws IllegalArgumentException if {@code capacity} is less than 1
+   */
+  public PlanCache(int capacity) {
+    if (capacity < 1) {
+      throw new IllegalArgumentException(
+          "Plan cache of " + capacity + " plans; expected 1 or more");
+    }
+    entries =
+        new LinkedHashMap<>(16, 0.75f, true) {
+          private static final long serialVersionUID = 1L;
+
+          @Override
+          protected boolean removeEldestEntry(Map.Entry<K, V> eldest) {
+            return size() > capacity;
+          }
+        };
+  }
+
+  /** The decision for {@code key}, made by {@code planner} if it is not held. */
+  public V get(K key, Function<? super K, ? extends V> planner) {
+    synchronized (entries) {
+      V known = entries.get(key);
+      if (known != null) {
+        return known;
+      }
+    }
+    // Planned outside the lock: two threads may plan the same, and both get equal plans.
+    V planned = planner.apply(key);
+    synchronized (entries) {
+      entries.put(key, planned);
+    }
+    return planned;
+  }
+
+  /** Forgets everything: what was decided on is no longer true. */
+  public void clear() {
+    synchronized (entries) {
+      entries.clear();
+    }
+  }
+
+  /** Count of decisions held. */
+  public int size() {
+    synchronized (entries) {
+      return entries.size();
+    }
+  }
+}

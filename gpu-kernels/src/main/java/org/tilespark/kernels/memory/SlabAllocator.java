@@ -1,0 +1,265 @@
+package org.tilespark.kernels.memory;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.TreeMap;
+import java.util.TreeSet;
+
+/**
+ * Carves ranges out of slabs: address arithmetic only. It neither makes nor frees memory: its owner
+ * {@link #add adds} a slab when {@link #allocate} finds no room, and gives back the slabs that
+ * {@link #free}, {@link #trim} and {@link #shut} return. A slab is returned only when nothing of it
+ * is in use.
+ *
+ * <p>Ranges are whole pages. A request takes the smallest free range that holds it, the lowest of
+ * equal ones, and a freed range joins its free neighbours in the slab. Small requests have slabs of
+ * their own, so that one of them never splits the room of a large one. Safe for several threads;
+ * calls take logarithmic time.
+ */
+public final class SlabAllocator {
+  /** Addresses and lengths of ranges are multiples of this. */
+  public static final long PAGE_BYTES = 4096;
+
+  /** A pool's slabs are at most this part of what it keeps, so that it can keep several. */
+  private static final int SLABS_KEPT = 16;
+
+  /** Requests of at most this part of a slab are small... */
+  private static final int SMALL_REQUEST_PART = 256;
+
+  /** ... and their slabs are this part of a large one. */
+  private static final int SMALL_SLAB_PART = 32;
+
+  private final long maxFreeBytes;
+  private final Arena large;
+  private final Arena small;
+  // Guarded by this.
+  private final TreeMap<Long, Use> slabs = new TreeMap<>(); // by address
+  private final TreeMap<Long, Use> unused = new TreeMap<>(); // those of which nothing is in use
+  private long liveBytes;
+  private long slabBytes;
+  private boolean shut;
+
+  /** Memory in one piece, from {@code address} on. */
+  public record Slab(long address, long bytes) {}
+
+  /** A slab, and how much of it is in use. */
+  private static final class Use {
+    private final Slab slab;
+    private final Arena arena;
+    private long liveBytes;
+
+    private Use(Slab slab, Arena arena) {
+      this.slab = slab;
+      this.arena = arena;
+    }
+
+    private long end() {
+      return slab.address() + slab.bytes();
+    }
+  }
+
+  /** The free ranges of the slabs for requests of one kind. */
+  private static final class Arena {
+    private final long slabBytes;
+    private final TreeMap<Long, Long> byAddress = new TreeMap<>(); // address -> bytes
+    private final TreeSet<Slab> bySize =
+        new TreeSet<>(Comparator.comparingLong(Slab::bytes).thenComparingLong(Slab::address));
+
+    private Arena(long slabBytes) {
+      this.slabBytes = slabBytes;
+    }
+
+    void put(long address, long bytes) {
+      if (bytes > 0) {
+        byAddress.put(address, bytes);
+        bySize.add(new Slab(address, bytes));
+      }
+    }
+
+    void remove(long address, long bytes) {
+      byAddress.remove(address);
+      bySize.remove(new Slab(address, bytes));
+    }
+  }
+
+  /**
+   * An allocator without slabs.
+   *
+   * @param maxFreeBytes slabs that are not in use are given back while more than this is free
+   * @param mostSlabBytes size of a slab at most, unless one request is larger
+   * @throws IllegalArgumentException if the first is negative or the second not positive
+   */
+  public SlabAllocator(long maxFreeBytes, long mostSlabBytes) {
+    if (maxFreeBytes < 0) {
+      throw new IllegalArgumentException(
+          "A pool that keeps " + maxFreeBytes + " bytes; expected 0 or more");
+    }
+    if (mostSlabBytes <= 0) {
+      throw new IllegalArgumentException("Slabs of " + mostSlabBytes + " bytes; expected some");
+    }
+    this.maxFreeBytes = maxFreeBytes;
+    long bytes = Math.max(PAGE_BYTES, Math.min(mostSlabBytes, maxFreeBytes / SLABS_KEPT));
+    this.large = new Arena(bytes / PAGE_BYTES * PAGE_BYTES);
+    this.small = new Arena(Math.max(PAGE_BYTES, pages(bytes / SMALL_SLAB_PART)));
+  }
+
+  /** The length of the range that a request of {@code bytes} bytes takes: whole pages. */
+  public static long pages(long bytes) {
+    return Math.addExact(bytes, PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+  }
+
+  /**
+   * The address of a range of {@code bytes} bytes, which is the caller's from now on; empty if no
+   * slab has room.
+   *
+   * @param bytes more than 0
+   */
+  public synchronized OptionalLong allocate(long bytes) {
+    long wanted = pages(bytes);
+    Arena arena = arena(wanted);
+    Slab best = arena.bySize.ceiling(new Slab(0, wanted));
+    if (best == null) {
+      return OptionalLong.empty();
+    }
+    carve(slabs.floorEntry(best.address()).getValue(), best, wanted);
+    return OptionalLong.of(best.address());
+  }
+
+  /**
+   * The size of the slab to {@link #add} for a request of {@code bytes} bytes: a whole number of
+   * them if they are large, so that a slab of equal ranges has nothing left over.
+   */
+  public long slabBytesFor(long bytes) {
+    long wanted = pages(bytes);
+    long slab = arena(wanted).slabBytes;
+    return wanted * SMALL_SLAB_PART < slab ? slab : wanted * Math.max(1, slab / wanted);
+  }
+
+  /**
+   * Takes over a slab, and allocates {@code bytes} bytes from its start.
+   *
+   * @param address multiple of a page; the slab overlaps none that is here
+   * @param slabBytes whole pages, at least {@code bytes}
+   */
+  public synchronized void add(long address, long slabBytes, long bytes) {
+    long wanted = pages(bytes);
+    if (address % PAGE_BYTES != 0 || slabBytes % PAGE_BYTES != 0 || slabBytes < wanted) {
+      throw new IllegalArgumentException(
+          "A slab of " + slabBytes + " bytes at " + address + " for " + bytes + " bytes");
+    }
+    Arena arena = arena(wanted);
+    Use use = new Use(new Slab(address, slabBytes), arena);
+    slabs.put(address, use);
+    this.slabBytes += slabBytes;
+    arena.put(address, slabBytes);
+    carve(use, use.slab, wanted);
+  }
+
+  private void carve(Use use, Slab from, long wanted) {
+    use.arena.remove(from.address(), from.bytes());
+    use.arena.put(from.address() + wanted, from.bytes() - wanted);
+    use.liveBytes += wanted;
+    liveBytes += wanted;
+    unused.remove(use.slab.address());
+  }
+
+  /**
+   * Takes a range back.
+   *
+   * @param address as {@link #allocate} returned it, or that of a slab which was added
+   * @param bytes as requested there
+   * @return slabs that are no longer here; the caller frees them
+   * @throws IllegalArgumentException if this is no range in use
+   */
+  public synchronized List<Slab> free(long address, long bytes) {
+    long length = pages(bytes);
+    Map.Entry<Long, Use> found = slabs.floorEntry(address);
+    if (found == null || address + length > found.getValue().end()) {
+      throw notInUse(address, bytes);
+    }
+    Use use = found.getValue();
+    Arena arena = use.arena;
+    long start = address;
+    long end = address + length;
+    Map.Entry<Long, Long> before = arena.byAddress.floorEntry(address);
+    Map.Entry<Long, Long> after = arena.byAddress.ceilingEntry(address);
+    if ((before != null && before.getKey() + before.getValue() > address)
+        || (after != null && after.getKey() < end)) {
+      throw notInUse(address, bytes);
+    }
+    // Neighbours of the same slab only: slabs may lie side by side, and are freed each for itself.
+    if (before != null
+        && before.getKey() + before.getValue() == address
+        && before.getKey() >= use.slab.address()) {
+      start = before.getKey();
+      arena.remove(before.getKey(), before.getValue());
+    }
+    if (after != null && after.getKey() == end && end < use.end()) {
+      end += after.getValue();
+      arena.remove(after.getKey(), after.getValue());
+    }
+    arena.put(start, end - start);
+    use.liveBytes -= length;
+    liveBytes -= length;
+    if (use.liveBytes == 0) {
+      unused.put(use.slab.address(), use);
+    }
+    return giveBack(shut ? 0 : maxFreeBytes);
+  }
+
+  /** All slabs of which nothing is in use; the caller frees them. */
+  public synchronized List<Slab> trim() {
+    return giveBack(0);
+  }
+
+  /** As {@link #trim}, and from now on no slab is kept once nothing of it is in use. */
+  public synchronized List<Slab> shut() {
+    shut = true;
+    return giveBack(0);
+  }
+
+  /** Lets go of unused slabs, the highest first, until at most {@code mostFree} bytes are free. */
+  private List<Slab> giveBack(long mostFree) {
+    List<Slab> gone = new ArrayList<>();
+    while (freeBytes() > mostFree && !unused.isEmpty()) {
+      Use use = unused.pollLastEntry().getValue();
+      slabs.remove(use.slab.address());
+      use.arena.remove(use.slab.address(), use.slab.bytes());
+      slabBytes -= use.slab.bytes();
+      gone.add(use.slab);
+    }
+    return gone;
+  }
+
+  /** Bytes in use, in whole pages. */
+  public synchronized long liveBytes() {
+    return liveBytes;
+  }
+
+  /** Bytes of the slabs that are not in use. */
+  public synchronized long freeBytes() {
+    return slabBytes - liveBytes;
+  }
+
+  /** Bytes of all slabs. */
+  public synchronized long slabBytes() {
+    return slabBytes;
+  }
+
+  /** Count of the ranges that are free, for tests. */
+  synchronized int freeRanges() {
+    return large.byAddress.size() + small.byAddress.size();
+  }
+
+  private Arena arena(long wanted) {
+    return wanted <= large.slabBytes / SMALL_REQUEST_PART ? small : large;
+  }
+
+  private static IllegalArgumentException notInUse(long address, long bytes) {
+    return new IllegalArgumentException(
+        "No range of " + bytes + " bytes at " + address + " is in use");
+  }
+}

@@ -1,0 +1,140 @@
+package org.tilespark.kernels.multiply;
+
+import java.util.List;
+import java.util.stream.LongStream;
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.multiply.MultiplyStep.Place;
+import org.tilespark.kernels.multiply.MultiplyStep.Side;
+import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
+
+/**
+ * One launch that reads operands as they are stored and rounds them on the way ({@code fused.cuh}).
+ */
+final class FusedSteps extends TensorSteps {
+  /** Rows and columns of a box of an operand that a fused kernel reads. */
+  private static final int BOX = 32;
+
+  /** Boxes side by side that kernels for 16 bits copy at once, where columns are whole boxes. */
+  private static final int BLOCKS = 2;
+
+  /** Columns of a tile of which each warp has a box. */
+  private static final int COLS = 128;
+
+  /** True if a slot of the kernel holds all that a warp converts of an operand's panel. */
+  private final boolean atOnce;
+
+  FusedSteps(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
+    super(strategy, problem, strategy.kernel(), strategy.workspaceBytes(problem, true, true));
+    atOnce = form != TensorForm.TF32 && kernel.blocksPerProcessor() == 1;
+  }
+
+  /**
+   * True if a fused kernel can read operands as they are stored.
+   *
+   * @param evenA true if A begins at a multiple of 16 bytes
+   * @param evenB true if B does
+   */
+  static boolean isFusible(MultiplyProblem problem, boolean evenA, boolean evenB) {
+    MultiplyProblem.Batch batch = problem.batch();
+    boolean one = batch.count() == 1;
+    return evenA
+        && evenB
+        && LongStream.of(
+                problem.leadA(),
+                problem.leadB(),
+                one ? 0 : batch.strideA(),
+                one ? 0 : batch.strideB())
+            .map(elements -> elements * Float.BYTES)
+            .allMatch(bytes -> bytes % EVEN_BYTES == 0 && bytes < TensorMap.MOST_LEAD_BYTES);
+  }
+
+  /**
+   * True if C is made of whole columns of such tiles, whose rows begin evenly if C does: fused
+   * kernels of which two thread blocks share a multiprocessor write others slowly.
+   */
+  static boolean isEvenC(MultiplyProblem problem, KernelIndex.TileShape shape) {
+    MultiplyProblem.Batch batch = problem.batch();
+    return problem.n() % shape.cols() == 0
+        && LongStream.of(problem.leadC(), batch.count() == 1 ? 0 : batch.strideC())
+            .allMatch(elements -> elements * Float.BYTES % EVEN_BYTES == 0);
+  }
+
+  /** Products, or parts of one, of operands as they are stored. */
+  @Override
+  void addProduct(long p, long k, long parts, long partPanels, Target c) {
+    long batches = parts * products();
+    long rowTiles = Ceil.div(problem.m(), shape.rows());
+    long colTiles = Ceil.div(problem.n(), shape.cols());
+    TensorMap a =
+        map(
+            from(Side.A, p),
+            problem.transposeA() ? problem.m() : k,
+            problem.transposeA() ? k : problem.m(),
+            problem.leadA(),
+            countA(),
+            batch.strideA(),
+            BOX);
+    TensorMap b =
+        map(
+            from(Side.B, p),
+            problem.transposeB() ? k : problem.n(),
+            problem.transposeB() ? problem.n() : k,
+            problem.leadB(),
+            countB(),
+            batch.strideB(),
+            atOnce ? BOX * (shape.cols() / COLS) : BOX);
+    // Fields of FusedArguments.
+    launch(
+        List.of(a, b),
+        List.of(c.at()),
+        evenly(batches * rowTiles * colTiles),
+        problem.m(),
+        problem.n(),
+        c.lead(),
+        partPanels,
+        rowTiles,
+        colTiles,
+        problem.alphaWord(c.factors()),
+        problem.betaWord(c.factors()),
+        batches,
+        countA() > 1 ? 1 : 0,
+        countB() > 1 ? 1 : 0,
+        c.step(),
+        parts > 1 ? partPanels * form.panel() : 0,
+        isBlocks(a) ? 1 : 0,
+        isBlocks(b) ? 1 : 0);
+  }
+
+  /**
+   * As few thread blocks as make no more rounds of so many tiles than all that the device holds: in
+   * a round of some multiprocessors alone memory would wait.
+   */
+  private long evenly(long tiles) {
+    return Ceil.div(tiles, Ceil.div(tiles, most(kernel.blocksPerProcessor())));
+  }
+
+  /**
+   * Matrices as stored; of one the stride is any that the driver takes.
+   *
+   * @param high rows of a box
+   */
+  private TensorMap map(
+      Place at, long cols, long rows, long lead, long count, long stride, int high) {
+    boolean blocks = atOnce && cols % BOX == 0;
+    long leadBytes = lead * width;
+    long strideBytes = count > 1 ? stride * width : leadBytes;
+    return new TensorMap(
+        at,
+        form == TensorForm.TF32 ? MultiplyStep.Element.TF32 : MultiplyStep.Element.FLOAT32,
+        blocks ? List.of((long) BOX, rows, cols / BOX, count) : List.of(cols, rows, 1L, count),
+        List.of(leadBytes, blocks ? (long) BOX * width : leadBytes, strideBytes),
+        List.of(BOX, high, blocks ? BLOCKS : 1, 1),
+        true,
+        atOnce ? TensorMap.Fetch.BYTES_128 : TensorMap.Fetch.BYTES_256);
+  }
+
+  private static boolean isBlocks(TensorMap map) {
+    return map.box().get(2) == BLOCKS;
+  }
+}

@@ -1,0 +1,35 @@
+package org.tilespark.kernels.multiply;
+
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * Multiplies matrices held in host memory; the one interface of the host twin (the oracle, the
+ * fallback) and the device twin. Sums are made in an order that depends on the problem alone, so
+ * the same problem gives the same bits every time on one twin and device. Devices with another
+ * architecture, and for few tiles of C also with another count of multiprocessors, may give other
+ * last bits.
+ *
+ * <p>The host sums FLOAT in double, so a sum that fits FLOAT is finite there. A device sums it in
+ * float32, and DOUBLE is summed in double by both: an element may be infinite or NaN if a product
+ * or a partial sum on the way overflows, which depends on the order of the sum.
+ *
+ * <p>Implementations are safe for use by several threads at once.
+ */
+public interface Multiplier extends AutoCloseable {
+  /**
+   * Computes {@code C = alpha op(A) op(B) + beta C} for each product of the batch; returns when
+   * {@code c} holds all.
+   *
+   * @param problem extents, type, precision, transposes, leading dimensions, factors and batch
+   * @param a exactly {@code problem.bytesA()} bytes; borrowed, not changed
+   * @param b exactly {@code problem.bytesB()} bytes; borrowed, not changed
+   * @param c exactly {@code problem.bytesC()} bytes; borrowed; must not overlap the others; what
+   *     lies between its rows and products stays as it is
+   * @throws IllegalArgumentException if a range has another length than the problem needs
+   */
+  void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c);
+
+  /** Releases what this multiplier owns; may be called twice. */
+  @Override
+  void close();
+}

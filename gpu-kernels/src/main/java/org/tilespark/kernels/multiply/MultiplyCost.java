@@ -1,0 +1,185 @@
+package org.tilespark.kernels.multiply;
+
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+
+/**
+ * Estimates of how long own kernels take for a product, to compare them by; what was measured for
+ * them is beside each number. Pure functions.
+ */
+final class MultiplyCost {
+  /** How much longer a tile takes whose operands shared memory reads more slowly, measured. */
+  private static final double NARROW_COST = 1.35;
+
+  /** Steps of K that take as long as summing parts of K by a launch of its own, estimated. */
+  private static final double SUMMING_STEPS = 64;
+
+  /**
+   * What teams that make tiles of doubles of their own take of the time that they take together,
+   * measured where K is 128 and 256. Where it is longer they are taken to be as much slower.
+   */
+  private static final double TILES_APART = 0.96;
+
+  private static final long TILES_APART_STEPS = 256;
+
+  /**
+   * How much longer such a tile takes that has a multiprocessor to itself: measured at 1024 x 1024
+   * x 1024.
+   */
+  private static final double LONE_TILE = 0.15;
+
+  /**
+   * Steps of K from which even and odd rows of two operands are read apart rather than copied, and
+   * what that takes: measured at 4095 x K x 4097. Of B alone they always are, of A alone in
+   * batches.
+   */
+  private static final long PHASED_STEPS = 512;
+
+  private static final double PHASED_COST = 0.97;
+
+  /** What a multiprocessor reads where operands are converted on the way, measured on an H200. */
+  private static final double FUSED_BYTES_PER_NANO = 38;
+
+  /** The same of two thread blocks that share it. */
+  private static final double SHARED_BYTES_PER_NANO = 45;
+
+  /** What a multiprocessor reads of tf32 where B is transposed too. */
+  private static final double TRANSPOSED_BYTES_PER_NANO = 30;
+
+  /** A multiprocessor's share of what goes to and from memory, the same. */
+  private static final double MEMORY_BYTES_PER_NANO = 29;
+
+  /** Products of packed 16-bit values of a multiprocessor, the same; of tf32 half as many. */
+  private static final double PRODUCTS_PER_NANO = 2500;
+
+  /** What another launch takes, about. */
+  private static final double LAUNCH_NANOS = 2000;
+
+  private MultiplyCost() {}
+
+  /**
+   * Time in arbitrary units, of each step of K: the multiprocessor with the most tiles decides, and
+   * a smaller tile reads each operand more often for the same products, here taken as 16 columns of
+   * work more. Thread blocks that share a multiprocessor each take so much longer.
+   */
+  static double cost(MultiplyProblem problem, KernelIndex.Kernel kernel, DeviceLimits limits) {
+    return cost(
+        (double) MultiplyStrategy.Tiled.tiles(problem, kernel.shape()),
+        kernel,
+        limits.multiprocessors() * kernel.blocksPerProcessor());
+  }
+
+  /** The same of all steps, where K may be cut. */
+  static double cost(MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
+    KernelIndex.Kernel kernel = tensor.kernel();
+    boolean isCut = tensor.parts() > 1;
+    double steps = problem.k() / (double) tensor.parts() + (isCut ? SUMMING_STEPS : 0);
+    // Products that are cut go one after the other.
+    MultiplyProblem atOnce = isCut ? problem.first() : problem;
+    if (tensor.form() == TensorForm.FLOAT64) {
+      return doubles(atOnce, tensor, steps, limits.multiprocessors()) * phasing(problem, tensor);
+    }
+    double all = (double) MultiplyStrategy.Tiled.tiles(atOnce, kernel.shape()) * tensor.parts();
+    return (tensor.isNarrow() ? NARROW_COST : 1)
+        * cost(all, kernel, limits.multiprocessors() * kernel.blocksPerProcessor())
+        * steps;
+  }
+
+  /** Steps of K of tiles that a multiprocessor takes. */
+  private static double doubles(
+      MultiplyProblem problem, MultiplyStrategy.Tensor tensor, double steps, int processors) {
+    KernelIndex.TileShape shape = tensor.kernel().shape();
+    double tiles =
+        (double) Ceil.div(PartsOfK.rowsOfKernel(problem), shape.rows())
+            * Ceil.div(PartsOfK.colsOfKernel(problem), shape.cols())
+            * problem.batch().count();
+    double most = Math.ceil(tiles * tensor.parts() / processors); // of one multiprocessor
+    double taken =
+        tensor.rest().isNone()
+            ? most * steps
+            : PartsOfK.restCost(problem, shape, tensor.rest(), processors);
+    if (TensorForm.isOneChain(tensor.kernel())) {
+      taken += LONE_TILE * (most % 2) * steps;
+      taken *= problem.k() <= TILES_APART_STEPS ? TILES_APART : 1 / TILES_APART;
+    }
+    return taken;
+  }
+
+  /** What a phased kernel takes, as a part of the other and of the copies that it needs. */
+  private static double phasing(MultiplyProblem problem, MultiplyStrategy.Tensor tensor) {
+    if (!tensor.isPhased()) {
+      return 1;
+    }
+    boolean isFaster =
+        !problem.transposeA()
+            || problem.batch().count() > 1
+            || (!problem.transposeB() && problem.k() >= PHASED_STEPS);
+    return isFaster ? PHASED_COST : 1 / PHASED_COST;
+  }
+
+  private static double cost(double tiles, KernelIndex.Kernel kernel, int atOnce) {
+    KernelIndex.TileShape shape = kernel.shape();
+    return Math.ceil(tiles / atOnce)
+        * kernel.blocksPerProcessor()
+        * (shape.rows() + 16.0)
+        * (shape.cols() + 16.0);
+  }
+
+  /** What a fused kernel takes: each tile reads its rows and columns as they are stored. */
+  static double fusedNanos(
+      MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
+    KernelIndex.TileShape shape = tensor.kernel().shape();
+    int blocks = tensor.kernel().blocksPerProcessor();
+    double tiles = (double) MultiplyStrategy.Tiled.tiles(problem, shape);
+    double tileBytes = (double) (shape.rows() + shape.cols()) * problem.k() * Float.BYTES;
+    double rate =
+        tensor.form() == TensorForm.TF32 && !problem.transposeB()
+            ? TRANSPOSED_BYTES_PER_NANO
+            : blocks == 1 ? FUSED_BYTES_PER_NANO : SHARED_BYTES_PER_NANO;
+    return Math.max(
+        Math.ceil(tiles / limits.multiprocessors() / blocks) * blocks * tileBytes / rate,
+        (valuesA(problem) + valuesB(problem) + valuesC(problem))
+            * Float.BYTES
+            / (MEMORY_BYTES_PER_NANO * limits.multiprocessors()));
+  }
+
+  /** What packing takes and multiplying what is packed. */
+  static double packedNanos(
+      MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
+    TensorForm form = tensor.form();
+    int width = form.element().bytes();
+    boolean isRead = form == TensorForm.TF32; // as stored, with K along the rows
+    double packed =
+        (isRead && !problem.transposeA() ? 0 : valuesA(problem))
+            + (isRead && problem.transposeB() ? 0 : valuesB(problem));
+    double read = (valuesA(problem) + valuesB(problem)) * width;
+    double memory = MEMORY_BYTES_PER_NANO * limits.multiprocessors();
+    double rate = PRODUCTS_PER_NANO * Short.BYTES / width * limits.multiprocessors();
+    return packed * (Float.BYTES + width) / memory
+        + Math.max(products(problem) / rate, (read + valuesC(problem) * Float.BYTES) / memory)
+        + LAUNCH_NANOS;
+  }
+
+  private static double valuesA(MultiplyProblem problem) {
+    return problem.m() * (double) problem.k() * alike(problem, problem.batch().strideA());
+  }
+
+  private static double valuesB(MultiplyProblem problem) {
+    return problem.k() * (double) problem.n() * alike(problem, problem.batch().strideB());
+  }
+
+  /** Operands of the products, of which all may have the same. */
+  private static long alike(MultiplyProblem problem, long stride) {
+    return stride == 0 ? 1 : problem.batch().count();
+  }
+
+  private static double valuesC(MultiplyProblem problem) {
+    return (double) problem.m() * problem.n() * problem.batch().count();
+  }
+
+  /** Products of a value of A and one of B. */
+  static double products(MultiplyProblem problem) {
+    return (double) problem.m() * problem.k() * problem.n() * problem.batch().count();
+  }
+}

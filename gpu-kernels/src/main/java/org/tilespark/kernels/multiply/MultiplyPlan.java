@@ -1,0 +1,75 @@
+package org.tilespark.kernels.multiply;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.tilespark.kernels.launch.KernelLaunch;
+
+/**
+ * How one multiply runs on one device: nothing is left to decide.
+ *
+ * @param problem what is asked; where C is only scaled, without A and B (K = 0)
+ * @param strategy how it is answered
+ * @param launch the launch of an own kernel; empty for the others
+ */
+public record MultiplyPlan(
+    MultiplyProblem problem, MultiplyStrategy strategy, Optional<KernelLaunch> launch)
+    implements MultiplyDecision {
+  /** The pointers of kernels of a single launch. */
+  private static final List<MultiplyStep.Place> OPERANDS =
+      Stream.of(MultiplyStep.Side.A, MultiplyStep.Side.B, MultiplyStep.Side.C)
+          .map(side -> new MultiplyStep.Place(side, 0))
+          .toList();
+
+  /** Checks that nothing is missing. */
+  public MultiplyPlan {
+    Objects.requireNonNull(problem, "problem");
+    Objects.requireNonNull(strategy, "strategy");
+    Objects.requireNonNull(launch, "launch");
+  }
+
+  /** Device memory that is used beside the operands while it runs, wherever these begin. */
+  public long workspaceBytes() {
+    return strategy.workspaceBytes();
+  }
+
+  /**
+   * The same of operands that begin so; {@link #workspaceBytes()} at most.
+   *
+   * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
+   * @param evenB true if B does
+   */
+  public long workspaceBytes(boolean evenA, boolean evenB) {
+    return strategy.workspaceBytes(problem, evenA, evenB);
+  }
+
+  /**
+   * What own kernels do, in this order; empty for cuBLAS, and where there is nothing to do.
+   * Products of a batch of {@link MultiplyStrategy.Skinny} go one after the other: these are of the
+   * first.
+   *
+   * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
+   * @param evenB true if B does
+   */
+  public List<MultiplyStep> steps(boolean evenA, boolean evenB) {
+    return launch.isPresent()
+        ? List.of(new MultiplyStep(launch.get(), List.of(), OPERANDS))
+        : strategy.steps(problem, evenA, evenB);
+  }
+
+  @Override
+  public boolean isSupported() {
+    return true;
+  }
+
+  @Override
+  public String describe() {
+    return strategy.describe();
+  }
+
+  @Override
+  public MultiplyPlan orElseThrow() {
+    return this;
+  }
+}

@@ -1,0 +1,212 @@
+package org.tilespark.kernels.multiply;
+
+import java.util.List;
+import java.util.Objects;
+import org.tilespark.kernels.launch.KernelLaunch;
+
+/**
+ * One launch for a multiply, after the one before: ready to run but for the addresses where
+ * operands begin.
+ *
+ * @param launch the kernel, its shape, and the last fields of its struct
+ * @param maps the first fields of its struct
+ * @param pointers the fields behind the maps
+ */
+public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place> pointers) {
+  /** Copies the lists. */
+  public MultiplyStep {
+    Objects.requireNonNull(launch, "launch");
+    maps = List.copyOf(maps);
+    pointers = List.copyOf(pointers);
+  }
+
+  /** What an address is counted from. */
+  public enum Side {
+    /** The first byte of A. */
+    A,
+    /** The first byte of B. */
+    B,
+    /** The first byte of C. */
+    C,
+    /** The first byte of the workspace, a multiple of 256. */
+    WORKSPACE,
+    /** Nothing: the null pointer. */
+    NOWHERE
+  }
+
+  /** What the copy engine copies; the codes are those of {@code CUtensorMapDataType}. */
+  public enum Element {
+    /** float16. */
+    FLOAT16(2, 6),
+    /** float32. */
+    FLOAT32(4, 7),
+    /** float64. */
+    FLOAT64(8, 8),
+    /** bfloat16. */
+    BFLOAT16(2, 9),
+    /** float32, which the copy engine rounds to tf32, ties to even. */
+    TF32(4, 11);
+
+    private final int bytes;
+    private final int code;
+
+    Element(int bytes, int code) {
+      this.bytes = bytes;
+      this.code = code;
+    }
+
+    /** Width in bytes. */
+    public int bytes() {
+      return bytes;
+    }
+
+    /** What the driver calls it. */
+    public int code() {
+      return code;
+    }
+  }
+
+  /**
+   * Where something begins.
+   *
+   * @param side what it is a part of
+   * @param bytes from the side's first byte
+   */
+  public record Place(Side side, long bytes) {
+    /** The null pointer. */
+    static final Place NOWHERE = new Place(Side.NOWHERE, 0);
+
+    /** Checks that the side is given. */
+    public Place {
+      Objects.requireNonNull(side, "side");
+    }
+  }
+
+  /**
+   * A tensor and the boxes in which the copy engine takes it to shared memory: what lies outside
+   * the tensor arrives as zero. Axes are in the driver's order, the one whose elements are
+   * neighbours first.
+   *
+   * @param from its first element, at a multiple of 16 bytes
+   * @param element what it holds
+   * @param extents of two to four axes
+   * @param strideBytes bytes from one to the next along each axis but the first, multiples of 16;
+   *     neighbours along several axes may overlap
+   * @param box extents of a box
+   * @param swizzled true if rows of a box, of 64 or 128 bytes, are swizzled by their length
+   * @param fetch what L2 fetches at a time
+   */
+  public record TensorMap(
+      Place from,
+      Element element,
+      List<Long> extents,
+      List<Long> strideBytes,
+      List<Integer> box,
+      boolean swizzled,
+      Fetch fetch) {
+    /** What L2 brings from memory for a part of it; the codes are those of the driver. */
+    public enum Fetch {
+      /** 128 bytes. */
+      BYTES_128(2),
+      /** 256 bytes. */
+      BYTES_256(3);
+
+      private final int code;
+
+      Fetch(int code) {
+        this.code = code;
+      }
+
+      /** {@code CUtensorMapL2promotion}. */
+      public int code() {
+        return code;
+      }
+    }
+
+    /** The strides that the copy engine takes are shorter than this. */
+    static final long MOST_LEAD_BYTES = 1L << 40;
+
+    /** The most axes of a map here; the driver takes five. */
+    public static final int MOST_AXES = 4;
+
+    private static final int MOST_BOX_EXTENT = 256;
+
+    /** Copies the lists and checks what the driver demands. */
+    public TensorMap {
+      Objects.requireNonNull(from, "from");
+      Objects.requireNonNull(fetch, "fetch");
+      extents = List.copyOf(extents);
+      strideBytes = List.copyOf(strideBytes);
+      box = List.copyOf(box);
+      if (extents.size() < 2
+          || extents.size() > MOST_AXES
+          || strideBytes.size() != extents.size() - 1
+          || box.size() != extents.size()
+          || extents.stream().anyMatch(extent -> extent < 1 || extent > Integer.MAX_VALUE)
+          || strideBytes.stream()
+              .anyMatch(stride -> stride % 16 != 0 || stride < 16 || stride >= MOST_LEAD_BYTES)
+          || box.stream().anyMatch(extent -> extent < 1 || extent > MOST_BOX_EXTENT)
+          || box.get(0) * element.bytes() % 16 != 0
+          || (swizzled
+              && box.get(0) * element.bytes() != 64
+              && box.get(0) * element.bytes() != 128)) {
+        throw new IllegalArgumentException(
+            "Boxes of "
+                + box
+                + " "
+                + element
+                + " of "
+                + extents
+                + ", "
+                + strideBytes
+                + " bytes apart, cannot be copied");
+      }
+    }
+
+    /** Of which L2 fetches 256 bytes at a time. */
+    public TensorMap(
+        Place from,
+        Element element,
+        List<Long> extents,
+        List<Long> strideBytes,
+        List<Integer> box,
+        boolean swizzled) {
+      this(from, element, extents, strideBytes, box, swizzled, Fetch.BYTES_256);
+    }
+
+    /** With swizzled boxes. */
+    public TensorMap(
+        Place from,
+        Element element,
+        List<Long> extents,
+        List<Long> strideBytes,
+        List<Integer> box) {
+      this(from, element, extents, strideBytes, box, true);
+    }
+
+    /**
+     * A row-major matrix, with swizzled boxes.
+     *
+     * @param cols elements of a row
+     * @param rows count of rows
+     * @param leadBytes bytes between the starts of neighbouring rows
+     * @param boxCols elements of a row of a box
+     * @param boxRows rows of a box
+     */
+    public TensorMap(
+        Place from,
+        Element element,
+        long cols,
+        long rows,
+        long leadBytes,
+        int boxCols,
+        int boxRows) {
+      this(from, element, List.of(cols, rows), List.of(leadBytes), List.of(boxCols, boxRows));
+    }
+
+    /** Bytes of a row of a box. */
+    public int boxRowBytes() {
+      return box.get(0) * element.bytes();
+    }
+  }
+}

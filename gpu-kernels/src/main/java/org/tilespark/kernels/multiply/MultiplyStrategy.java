@@ -1,0 +1,494 @@
+package org.tilespark.kernels.multiply;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.launch.LaunchConfig;
+
+/** The ways a multiply is done on a device. Each knows how it is described. */
+public sealed interface MultiplyStrategy
+    permits MultiplyStrategy.Tiled,
+        MultiplyStrategy.Tensor,
+        MultiplyStrategy.Skinny,
+        MultiplyStrategy.Cublas,
+        MultiplyStrategy.Rung,
+        MultiplyStrategy.Nothing {
+  /** One line, for EXPLAIN and the log. */
+  String describe();
+
+  /** Its name among the ways to multiply; empty where nothing is multiplied. */
+  Optional<MultiplyWay> way();
+
+  /** In what order it makes sums: ways of the same order give the same bits. */
+  String order();
+
+  /** Device memory that is used beside the operands, wherever these begin. */
+  default long workspaceBytes() {
+    return 0;
+  }
+
+  /**
+   * The same of operands that begin so; {@link #workspaceBytes()} at most.
+   *
+   * @param problem what this was chosen for
+   * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
+   * @param evenB true if B does
+   */
+  default long workspaceBytes(MultiplyProblem problem, boolean evenA, boolean evenB) {
+    return workspaceBytes();
+  }
+
+  /**
+   * The steps of own kernels that are not a single launch; {@link MultiplyPlan#steps} has all.
+   *
+   * @param problem what this was chosen for
+   * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
+   * @param evenB true if B does
+   */
+  default List<MultiplyStep> steps(MultiplyProblem problem, boolean evenA, boolean evenB) {
+    return List.of();
+  }
+
+  /** C is empty, or stays as it is. */
+  record Nothing() implements MultiplyStrategy {
+    @Override
+    public Optional<MultiplyWay> way() {
+      return Optional.empty();
+    }
+
+    @Override
+    public String order() {
+      return "none";
+    }
+
+    @Override
+    public String describe() {
+      return "nothing to multiply";
+    }
+  }
+
+  /**
+   * An own kernel: a thread block makes a tile of C ({@code multiply_tiled.cu}).
+   *
+   * @param kernel entry point
+   * @param shape its tile and threads
+   * @param chunk steps of K that are summed in one chain; a multiple of {@value #STEP}, or fewer
+   */
+  record Tiled(String kernel, KernelIndex.TileShape shape, long chunk) implements MultiplyStrategy {
+    /** Steps of K that lie in shared memory at once; {@code STEP} of the kernel. */
+    static final int STEP = 16;
+
+    /** Checks that the kernel can end its chains there. */
+    public Tiled {
+      Objects.requireNonNull(kernel, "kernel");
+      Objects.requireNonNull(shape, "shape");
+      if (chunk < 1 || (chunk > STEP && chunk % STEP != 0)) {
+        throw new IllegalArgumentException(
+            "Chains of " + chunk + " steps; expected a multiple of " + STEP + ", or fewer");
+      }
+    }
+
+    /**
+     * Two chains of about equal length, chunks and their sums, are the least in all. A single chain
+     * of 9 badly scaled doubles erred by 6.3 units, on an H200, where 6.3 are allowed.
+     */
+    static long chunk(long k) {
+      long root = (long) Math.ceil(Math.sqrt((double) k));
+      return k <= STEP ? Math.max(1, root) : (root + STEP - 1) / STEP * STEP;
+    }
+
+    /** Tiles that make up C, of all products. */
+    static long tiles(MultiplyProblem problem, KernelIndex.TileShape shape) {
+      return Math.multiplyExact(
+          problem.batch().count(),
+          Math.multiplyExact(
+              ceilDiv(problem.m(), shape.rows()), ceilDiv(problem.n(), shape.cols())));
+    }
+
+    private static long ceilDiv(long extent, int piece) {
+      return extent / piece + (extent % piece == 0 ? 0 : 1);
+    }
+
+    /** The launch for a problem. */
+    KernelLaunch launch(MultiplyProblem problem, DeviceLimits limits) {
+      // Fields of MultiplyArguments after the three pointers.
+      return new KernelLaunch(
+          kernel,
+          LaunchConfig.forPieces(tiles(problem, shape), shape.threads(), 0, limits),
+          problem.m(),
+          problem.k(),
+          problem.n(),
+          problem.leadA(),
+          problem.leadB(),
+          problem.leadC(),
+          problem.transposeA() ? 1 : 0,
+          problem.transposeB() ? 1 : 0,
+          problem.alphaWord(problem.factors()),
+          problem.betaWord(problem.factors()),
+          chunk,
+          ceilDiv(problem.m(), shape.rows()),
+          ceilDiv(problem.n(), shape.cols()),
+          problem.batch().count(),
+          problem.batch().strideA(),
+          problem.batch().strideB(),
+          problem.batch().strideC(),
+          problem.k());
+    }
+
+    @Override
+    public Optional<MultiplyWay> way() {
+      return Optional.of(new MultiplyWay(kernel));
+    }
+
+    @Override
+    public String order() {
+      return "tiled";
+    }
+
+    @Override
+    public String describe() {
+      return kernel + ", sums of " + chunk;
+    }
+  }
+
+  /**
+   * Own kernels for the tensor cores: operands are brought into a form, and a thread block of each
+   * multiprocessor makes one tile of C after the other ({@code multiply_split.cu}, {@code
+   * multiply_tensor.cu} and {@code multiply_double.cu} for sm_90a, {@code multiply_mma.cu} for
+   * sm_80 and later). Where tiles are too few for the multiprocessors, K is cut into parts that are
+   * summed afterwards ({@code multiply_parts.cu}). Those of {@code multiply_fused.cu} bring
+   * operands into the form as they read them, where these begin evenly; others are packed for
+   * another kernel, which makes the same sums.
+   *
+   * @param form of the operands
+   * @param kernel what multiplies
+   * @param packers what brings operands into the form; for {@link TensorForm#SPLIT} also what makes
+   *     the tiles that {@code kernel} leaves alone, and for a fused kernel what multiplies packed
+   *     operands
+   * @param chunk most steps of K that go through the workspace at once; they bound how errors of
+   *     the tensor cores' sums add up
+   * @param chain panels of doubles whose products are summed in one chain; of other forms the
+   *     kernel says
+   * @param processors multiprocessors of the device
+   * @param parts into which K of a chunk is cut, at most; 1 if it is not
+   * @param summing what sums parts; may be empty if K is not cut
+   * @param rest of doubles, what is made apart from whole rounds of tiles
+   * @param atOnce most products of a batch that one launch makes
+   * @param workspaceBytes device memory for packed operands and for the parts' sums, at least one
+   */
+  record Tensor(
+      TensorForm form,
+      KernelIndex.Kernel kernel,
+      List<KernelIndex.Kernel> packers,
+      long chunk,
+      long chain,
+      int processors,
+      long parts,
+      Optional<KernelIndex.Kernel> summing,
+      Rest rest,
+      long atOnce,
+      long workspaceBytes)
+      implements MultiplyStrategy {
+    /**
+     * What is left of C where its tiles are some rounds, of a tile for each multiprocessor, and a
+     * few more.
+     *
+     * @param from the first of these columns, as the kernel counts them
+     * @param parts into which K is cut for them, so that they occupy all multiprocessors; 1 if
+     *     nothing is made apart
+     */
+    record Rest(long from, long parts) {
+      static final Rest NONE = new Rest(0, 1);
+
+      boolean isNone() {
+        return parts == 1;
+      }
+    }
+
+    /** A multiple of every form's panel. */
+    static final long LONGEST_CHUNK = 8192;
+
+    /** Columns of a tile from which the tensor cores of sm_90a are not kept waiting. */
+    private static final int WIDE_COLS = 128;
+
+    /** Parts of K that share a chunk, at most: each is short enough for one, but all are packed. */
+    static final int MOST_CHUNKS = 8;
+
+    /** Copies the list. */
+    public Tensor {
+      packers = List.copyOf(packers);
+      if (chunk < 1 || chain < 1 || processors < 1 || workspaceBytes < 1) {
+        throw new IllegalArgumentException(
+            "Chunks of " + chunk + " on " + processors + " multiprocessors; expected some");
+      }
+      if (parts < 1 || atOnce < 1 || (parts > 1 && (atOnce > 1 || summing.isEmpty()))) {
+        throw new IllegalArgumentException(
+            "K in "
+                + parts
+                + " parts, "
+                + atOnce
+                + " products at once; expected one of both, and a kernel that sums parts");
+      }
+      if (!rest.isNone()
+          && (form != TensorForm.FLOAT64 || parts > 1 || atOnce > 1 || summing.isEmpty())) {
+        throw new IllegalArgumentException(
+            "The last columns in "
+                + rest.parts()
+                + " parts; expected doubles, K whole for the others, one product at once, and a"
+                + " kernel that sums parts");
+      }
+    }
+
+    /**
+     * Steps of K of a chunk; doubles that may lie as they are are all of one. Parts are shorter
+     * chains each, so that several share a longer chunk: launches cost less.
+     */
+    static long chunk(TensorForm form, long k, long parts) {
+      return form == TensorForm.FLOAT64 ? k : LONGEST_CHUNK * Math.min(parts, MOST_CHUNKS);
+    }
+
+    /**
+     * Panels of doubles in a chain, for sums of so many terms in the end: 6 sqrt(K) steps, and 256
+     * at least, as many as cuBLAS is given at once. Of the inputs tried on an H200, equal terms
+     * were the worst: n of them were off by up to 0.24 n units. So sums of 1024 terms and more keep
+     * to 2 sqrt(K) units, and shorter ones to 64.
+     */
+    static long chain(long terms) {
+      return Math.max(Cublas.SHORTEST_CHUNK, (long) (6 * Math.sqrt((double) terms)))
+          / TensorForm.FLOAT64.panel();
+    }
+
+    /** True if the kernel reads even and odd rows of an operand that is stored across apart. */
+    boolean isPhased() {
+      return TensorForm.isPhased(kernel);
+    }
+
+    /** True if the kernel brings operands into the form as it reads them. */
+    boolean isFused() {
+      return TensorForm.isFused(kernel);
+    }
+
+    /** True if {@code mma.cuh} multiplies: it reads packed operands at their addresses. */
+    boolean isMma() {
+      return kernel.family().startsWith(TensorForm.MMA);
+    }
+
+    /** True if tiles have so few columns that shared memory is what is read the longest. */
+    boolean isNarrow() {
+      return form != TensorForm.FLOAT64 && !isMma() && kernel.shape().cols() < WIDE_COLS;
+    }
+
+    KernelIndex.Kernel packer() {
+      return packers.get(0);
+    }
+
+    KernelIndex.Kernel repairer() {
+      return packers.get(1);
+    }
+
+    /** What multiplies packed operands. */
+    KernelIndex.Kernel packedKernel() {
+      return isFused() ? packers.get(1) : kernel;
+    }
+
+    @Override
+    public long workspaceBytes(MultiplyProblem problem, boolean evenA, boolean evenB) {
+      return isFused() && FusedSteps.isFusible(problem, evenA, evenB)
+          ? TensorWorkspace.partBytes(problem, parts)
+          : workspaceBytes;
+    }
+
+    @Override
+    public List<MultiplyStep> steps(MultiplyProblem problem, boolean evenA, boolean evenB) {
+      return TensorSteps.of(this, problem, evenA, evenB);
+    }
+
+    @Override
+    public Optional<MultiplyWay> way() {
+      return Optional.of(new MultiplyWay(kernel.name()));
+    }
+
+    @Override
+    public String order() {
+      if (isMma()) {
+        return form.name() + "_mma";
+      }
+      return form.name()
+          + (isPhased() ? ", phased" : "")
+          + (rest.isNone() ? "" : ", the last columns apart");
+    }
+
+    @Override
+    public String describe() {
+      return kernel.name()
+          + ", sums of "
+          + (form == TensorForm.FLOAT64 ? chain * form.panel() : chunk)
+          + (parts == 1 ? "" : " in " + parts + " parts")
+          + (rest.isNone() ? "" : ", the last columns in " + rest.parts() + " parts");
+    }
+  }
+
+  /**
+   * An own kernel for products of which one extent is at most 16: the large operand, or C where K
+   * is what is small, goes by once ({@code multiply_skinny.cu}; of lower precisions {@code
+   * multiply_narrow.cu}). Products of a batch go one after the other.
+   *
+   * @param kernel what multiplies
+   * @param part steps of K that are summed at a time
+   * @param steps what is done for each product, in this order
+   * @param workspaceBytes device memory for the parts' sums; 0 if there is one part
+   */
+  record Skinny(KernelIndex.Kernel kernel, long part, List<MultiplyStep> steps, long workspaceBytes)
+      implements MultiplyStrategy {
+    /** Copies the list. */
+    public Skinny {
+      Objects.requireNonNull(kernel, "kernel");
+      steps = List.copyOf(steps);
+    }
+
+    @Override
+    public List<MultiplyStep> steps(MultiplyProblem problem, boolean evenA, boolean evenB) {
+      return steps;
+    }
+
+    @Override
+    public Optional<MultiplyWay> way() {
+      return Optional.of(new MultiplyWay(kernel.name()));
+    }
+
+    @Override
+    public String order() {
+      return "skinny";
+    }
+
+    @Override
+    public String describe() {
+      return kernel.name() + ", sums of " + part;
+    }
+  }
+
+  /**
+   * NVIDIA's library, called once for each chunk of K, each call but the first adding to C.
+   *
+   * @param precision which of its computations
+   * @param chunk most steps of K of a call, which bounds how errors add up in its chains
+   * @param workspaceBytes device memory that it is given for the length of a call
+   */
+  record Cublas(Precision precision, long chunk, long workspaceBytes) implements MultiplyStrategy {
+    /** The longest chunk: two chains of about equal length, as cuBLAS has them, for any K. */
+    private static final long LONGEST_CHUNK = 8192;
+
+    /** A shorter chunk would cost more than a sixth of the time, to read and to write C. */
+    static final long SHORTEST_CHUNK = 256;
+
+    /**
+     * A chunk for sums of so many terms. A chain of n additions of terms of one sign and about one
+     * size errs by n / 2 units in the last place at most, and half of what is allowed, 2 sqrt(K),
+     * is left for the chain of the chunks.
+     */
+    static long chunk(Precision precision, long terms) {
+      if (precision != Precision.FULL) {
+        return LONGEST_CHUNK; // the inputs' own rounding weighs more
+      }
+      long chain = (long) Math.ceil(2 * Math.sqrt((double) terms));
+      return Math.max(SHORTEST_CHUNK, Math.min(LONGEST_CHUNK, (chain + 63) / 64 * 64));
+    }
+
+    @Override
+    public Optional<MultiplyWay> way() {
+      return Optional.of(MultiplyWay.CUBLAS);
+    }
+
+    @Override
+    public String order() {
+      return "cuBLAS";
+    }
+
+    @Override
+    public String describe() {
+      return "cuBLAS " + precision + ", sums of " + chunk;
+    }
+  }
+
+  /**
+   * A rung of the ladder that benchmarks measure ({@code ladder_multiply.cu}); the planner takes
+   * none. It makes whole tiles of dense C = A B alone, of operands at multiples of 16 bytes.
+   *
+   * @param kernel what multiplies
+   */
+  record Rung(KernelIndex.Kernel kernel) implements MultiplyStrategy {
+    /** What K is a multiple of; {@code DEPTH} of the kernels. */
+    static final int DEPTH = 32;
+
+    /** Checks that there is one. */
+    public Rung {
+      Objects.requireNonNull(kernel, "kernel");
+    }
+
+    /**
+     * The plan for a problem.
+     *
+     * @throws IllegalArgumentException if it is none that the rungs make
+     */
+    public MultiplyPlan plan(MultiplyProblem problem, DeviceLimits limits) {
+      KernelIndex.TileShape shape = kernel.shape();
+      MultiplyProblem dense =
+          MultiplyProblem.dense(
+              problem.m(), problem.k(), problem.n(), problem.type(), false, false);
+      if (!problem.equals(dense)
+          || problem.type().bytes() != kernel.elementBytes()
+          || problem.m() < 1
+          || problem.k() < 1
+          || problem.n() < 1
+          || problem.m() % shape.rows() != 0
+          || problem.k() % DEPTH != 0
+          || problem.n() % shape.cols() != 0) {
+        throw new IllegalArgumentException(
+            kernel.name()
+                + " makes whole tiles of dense C = A B alone: M a multiple of "
+                + shape.rows()
+                + ", K of "
+                + DEPTH
+                + ", N of "
+                + shape.cols()
+                + "; found "
+                + problem);
+      }
+      long colTiles = problem.n() / shape.cols();
+      long tiles = Math.multiplyExact(problem.m() / shape.rows(), colTiles);
+      if (tiles > limits.maxGridX()) {
+        throw new IllegalArgumentException(
+            kernel.name() + " makes at most " + limits.maxGridX() + " tiles; found " + tiles);
+      }
+      // Fields of LadderMultiplyArguments after the three pointers.
+      return new MultiplyPlan(
+          problem,
+          this,
+          Optional.of(
+              new KernelLaunch(
+                  kernel.name(),
+                  LaunchConfig.forPieces(tiles, shape.threads(), 0, limits),
+                  problem.k(),
+                  problem.n(),
+                  colTiles)));
+    }
+
+    @Override
+    public Optional<MultiplyWay> way() {
+      return Optional.of(new MultiplyWay(kernel.name()));
+    }
+
+    @Override
+    public String order() {
+      return "one chain";
+    }
+
+    @Override
+    public String describe() {
+      return kernel.name() + ", one chain";
+    }
+  }
+}

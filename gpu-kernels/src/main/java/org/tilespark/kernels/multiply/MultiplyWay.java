@@ -1,0 +1,36 @@
+package org.tilespark.kernels.multiply;
+
+import java.util.Objects;
+
+/**
+ * One of the ways a multiply can be done on a device, by name: a kernel of this jar, or cuBLAS.
+ * Kernels that differ in their tile alone make the sums of one problem in the same order, so they
+ * give the same bits ({@link MultiplyStrategy#order}); cuBLAS makes them in an order of its own.
+ *
+ * @param name {@value #CUBLAS_NAME}, or the name of a kernel
+ */
+public record MultiplyWay(String name) {
+  private static final String CUBLAS_NAME = "cublas";
+
+  /** NVIDIA's library. */
+  public static final MultiplyWay CUBLAS = new MultiplyWay(CUBLAS_NAME);
+
+  /** Checks that there is a name. */
+  public MultiplyWay {
+    Objects.requireNonNull(name, "name");
+    if (name.isBlank() || name.contains(" ")) {
+      throw new IllegalArgumentException(
+          "Way '" + name + "' to multiply; expected one word, a kernel or " + CUBLAS_NAME);
+    }
+  }
+
+  /** True for cuBLAS. */
+  public boolean isCublas() {
+    return name.equals(CUBLAS_NAME);
+  }
+
+  @Override
+  public String toString() {
+    return name;
+  }
+}

@@ -1,0 +1,336 @@
+package org.tilespark.kernels.multiply;
+
+import java.util.List;
+import java.util.stream.LongStream;
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.launch.LaunchConfig;
+import org.tilespark.kernels.multiply.MultiplyStep.Place;
+import org.tilespark.kernels.multiply.MultiplyStep.Side;
+import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
+
+/**
+ * Packs float operands into the form that the kernel reads, unless they lie so, and multiplies
+ * them; tiles that a split leaves alone are made afterwards ({@code pack.cuh}, {@code split.cuh},
+ * {@code tensor.cuh}, {@code mma.cuh}).
+ */
+final class PackedSteps extends TensorSteps {
+  /** Rows of a box of an A of a split that is stored across. */
+  private static final int SPLIT_ACROSS_BOX = 32;
+
+  /** A piece of a tile that {@code pack.cuh} packs at a time, along both sides. */
+  private static final int PACK_TILE = 64;
+
+  /** Elements that {@code pack.cuh} packs at a time where K is along the rows. */
+  private static final int PACK_PIECE = 4096;
+
+  /** What repairs has little to do, as a rule, but to read flags. */
+  private static final int REPAIR_BLOCKS_PER_PROCESSOR = 4;
+
+  private final boolean evenA;
+  private final boolean evenB;
+
+  PackedSteps(
+      MultiplyStrategy.Tensor strategy, MultiplyProblem problem, boolean evenA, boolean evenB) {
+    super(strategy, problem, strategy.packedKernel(), strategy.workspaceBytes());
+    this.evenA = evenA;
+    this.evenB = evenB;
+  }
+
+  /** A map of the matrices of the products that go at once. */
+  private record Operand(TensorMap map, long step) {}
+
+  /**
+   * Copies that a launch of {@code pack.cuh} makes of an operand; fields of {@code PackOperand}.
+   *
+   * @param count operands, {@code stride} elements apart; 0 if there is nothing to copy
+   */
+  private record Packing(
+      Place from,
+      Place to,
+      long extent,
+      long k,
+      long lead,
+      boolean across,
+      long paddedExtent,
+      long paddedK,
+      long count,
+      long stride) {
+    static final Packing NONE =
+        new Packing(Place.NOWHERE, Place.NOWHERE, 0, 0, 0, false, 0, 0, 0, 0);
+
+    long pieces() {
+      return across
+          ? count * (paddedExtent / PACK_TILE) * Ceil.div(paddedK, PACK_TILE)
+          : Ceil.div(count * paddedExtent * paddedK, PACK_PIECE);
+    }
+
+    LongStream words() {
+      return LongStream.of(
+          extent, k, lead, across ? 1 : 0, paddedExtent, paddedK, count, count > 1 ? stride : 0);
+    }
+  }
+
+  /** An operand as the kernel reads it, and what brings it there. */
+  private record Packed(Packing packing, Operand operand) {}
+
+  @Override
+  void addProduct(long p, long k, long parts, long partPanels, Target c) {
+    long batches = parts * products();
+    Place tileFlags = new Place(Side.WORKSPACE, 0);
+    Place placeA =
+        new Place(
+            Side.WORKSPACE,
+            TensorWorkspace.flagBytes(form, problem, strategy.parts() * products()));
+    Place placeB =
+        new Place(
+            Side.WORKSPACE, placeA.bytes() + TensorWorkspace.bytesA(form, problem, k, countA()));
+    long rowTiles = Ceil.div(problem.m(), shape.rows());
+    long colTiles = Ceil.div(problem.n(), shape.cols());
+
+    boolean split = form == TensorForm.SPLIT;
+    Packed packedA = split ? splitA(p, k, placeA) : packed(Side.A, p, k, placeA);
+    Packed packedB = packed(Side.B, p, k, placeB);
+    pack(packedA.packing(), packedB.packing());
+    Operand a = packedA.operand();
+    Operand b = packedB.operand();
+    long stepK = parts > 1 ? partPanels * form.panel() : 0;
+    if (split) {
+      // Fields of SplitArguments.
+      launch(
+          List.of(a.map(), b.map()),
+          List.of(c.at(), tileFlags),
+          batches * rowTiles * colTiles,
+          problem.m(),
+          problem.n(),
+          c.lead(),
+          partPanels,
+          rowTiles,
+          colTiles,
+          countB() * TensorWorkspace.rowsOfB(form, problem),
+          problem.alphaWord(c.factors()),
+          problem.betaWord(c.factors()),
+          batches,
+          a.step(),
+          b.step(),
+          c.step(),
+          stepK);
+      addRepair(p, k, batches, stepK, c, tileFlags);
+    } else if (strategy.isMma()) {
+      // Fields of MmaArguments.
+      launch(
+          List.of(),
+          List.of(placeA, placeB, c.at()),
+          batches * rowTiles * colTiles,
+          problem.m(),
+          problem.n(),
+          c.lead(),
+          countA() * Ceil.to(problem.m(), TensorWorkspace.PACKED_ROWS),
+          countB() * TensorWorkspace.rowsOfB(form, problem),
+          Ceil.div(k, form.panel()),
+          partPanels,
+          rowTiles,
+          colTiles,
+          problem.alphaWord(c.factors()),
+          problem.betaWord(c.factors()),
+          batches,
+          a.step(),
+          b.step(),
+          c.step(),
+          parts > 1 ? partPanels : 0);
+    } else {
+      // Fields of TensorArguments.
+      launch(
+          List.of(a.map(), b.map()),
+          List.of(c.at()),
+          batches * rowTiles * colTiles,
+          problem.m(),
+          problem.n(),
+          c.lead(),
+          partPanels,
+          rowTiles,
+          colTiles,
+          problem.alphaWord(c.factors()),
+          problem.betaWord(c.factors()),
+          batches,
+          a.step(),
+          b.step(),
+          c.step(),
+          stepK);
+    }
+  }
+
+  /** A as stored, or a copy of it with even rows. */
+  private Packed splitA(long p, long k, Place to) {
+    long rows = problem.transposeA() ? k : problem.m();
+    long cols = problem.transposeA() ? problem.m() : k;
+    int boxRows = problem.transposeA() ? SPLIT_ACROSS_BOX : shape.rows();
+    Place at = from(Side.A, p);
+    // Below the rows of a product lie the next one's: half a tile, or a panel, that reached there
+    // would be flagged for values that are not its own.
+    int whole = problem.transposeA() ? form.panel() : TensorWorkspace.PACKED_ROWS;
+    if ((countA() == 1 || rows % whole == 0)
+        && isMapped(evenA, at, rows, problem.leadA(), batch.strideA(), countA())) {
+      return new Packed(
+          Packing.NONE,
+          mapped(
+              form.elementOfA(),
+              at,
+              cols,
+              rows,
+              problem.leadA(),
+              batch.strideA(),
+              countA(),
+              boxRows));
+    }
+    long paddedRows = Ceil.to(rows, TensorWorkspace.PACKED_ROWS);
+    long paddedCols = Ceil.to(cols, form.panel());
+    return new Packed(
+        new Packing(
+            at,
+            to,
+            rows,
+            cols,
+            problem.leadA(),
+            false,
+            paddedRows,
+            paddedCols,
+            countA(),
+            batch.strideA()),
+        packed(form.elementOfA(), to, paddedCols, paddedRows, 1, countA(), boxRows));
+  }
+
+  /** A or B, rounded or cut, with K along its rows: a copy, or as stored. */
+  private Packed packed(Side side, long p, long k, Place to) {
+    boolean isA = side == Side.A;
+    long extent = isA ? problem.m() : problem.n();
+    long lead = isA ? problem.leadA() : problem.leadB();
+    boolean across = isA ? problem.transposeA() : !problem.transposeB();
+    long count = isA ? countA() : countB();
+    long stride = isA ? batch.strideA() : batch.strideB();
+    int boxRows = isA ? shape.rows() : shape.cols();
+    Place at = from(side, p);
+    // The copy engine rounds to tf32, and transposes nothing.
+    if (form == TensorForm.TF32
+        && !strategy.isMma()
+        && !across
+        && isMapped(isA ? evenA : evenB, at, extent, lead, stride, count)) {
+      return new Packed(
+          Packing.NONE,
+          mapped(MultiplyStep.Element.TF32, at, k, extent, lead, stride, count, boxRows));
+    }
+    long paddedRows =
+        isA ? Ceil.to(extent, TensorWorkspace.PACKED_ROWS) : TensorWorkspace.rowsOfB(form, problem);
+    long paddedK = Ceil.to(k, form.panel());
+    return new Packed(
+        new Packing(at, to, extent, k, lead, across, paddedRows, paddedK, count, stride),
+        packed(
+            form.element(), to, paddedK, paddedRows, isA ? 1 : form.planesOfB(), count, boxRows));
+  }
+
+  /**
+   * True if the copy engine can read matrices as they are stored; it tells products apart by rows.
+   */
+  private boolean isMapped(boolean even, Place at, long rows, long lead, long stride, long count) {
+    return isEven(even, at, lead)
+        && (count == 1
+            || (stride % lead == 0
+                && stride / lead <= (TensorWorkspace.MOST_COUNT - rows) / count));
+  }
+
+  private Operand mapped(
+      MultiplyStep.Element element,
+      Place at,
+      long cols,
+      long rows,
+      long lead,
+      long stride,
+      long count,
+      int boxRows) {
+    long step = count > 1 ? stride / lead : 0;
+    return new Operand(map(element, at, cols, (count - 1) * step + rows, lead, boxRows), step);
+  }
+
+  private Operand packed(
+      MultiplyStep.Element element,
+      Place at,
+      long cols,
+      long rows,
+      int planes,
+      long count,
+      int boxRows) {
+    return new Operand(
+        map(element, at, cols, planes * count * rows, cols, boxRows), count > 1 ? rows : 0);
+  }
+
+  /** The map of an operand with K along its rows. */
+  private TensorMap map(
+      MultiplyStep.Element element, Place at, long cols, long rows, long lead, int boxRows) {
+    return new TensorMap(at, element, cols, rows, lead * element.bytes(), form.panel(), boxRows);
+  }
+
+  /** True if the copy engine can read rows from there, of a side that begins evenly. */
+  private boolean isEven(boolean sideBeginsEven, Place at, long lead) {
+    return sideBeginsEven
+        && at.bytes() % EVEN_BYTES == 0
+        && lead * width % EVEN_BYTES == 0
+        && lead * width < TensorMap.MOST_LEAD_BYTES;
+  }
+
+  /** Packs what there is to pack, in one launch. */
+  private void pack(Packing a, Packing b) {
+    long pieces = a.pieces() + b.pieces();
+    if (pieces > 0) {
+      KernelIndex.Kernel kernel = strategy.packer();
+      add(
+          new MultiplyStep(
+              // Fields of PackArguments.
+              new KernelLaunch(
+                  kernel.name(),
+                  // A thread block for each: fewer, in turns, were slower by a tenth.
+                  new LaunchConfig(
+                      (int) Math.min(pieces, Integer.MAX_VALUE), kernel.shape().threads(), 0),
+                  LongStream.concat(a.words(), b.words()).toArray()),
+              List.of(),
+              List.of(a.from(), a.to(), b.from(), b.to())));
+    }
+  }
+
+  /** Makes what is flagged, of products or of parts of one. */
+  private void addRepair(long p, long k, long batches, long stepK, Target c, Place tileFlags) {
+    KernelIndex.Kernel kernel = strategy.repairer();
+    long rowTiles = Ceil.div(problem.m(), kernel.shape().rows());
+    long colTiles = Ceil.div(problem.n(), kernel.shape().cols());
+    boolean parts = stepK > 0;
+    long each = parts ? stepK : k;
+    long strideA = products() > 1 ? batch.strideA() : 0;
+    long strideB = products() > 1 ? batch.strideB() : 0;
+    add(
+        new MultiplyStep(
+            // Fields of RepairArguments.
+            new KernelLaunch(
+                kernel.name(),
+                blocks(batches * rowTiles * colTiles, most(REPAIR_BLOCKS_PER_PROCESSOR), kernel),
+                problem.m(),
+                each,
+                problem.n(),
+                problem.leadA(),
+                problem.leadB(),
+                c.lead(),
+                problem.transposeA() ? 1 : 0,
+                problem.transposeB() ? 1 : 0,
+                problem.alphaWord(c.factors()),
+                problem.betaWord(c.factors()),
+                MultiplyStrategy.Tiled.chunk(each),
+                rowTiles,
+                colTiles,
+                batches,
+                parts ? (problem.transposeA() ? stepK * problem.leadA() : stepK) : strideA,
+                parts ? (problem.transposeB() ? stepK : stepK * problem.leadB()) : strideB,
+                c.step(),
+                parts ? k - (batches - 1) * stepK : k),
+            List.of(),
+            List.of(tileFlags, from(Side.A, p), from(Side.B, p), c.at())));
+  }
+}

@@ -1,0 +1,294 @@
+package org.tilespark.kernels.multiply;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.launch.LaunchConfig;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyStep.Place;
+import org.tilespark.kernels.multiply.MultiplyStep.Side;
+
+/**
+ * What a multiply does of which one extent is {@value #MOST} at most ({@code skinny.cuh}): goes
+ * through the large operand once, cut along K into parts where its rows or columns alone keep too
+ * few thread blocks busy or would make too long sums, and sums the parts. Pure functions.
+ *
+ * <p>How K is cut depends on the extents and on how operands are stored, on no device. Chains of
+ * additions: in a part K / 32 + 5 where the large operand lies along K, else two of about the
+ * square root; then that of the parts. Together they are about 2 sqrt(K) at most, as in {@code
+ * tiled.cuh}. Lower precisions have kernels of their own ({@code narrow.cuh}), for which K is cut
+ * likewise, though their chains are shorter; a K of 5 to 16 is none of theirs.
+ */
+final class SkinnySteps {
+  /** The most that the small extent may be. */
+  static final int MOST = 16;
+
+  private static final String FAMILY = "multiply_skinny_";
+
+  private static final String ALONG = "along";
+
+  /** Steps of K of a part are a multiple of it; {@code SKINNY_CHUNK} of the kernels. */
+  private static final long CHUNK = 256;
+
+  /** Lanes that share out K where the large operand lies along it. */
+  private static final long LANES = 32;
+
+  /** Steps of a chain are a multiple of it; {@code SKINNY_AHEAD} of the kernels. */
+  private static final long AHEAD = 8;
+
+  private static final long SHORTEST_CHAIN = 16;
+
+  /** Parts are made until there are so many thread blocks: eight for each of 128 processors. */
+  private static final long ENOUGH_BLOCKS = 1024;
+
+  /** Parts that would need more scratch are summed in turns. */
+  static final long MOST_SCRATCH_BYTES = 32L << 20;
+
+  /** Enough threads in flight for {@code skinny_sum}. */
+  private static final int SUM_BLOCKS_PER_PROCESSOR = 16;
+
+  private final MultiplyProblem problem;
+  private final DeviceLimits limits;
+  private final KernelIndex.Kernel kernel;
+  private final KernelIndex.Kernel summing;
+  private final boolean fewCols;
+  private final int width;
+  private final List<MultiplyStep> steps = new ArrayList<>();
+
+  private SkinnySteps(
+      MultiplyProblem problem,
+      DeviceLimits limits,
+      KernelIndex.Kernel kernel,
+      KernelIndex.Kernel summing) {
+    this.problem = problem;
+    this.limits = limits;
+    this.kernel = kernel;
+    this.summing = summing;
+    this.fewCols = hasFewCols(problem);
+    this.width = problem.type().bytes();
+  }
+
+  /** The strategy for a problem; empty if no extent is small, or the jar has no kernel for it. */
+  static Optional<MultiplyStrategy.Skinny> of(
+      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    long least = Math.min(problem.m(), Math.min(problem.k(), problem.n()));
+    if (least < 1 || least > MOST) {
+      return Optional.empty();
+    }
+    Optional<KernelIndex.Kernel> kernel = kernel(problem, limits, index);
+    Optional<KernelIndex.Kernel> summing = summing(problem, limits, index);
+    return kernel.isEmpty() || summing.isEmpty()
+        ? Optional.empty()
+        : Optional.of(new SkinnySteps(problem, limits, kernel.get(), summing.get()).strategy());
+  }
+
+  /** Scratch that a problem, or one of smaller extents, takes at most. */
+  static long mostWorkspaceBytes(MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    if (problem.k() <= CHUNK // one part
+        || summing(problem, limits, index).isEmpty()) {
+      return 0;
+    }
+    double elements =
+        Math.max(
+            (double) problem.m() * Math.min(problem.n(), MOST),
+            (double) problem.n() * Math.min(problem.m(), MOST));
+    return (long)
+        Math.min(
+            MOST_SCRATCH_BYTES,
+            elements * problem.type().bytes() * Ceil.div(problem.k(), CHUNK)); // no shorter parts
+  }
+
+  /** True if K is what is small. */
+  static boolean isShallow(MultiplyProblem problem) {
+    return problem.k() <= MOST && problem.m() > MOST && problem.n() > MOST;
+  }
+
+  /** The small extent. */
+  static long count(MultiplyProblem problem) {
+    return isShallow(problem) ? problem.k() : hasFewCols(problem) ? problem.n() : problem.m();
+  }
+
+  /** Thread blocks that a problem with a small K keeps busy. */
+  static double tiles(MultiplyProblem problem, KernelIndex.TileShape shape) {
+    return (double) Ceil.div(problem.m(), shape.rows()) * Ceil.div(problem.n(), shape.cols());
+  }
+
+  private static boolean hasFewCols(MultiplyProblem problem) {
+    return problem.n() <= MOST && (problem.n() <= problem.m() || problem.m() > MOST);
+  }
+
+  private static Optional<KernelIndex.Kernel> summing(
+      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    return index.find(FAMILY + "sum", problem.type().bytes(), limits);
+  }
+
+  private static Optional<KernelIndex.Kernel> kernel(
+      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    int width = problem.type().bytes();
+    String family =
+        problem.precision() == Precision.FULL
+            ? FAMILY
+            : FAMILY + problem.precision().name().toLowerCase(Locale.ROOT) + "_";
+    if (isShallow(problem)) {
+      return index.find(family + (problem.k() <= 4 ? "depth4" : "depth16"), width, limits);
+    }
+    boolean across = hasFewCols(problem) ? problem.transposeA() : !problem.transposeB();
+    return index.findAll(family + (across ? "across" : ALONG), width, limits).stream()
+        .filter(kernel -> kernel.shape().cols() >= count(problem))
+        .min(Comparator.comparingInt(kernel -> kernel.shape().cols()));
+  }
+
+  private MultiplyStrategy.Skinny strategy() {
+    if (isShallow(problem)) {
+      steps.add(depth());
+      return new MultiplyStrategy.Skinny(kernel, problem.k(), steps, 0);
+    }
+    long extent = fewCols ? problem.m() : problem.n();
+    long count = count(problem);
+    long partSteps = partSteps(extent);
+    long parts = Ceil.div(problem.k(), partSteps);
+    long partBytes = extent * count * width; // no more than C's
+    long atOnce = Math.max(1, Math.min(parts, MOST_SCRATCH_BYTES / partBytes));
+    for (long p = 0; p < problem.k(); p += atOnce * partSteps) {
+      long k = Math.min(problem.k() - p, atOnce * partSteps);
+      addProduct(p, k, extent, count, partSteps);
+    }
+    return new MultiplyStrategy.Skinny(
+        kernel, partSteps, steps, atOnce > 1 ? atOnce * partBytes : 0);
+  }
+
+  /**
+   * Steps of K of a part: few enough for all parts to keep the device busy and for the chains in
+   * them, and no fewer than sqrt(K), for the chain of the parts.
+   */
+  private long partSteps(long extent) {
+    long k = problem.k();
+    long root = (long) Math.ceil(Math.sqrt((double) k));
+    long wanted = Ceil.div(ENOUGH_BLOCKS, Ceil.div(extent, kernel.shape().rows()));
+    long busy = Math.max(Ceil.div(k, wanted), root);
+    return Ceil.to(isAlong() ? Math.min(busy, LANES * root) : busy, CHUNK);
+  }
+
+  private boolean isAlong() {
+    return kernel.family().endsWith(ALONG);
+  }
+
+  private void addProduct(long p, long k, long extent, long count, long partSteps) {
+    long parts = Ceil.div(k, partSteps);
+    Factors factors = problem.factorsFrom(p);
+    boolean direct = parts == 1;
+    Factors ofParts = direct ? factors : Factors.OVERWRITE;
+    long pieces = Ceil.div(extent, kernel.shape().rows());
+    long chain =
+        Math.max(
+            SHORTEST_CHAIN,
+            Ceil.to((long) Math.ceil(Math.sqrt((double) Math.min(k, partSteps))), AHEAD));
+    long stepX = fewCols ? problem.leadC() : 1;
+    long stepJ = fewCols ? 1 : problem.leadC();
+    boolean smallAlong = fewCols ? problem.transposeB() : !problem.transposeA();
+    long leadSmall = fewCols ? problem.leadB() : problem.leadA();
+    Place c = new Place(Side.C, 0);
+    Place scratch = new Place(Side.WORKSPACE, 0);
+    steps.add(
+        new MultiplyStep(
+            // Fields of SkinnyArguments.
+            new KernelLaunch(
+                kernel.name(),
+                blocks(pieces * parts, kernel),
+                extent,
+                k,
+                count,
+                fewCols ? problem.leadA() : problem.leadB(),
+                smallAlong ? 1 : leadSmall,
+                smallAlong ? leadSmall : 1,
+                direct ? stepX : count,
+                direct ? stepJ : 1,
+                partSteps,
+                extent * count,
+                chain,
+                pieces,
+                parts,
+                problem.alphaWord(ofParts),
+                problem.betaWord(ofParts)),
+            List.of(),
+            List.of(
+                from(fewCols ? Side.A : Side.B, p),
+                from(fewCols ? Side.B : Side.A, p),
+                direct ? c : scratch)));
+    if (!direct) {
+      addSum(scratch, c, extent, count, stepX, stepJ, parts, factors);
+    }
+  }
+
+  private void addSum(
+      Place scratch,
+      Place c,
+      long extent,
+      long count,
+      long stepX,
+      long stepJ,
+      long parts,
+      Factors factors) {
+    int threads = summing.shape().threads();
+    long pieces =
+        Math.min(
+            Ceil.div(extent * count, threads),
+            (long) SUM_BLOCKS_PER_PROCESSOR * limits.multiprocessors());
+    steps.add(
+        new MultiplyStep(
+            // Fields of SkinnySumArguments.
+            new KernelLaunch(
+                summing.name(),
+                blocks(pieces, summing),
+                extent,
+                count,
+                stepX,
+                stepJ,
+                parts,
+                problem.alphaWord(factors),
+                problem.betaWord(factors)),
+            List.of(),
+            List.of(scratch, c)));
+  }
+
+  private MultiplyStep depth() {
+    long rowTiles = Ceil.div(problem.m(), kernel.shape().rows());
+    long colTiles = Ceil.div(problem.n(), kernel.shape().cols());
+    return new MultiplyStep(
+        // Fields of DepthArguments.
+        new KernelLaunch(
+            kernel.name(),
+            blocks(rowTiles * colTiles, kernel),
+            problem.m(),
+            problem.k(),
+            problem.n(),
+            problem.transposeA() ? 1 : problem.leadA(),
+            problem.transposeA() ? problem.leadA() : 1,
+            problem.transposeB() ? 1 : problem.leadB(),
+            problem.transposeB() ? problem.leadB() : 1,
+            problem.leadC(),
+            rowTiles,
+            colTiles,
+            problem.alphaWord(problem.factors()),
+            problem.betaWord(problem.factors())),
+        List.of(),
+        List.of(from(Side.A, 0), from(Side.B, 0), new Place(Side.C, 0)));
+  }
+
+  /** Where step {@code p} of K begins in A or B. */
+  private Place from(Side side, long p) {
+    boolean across = side == Side.A ? problem.transposeA() : !problem.transposeB();
+    long lead = side == Side.A ? problem.leadA() : problem.leadB();
+    return new Place(side, (across ? p * lead : p) * width);
+  }
+
+  private LaunchConfig blocks(long pieces, KernelIndex.Kernel of) {
+    return LaunchConfig.forPieces(pieces, of.shape().threads(), 0, limits);
+  }
+}

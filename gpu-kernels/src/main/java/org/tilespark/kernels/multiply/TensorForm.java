@@ -1,0 +1,171 @@
+package org.tilespark.kernels.multiply;
+
+import java.util.List;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.layout.ElementType;
+
+/**
+ * In what form the tensor cores are given operands: what a kernel of that form is called, what
+ * brings operands into the form, and how it lies. Those of sm_90a take all forms; of others, from
+ * sm_80 on, the rounded ones.
+ */
+public enum TensorForm {
+  /**
+   * Float values, those of B cut into three parts, for sums at float's accuracy ({@code
+   * split.cuh}). The error of an element is at most {@code 2 u sqrt(K) |A||B| + 7 K 2^-149}, u =
+   * 2^-24. The second term, which is underflow of products of parts, is the smaller one where
+   * {@code |a b| >= 2^-122}. Half tiles with a value in (0, 2^-100) in their rows of A or columns
+   * of B, and those with an infinite or NaN sum, are computed in float arithmetic afterwards, which
+   * is slower. docs/decisions/split-precision-range.md derives the bound and the limit.
+   */
+  SPLIT("multiply_split", "pack_split", MultiplyStep.Element.BFLOAT16),
+  /** Rounded to float16 ({@code tensor.cuh}, {@code mma.cuh}). */
+  FLOAT16("multiply_float16", "pack_float16", MultiplyStep.Element.FLOAT16),
+  /** Rounded to bfloat16. */
+  BFLOAT16("multiply_bfloat16", "pack_bfloat16", MultiplyStep.Element.BFLOAT16),
+  /** Rounded to tf32. */
+  TF32("multiply_tf32", "pack_tf32", MultiplyStep.Element.FLOAT32),
+  /** Double values as they are ({@code double.cuh}). */
+  FLOAT64("multiply_double", "pack_rows", MultiplyStep.Element.FLOAT64);
+
+  /** Steps of K of a panel of which A is float and B bfloat16. */
+  private static final int SPLIT_PANEL = 32;
+
+  /**
+   * What is behind the family's name where all of K is one chain, and each team of a thread block
+   * makes tiles of its own.
+   */
+  private static final String CHAIN = "_chain";
+
+  /** What is behind the family's name where even and odd rows of an operand are read apart. */
+  private static final String PHASED = "_phased";
+
+  /** What the family of a kernel begins with that needs no more than sm_80. */
+  static final String MMA = "multiply_mma";
+
+  /** The same of one that reads operands as they are stored ({@code fused.cuh}). */
+  static final String FUSED = "multiply_fused";
+
+  /** Bytes of a row of other panels in shared memory. */
+  private static final int PANEL_BYTES = 128;
+
+  private final String family;
+  private final String packer;
+  private final MultiplyStep.Element element;
+
+  TensorForm(String family, String packer, MultiplyStep.Element element) {
+    this.family = family;
+    this.packer = packer;
+    this.element = element;
+  }
+
+  /** The form for a problem. */
+  static TensorForm of(MultiplyProblem problem) {
+    if (problem.type() == ElementType.FLOAT64) {
+      return FLOAT64;
+    }
+    return switch (problem.precision()) {
+      case FULL -> SPLIT;
+      case TF32 -> TF32;
+      case BFLOAT16 -> BFLOAT16;
+      case FLOAT16 -> FLOAT16;
+    };
+  }
+
+  /**
+   * The families of the kernels that multiply operands of this form, stored as {@code problem}'s;
+   * those that the rule takes first.
+   */
+  List<String> families(MultiplyProblem problem) {
+    return switch (this) {
+      case SPLIT -> List.of(problem.transposeA() ? family + "_across" : family);
+      case FLOAT64 -> {
+        String ways = isExchanged(problem) ? "_tt" : ways(problem);
+        yield List.of(
+            family + CHAIN + ways,
+            family + ways,
+            family + PHASED + CHAIN + ways,
+            family + PHASED + ways);
+      }
+      case FLOAT16, BFLOAT16, TF32 -> List.of(family, family.replace("multiply", MMA));
+    };
+  }
+
+  /**
+   * The family of the kernels that bring operands into this form as they read them, stored as
+   * {@code problem}'s. Not all forms have some.
+   */
+  String fusedFamily(MultiplyProblem problem) {
+    return family.replace("multiply", FUSED) + ways(problem);
+  }
+
+  private static String ways(MultiplyProblem problem) {
+    return "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
+  }
+
+  /**
+   * True if the kernel is given B as its left operand and A as its right one, and C across: doubles
+   * of which A lies along K and B across ({@code double.cuh}).
+   */
+  boolean isExchanged(MultiplyProblem problem) {
+    return this == FLOAT64 && !problem.transposeA() && !problem.transposeB();
+  }
+
+  /** True if this kernel brings operands into their form as it reads them. */
+  static boolean isFused(KernelIndex.Kernel kernel) {
+    return kernel.family().startsWith(FUSED);
+  }
+
+  /** True if this kernel reads even and odd rows of an operand that is stored across apart. */
+  static boolean isPhased(KernelIndex.Kernel kernel) {
+    return kernel.family().contains(PHASED);
+  }
+
+  /**
+   * True if this kernel sums doubles in one chain, however long K is; its teams make tiles of their
+   * own.
+   */
+  static boolean isOneChain(KernelIndex.Kernel kernel) {
+    return kernel.family().contains(CHAIN);
+  }
+
+  /**
+   * The family of the kernel that brings operands into this form; of {@link #SPLIT}, B: the order
+   * of its K is that in which A's is read.
+   */
+  String packer(MultiplyProblem problem) {
+    return this == SPLIT && !problem.transposeA() ? packer + "_mixed" : packer;
+  }
+
+  /** A value in this form; of {@link #SPLIT}, one part of a value of B. */
+  MultiplyStep.Element element() {
+    return element;
+  }
+
+  /** A value of A as the kernel reads it; its width is in the kernel's name. */
+  MultiplyStep.Element elementOfA() {
+    return this == SPLIT ? MultiplyStep.Element.FLOAT32 : element;
+  }
+
+  /** Steps of K that lie in shared memory at once. */
+  int panel() {
+    return this == SPLIT ? SPLIT_PANEL : PANEL_BYTES / element.bytes();
+  }
+
+  /**
+   * Tiles of 128 x 128, of doubles 64 x 128, are few where they are less than this part of the
+   * multiprocessors; of forms with smaller tiles fewer are, as 64 of them were faster at 1024 x
+   * 1024 on an H200 than twice as many for parts of K.
+   */
+  int fewTiles() {
+    return switch (this) {
+      case SPLIT, FLOAT64 -> 2;
+      case FLOAT16, BFLOAT16, TF32 -> 3;
+    };
+  }
+
+  /** Copies of B that lie one behind the other, each of other parts of its values. */
+  int planesOfB() {
+    return this == SPLIT ? 3 : 1;
+  }
+}

@@ -1,0 +1,188 @@
+package org.tilespark.kernels.multiply;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.launch.LaunchConfig;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyStep.Place;
+import org.tilespark.kernels.multiply.MultiplyStep.Side;
+import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
+
+/**
+ * What a multiply on the tensor cores does, one thing after the other, so many products of a batch
+ * at once, chunk by chunk of K: brings the operands into the form that the kernel reads, into the
+ * {@linkplain TensorWorkspace workspace}, unless they lie so; runs the kernel; makes the tiles that
+ * it left alone; and sums the {@linkplain PartsOfK parts} if K is cut. A pure function.
+ *
+ * <p>Parts of K are to the kernels products of a batch, or {@code parts} where doubles are
+ * multiplied: part {@code q} is of steps {@code q * partSteps} on, and the last one may be shorter.
+ */
+abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
+  /** What the copy engine's addresses are multiples of. */
+  static final int EVEN_BYTES = 16;
+
+  private static final int SUM_BLOCKS_PER_PROCESSOR = 16;
+
+  final MultiplyStrategy.Tensor strategy;
+  final MultiplyProblem problem;
+  final TensorForm form;
+  final KernelIndex.Kernel kernel; // what multiplies
+  final KernelIndex.TileShape shape;
+  final int width;
+  final MultiplyProblem.Batch batch;
+  private final long workspaceBytes;
+  private final List<MultiplyStep> steps = new ArrayList<>();
+  private long first; // of the products that go at once
+  private long products;
+
+  TensorSteps(
+      MultiplyStrategy.Tensor strategy,
+      MultiplyProblem problem,
+      KernelIndex.Kernel kernel,
+      long workspaceBytes) {
+    this.strategy = strategy;
+    this.problem = problem;
+    this.form = strategy.form();
+    this.kernel = kernel;
+    this.shape = kernel.shape();
+    this.width = problem.type().bytes();
+    this.batch = problem.batch();
+    this.workspaceBytes = workspaceBytes;
+  }
+
+  /**
+   * The steps for a problem.
+   *
+   * @param evenA true if A begins at a multiple of 16 bytes
+   * @param evenB true if B does
+   */
+  static List<MultiplyStep> of(
+      MultiplyStrategy.Tensor strategy, MultiplyProblem problem, boolean evenA, boolean evenB) {
+    TensorSteps steps =
+        strategy.form() == TensorForm.FLOAT64
+            ? new DoubleSteps(strategy, problem, evenA, evenB)
+            : strategy.isFused() && FusedSteps.isFusible(problem, evenA, evenB)
+                ? new FusedSteps(strategy, problem)
+                : new PackedSteps(strategy, problem, evenA, evenB);
+    return steps.all();
+  }
+
+  private List<MultiplyStep> all() {
+    long count = batch.count();
+    for (first = 0; first < count; first += strategy.atOnce()) {
+      products = Math.min(strategy.atOnce(), count - first);
+      for (long p = 0; p < problem.k(); p += strategy.chunk()) {
+        addChunk(p, Math.min(strategy.chunk(), problem.k() - p));
+      }
+    }
+    return List.copyOf(steps);
+  }
+
+  /** Where C's products of a chunk go: to C, or part by part to the workspace. */
+  record Target(Place at, long lead, long step, Factors factors) {}
+
+  /** What is done for {@code k} steps of K, from {@code p} on. */
+  void addChunk(long p, long k) {
+    long panels = Ceil.div(k, form.panel());
+    long parts = PartsOfK.partsOfChunk(form, k, strategy.parts());
+    if (parts == 1) {
+      long step = products > 1 ? batch.strideC() : 0;
+      addProduct(p, k, 1, panels, new Target(c(), problem.leadC(), step, problem.factorsFrom(p)));
+      return;
+    }
+    Place scratch = endOfWorkspace(TensorWorkspace.partBytes(problem, strategy.parts()));
+    long plane = problem.m() * problem.n();
+    addProduct(
+        p,
+        k,
+        parts,
+        Ceil.div(panels, parts),
+        new Target(scratch, problem.n(), plane, Factors.OVERWRITE));
+    addSum(scratch, c(), problem.m(), problem.n(), parts, problem.factorsFrom(p));
+  }
+
+  /**
+   * The products of a chunk.
+   *
+   * @param parts into which it is cut
+   * @param partPanels panels of a part but the last
+   */
+  abstract void addProduct(long p, long k, long parts, long partPanels, Target c);
+
+  final void add(MultiplyStep step) {
+    steps.add(step);
+  }
+
+  /** Products that go at once. */
+  final long products() {
+    return products;
+  }
+
+  /** Where C of the first of these begins. */
+  final Place c() {
+    return new Place(Side.C, first * batch.strideC() * width);
+  }
+
+  /** So many bytes before the workspace's end. */
+  final Place endOfWorkspace(long bytes) {
+    return new Place(Side.WORKSPACE, workspaceBytes - bytes);
+  }
+
+  /** Where the chunk begins in A or B of the first product. */
+  final Place from(Side side, long p) {
+    boolean isA = side == Side.A;
+    boolean across = isA ? problem.transposeA() : !problem.transposeB();
+    long lead = isA ? problem.leadA() : problem.leadB();
+    long stride = isA ? batch.strideA() : batch.strideB();
+    return new Place(side, (first * stride + (across ? p * lead : p)) * width);
+  }
+
+  /** Matrices that differ among the products that go at once. */
+  final long countA() {
+    return TensorWorkspace.alike(batch.strideA(), products);
+  }
+
+  final long countB() {
+    return TensorWorkspace.alike(batch.strideB(), products);
+  }
+
+  /** Adds the parts of one product, in the order of K. */
+  final void addSum(Place scratch, Place c, long m, long n, long parts, Factors factors) {
+    KernelIndex.Kernel sum = strategy.summing().orElseThrow();
+    add(
+        new MultiplyStep(
+            // Fields of SumArguments.
+            new KernelLaunch(
+                sum.name(),
+                blocks(Ceil.div(m * n, sum.shape().threads()), most(SUM_BLOCKS_PER_PROCESSOR), sum),
+                m,
+                n,
+                problem.leadC(),
+                1,
+                parts,
+                problem.alphaWord(factors),
+                problem.betaWord(factors),
+                1,
+                0),
+            List.of(),
+            List.of(scratch, c)));
+  }
+
+  /** Launches what multiplies: a thread block for each piece, or as many as the device holds. */
+  final void launch(List<TensorMap> maps, List<Place> pointers, long pieces, long... words) {
+    LaunchConfig blocks = blocks(pieces, most(kernel.blocksPerProcessor()), kernel);
+    add(new MultiplyStep(new KernelLaunch(kernel.name(), blocks, words), maps, pointers));
+  }
+
+  final LaunchConfig blocks(long pieces, int most, KernelIndex.Kernel kernel) {
+    return new LaunchConfig(
+        (int) Math.min(pieces, most), kernel.shape().threads(), kernel.dynamicBytes());
+  }
+
+  final int most(int perProcessor) {
+    return Math.multiplyExact(strategy.processors(), perProcessor);
+  }
+}

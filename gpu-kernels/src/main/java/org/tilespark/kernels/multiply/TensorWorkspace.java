@@ -1,0 +1,197 @@
+package org.tilespark.kernels.multiply;
+
+import org.tilespark.kernels.launch.Ceil;
+
+/**
+ * How large the workspace of a multiply on the tensor cores is, and so how many products of a batch
+ * go at once. Pure functions.
+ *
+ * <p>The workspace of a chunk: flags of the tiles, A, B, C's parts.
+ */
+final class TensorWorkspace {
+  /** Rows of packed operands come in so many. */
+  static final int PACKED_ROWS = 64;
+
+  /** The planes of a split B begin at rows of whole tiles. */
+  static final int SPLIT_TILE = 128;
+
+  /** Tiles of doubles are no smaller, along both sides. */
+  private static final int LEAST_DOUBLE_TILE = 64;
+
+  /** Packed operands of products that go at once take no more. */
+  private static final long MOST_BATCH_BYTES = 1L << 30;
+
+  /** What kernels and maps count in 32 bits, with a tile to spare. */
+  static final long MOST_COUNT = Integer.MAX_VALUE - SPLIT_TILE;
+
+  /** What begins in the workspace begins at a multiple of this. */
+  private static final int ALIGNMENT = 256;
+
+  /** More than any device holds, and few enough to count bytes of several. */
+  private static final long MOST_DOUBLES = 1L << 56;
+
+  private TensorWorkspace() {}
+
+  /** True if extents and strides of one product are such as the kernels can count. */
+  static boolean canCount(MultiplyProblem problem, TensorForm form) {
+    if (problem.m() > MOST_COUNT || problem.n() > MOST_COUNT / form.planesOfB() - SPLIT_TILE) {
+      return false;
+    }
+    // The kernels for double count steps of K and tiles in 32 bits.
+    return form != TensorForm.FLOAT64
+        || (problem.k() <= MOST_COUNT && tilesOfC(problem, LEAST_DOUBLE_TILE) <= Integer.MAX_VALUE);
+  }
+
+  /** How many products of a batch go at once. */
+  static long atOnce(TensorForm form, MultiplyProblem problem, long chunk) {
+    if (problem.batch().count() == 1) {
+      return 1;
+    }
+    double tiles = tilesOfC(problem, form == TensorForm.FLOAT64 ? LEAST_DOUBLE_TILE : SPLIT_TILE);
+    double rows =
+        Math.max(
+            Ceil.to(Math.max(problem.m(), Math.min(chunk, problem.k())), PACKED_ROWS),
+            form.planesOfB() * rowsOfB(form, problem));
+    double counted = MOST_COUNT / Math.max(tiles, rows);
+    double packed = (double) MOST_BATCH_BYTES / bytes(form, problem, chunk, 1, 1);
+    return Math.max(
+        1, (long) Math.min((double) problem.batch().count(), Math.min(counted, packed)));
+  }
+
+  /**
+   * Bytes of the workspace of a problem.
+   *
+   * @param parts of K of the longest chunk
+   * @param atOnce products
+   */
+  static long bytes(TensorForm form, MultiplyProblem problem, long chunk, long parts, long atOnce) {
+    long k = Math.min(chunk, problem.k());
+    MultiplyProblem.Batch batch = problem.batch();
+    return flagBytes(form, problem, parts * atOnce)
+        + bytesA(form, problem, k, alike(batch.strideA(), atOnce))
+        + bytesB(form, problem, k, alike(batch.strideB(), atOnce))
+        + partBytes(problem, parts);
+  }
+
+  /**
+   * Bytes of the workspace of a problem, or of one of smaller extents or of fewer products, at
+   * most.
+   *
+   * @param processors multiprocessors of the device; 0 if K is never cut
+   */
+  static long mostBytes(TensorForm form, MultiplyProblem problem, int processors) {
+    MultiplyProblem one = problem.first();
+    long whole = bytes(form, one, MultiplyStrategy.Tensor.chunk(form, one.k(), 1), 1, 1);
+    long count = problem.batch().count();
+    long most =
+        count == 1 || whole >= MOST_BATCH_BYTES
+            ? whole
+            : Math.max(whole, (long) Math.min(MOST_BATCH_BYTES, (double) count * whole));
+    long parts = Math.min(processors, PartsOfK.mostParts(form, one.k()));
+    if (parts < 2) {
+      return most;
+    }
+    // Of p parts there are where p times the tiles are no more than the multiprocessors.
+    long scratch =
+        (long)
+            Math.min(
+                (double) processors * SPLIT_TILE * SPLIT_TILE, (double) parts * one.m() * one.n());
+    long cut = 0;
+    for (long p = 2; p <= Math.min(parts, MultiplyStrategy.Tensor.MOST_CHUNKS); p++) {
+      long tiles = processors / p;
+      long k = Math.min(one.k(), MultiplyStrategy.Tensor.chunk(form, one.k(), p));
+      for (long high = 1; high <= tiles; high++) {
+        long m = Math.min(one.m(), high * SPLIT_TILE);
+        long n = Math.min(one.n(), tiles / high * SPLIT_TILE);
+        MultiplyProblem few =
+            MultiplyProblem.dense(m, k, n, one.type(), one.transposeA(), one.transposeB());
+        cut = Math.max(cut, bytesA(form, few, k, 1) + bytesB(form, few, k, 1));
+      }
+    }
+    long flags = form == TensorForm.SPLIT ? aligned((long) processors * Integer.BYTES) : 0;
+    // A rest of doubles is made beside the copies of all.
+    long beside = form == TensorForm.FLOAT64 ? Math.max(most, cut) : cut;
+    return Math.max(most, flags + beside + aligned(scratch * one.type().bytes()));
+  }
+
+  /** Operands of products, of which all may have the same. */
+  static long alike(long stride, long count) {
+    return stride == 0 ? 1 : count;
+  }
+
+  /** Tiles of so many rows and columns that make up C of one product. */
+  static double tilesOfC(MultiplyProblem problem, int tile) {
+    return (double) Ceil.div(problem.m(), tile) * Ceil.div(problem.n(), tile);
+  }
+
+  /** Bytes for the sums of parts of K. */
+  static long partBytes(MultiplyProblem problem, long parts) {
+    return parts == 1 ? 0 : aligned(parts * problem.m() * problem.n() * problem.type().bytes());
+  }
+
+  /** Bytes of the workspace for the parts' sums of a rest. */
+  static long restBytes(MultiplyProblem problem, MultiplyStrategy.Tensor.Rest rest) {
+    return rest.isNone()
+        ? 0
+        : aligned(
+            rest.parts()
+                * PartsOfK.rowsOfKernel(problem)
+                * (PartsOfK.colsOfKernel(problem) - rest.from())
+                * Double.BYTES);
+  }
+
+  /** Bytes for the flags of tiles, which only a split has. */
+  static long flagBytes(TensorForm form, MultiplyProblem problem, long batches) {
+    return form != TensorForm.SPLIT
+        ? 0
+        : aligned(
+            batches
+                * Ceil.div(problem.m(), SPLIT_TILE)
+                * Ceil.div(problem.n(), SPLIT_TILE)
+                * Integer.BYTES);
+  }
+
+  /** Bytes for packed operands. */
+  static long bytesA(TensorForm form, MultiplyProblem problem, long k, long count) {
+    return form == TensorForm.FLOAT64
+        ? rowBytes(problem.m(), k, count)
+        : aligned(
+            count
+                * Math.max(
+                    Ceil.to(problem.m(), PACKED_ROWS) * Ceil.to(k, form.panel()),
+                    form == TensorForm.SPLIT
+                        ? Ceil.to(k, PACKED_ROWS) * Ceil.to(problem.m(), form.panel())
+                        : 0)
+                * form.elementOfA().bytes());
+  }
+
+  private static long bytesB(TensorForm form, MultiplyProblem problem, long k, long count) {
+    return form == TensorForm.FLOAT64
+        ? rowBytes(problem.n(), k, count)
+        : aligned(
+            count
+                * form.planesOfB()
+                * rowsOfB(form, problem)
+                * Ceil.to(k, form.panel())
+                * form.element().bytes());
+  }
+
+  /** Rows of one plane of the packed B. */
+  static long rowsOfB(TensorForm form, MultiplyProblem problem) {
+    return Ceil.to(problem.n(), form == TensorForm.SPLIT ? SPLIT_TILE : PACKED_ROWS);
+  }
+
+  /** Whichever way they are stored, with rows as {@link DoubleSteps} pads them. */
+  private static long rowBytes(long extent, long k, long count) {
+    return (double) (extent + DoubleSteps.BOX) * (k + 1) > MOST_DOUBLES
+        ? MOST_DOUBLES * Double.BYTES
+        : aligned(
+            count
+                * Math.max(extent * Ceil.to(k, 2), k * Ceil.to(extent, DoubleSteps.BOX))
+                * Double.BYTES);
+  }
+
+  private static long aligned(long bytes) {
+    return Ceil.to(bytes, ALIGNMENT);
+  }
+}

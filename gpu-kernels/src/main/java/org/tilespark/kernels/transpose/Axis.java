@@ -1,0 +1,17 @@
+package org.tilespark.kernels.transpose;
+
+/**
+ * One axis of a move: how many steps, and how far each one goes on both sides.
+ *
+ * @param extent count of steps
+ * @param inStride elements between neighbours in the input
+ * @param outStride elements between neighbours in the output
+ */
+public record Axis(long extent, long inStride, long outStride) {
+  /** Checks that the extent is positive. */
+  public Axis {
+    if (extent < 1) {
+      throw new IllegalArgumentException("Axis of extent " + extent + "; expected 1 or more");
+    }
+  }
+}

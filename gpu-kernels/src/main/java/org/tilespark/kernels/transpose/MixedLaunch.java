@@ -1,0 +1,106 @@
+package org.tilespark.kernels.transpose;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.launch.LaunchConfig;
+
+/**
+ * Puts transposes of several sizes into few launches. A pure function.
+ *
+ * <p>What is tiled, of one family and width, goes together, at most {@value #MAX_PARTS} at a time,
+ * by a kernel that finds for each tile which of them it belongs to. All else is launched by itself.
+ */
+public final class MixedLaunch {
+  /** Transposes in one launch; {@code MAX_PARTS} in index.cuh. */
+  static final int MAX_PARTS = 88;
+
+  /** The first tile, two offsets, and what is tiled. */
+  private static final int PART_WORDS = 3 + MatrixBatch.TILE_WORDS;
+
+  private MixedLaunch() {}
+
+  /**
+   * One launch of several.
+   *
+   * @param launch the launch; empty if the driver's copy does it, or there is nothing to move
+   * @param inOffset bytes from the input buffer's begin to what the launch takes as its input
+   * @param outOffset the same of the output
+   * @param bytes bytes to copy where there is no launch
+   */
+  public record Placed(Optional<KernelLaunch> launch, long inOffset, long outOffset, long bytes) {
+    private static Placed of(PlacedPlan placed) {
+      return new Placed(
+          placed.plan().launch(),
+          placed.inOffset(),
+          placed.outOffset(),
+          placed.plan().problem().bytes());
+    }
+  }
+
+  private record Group(String family, int elementBytes) {}
+
+  /**
+   * The launches that together do all of {@code plans}, whose outputs must not overlap.
+   *
+   * @param plans in any order
+   * @param limits the device
+   * @param index the kernels of this jar
+   */
+  public static List<Placed> of(List<PlacedPlan> plans, DeviceLimits limits, KernelIndex index) {
+    List<Placed> launches = new ArrayList<>();
+    Map<Group, List<PlacedPlan>> groups = new LinkedHashMap<>();
+    for (PlacedPlan placed : plans) {
+      if (placed.plan().strategy() instanceof TransposeStrategy.Tiled tiled) {
+        Group group = new Group(tiled.family(), tiled.matrices().elementBytes());
+        groups.computeIfAbsent(group, any -> new ArrayList<>()).add(placed);
+      } else {
+        launches.add(Placed.of(placed));
+      }
+    }
+    groups.forEach(
+        (group, members) -> {
+          Optional<KernelIndex.Kernel> kernel =
+              index.find(group.family() + "_mixed", group.elementBytes(), limits);
+          for (int first = 0; first < members.size(); first += MAX_PARTS) {
+            List<PlacedPlan> parts =
+                members.subList(first, Math.min(members.size(), first + MAX_PARTS));
+            if (parts.size() == 1 || kernel.isEmpty()) {
+              parts.forEach(part -> launches.add(Placed.of(part)));
+            } else {
+              launches.add(new Placed(Optional.of(launch(parts, kernel.get(), limits)), 0, 0, 0));
+            }
+          }
+        });
+    return launches;
+  }
+
+  private static KernelLaunch launch(
+      List<PlacedPlan> parts, KernelIndex.Kernel kernel, DeviceLimits limits) {
+    long[] words = new long[2 + parts.size() * PART_WORDS];
+    int at = 2;
+    long tiles = 0;
+    for (PlacedPlan part : parts) {
+      TransposeStrategy.Tiled tiled =
+          ((TransposeStrategy.Tiled) part.plan().strategy()).with(kernel);
+      long rowTiles = tiled.rowTiles();
+      long colTiles = tiled.colTiles();
+      words[at] = tiles;
+      words[at + 1] = part.inOffset();
+      words[at + 2] = part.outOffset();
+      long[] ofTiles = tiled.matrices().tileWords(rowTiles, colTiles, tiled.order());
+      System.arraycopy(ofTiles, 0, words, at + 3, ofTiles.length);
+      tiles = Math.addExact(tiles, tiled.matrices().tiles(rowTiles, colTiles));
+      at += PART_WORDS;
+    }
+    words[0] = tiles;
+    words[1] = parts.size();
+    return new KernelLaunch(
+        kernel.name(), LaunchConfig.forPieces(tiles, kernel.shape().threads(), 0, limits), words);
+  }
+}

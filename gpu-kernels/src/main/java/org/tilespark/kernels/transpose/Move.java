@@ -1,0 +1,148 @@
+package org.tilespark.kernels.transpose;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.layout.Strides;
+
+/**
+ * The simplest form of a transpose: its axes in output order, each with its strides on both sides.
+ * Axes of extent 1 are dropped, and neighbours that one pair of strides describes are fused, so
+ * what is dense and stays in order is one axis. Immutable.
+ *
+ * @param elementBytes width of one element
+ * @param axes output axes, outermost first; empty for a single element
+ */
+public record Move(int elementBytes, List<Axis> axes) {
+  /** Copies the list. */
+  public Move {
+    axes = List.copyOf(axes);
+  }
+
+  /**
+   * The simplest form of {@code problem}, which must not be empty.
+   *
+   * @throws IllegalArgumentException if the problem has no elements
+   */
+  public static Move of(TransposeProblem problem) {
+    if (problem.bytes() == 0) {
+      throw new IllegalArgumentException("No elements to move in " + problem);
+    }
+    Strides in = problem.inStrides().permute(problem.permutation());
+    Strides out = problem.outStrides();
+    List<Axis> fused = new ArrayList<>();
+    for (int i = 0; i < in.rank(); i++) {
+      long extent = problem.shape().extent(problem.permutation().axis(i));
+      if (extent == 1) {
+        continue;
+      }
+      Axis axis = new Axis(extent, in.stride(i), out.stride(i));
+      int last = fused.size() - 1;
+      if (last >= 0
+          && fused.get(last).inStride() == extent * axis.inStride()
+          && fused.get(last).outStride() == extent * axis.outStride()) {
+        fused.set(
+            last, new Axis(fused.get(last).extent() * extent, axis.inStride(), axis.outStride()));
+      } else {
+        fused.add(axis);
+      }
+    }
+    return new Move(problem.elementBytes(), fused);
+  }
+
+  /** True if all is one contiguous range on both sides. */
+  public boolean isCopy() {
+    return axes.isEmpty() || (axes.size() == 1 && runAxis() == 0);
+  }
+
+  /** The axis that is contiguous in input and output; -1 if there is none. */
+  public int runAxis() {
+    for (int i = 0; i < axes.size(); i++) {
+      if (axes.get(i).inStride() == 1 && axes.get(i).outStride() == 1) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /** The axis that is contiguous in the input; -1 if there is none. */
+  public int inInnermost() {
+    for (int i = 0; i < axes.size(); i++) {
+      if (axes.get(i).inStride() == 1) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /** The axis that is contiguous in the output; -1 if there is none. */
+  public int outInnermost() {
+    for (int i = 0; i < axes.size(); i++) {
+      if (axes.get(i).outStride() == 1) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /** The axes but those at the given places. */
+  public List<Axis> without(int... places) {
+    List<Axis> rest = new ArrayList<>();
+    for (int i = 0; i < axes.size(); i++) {
+      boolean left = false;
+      for (int place : places) {
+        left |= place == i;
+      }
+      if (!left) {
+        rest.add(axes.get(i));
+      }
+    }
+    return rest;
+  }
+
+  /**
+   * The same move of wider elements: {@code axis} becomes part of the element, which must be
+   * possible ({@link #absorbs}).
+   */
+  public Move absorb(int axis) {
+    long extent = axes.get(axis).extent();
+    List<Axis> rest = new ArrayList<>();
+    for (Axis each : without(axis)) {
+      rest.add(new Axis(each.extent(), each.inStride() / extent, each.outStride() / extent));
+    }
+    return new Move(Math.toIntExact(elementBytes * extent), rest);
+  }
+
+  /**
+   * The same move in units of {@code bytes}, a multiple of the element's width that divides all
+   * strides but 1 and the extent of the axis that is contiguous on both sides, which there must be.
+   */
+  public Move inUnits(int bytes) {
+    int elements = bytes / elementBytes;
+    int run = runAxis();
+    List<Axis> units = new ArrayList<>();
+    for (int i = 0; i < axes.size(); i++) {
+      Axis axis = axes.get(i);
+      units.add(
+          i == run
+              ? new Axis(axis.extent() / elements, 1, 1)
+              : new Axis(axis.extent(), axis.inStride() / elements, axis.outStride() / elements));
+    }
+    return new Move(bytes, units);
+  }
+
+  /** True if {@code axis} may become part of the element: all strides are multiples of it. */
+  public boolean absorbs(int axis) {
+    long extent = axes.get(axis).extent();
+    return without(axis).stream()
+        .allMatch(each -> each.inStride() % extent == 0 && each.outStride() % extent == 0);
+  }
+
+  /** True if every stride but 1 is a multiple of {@code elements} on both sides. */
+  public boolean stridesAreMultiplesOf(int elements) {
+    return axes.stream()
+        .allMatch(
+            axis ->
+                (axis.inStride() == 1 || axis.inStride() % elements == 0)
+                    && (axis.outStride() == 1 || axis.outStride() % elements == 0));
+  }
+}

@@ -1,0 +1,516 @@
+package org.tilespark.kernels.transpose;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.ToLongFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.tilespark.kernels.launch.Ceil;
+
+/**
+ * The part of a move that one thread block of {@code permute_packed} stages in shared memory: some
+ * steps of every axis, and so many of the innermost ones on either side that input and output are
+ * both moved in long runs. Immutable.
+ *
+ * <p>A box spans an axis (all its steps), cuts it (some of them; at most one axis for each side) or
+ * takes one step of it. {@link #choose} weighs the boxes that fit by a model of what they cost.
+ */
+public final class PackedBox {
+  /** {@code MAX_BOX_AXES} in permute_packed.cu. */
+  private static final int MAX_AXES = 4;
+
+  /** {@code SECTOR} in permute_packed.cu: groups of threads begin at multiples of so many bytes. */
+  private static final int SECTOR_BYTES = 32;
+
+  /** The least that a thread moves at once. */
+  private static final int WORD_BYTES = 4;
+
+  /** Bytes of {@code Run} in permute_packed.cu. */
+  private static final int RUN_ENTRY_BYTES = 16;
+
+  /** Places in shared memory are 16-bit numbers. */
+  private static final int MOST_STAGE_BYTES = 65_535;
+
+  /** Lengths of runs to try, in bytes; the longest serve batches of tiny matrices. */
+  private static final int[] RUN_BYTES =
+      IntStream.concat(
+              IntStream.concat(
+                  IntStream.rangeClosed(1, 16).map(n -> 32 * n),
+                  IntStream.rangeClosed(9, 16).map(n -> 64 * n)),
+              IntStream.concat(
+                  IntStream.rangeClosed(5, 16).map(n -> 256 * n),
+                  IntStream.of(6144, 8192, 12_288, 16_384)))
+          .toArray();
+
+  // The model, in instructions of one thread: for a run, for a word loaded, for a word gathered of
+  // 1, 2 or 4 elements, for an entry of a table, and for the box.
+  private static final double RUN_COST = 8;
+  private static final double LOAD_COST = 5;
+  private static final double[] GATHER_COST = {9, 14, 20};
+  private static final double ENTRY_COST = 45;
+  private static final double BOX_COST = 100;
+
+  /** How much worse groups of 4, 8 and 16 threads are than warps, which touch fewer sectors. */
+  private static final double[] GROUP_PENALTY = {2.5, 1.8, 1.3};
+
+  /** Instructions for four bytes that weigh as much as half the bytes moved. */
+  private static final double INSTRUCTIONS_PER_PASS = 40;
+
+  /** Bytes that a run costs beside its own, since memory likes long ones. */
+  private static final double RUN_SLACK_BYTES = 32;
+
+  /** And where it begins in the middle of a sector, when read and when written. */
+  private static final double READ_SLACK_BYTES = 32;
+
+  private static final double WRITE_SLACK_BYTES = 64;
+
+  /** The least shared memory that {@link #choose} goes down to for the sake of more boxes. */
+  private static final int LEAST_SHARED_BYTES = 5 << 10;
+
+  private final Move move;
+  private final long[] extents; // of the box, in the order of move.axes()
+  private final int width;
+  private final int word; // bytes
+  private final int perWord; // elements
+  private final Ends inEnds;
+  private final Ends outEnds;
+  private final int inCut; // the axis that the input side cuts; -1 for none
+  private final int outCut;
+  private final Side in;
+  private final Side out;
+  private final long[] sharedStrides; // bytes between neighbours along each axis, in shared memory
+  private final List<Axis> outer;
+  private final long boxes;
+  private final long elements;
+  private final long stageBytes;
+  private final long sharedBytes;
+  private final double cost;
+
+  /**
+   * How one side sees a box.
+   *
+   * @param run elements of a run
+   * @param runs count of runs
+   * @param inRun the axes inside a run, the fastest first
+   * @param apart the axes that tell runs apart, the fastest first
+   * @param lanesBits threads that move a run, as a power of two
+   * @param threadCost instructions of one thread for its share of the runs
+   */
+  private record Side(
+      long run,
+      long runs,
+      List<Integer> inRun,
+      List<Integer> apart,
+      int lanesBits,
+      double threadCost) {}
+
+  /**
+   * The best box for {@code move}; empty if a side has no contiguous axis or nothing fits.
+   *
+   * @param move what is asked, at least two axes
+   * @param threads of a thread block
+   * @param sharedBytes shared memory that a thread block may take
+   * @param wantedBoxes boxes are smaller where there would be less of them
+   */
+  public static Optional<PackedBox> choose(
+      Move move, int threads, int sharedBytes, long wantedBoxes) {
+    Optional<PackedBox> box = choose(move, threads, sharedBytes);
+    int less = sharedBytes / 2;
+    while (box.isPresent() && box.get().boxes() < wantedBoxes && less >= LEAST_SHARED_BYTES) {
+      Optional<PackedBox> smaller = choose(move, threads, less);
+      box = smaller.isPresent() ? smaller : box;
+      less /= 2;
+    }
+    return box;
+  }
+
+  private static Optional<PackedBox> choose(Move move, int threads, int sharedBytes) {
+    Ends in = Ends.of(move, Axis::inStride);
+    Ends out = Ends.of(move, Axis::outStride);
+    if (in.chain().isEmpty() || out.chain().isEmpty()) {
+      return Optional.empty();
+    }
+    Set<List<Long>> tried = new HashSet<>();
+    PackedBox best = null;
+    for (int inBytes : RUN_BYTES) {
+      for (int outBytes : RUN_BYTES) {
+        long[] extents = new long[move.axes().size()];
+        Arrays.fill(extents, 1);
+        extend(extents, move, in.chain(), inBytes);
+        extend(extents, move, out.chain(), outBytes);
+        if (bytes(extents, move.elementBytes()) <= sharedBytes
+            && tried.add(Arrays.stream(extents).boxed().toList())) {
+          PackedBox box = new PackedBox(move, extents, in, out, threads);
+          if (box.sharedBytes <= sharedBytes && (best == null || box.cost < best.cost)) {
+            best = box;
+          }
+        }
+      }
+    }
+    return best == null || best.cost == Double.POSITIVE_INFINITY
+        ? Optional.empty()
+        : Optional.of(best);
+  }
+
+  private static double bytes(long[] extents, int elementBytes) {
+    double bytes = elementBytes;
+    for (long extent : extents) {
+      bytes *= extent;
+    }
+    return bytes;
+  }
+
+  /**
+   * What one side says of a move, whatever the box.
+   *
+   * @param order the axes, the one of the least stride first
+   * @param chain the innermost of them: contiguous ones, and those that leave gaps of at most a
+   *     half
+   * @param strided true if runs begin in the middle of a sector
+   * @param strideOf the stride of an axis on this side
+   */
+  private record Ends(
+      List<Integer> order, List<Integer> chain, boolean strided, ToLongFunction<Axis> strideOf) {
+    static Ends of(Move move, ToLongFunction<Axis> strideOf) {
+      List<Integer> order =
+          IntStream.range(0, move.axes().size())
+              .boxed()
+              .sorted(Comparator.comparingLong(k -> strideOf.applyAsLong(move.axes().get(k))))
+              .toList();
+      boolean strided =
+          move.axes().stream()
+              .mapToLong(strideOf)
+              .anyMatch(stride -> stride != 1 && stride * move.elementBytes() % SECTOR_BYTES != 0);
+      List<Integer> chain = new ArrayList<>();
+      long span = 1;
+      for (int k : order) {
+        long stride = strideOf.applyAsLong(move.axes().get(k));
+        if (chain.isEmpty() ? stride != 1 : stride > 2 * span) {
+          break;
+        }
+        chain.add(k);
+        span = Math.multiplyExact(stride, move.axes().get(k).extent());
+      }
+      return new Ends(order, List.copyOf(chain), strided, strideOf);
+    }
+  }
+
+  /** Extends a box along the innermost axes of a side until its runs have {@code bytes} bytes. */
+  private static void extend(long[] extents, Move move, List<Integer> chain, int bytes) {
+    long wanted = Ceil.div(bytes, move.elementBytes());
+    long run = 1;
+    for (int k : chain) {
+      if (run >= wanted) {
+        return;
+      }
+      long whole = move.axes().get(k).extent();
+      long steps = Math.min(whole, Ceil.div(wanted, run));
+      if (steps < whole) {
+        // Boxes that end with a sector.
+        long together = SECTOR_BYTES / gcd(SECTOR_BYTES, run * move.elementBytes());
+        steps = Math.max(2, steps > together ? steps - steps % together : steps);
+      }
+      extents[k] = Math.max(extents[k], steps);
+      run *= extents[k];
+      if (extents[k] < whole) {
+        return;
+      }
+    }
+  }
+
+  private PackedBox(Move move, long[] extents, Ends inEnds, Ends outEnds, int threads) {
+    this.move = move;
+    this.extents = extents;
+    this.inEnds = inEnds;
+    this.outEnds = outEnds;
+    width = move.elementBytes();
+    word = Math.max(WORD_BYTES, width);
+    perWord = word / width;
+    elements = Arrays.stream(extents).reduce(1, (a, b) -> a * b);
+    outCut = firstCut(outEnds.chain());
+    int firstOfInput = firstCut(inEnds.chain());
+    inCut = firstOfInput == outCut ? -1 : firstOfInput;
+
+    sharedStrides = new long[extents.length];
+    in = inputSide(outEnds.chain().get(0), threads);
+    stageBytes = placeInShared();
+    out = outputSide(threads);
+    long places = (long) perWord * outWords();
+    sharedBytes = stageBytes + RUN_ENTRY_BYTES * (in.runs() + out.runs()) + places * 2 * perWord;
+
+    outer = new ArrayList<>();
+    long count = 1;
+    int cuts = 0;
+    for (int k = 0; k < extents.length; k++) {
+      Axis axis = axis(k);
+      count = Math.multiplyExact(count, Ceil.div(axis.extent(), extents[k]));
+      if (extents[k] == 1) {
+        outer.add(axis);
+      } else if (extents[k] < axis.extent()) {
+        cuts++;
+      }
+    }
+    boxes = count;
+    boolean possible =
+        cuts == (inCut < 0 ? 0 : 1) + (outCut < 0 ? 0 : 1)
+            && outer.size() <= TransposeStrategy.MAX_OUTER
+            && in.apart().size() <= MAX_AXES
+            && out.apart().size() <= MAX_AXES
+            && out.inRun().size() <= MAX_AXES
+            && stageBytes <= MOST_STAGE_BYTES;
+    cost = possible ? cost(threads) : Double.POSITIVE_INFINITY;
+  }
+
+  private Axis axis(int k) {
+    return move.axes().get(k);
+  }
+
+  private boolean isCut(int k) {
+    return extents[k] > 1 && extents[k] < axis(k).extent();
+  }
+
+  private int firstCut(List<Integer> chain) {
+    for (int k : chain) {
+      if (isCut(k)) {
+        return k;
+      }
+    }
+    return -1;
+  }
+
+  /** Which of the kernel's two cuts an axis has: 1, 2, or 0 for none. */
+  private long cutNumber(int k) {
+    return k == inCut ? 1 : k == outCut ? 2 : 0;
+  }
+
+  /**
+   * Input runs. An axis that output runs walk along ends a run if it would meet the same banks of
+   * shared memory: apart, its stride there is free.
+   */
+  private Side inputSide(int outInnermost, int threads) {
+    List<Integer> inRun = new ArrayList<>();
+    long run = 1;
+    for (int k : inEnds.order()) {
+      boolean conflicts =
+          k == outInnermost && run * width >= SECTOR_BYTES && run * width % (2L * word) == 0;
+      if (endsRun(inRun, run, k, inEnds) || conflicts) {
+        break;
+      }
+      inRun.add(k);
+      sharedStrides[k] = run * width;
+      run *= extents[k];
+    }
+    return side(run, inRun, inEnds, LOAD_COST, threads);
+  }
+
+  private Side outputSide(int threads) {
+    List<Integer> inRun = new ArrayList<>();
+    long run = 1;
+    for (int k : outEnds.order()) {
+      if (endsRun(inRun, run, k, outEnds)) {
+        break;
+      }
+      inRun.add(k);
+      run *= extents[k];
+    }
+    double gather = GATHER_COST[Integer.numberOfTrailingZeros(perWord)];
+    return side(run, inRun, outEnds, gather, threads);
+  }
+
+  /** True if axis {@code k} does not continue a run of {@code run} elements. */
+  private boolean endsRun(List<Integer> inRun, long run, int k, Ends ends) {
+    return extents[k] == 1
+        || ends.strideOf().applyAsLong(axis(k)) != run
+        || (!inRun.isEmpty() && isCut(inRun.get(inRun.size() - 1)));
+  }
+
+  private Side side(long run, List<Integer> inRun, Ends ends, double wordCost, int threads) {
+    List<Integer> apart = new ArrayList<>();
+    long runs = 1;
+    for (int k : ends.order()) {
+      if (extents[k] > 1 && !inRun.contains(k)) {
+        apart.add(k);
+        runs *= extents[k];
+      }
+    }
+    long words =
+        Ceil.div(run * width + word - width, word)
+            + (ends.strided() ? (SECTOR_BYTES - word) / word : 0);
+    int bestBits = 0;
+    double best = Double.POSITIVE_INFINITY;
+    for (int bits = 2; 1 << bits <= threads; bits++) {
+      long rounds = Ceil.div(runs, threads >> bits);
+      double each = RUN_COST + wordCost * Ceil.div(words, 1L << bits);
+      double penalty = bits - 2 < GROUP_PENALTY.length ? GROUP_PENALTY[bits - 2] : 1;
+      if (rounds * each * penalty < best) {
+        best = rounds * each * penalty;
+        bestBits = bits;
+      }
+    }
+    return new Side(run, runs, inRun, apart, bestBits, best);
+  }
+
+  /**
+   * Gives the axes between input runs their strides in shared memory: congruent to those in global
+   * memory modulo a word, so that words are aligned on both sides, and odd in words, so that steps
+   * along them meet different banks. Words at the ends of two runs must not be the same one.
+   */
+  private long placeInShared() {
+    long span = in.run() * width;
+    for (int k : in.apart()) {
+      long least = span + 2L * (word - width);
+      long stride = least / word * word + axis(k).inStride() * width % word;
+      while (stride < least || stride / word % 2 == 0) {
+        stride += word;
+      }
+      sharedStrides[k] = stride;
+      span += stride * (extents[k] - 1);
+    }
+    // Sectors begin before the first run, and words end behind the last.
+    return Ceil.div(span + SECTOR_BYTES + 3L * word, 16) * 16;
+  }
+
+  /** Words that an output run touches at worst. */
+  private long outWords() {
+    return Ceil.div(out.run() + perWord - 1, perWord);
+  }
+
+  private double cost(int threads) {
+    long entries =
+        Ceil.div(in.runs(), threads) + Ceil.div(out.runs(), threads) + Ceil.div(out.run(), threads);
+    double instructions =
+        (in.threadCost() + out.threadCost() + ENTRY_COST * entries + BOX_COST) * threads;
+    double covered =
+        (double) boxes * elements; // more than there are, where edge boxes are not full
+    double existing = 1;
+    for (Axis axis : move.axes()) {
+      existing *= axis.extent();
+    }
+    double perFourBytes = instructions / (elements * width / 4.0) * covered / existing;
+    double read = RUN_SLACK_BYTES + (inEnds.strided() ? READ_SLACK_BYTES : 0);
+    double written = RUN_SLACK_BYTES + (outEnds.strided() ? WRITE_SLACK_BYTES : 0);
+    return perFourBytes / INSTRUCTIONS_PER_PASS
+        + read / (in.run() * width)
+        + written / (out.run() * width);
+  }
+
+  /** Count of boxes. */
+  public long boxes() {
+    return boxes;
+  }
+
+  /** Elements of a box. */
+  public long elements() {
+    return elements;
+  }
+
+  /** Bytes of an input run. */
+  public long inRunBytes() {
+    return in.run() * width;
+  }
+
+  /** Bytes of an output run. */
+  public long outRunBytes() {
+    return out.run() * width;
+  }
+
+  /** Shared memory of a thread block, in bytes. */
+  public int sharedBytes() {
+    return Math.toIntExact(sharedBytes);
+  }
+
+  /** The kernel's argument struct, after the two pointers. */
+  long[] words() {
+    List<Long> words =
+        new ArrayList<>(
+            List.of(
+                boxes,
+                stageBytes,
+                in.runs(),
+                in.run(),
+                runCut(in),
+                (long) in.lanesBits(),
+                out.runs(),
+                out.run(),
+                runCut(out),
+                (long) out.lanesBits()));
+    addAxes(words, in.apart(), Axis::inStride);
+    addAxes(words, out.apart(), Axis::outStride);
+    addAxes(words, out.inRun(), axis -> 0);
+    addCut(words, inCut);
+    addCut(words, outCut);
+    TransposeStrategy.addOuter(words, outer);
+    return words.stream().mapToLong(Long::longValue).toArray();
+  }
+
+  private long runCut(Side side) {
+    return side.inRun().stream().mapToLong(this::cutNumber).max().orElse(0);
+  }
+
+  private void addAxes(List<Long> words, List<Integer> axes, ToLongFunction<Axis> stride) {
+    for (int k : axes) {
+      words.addAll(
+          List.of(
+              withReciprocal(extents[k]),
+              stride.applyAsLong(axis(k)) * width,
+              sharedStrides[k],
+              cutNumber(k)));
+    }
+    for (int k = axes.size(); k < MAX_AXES; k++) {
+      words.addAll(List.of(1L, 0L, 0L, 0L));
+    }
+  }
+
+  private void addCut(List<Long> words, int k) {
+    if (k < 0) {
+      words.addAll(List.of(1L, 1L, 1L, 0L, 0L));
+      return;
+    }
+    long step = extents[k] * width;
+    words.addAll(
+        List.of(
+            Ceil.div(axis(k).extent(), extents[k]),
+            axis(k).extent(),
+            extents[k],
+            Math.multiplyExact(axis(k).inStride(), step),
+            Math.multiplyExact(axis(k).outStride(), step)));
+  }
+
+  /** A divisor of more than 1 and, in the upper half, ceil(2^32 / divisor). */
+  private static long withReciprocal(long divisor) {
+    return Ceil.div(1L << 32, divisor) << 32 | divisor;
+  }
+
+  private static long gcd(long a, long b) {
+    return b == 0 ? a : gcd(b, a % b);
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof PackedBox other
+        && move.equals(other.move)
+        && Arrays.equals(extents, other.extents)
+        && in.equals(other.in)
+        && out.equals(other.out);
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * move.hashCode() + Arrays.hashCode(extents);
+  }
+
+  /** The box and what it is cut from, in output order: {@code 3 x 24 x 96 of 3 x 4097 x 4095}. */
+  @Override
+  public String toString() {
+    return Arrays.stream(extents).mapToObj(Long::toString).collect(Collectors.joining(" x "))
+        + " of "
+        + move.axes().stream()
+            .map(axis -> Long.toString(axis.extent()))
+            .collect(Collectors.joining(" x "));
+  }
+}

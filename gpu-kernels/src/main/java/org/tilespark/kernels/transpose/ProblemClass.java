@@ -1,0 +1,96 @@
+package org.tilespark.kernels.transpose;
+
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * Two-dimensional transposes that one {@link Tiling} suits: of one width and alignment, and of
+ * about the same extents and amount of data. Written as {@code vector w4 16384 x 512- of 2^28}.
+ *
+ * @param aligned true if {@link TransposeStrategy.Vector} does them, false if {@link
+ *     TransposeStrategy.Shifted} does
+ * @param elementBytes width of an element as moved
+ * @param rows rows, rounded up: to a multiple of 16 up to 256, beyond to a power of two, at most
+ *     {@value #MOST_EXTENT}
+ * @param cols columns, rounded likewise
+ * @param ragged bit 0 if rows beyond 256, bit 1 if columns beyond 256 are no multiple of 64, so
+ *     that rows begin unevenly and edge tiles are partial; written as a minus behind the extent
+ * @param logBytes logarithm to base 2 of the bytes of all matrices, rounded up, at most {@value
+ *     #MOST_LOG_BYTES}
+ */
+public record ProblemClass(
+    boolean aligned, int elementBytes, long rows, long cols, int ragged, int logBytes) {
+  private static final int MOST_EXTENT = 1 << 16;
+  private static final int MOST_LOG_BYTES = 28;
+
+  private static final Pattern TEXT =
+      Pattern.compile(
+          "(vector|shifted) w(1|2|4|8|16) (\\d{1,5})(-?) x (\\d{1,5})(-?) of 2\\^(\\d{1,2})");
+
+  /** The class of what {@code strategy} transposes. */
+  static ProblemClass of(TransposeStrategy.Tiled strategy) {
+    return of(strategy.matrices(), strategy instanceof TransposeStrategy.Vector);
+  }
+
+  /** The class of {@code matrices}. */
+  static ProblemClass of(MatrixBatch matrices, boolean aligned) {
+    long bytes =
+        Math.multiplyExact(
+            Math.multiplyExact(matrices.rows(), matrices.cols()),
+            Math.multiplyExact(matrices.count(), (long) matrices.elementBytes()));
+    return new ProblemClass(
+        aligned,
+        matrices.elementBytes(),
+        rounded(matrices.rows()),
+        rounded(matrices.cols()),
+        (isRagged(matrices.rows()) ? 1 : 0) | (isRagged(matrices.cols()) ? 2 : 0),
+        Math.min(MOST_LOG_BYTES, ceilLog2(bytes)));
+  }
+
+  private static long rounded(long extent) {
+    return extent <= 256 ? (extent + 15) / 16 * 16 : Math.min(MOST_EXTENT, 1L << ceilLog2(extent));
+  }
+
+  private static boolean isRagged(long extent) {
+    return extent > 256 && extent % 64 != 0;
+  }
+
+  private static int ceilLog2(long value) {
+    return value <= 1 ? 0 : Long.SIZE - Long.numberOfLeadingZeros(value - 1);
+  }
+
+  /**
+   * The class written as {@code text}.
+   *
+   * @throws IllegalArgumentException if the text is of another form; the message quotes it
+   */
+  static ProblemClass parse(String text) {
+    Matcher matcher = TEXT.matcher(text);
+    if (!matcher.matches()) {
+      throw new IllegalArgumentException(
+          "Problem class '" + text + "'; expected one like 'vector w4 16384 x 512 of 2^28'");
+    }
+    return new ProblemClass(
+        matcher.group(1).equals("vector"),
+        Integer.parseInt(matcher.group(2)),
+        Long.parseLong(matcher.group(3)),
+        Long.parseLong(matcher.group(5)),
+        matcher.group(4).length() + 2 * matcher.group(6).length(),
+        Integer.parseInt(matcher.group(7)));
+  }
+
+  @Override
+  public String toString() {
+    return (aligned ? "vector" : "shifted")
+        + " w"
+        + elementBytes
+        + " "
+        + rows
+        + ((ragged & 1) == 0 ? "" : "-")
+        + " x "
+        + cols
+        + ((ragged & 2) == 0 ? "" : "-")
+        + " of 2^"
+        + logBytes;
+  }
+}

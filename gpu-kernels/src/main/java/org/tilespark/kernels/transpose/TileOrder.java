@@ -1,0 +1,38 @@
+package org.tilespark.kernels.transpose;
+
+/** Which tiles neighbouring thread blocks take. */
+public enum TileOrder {
+  /** Those along the rows: the output is written almost in order. */
+  ROWS_FIRST("rows-first"),
+  /** Those along the columns: the input is read almost in order. */
+  COLS_FIRST("cols-first");
+
+  private final String label;
+
+  TileOrder(String label) {
+    this.label = label;
+  }
+
+  /**
+   * The order of a matrix nothing was measured of: rows first, which is better by 1 to 5 % except
+   * where rows are many and short.
+   */
+  static TileOrder of(MatrixBatch matrices) {
+    return matrices.rows() / 8 >= matrices.cols() ? COLS_FIRST : ROWS_FIRST;
+  }
+
+  /** The order written as {@code label}; null if there is none. */
+  static TileOrder parse(String label) {
+    for (TileOrder order : values()) {
+      if (order.label.equals(label)) {
+        return order;
+      }
+    }
+    return null;
+  }
+
+  @Override
+  public String toString() {
+    return label;
+  }
+}

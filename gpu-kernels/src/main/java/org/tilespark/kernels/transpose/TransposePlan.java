@@ -1,0 +1,38 @@
+package org.tilespark.kernels.transpose;
+
+import java.util.Objects;
+import java.util.Optional;
+import org.tilespark.kernels.launch.KernelLaunch;
+
+/**
+ * How one problem runs on one device: nothing is left to decide.
+ *
+ * @param problem what is asked
+ * @param strategy how it is answered
+ * @param launch the launch; empty if the driver's copy does it, or there is nothing to move
+ */
+public record TransposePlan(
+    TransposeProblem problem, TransposeStrategy strategy, Optional<KernelLaunch> launch)
+    implements PlanDecision {
+  /** Checks that nothing is missing. */
+  public TransposePlan {
+    Objects.requireNonNull(problem, "problem");
+    Objects.requireNonNull(strategy, "strategy");
+    Objects.requireNonNull(launch, "launch");
+  }
+
+  @Override
+  public boolean isSupported() {
+    return true;
+  }
+
+  @Override
+  public String describe() {
+    return strategy.describe();
+  }
+
+  @Override
+  public TransposePlan orElseThrow() {
+    return this;
+  }
+}

@@ -1,0 +1,439 @@
+package org.tilespark.kernels.transpose;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Function;
+import java.util.function.Predicate;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+
+/**
+ * Turns a problem into a plan: a pure function of the problem, the device's limits and the kernels
+ * there are.
+ *
+ * <p>First the problem is simplified ({@link Move}). What then is one contiguous range on both
+ * sides is a copy. A contiguous axis that stays in place and spans 2, 4, 8 or 16 bytes becomes part
+ * of the element; longer or odd ones are moved as runs, short ones in {@link
+ * TransposeStrategy.Packed} boxes of many. All else is a two-dimensional transpose between the
+ * input's innermost axis and the output's, batched over the axes that remain: {@code yzx} and
+ * {@code zxy} have none, {@code xzy} has x, {@code zyx} has y. Of those,
+ *
+ * <ul>
+ *   <li>one with at most {@value TransposeStrategy.Narrow#MOST} rows or columns, dense on that
+ *       side, is {@link TransposeStrategy.Narrow}, unless there are many tiny ones;
+ *   <li>one with few rows or columns, and many tiny ones, is {@link TransposeStrategy.Packed} if
+ *       its boxes hold more than a tile would;
+ *   <li>one whose pointers, strides and extents are multiples of 16 bytes is {@link
+ *       TransposeStrategy.Vector};
+ *   <li>any other is {@link TransposeStrategy.Shifted}.
+ * </ul>
+ *
+ * <p>The tile of the last two is what the {@link TilingTable} knows to be best for such problems,
+ * else the one that covers the matrices with the least waste.
+ *
+ * <p>Where neither side has a contiguous axis (possible with strides alone), elements move one by
+ * one, as runs of length 1.
+ */
+public final class TransposePlanner {
+  /** The widest access of a kernel, in bytes; a pointer aligned to it is aligned for all. */
+  public static final int MAX_ALIGNMENT = TransposeStrategy.VECTOR_BYTES;
+
+  /** Runs shorter than this go unit by unit: there are hardly whole vectors in them. */
+  private static final int SHORT_RUN_BYTES = 32;
+
+  /** Runs up to this long are packed, where units are narrower than {@link #MAX_ALIGNMENT}. */
+  private static final int PACKED_RUN_BYTES = 384;
+
+  /** Runs up to this long are packed, where units are of {@link #MAX_ALIGNMENT}. */
+  private static final int PACKED_ALIGNED_RUN_BYTES = 64;
+
+  /** Up to so many rows or columns leave most of a tile empty; by width 1, 2, 4, 8, 16. */
+  private static final int[] SHORT_EXTENT = {48, 32, 24, 16, 8};
+
+  /** The same for tiles of vectors, which lose less by what does not exist. */
+  private static final int[] SHORT_ALIGNED_EXTENT = {16, 16, 16, 12, 8};
+
+  /** Matrices of fewer bytes leave most of a thread block idle. */
+  private static final int TINY_BYTES = 4096;
+
+  /** Rows and columns of a tile, about. */
+  private static final int TILE_EXTENT = 64;
+
+  /** Shared memory of a packed box: with more, too few thread blocks fit a multiprocessor. */
+  private static final int PACKED_SHARED_BYTES = 40 << 10;
+
+  /** Packed boxes for each multiprocessor at least, where there are elements enough. */
+  private static final long PACKED_BOXES = 4;
+
+  private static final Comparator<KernelIndex.Kernel> LARGEST_FIRST =
+      Comparator.comparingInt(
+              (KernelIndex.Kernel kernel) -> -kernel.shape().rows() * kernel.shape().cols())
+          .thenComparingInt(kernel -> -kernel.shape().rows())
+          .thenComparingInt(kernel -> -kernel.shape().threads());
+
+  /** The tiles that suit large matrices best: 16 KiB, or 8 where words are put together. */
+  private static final Set<String> PREFERRED =
+      Set.of(
+          "transpose_vector_w1_128x128x64",
+          "transpose_vector_w2_64x128x128",
+          "transpose_vector_w4_64x64x256",
+          "transpose_vector_w8_64x32x256",
+          "transpose_vector_w16_32x32x256",
+          "transpose_shifted_w1_128x128x128",
+          "transpose_shifted_w2_64x64x64",
+          "transpose_shifted_w4_64x64x256",
+          "transpose_shifted_w8_32x32x128");
+
+  private TransposePlanner() {}
+
+  /**
+   * As {@link #plan(TransposeProblem, int, DeviceLimits, KernelIndex, TilingTable)} with the
+   * tilings that its rule gives.
+   */
+  public static PlanDecision plan(
+      TransposeProblem problem, int alignmentBytes, DeviceLimits limits, KernelIndex index) {
+    return plan(problem, alignmentBytes, limits, index, TilingTable.EMPTY);
+  }
+
+  /**
+   * The plan for buffers that begin at multiples of {@code alignmentBytes}.
+   *
+   * @param problem what is asked
+   * @param alignmentBytes a power of two that divides both addresses, at least the element width;
+   *     more than {@link #MAX_ALIGNMENT} helps no further
+   * @param limits the device
+   * @param index the kernels of this jar
+   * @param tilings the tilings known to be best; where they know none, a rule decides
+   * @throws IllegalArgumentException if the alignment is less than the element's width
+   */
+  public static PlanDecision plan(
+      TransposeProblem problem,
+      int alignmentBytes,
+      DeviceLimits limits,
+      KernelIndex index,
+      TilingTable tilings) {
+    if (alignmentBytes < problem.elementBytes() || Integer.bitCount(alignmentBytes) != 1) {
+      throw new IllegalArgumentException(
+          "Buffers aligned to "
+              + alignmentBytes
+              + " bytes; elements of "
+              + problem.elementBytes()
+              + " bytes need a multiple of their width");
+    }
+    if (problem.bytes() == 0) {
+      return new TransposePlan(problem, new TransposeStrategy.Copy(0), Optional.empty());
+    }
+    Move move = Move.of(problem);
+    if (move.isCopy()) {
+      return new TransposePlan(
+          problem, new TransposeStrategy.Copy(problem.bytes()), Optional.empty());
+    }
+    return new Choice(problem, Math.min(alignmentBytes, MAX_ALIGNMENT), limits, index, tilings)
+        .of(move);
+  }
+
+  /**
+   * All tilings that could run what {@code plan} runs, and waste no more than twice what the best
+   * one does on edge tiles; empty if it is not tiled.
+   *
+   * @param plan one that {@link #plan} made for the same device and kernels; the first of the
+   *     result
+   */
+  public static List<TransposePlan> alternatives(
+      TransposePlan plan, DeviceLimits limits, KernelIndex index) {
+    if (!(plan.strategy() instanceof TransposeStrategy.Tiled chosen)) {
+      return List.of();
+    }
+    MatrixBatch matrices = chosen.matrices();
+    List<KernelIndex.Kernel> kernels =
+        index.findAll(chosen.family(), matrices.elementBytes(), limits);
+    double least =
+        kernels.stream().mapToDouble(kernel -> covered(matrices, kernel)).min().orElse(0);
+    List<TransposePlan> plans = new ArrayList<>(List.of(plan));
+    for (KernelIndex.Kernel kernel : kernels) {
+      for (TileOrder order : TileOrder.values()) {
+        TransposeStrategy strategy = tiled(chosen.family(), matrices, kernel, order, index);
+        if (covered(matrices, kernel) <= 2 * least && !strategy.equals(chosen)) {
+          plans.add(new TransposePlan(plan.problem(), strategy, strategy.launch(limits)));
+        }
+      }
+    }
+    return plans;
+  }
+
+  /** The class of problems that the tiling of {@code plan} stands for; empty if it is not tiled. */
+  public static Optional<ProblemClass> problemClass(TransposePlan plan) {
+    return plan.strategy() instanceof TransposeStrategy.Tiled chosen
+        ? Optional.of(ProblemClass.of(chosen))
+        : Optional.empty();
+  }
+
+  /** The tiling of {@code plan}; empty if it is not tiled. */
+  public static Optional<Tiling> tiling(TransposePlan plan) {
+    return plan.strategy() instanceof TransposeStrategy.Tiled chosen
+        ? Optional.of(new Tiling(chosen.kernel().name().replace("_exact_w", "_w"), chosen.order()))
+        : Optional.empty();
+  }
+
+  private static TransposeStrategy tiled(
+      String family,
+      MatrixBatch matrices,
+      KernelIndex.Kernel kernel,
+      TileOrder order,
+      KernelIndex index) {
+    return family.equals(TransposeStrategy.Vector.FAMILY)
+        ? TransposeStrategy.Vector.of(matrices, kernel, order, index)
+        : new TransposeStrategy.Shifted(matrices, kernel, order);
+  }
+
+  /** Elements that the tiles of a kernel cover, existing or not. */
+  private static double covered(MatrixBatch matrices, KernelIndex.Kernel kernel) {
+    return Math.ceil((double) matrices.rows() / kernel.shape().rows())
+        * kernel.shape().rows()
+        * Math.ceil((double) matrices.cols() / kernel.shape().cols())
+        * kernel.shape().cols();
+  }
+
+  /** The choice for one problem. */
+  private record Choice(
+      TransposeProblem problem,
+      int alignment,
+      DeviceLimits limits,
+      KernelIndex index,
+      TilingTable tilings) {
+    PlanDecision of(Move move) {
+      int run = move.runAxis();
+      if (run >= 0) {
+        long runBytes = move.axes().get(run).extent() * move.elementBytes();
+        if (runBytes > alignment || Long.bitCount(runBytes) != 1 || !move.absorbs(run)) {
+          return packedRuns(move, run)
+              .orElseGet(
+                  () ->
+                      runs(move.elementBytes(), move.axes().get(run).extent(), move.without(run)));
+        }
+        return of(move.absorb(run));
+      }
+      int rows = move.outInnermost();
+      int cols = move.inInnermost();
+      return rows >= 0 && cols >= 0
+          ? matrices(move, MatrixBatch.of(move, rows, cols))
+          : runs(move.elementBytes(), 1, move.axes());
+    }
+
+    /** The widest access that divides runs and suits where they begin. */
+    private int unitBytes(int elementBytes, long run, List<Axis> outer) {
+      long common = alignment | run * elementBytes; // what divides every address, as its lowest bit
+      for (Axis axis : outer) {
+        common |= axis.inStride() * elementBytes | axis.outStride() * elementBytes;
+      }
+      return (int) Long.lowestOneBit(common);
+    }
+
+    /** Boxes in which short runs are neighbours on both sides, in the widest units. */
+    private Optional<PlanDecision> packedRuns(Move move, int runAxis) {
+      long run = move.axes().get(runAxis).extent();
+      long runBytes = run * move.elementBytes();
+      int unitBytes = unitBytes(move.elementBytes(), run, move.without(runAxis));
+      boolean aligned = unitBytes == MAX_ALIGNMENT;
+      return runBytes <= (aligned ? PACKED_ALIGNED_RUN_BYTES : PACKED_RUN_BYTES)
+          ? packed(
+              move.inUnits(unitBytes),
+              box -> box.inRunBytes() >= 2 * runBytes && box.outRunBytes() >= 2 * runBytes)
+          : Optional.empty();
+    }
+
+    private Optional<PlanDecision> packed(Move move, Predicate<PackedBox> wanted) {
+      return index
+          .find("permute_packed", move.elementBytes(), limits)
+          .flatMap(
+              kernel ->
+                  PackedBox.choose(
+                          move,
+                          kernel.shape().threads(),
+                          Math.min(PACKED_SHARED_BYTES, limits.sharedBytesPerBlock()),
+                          PACKED_BOXES * limits.multiprocessors())
+                      .filter(wanted)
+                      .map(box -> new TransposeStrategy.Packed(box, kernel)))
+          .map(chosen -> new TransposePlan(problem, chosen, chosen.launch(limits)));
+    }
+
+    private PlanDecision runs(int elementBytes, long run, List<Axis> outer) {
+      long runBytes = run * elementBytes;
+      int unitBytes = unitBytes(elementBytes, run, outer);
+      if (unitBytes < MAX_ALIGNMENT && runBytes >= SHORT_RUN_BYTES) {
+        return decide(
+            outer,
+            index.find("copy_shifted", elementBytes, limits),
+            elementBytes,
+            kernel -> new TransposeStrategy.ShiftedCopy(elementBytes, run, outer, kernel));
+      }
+      int elements = unitBytes / elementBytes; // of a unit
+      List<Axis> inUnits =
+          outer.stream()
+              .map(
+                  axis ->
+                      new Axis(
+                          axis.extent(), axis.inStride() / elements, axis.outStride() / elements))
+              .toList();
+      return decide(
+          inUnits,
+          index.find("copy_strided", unitBytes, limits),
+          unitBytes,
+          kernel -> new TransposeStrategy.StridedCopy(unitBytes, run / elements, inUnits, kernel));
+    }
+
+    private PlanDecision matrices(Move move, MatrixBatch matrices) {
+      int width = matrices.elementBytes();
+      int perVector = matrices.perVector(MAX_ALIGNMENT);
+      boolean vectors =
+          alignment == MAX_ALIGNMENT
+              && matrices.stridesAreMultiplesOf(perVector)
+              && matrices.rows() % perVector == 0
+              && matrices.cols() % perVector == 0;
+      boolean split =
+          matrices.cols() <= TransposeStrategy.Narrow.MOST
+              && matrices.inRowStride() == matrices.cols();
+      boolean merge =
+          matrices.rows() <= TransposeStrategy.Narrow.MOST
+              && matrices.outRowStride() == matrices.rows();
+      Optional<PlanDecision> packed =
+          packedMatrices(
+              move, matrices, split || merge, vectors ? SHORT_ALIGNED_EXTENT : SHORT_EXTENT);
+      if (packed.isPresent()) {
+        return packed.get();
+      }
+      if (split || merge) {
+        // Only the long side's pieces must begin at multiples of 16 bytes.
+        boolean whole = alignment == MAX_ALIGNMENT && narrowIsAligned(matrices, split, perVector);
+        String family =
+            (split ? "split_narrow" : "merge_narrow")
+                + (whole || width == 16 ? "" : TransposeStrategy.Narrow.SHIFTED);
+        return decide(
+            matrices.outer(),
+            index.find(family, width, limits),
+            width,
+            kernel -> new TransposeStrategy.Narrow(matrices, split, kernel));
+      }
+      return tiles(matrices, vectors);
+    }
+
+    /** Boxes of matrices that fill neither a tile nor, if {@code narrow}, a thread block. */
+    private Optional<PlanDecision> packedMatrices(
+        Move move, MatrixBatch matrices, boolean narrow, int[] shortExtent) {
+      int width = matrices.elementBytes();
+      long rows = matrices.rows();
+      long cols = matrices.cols();
+      boolean few = Math.min(rows, cols) <= shortExtent[Integer.numberOfTrailingZeros(width)];
+      boolean tiny = matrices.count() > 1 && (double) rows * cols * width < TINY_BYTES;
+      long inTile = Math.min(rows, TILE_EXTENT) * Math.min(cols, TILE_EXTENT);
+      return tiny || (few && !narrow)
+          ? packed(move, box -> box.elements() >= 2 * inTile)
+          : Optional.empty();
+    }
+
+    private PlanDecision tiles(MatrixBatch matrices, boolean vectors) {
+      String family = vectors ? TransposeStrategy.Vector.FAMILY : TransposeStrategy.Shifted.FAMILY;
+      List<KernelIndex.Kernel> kernels = index.findAll(family, matrices.elementBytes(), limits);
+      Optional<Tiling> tuned = tilings.find(ProblemClass.of(matrices, vectors));
+      Optional<KernelIndex.Kernel> tunedKernel =
+          tuned.flatMap(
+              tiling ->
+                  kernels.stream()
+                      .filter(kernel -> kernel.name().equals(tiling.kernel()))
+                      .findFirst());
+      TileOrder order = tunedKernel.isPresent() ? tuned.get().order() : TileOrder.of(matrices);
+      return decide(
+          matrices.outer(),
+          tunedKernel.or(() -> leastWaste(matrices, kernels)),
+          matrices.elementBytes(),
+          kernel -> tiled(family, matrices, kernel, order, index));
+    }
+
+    private static boolean narrowIsAligned(MatrixBatch matrices, boolean split, int perVector) {
+      long stride = split ? matrices.outRowStride() : matrices.inRowStride();
+      return stride % perVector == 0
+          && matrices.outer().stream()
+              .allMatch(
+                  axis -> axis.inStride() % perVector == 0 && axis.outStride() % perVector == 0);
+    }
+
+    /**
+     * The kernel whose tiles cover the matrices with the fewest elements; the preferred one (then
+     * the largest, with the longer output rows) unless another saves a tenth.
+     */
+    private static Optional<KernelIndex.Kernel> leastWaste(
+        MatrixBatch matrices, List<KernelIndex.Kernel> kernels) {
+      KernelIndex.Kernel best = null;
+      double least = Double.MAX_VALUE;
+      List<KernelIndex.Kernel> sorted =
+          kernels.stream()
+              .sorted(
+                  Comparator.comparing(
+                          (KernelIndex.Kernel kernel) -> !PREFERRED.contains(kernel.name()))
+                      .thenComparing(LARGEST_FIRST))
+              .toList();
+      for (KernelIndex.Kernel kernel : sorted) {
+        double covered = covered(matrices, kernel);
+        boolean fuller =
+            best != null
+                && covered == least
+                && area(kernel) == area(best)
+                && edgeFill(matrices, kernel) > edgeFill(matrices, best);
+        if (best == null || covered < 0.9 * least || fuller) {
+          best = kernel;
+          least = covered;
+        }
+      }
+      return Optional.ofNullable(best);
+    }
+
+    private static int area(KernelIndex.Kernel kernel) {
+      return kernel.shape().rows() * kernel.shape().cols();
+    }
+
+    /** The part of a tile that exists in the last row and column of tiles. */
+    private static double edgeFill(MatrixBatch matrices, KernelIndex.Kernel kernel) {
+      return fill(matrices.rows(), kernel.shape().rows())
+          * fill(matrices.cols(), kernel.shape().cols());
+    }
+
+    private static double fill(long extent, int tile) {
+      return extent % tile == 0 ? 1 : (double) (extent % tile) / tile;
+    }
+
+    /** What all kernels need: few enough outer axes, and a kernel that runs here. */
+    private PlanDecision decide(
+        List<Axis> outer,
+        Optional<KernelIndex.Kernel> kernel,
+        int width,
+        Function<KernelIndex.Kernel, TransposeStrategy> strategy) {
+      if (outer.size() > TransposeStrategy.MAX_OUTER) {
+        return new PlanDecision.Unsupported(
+            "Shape "
+                + problem.shape()
+                + " under "
+                + problem.permutation()
+                + " has "
+                + outer.size()
+                + " outer axes after fusion; device kernels take at most "
+                + TransposeStrategy.MAX_OUTER);
+      }
+      if (kernel.isEmpty()) {
+        return new PlanDecision.Unsupported(
+            index.isEmpty()
+                ? "this jar was built without nvcc and has no device kernels"
+                : "no kernel of width "
+                    + width
+                    + " for "
+                    + limits.architecture()
+                    + "; this jar has "
+                    + index);
+      }
+      TransposeStrategy chosen = strategy.apply(kernel.get());
+      return new TransposePlan(problem, chosen, chosen.launch(limits));
+    }
+  }
+}

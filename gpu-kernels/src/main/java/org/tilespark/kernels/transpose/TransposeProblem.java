@@ -1,0 +1,174 @@
+package org.tilespark.kernels.transpose;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Objects;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.layout.Strides;
+
+/**
+ * What is asked of a transpose: an array of {@code shape}, its axes reordered by {@code
+ * permutation}, with elements of {@code elementBytes} bytes. The result has the shape {@link
+ * #outputShape()}.
+ *
+ * <p>Both sides are dense and row-major unless strides say otherwise: a block inside a larger array
+ * has the strides of that array. Worked case: 100 x 60 elements in the middle of a matrix with rows
+ * of 4096 have the strides {@code (4096, 1)}; the address handed over is that of the block's first
+ * element, and {@link #inBytes()} reaches to the end of its last one. Of the output only the
+ * elements are written, never what lies between them.
+ *
+ * @param shape input extents, outermost first
+ * @param permutation output axis {@code i} is input axis {@code permutation.axis(i)}
+ * @param elementBytes width of one element: 1, 2, 4, 8 or 16
+ * @param inStrides elements between neighbours along each axis of the input
+ * @param outStrides elements between neighbours along each axis of the output
+ */
+public record TransposeProblem(
+    Shape shape, Permutation permutation, int elementBytes, Strides inStrides, Strides outStrides) {
+  /**
+   * Checks the parts against each other.
+   *
+   * @throws IllegalArgumentException if ranks differ, the width is none of 1, 2, 4, 8 and 16, a
+   *     stride is less than 1 or lets two elements overlap, or a side reaches over more than 2^63 -
+   *     1 bytes
+   */
+  public TransposeProblem {
+    Objects.requireNonNull(shape, "shape");
+    Objects.requireNonNull(permutation, "permutation");
+    if (shape.rank() != permutation.rank()) {
+      throw new IllegalArgumentException(
+          "Shape "
+              + shape
+              + " has "
+              + shape.rank()
+              + " axes, permutation "
+              + permutation
+              + " has "
+              + permutation.rank());
+    }
+    if (elementBytes < 1 || elementBytes > 16 || Integer.bitCount(elementBytes) != 1) {
+      throw new IllegalArgumentException(
+          "Element width " + elementBytes + " bytes; expected 1, 2, 4, 8 or 16");
+    }
+    if (shape.elements() > Long.MAX_VALUE / elementBytes) {
+      throw new IllegalArgumentException(
+          "Shape " + shape + " of " + elementBytes + "-byte elements exceeds 2^63 - 1 bytes");
+    }
+    checkStrides("Input", shape, inStrides, elementBytes);
+    checkStrides("Output", permutation.apply(shape), outStrides, elementBytes);
+  }
+
+  /** A transpose from a dense array into a dense array. */
+  public TransposeProblem(Shape shape, Permutation permutation, int elementBytes) {
+    this(
+        shape,
+        permutation,
+        elementBytes,
+        Strides.rowMajor(shape),
+        shape.rank() == permutation.rank()
+            ? Strides.rowMajor(permutation.apply(shape))
+            : Strides.rowMajor(shape));
+  }
+
+  private static void checkStrides(String side, Shape shape, Strides strides, int elementBytes) {
+    if (strides.rank() != shape.rank()) {
+      throw new IllegalArgumentException(
+          side + " strides " + strides + " and shape " + shape + " differ in rank");
+    }
+    if (shape.elements() == 0) {
+      return;
+    }
+    List<Integer> axes = new ArrayList<>();
+    for (int axis = 0; axis < shape.rank(); axis++) {
+      if (shape.extent(axis) > 1) {
+        axes.add(axis);
+      }
+    }
+    axes.sort(Comparator.comparingLong(strides::stride));
+    try {
+      long reach = 1; // elements that the axes so far lie within
+      for (int axis : axes) {
+        if (strides.stride(axis) < reach) {
+          throw new IllegalArgumentException(
+              side
+                  + " strides "
+                  + strides
+                  + " of shape "
+                  + shape
+                  + ": axis "
+                  + axis
+                  + " needs at least "
+                  + reach
+                  + ", or elements overlap");
+        }
+        reach =
+            Math.addExact(reach, Math.multiplyExact(shape.extent(axis) - 1, strides.stride(axis)));
+      }
+      Math.multiplyExact(reach, (long) elementBytes);
+    } catch (ArithmeticException e) {
+      throw new IllegalArgumentException(
+          side + " strides " + strides + " of shape " + shape + " exceed 2^63 - 1 bytes", e);
+    }
+  }
+
+  /** Bytes of the elements, without what lies between them. */
+  public long bytes() {
+    return shape.elements() * elementBytes;
+  }
+
+  /** Bytes from the input's first element to the end of its last; {@link #bytes()} if dense. */
+  public long inBytes() {
+    return reach(shape, inStrides);
+  }
+
+  /** Bytes from the output's first element to the end of its last; {@link #bytes()} if dense. */
+  public long outBytes() {
+    return reach(outputShape(), outStrides);
+  }
+
+  /** The span without the strides of axes of extent 1, which may be anything. */
+  private long reach(Shape extents, Strides strides) {
+    if (extents.elements() == 0) {
+      return 0;
+    }
+    long last = 0;
+    for (int axis = 0; axis < extents.rank(); axis++) {
+      last += extents.extent(axis) == 1 ? 0 : (extents.extent(axis) - 1) * strides.stride(axis);
+    }
+    return (last + 1) * elementBytes;
+  }
+
+  /** Extents of the output, outermost first. */
+  public Shape outputShape() {
+    return permutation.apply(shape);
+  }
+
+  /**
+   * Checks that input and output have the length this problem needs.
+   *
+   * @throws IllegalArgumentException if one has not; the message names both lengths
+   */
+  public void requireBytes(long givenInBytes, long givenOutBytes) {
+    requireBytes("Input", givenInBytes, inBytes(), inStrides, shape);
+    requireBytes("Output", givenOutBytes, outBytes(), outStrides, outputShape());
+  }
+
+  private void requireBytes(String side, long given, long needed, Strides strides, Shape extents) {
+    if (given != needed) {
+      throw new IllegalArgumentException(
+          side
+              + " holds "
+              + given
+              + " bytes, shape "
+              + shape
+              + " of "
+              + elementBytes
+              + "-byte elements"
+              + (strides.equals(Strides.rowMajor(extents)) ? "" : " with strides " + strides)
+              + " needs "
+              + needed);
+    }
+  }
+}

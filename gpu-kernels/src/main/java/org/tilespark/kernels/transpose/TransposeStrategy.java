@@ -1,0 +1,443 @@
+package org.tilespark.kernels.transpose;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.launch.LaunchConfig;
+
+/**
+ * How a transpose is done: the closed set of answers of {@link TransposePlanner}. Each case knows
+ * its kernel and its launch shape.
+ */
+public sealed interface TransposeStrategy {
+  /** Outer axes a kernel's argument struct has room for; {@code MAX_OUTER} in index.cuh. */
+  int MAX_OUTER = 4;
+
+  /** The widest access of a kernel, in bytes. */
+  int VECTOR_BYTES = 16;
+
+  /** Units or vectors each thread of a copy has in flight; {@code ITEMS} in copy_*.cu. */
+  int UNITS_PER_THREAD = 4;
+
+  /** The launch on a device of these limits; empty if the driver's own copy does the work. */
+  Optional<KernelLaunch> launch(DeviceLimits limits);
+
+  /** One line for EXPLAIN and for messages. */
+  String describe();
+
+  /**
+   * The order changes nothing: one copy.
+   *
+   * @param bytes length; may be 0
+   */
+  record Copy(long bytes) implements TransposeStrategy {
+    @Override
+    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+      return Optional.empty();
+    }
+
+    @Override
+    public String describe() {
+      return "Copy of " + bytes + " bytes";
+    }
+  }
+
+  /**
+   * One axis is contiguous on both sides: whole runs move, in units that suit every run. {@code
+   * out[o][r] = in[perm(o)][r]}.
+   *
+   * @param unitBytes width of one access: the widest of 1 to 16 that divides a run and fits the
+   *     alignment
+   * @param run length of a run, in units
+   * @param outer the other axes in output order, outermost first, strides in units
+   * @param kernel the kernel that runs it
+   */
+  record StridedCopy(int unitBytes, long run, List<Axis> outer, KernelIndex.Kernel kernel)
+      implements TransposeStrategy {
+    /** Copies the list and checks its length. */
+    public StridedCopy {
+      outer = List.copyOf(outer);
+      checkOuter(outer);
+    }
+
+    @Override
+    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+      long units = volume(run, outer);
+      List<Long> words = new ArrayList<>(List.of(units, run));
+      addOuter(words, outer);
+      int threads = kernel.shape().threads();
+      long chunks = Ceil.div(units, (long) threads * UNITS_PER_THREAD);
+      return Optional.of(
+          new KernelLaunch(
+              kernel.name(),
+              LaunchConfig.forPieces(chunks, threads, 0, limits),
+              words.stream().mapToLong(Long::longValue).toArray()));
+    }
+
+    @Override
+    public String describe() {
+      return "StridedCopy of runs of " + run * unitBytes + " bytes by " + kernel.name();
+    }
+  }
+
+  /**
+   * As {@link StridedCopy}, for long runs that begin at addresses 16-byte accesses do not suit: the
+   * input is shifted into place in registers.
+   *
+   * @param elementBytes width of one element
+   * @param run length of a run, in elements
+   * @param outer the other axes in output order, outermost first
+   * @param kernel the kernel that runs it
+   */
+  record ShiftedCopy(int elementBytes, long run, List<Axis> outer, KernelIndex.Kernel kernel)
+      implements TransposeStrategy {
+    private static final int WARP = 32;
+
+    /** Copies the list and checks its length. */
+    public ShiftedCopy {
+      outer = List.copyOf(outer);
+      checkOuter(outer);
+    }
+
+    @Override
+    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+      // Vectors of memory that a run touches at worst.
+      long vectors = Ceil.div(run * elementBytes + VECTOR_BYTES - elementBytes, VECTOR_BYTES);
+      // The smallest group of threads that moves a run at once, at most a warp.
+      long lanes = Math.min(WARP, Long.highestOneBit(2 * Ceil.div(vectors, UNITS_PER_THREAD) - 1));
+      long segmentsPerRun = Ceil.div(vectors, lanes * UNITS_PER_THREAD);
+      long segments = volume(segmentsPerRun, outer);
+      List<Long> words =
+          new ArrayList<>(
+              List.of(segments, segmentsPerRun, run, (long) Long.numberOfTrailingZeros(lanes)));
+      addOuter(words, outer);
+      int threads = kernel.shape().threads();
+      return Optional.of(
+          new KernelLaunch(
+              kernel.name(),
+              LaunchConfig.forPieces(Ceil.div(segments, threads / lanes), threads, 0, limits),
+              words.stream().mapToLong(Long::longValue).toArray()));
+    }
+
+    @Override
+    public String describe() {
+      return "ShiftedCopy of runs of " + run * elementBytes + " bytes by " + kernel.name();
+    }
+  }
+
+  /** Two-dimensional transposes cut into tiles, one for each thread block. */
+  sealed interface Tiled extends TransposeStrategy permits Vector, Shifted {
+    /** What is transposed. */
+    MatrixBatch matrices();
+
+    /** The kernel that runs it. */
+    KernelIndex.Kernel kernel();
+
+    /** Which tiles neighbouring thread blocks take. */
+    TileOrder order();
+
+    /** The same by another kernel of its width. */
+    Tiled with(KernelIndex.Kernel other);
+
+    /** Tiles along the rows. */
+    long rowTiles();
+
+    /** The family of the kernels that could run it. */
+    String family();
+
+    /** Tiles along the columns. */
+    default long colTiles() {
+      return Ceil.div(matrices().cols(), kernel().shape().cols());
+    }
+
+    @Override
+    default Optional<KernelLaunch> launch(DeviceLimits limits) {
+      return launchTiles(matrices(), rowTiles(), colTiles(), order(), kernel(), limits);
+    }
+  }
+
+  /**
+   * Transposes in 16-byte accesses on both sides: pointers, strides and extents are multiples of 16
+   * bytes.
+   *
+   * @param matrices what is transposed
+   * @param kernel the kernel that runs it; one without masks if the extents are multiples of its
+   *     tile
+   * @param order which tiles neighbouring thread blocks take
+   */
+  record Vector(MatrixBatch matrices, KernelIndex.Kernel kernel, TileOrder order) implements Tiled {
+    /** The family of its kernels; those without masks have {@code _exact} behind it. */
+    static final String FAMILY = "transpose_vector";
+
+    /** Checks the count of outer axes. */
+    public Vector {
+      checkOuter(matrices.outer());
+    }
+
+    /** The strategy with the kernel that has no masks, if there is one and it needs none. */
+    static Vector of(
+        MatrixBatch matrices, KernelIndex.Kernel masked, TileOrder order, KernelIndex index) {
+      boolean full =
+          matrices.rows() % masked.shape().rows() == 0
+              && matrices.cols() % masked.shape().cols() == 0;
+      String exact = masked.name().replace(FAMILY + "_w", FAMILY + "_exact_w");
+      return new Vector(matrices, full ? index.find(exact).orElse(masked) : masked, order);
+    }
+
+    @Override
+    public Vector with(KernelIndex.Kernel other) {
+      return new Vector(matrices, other, order);
+    }
+
+    @Override
+    public long rowTiles() {
+      return Ceil.div(matrices.rows(), kernel.shape().rows());
+    }
+
+    @Override
+    public String family() {
+      return FAMILY;
+    }
+
+    @Override
+    public String describe() {
+      return "Vector " + matrices + " by " + kernel.name() + " " + order;
+    }
+  }
+
+  /**
+   * Transposes in 16-byte accesses on both sides of rows that begin anywhere.
+   *
+   * @param matrices what is transposed
+   * @param kernel the kernel that runs it
+   * @param order which tiles neighbouring thread blocks take
+   */
+  record Shifted(MatrixBatch matrices, KernelIndex.Kernel kernel, TileOrder order)
+      implements Tiled {
+    /** The family of its kernels. */
+    static final String FAMILY = "transpose_shifted";
+
+    /** Tiles end at multiples of this many bytes of the output; {@code SHIFT} in the kernel. */
+    static final int SHIFT_BYTES = 32;
+
+    /** Checks the count of outer axes. */
+    public Shifted {
+      checkOuter(matrices.outer());
+    }
+
+    @Override
+    public Shifted with(KernelIndex.Kernel other) {
+      return new Shifted(matrices, other, order);
+    }
+
+    @Override
+    public long rowTiles() {
+      long most = SHIFT_BYTES / matrices.elementBytes() - 1L; // elements a row lies further on
+      return Ceil.div(Math.addExact(matrices.rows(), most), kernel.shape().rows());
+    }
+
+    @Override
+    public String family() {
+      return FAMILY;
+    }
+
+    @Override
+    public String describe() {
+      return "Shifted " + matrices + " by " + kernel.name() + " " + order;
+    }
+  }
+
+  /**
+   * Transposes with one extent of at most {@link #MOST}, whose side is dense.
+   *
+   * @param matrices what is transposed
+   * @param split true if the columns are few, false if the rows are
+   * @param kernel the kernel that runs it
+   */
+  record Narrow(MatrixBatch matrices, boolean split, KernelIndex.Kernel kernel)
+      implements TransposeStrategy {
+    /** The longest narrow extent. */
+    static final int MOST = 31;
+
+    /** What the families of kernels for sides that begin at any address have behind their name. */
+    static final String SHIFTED = "_shifted";
+
+    /** Bytes of a piece at most; {@code STAGE_BYTES} in transpose_narrow.cu. */
+    static final int STAGE_BYTES = 16384;
+
+    /** Checks the count of outer axes. */
+    public Narrow {
+      checkOuter(matrices.outer());
+    }
+
+    @Override
+    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+      long narrow = split ? matrices.cols() : matrices.rows();
+      long count = split ? matrices.rows() : matrices.cols();
+      long stride = split ? matrices.outRowStride() : matrices.inRowStride();
+      long most = STAGE_BYTES / (narrow * matrices.elementBytes());
+      long length = Long.highestOneBit(most);
+      // Vectors begin up to so many elements before the first.
+      long before =
+          split && kernel.family().endsWith(SHIFTED)
+              ? VECTOR_BYTES / matrices.elementBytes() - 1L
+              : 0;
+      long pieces = Ceil.div(Math.addExact(count, before), length);
+      long all = Math.multiplyExact(pieces, matrices.count());
+      List<Long> words =
+          new ArrayList<>(
+              List.of(
+                  narrow, count, stride, all, pieces, (long) Long.numberOfTrailingZeros(length)));
+      addOuter(words, matrices.outer());
+      return Optional.of(
+          new KernelLaunch(
+              kernel.name(),
+              LaunchConfig.forPieces(all, kernel.shape().threads(), 0, limits),
+              words.stream().mapToLong(Long::longValue).toArray()));
+    }
+
+    @Override
+    public String describe() {
+      return "Narrow " + matrices + " by " + kernel.name();
+    }
+  }
+
+  /**
+   * Permutations with short extents or runs, in boxes that hold many of them.
+   *
+   * @param box what a thread block stages
+   * @param kernel the kernel that runs it
+   */
+  record Packed(PackedBox box, KernelIndex.Kernel kernel) implements TransposeStrategy {
+    @Override
+    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+      return Optional.of(
+          new KernelLaunch(
+              kernel.name(),
+              LaunchConfig.forPieces(
+                  box.boxes(), kernel.shape().threads(), box.sharedBytes(), limits),
+              box.words()));
+    }
+
+    @Override
+    public String describe() {
+      return "Packed boxes of " + box + " by " + kernel.name();
+    }
+  }
+
+  /**
+   * A rung of the literature's ladder, to be measured beside the others; the planner chooses none.
+   *
+   * @param matrices what is transposed
+   * @param kernel the kernel that runs it; {@code ladder_slices} wants one outer axis
+   */
+  record Rung(MatrixBatch matrices, KernelIndex.Kernel kernel) implements TransposeStrategy {
+    /** The family of the three-dimensional transpose by slices. */
+    public static final String SLICES = "ladder_slices";
+
+    /** Checks the count of outer axes. */
+    public Rung {
+      checkOuter(matrices.outer());
+      if (kernel.family().equals(SLICES) && matrices.outer().size() != 1) {
+        throw new IllegalArgumentException(
+            kernel.name() + " wants one outer axis, found " + matrices.outer().size());
+      }
+    }
+
+    /**
+     * How {@code slices} lie in a grid of {@code {k1, k2}}: as square as can be with at most one
+     * place unused. From L.-S. Chien's three-dimensional transpose.
+     */
+    static long[] packing(long slices) {
+      for (long k1 = (long) Math.sqrt((double) slices); k1 > 1; k1--) {
+        long k2 = Ceil.div(slices, k1);
+        if (k1 * k2 - slices <= 1) {
+          return new long[] {k1, k2};
+        }
+      }
+      return new long[] {1, slices};
+    }
+
+    @Override
+    public Optional<KernelLaunch> launch(DeviceLimits limits) {
+      long rowTiles = Ceil.div(matrices.rows(), kernel.shape().rows());
+      long colTiles = Ceil.div(matrices.cols(), kernel.shape().cols());
+      if (!kernel.family().equals(SLICES)) {
+        return launchTiles(matrices, rowTiles, colTiles, TileOrder.of(matrices), kernel, limits);
+      }
+      long[] packing = packing(matrices.count());
+      long blocks = Math.multiplyExact(packing[0] * rowTiles, packing[1] * colTiles);
+      long[] words = matrices.tileWords(rowTiles, colTiles, TileOrder.of(matrices));
+      words[MatrixBatch.TILES_WORD] = blocks;
+      words[MatrixBatch.COLS_FIRST_WORD] = packing[1];
+      return Optional.of(
+          new KernelLaunch(
+              kernel.name(),
+              LaunchConfig.forPieces(blocks, kernel.shape().threads(), 0, limits),
+              words));
+    }
+
+    @Override
+    public String describe() {
+      return "Rung " + matrices + " by " + kernel.name();
+    }
+  }
+
+  private static Optional<KernelLaunch> launchTiles(
+      MatrixBatch matrices,
+      long rowTiles,
+      long colTiles,
+      TileOrder order,
+      KernelIndex.Kernel kernel,
+      DeviceLimits limits) {
+    return Optional.of(
+        new KernelLaunch(
+            kernel.name(),
+            LaunchConfig.forPieces(
+                matrices.tiles(rowTiles, colTiles), kernel.shape().threads(), 0, limits),
+            matrices.tileWords(rowTiles, colTiles, order)));
+  }
+
+  private static long volume(long inner, List<Axis> outer) {
+    long volume = inner;
+    for (Axis axis : outer) {
+      volume = Math.multiplyExact(volume, axis.extent());
+    }
+    return volume;
+  }
+
+  private static void checkOuter(List<Axis> outer) {
+    if (outer.size() > MAX_OUTER) {
+      throw new IllegalArgumentException(
+          outer.size() + " outer axes; a kernel takes at most " + MAX_OUTER);
+    }
+  }
+
+  /** The outer axes, innermost last, padded in front with axes of extent 1. */
+  static void addOuter(List<Long> words, List<Axis> outer) {
+    long[] axes = new long[3 * MAX_OUTER];
+    putOuter(axes, 0, outer);
+    for (long word : axes) {
+      words.add(word);
+    }
+  }
+
+  /** The same into {@code words} from {@code at} on. */
+  static void putOuter(long[] words, int at, List<Axis> outer) {
+    int next = at;
+    for (int i = outer.size(); i < MAX_OUTER; i++) {
+      words[next] = 1;
+      next += 3;
+    }
+    for (Axis axis : outer) {
+      words[next] = axis.extent();
+      words[next + 1] = axis.inStride();
+      words[next + 2] = axis.outStride();
+      next += 3;
+    }
+  }
+}

@@ -1,0 +1,26 @@
+package org.tilespark.kernels.transpose;
+
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * Reorders the axes of an array held in host memory; the one interface of the host twin (plain
+ * Java: the oracle, the fallback) and the device twin.
+ *
+ * <p>Implementations are safe for use by several threads at once.
+ */
+public interface Transposer extends AutoCloseable {
+  /**
+   * Writes the reordered array; returns when {@code out} holds it.
+   *
+   * @param problem shape, permutation, element width and strides
+   * @param in exactly {@code problem.inBytes()} bytes; borrowed, not changed
+   * @param out exactly {@code problem.outBytes()} bytes; borrowed; must not overlap {@code in};
+   *     what lies between its elements stays as it is
+   * @throws IllegalArgumentException if a range has another length than the problem needs
+   */
+  void transpose(TransposeProblem problem, HostMemory in, HostMemory out);
+
+  /** Releases what this transposer owns; may be called twice. */
+  @Override
+  void close();
+}

@@ -1,0 +1,154 @@
+package org.tilespark.layout;
+
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.Optional;
+
+/**
+ * A box of elements of an array: along each axis the half-open range from {@code low} to {@code
+ * high}. Never empty. Immutable.
+ */
+public final class Box implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final long[] low;
+  private final long[] high;
+
+  private Box(long[] low, long[] high) {
+    this.low = low;
+    this.high = high;
+  }
+
+  /**
+   * The box between two corners.
+   *
+   * @param low first element, one number per axis, 0 or more
+   * @param high end, exclusive
+   * @throws IllegalArgumentException if the ranks differ, a place is negative or a range is empty
+   */
+  public static Box between(long[] low, long[] high) {
+    boolean good = low.length == high.length;
+    for (int axis = 0; good && axis < low.length; axis++) {
+      good = low[axis] >= 0 && high[axis] > low[axis];
+    }
+    if (!good) {
+      throw new IllegalArgumentException(
+          "Box from "
+              + Arrays.toString(low)
+              + " to "
+              + Arrays.toString(high)
+              + "; expected as many ends as starts, starts of 0 or more, and no empty range");
+    }
+    return new Box(low.clone(), high.clone());
+  }
+
+  /**
+   * The box of a block.
+   *
+   * @param offset place of its first element, 0 or more
+   * @param size elements along each axis, 1 or more
+   * @throws IllegalArgumentException as {@link #between}, and if it ends beyond 2^63 - 1
+   */
+  public static Box at(long[] offset, long[] size) {
+    if (offset.length != size.length) {
+      throw new IllegalArgumentException(
+          "Box at " + Arrays.toString(offset) + " of sizes " + Arrays.toString(size));
+    }
+    long[] high = new long[offset.length];
+    for (int axis = 0; axis < offset.length; axis++) {
+      high[axis] = offset[axis] + size[axis]; // beyond 2^63 - 1 it turns negative, below low
+    }
+    return between(offset, high);
+  }
+
+  /** Count of axes. */
+  public int rank() {
+    return low.length;
+  }
+
+  /** First element along {@code axis}. */
+  public long low(int axis) {
+    return low[axis];
+  }
+
+  /** End along {@code axis}, exclusive. */
+  public long high(int axis) {
+    return high[axis];
+  }
+
+  /** Elements along {@code axis}. */
+  public long size(int axis) {
+    return high[axis] - low[axis];
+  }
+
+  /** Place of the first element; a copy. */
+  public long[] offset() {
+    return low.clone();
+  }
+
+  /** Elements along each axis; a copy. */
+  public long[] sizes() {
+    long[] sizes = new long[low.length];
+    Arrays.setAll(sizes, this::size);
+    return sizes;
+  }
+
+  /**
+   * Count of elements.
+   *
+   * @throws ArithmeticException if it exceeds 2^63 - 1
+   */
+  public long volume() {
+    long volume = 1;
+    for (int axis = 0; axis < low.length; axis++) {
+      volume = Math.multiplyExact(volume, size(axis));
+    }
+    return volume;
+  }
+
+  /** The elements that are in both; empty if there are none. */
+  public Optional<Box> intersect(Box other) {
+    long[] from = new long[low.length];
+    long[] to = new long[low.length];
+    for (int axis = 0; axis < low.length; axis++) {
+      from[axis] = Math.max(low[axis], other.low[axis]);
+      to[axis] = Math.min(high[axis], other.high[axis]);
+      if (from[axis] >= to[axis]) {
+        return Optional.empty();
+      }
+    }
+    return Optional.of(new Box(from, to));
+  }
+
+  /** True if all elements of {@code other} are in this box. */
+  public boolean contains(Box other) {
+    for (int axis = 0; axis < low.length; axis++) {
+      if (other.low[axis] < low[axis] || other.high[axis] > high[axis]) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof Box other
+        && Arrays.equals(low, other.low)
+        && Arrays.equals(high, other.high);
+  }
+
+  @Override
+  public int hashCode() {
+    return 31 * Arrays.hashCode(low) + Arrays.hashCode(high);
+  }
+
+  /** As numpy slices: {@code [0:4, 6:12]}. */
+  @Override
+  public String toString() {
+    StringBuilder text = new StringBuilder("[");
+    for (int axis = 0; axis < low.length; axis++) {
+      text.append(axis == 0 ? "" : ", ").append(low[axis]).append(':').append(high[axis]);
+    }
+    return text.append(']').toString();
+  }
+}

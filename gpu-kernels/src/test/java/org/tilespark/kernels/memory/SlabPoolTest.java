@@ -1,0 +1,142 @@
+package org.tilespark.kernels.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.atomic.AtomicLong;
+import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.ResourceException;
+
+class SlabPoolTest {
+  private static final long MIB = 1 << 20;
+
+  /** Made-up addresses, up to a limit. */
+  private static final class Fake implements SlabPool.Memory {
+    private final long limitBytes;
+    private final Map<Long, Long> made = new ConcurrentSkipListMap<>();
+    private final List<Long> asked = new ArrayList<>();
+    private final AtomicLong top = new AtomicLong(1L << 30);
+
+    private Fake(long limitBytes) {
+      this.limitBytes = limitBytes;
+    }
+
+    @Override
+    public synchronized long make(long bytes) {
+      asked.add(bytes);
+      if (madeBytes() + bytes > limitBytes) {
+        throw new ResourceException("no " + bytes + " bytes");
+      }
+      long address = top.getAndAdd(bytes);
+      made.put(address, bytes);
+      return address;
+    }
+
+    @Override
+    public synchronized void free(long address, long bytes) {
+      assertEquals(bytes, made.remove(address));
+    }
+
+    @Override
+    public RuntimeException exhausted(ResourceException refusal, long bytes, long freedBytes) {
+      return new IllegalStateException(bytes + " wanted, " + freedBytes + " freed", refusal);
+    }
+
+    long madeBytes() {
+      return made.values().stream().mapToLong(Long::longValue).sum();
+    }
+  }
+
+  @Test
+  void nothingIsMadeInTheSteadyState() {
+    Fake memory = new Fake(Long.MAX_VALUE);
+    SlabPool pool = new SlabPool(4096 * MIB, 256 * MIB, memory);
+    for (int round = 0; round < 5; round++) {
+      List<Long> taken = new ArrayList<>();
+      for (int i = 0; i < 16; i++) {
+        taken.add(pool.take(64 * MIB));
+      }
+      taken.forEach(address -> pool.giveBack(address, 64 * MIB));
+    }
+    assertEquals(List.of(256 * MIB, 256 * MIB, 256 * MIB, 256 * MIB), memory.asked);
+    assertEquals(0, pool.liveBytes());
+    assertEquals(1024 * MIB, pool.freeBytes());
+    pool.shut();
+    assertEquals(0, memory.madeBytes());
+  }
+
+  @Test
+  void aShortageTakesWhatIsUnusedThenASmallerSlabThenFails() {
+    Fake memory = new Fake(300 * MIB);
+    SlabPool pool = new SlabPool(4096 * MIB, 256 * MIB, memory);
+    pool.giveBack(pool.take(300 * MIB), 300 * MIB);
+    // The slab that is kept holds this one.
+    long first = pool.take(100 * MIB);
+    assertEquals(List.of(300 * MIB), memory.asked);
+    pool.giveBack(first, 100 * MIB);
+    memory.asked.clear();
+    // Larger than the limit: everything unused goes, in vain.
+    IllegalStateException e = assertThrows(IllegalStateException.class, () -> pool.take(301 * MIB));
+    assertEquals(301 * MIB + " wanted, " + 300 * MIB + " freed", e.getMessage());
+    assertEquals(0, memory.madeBytes());
+    assertEquals(0, pool.liveBytes());
+    // A whole slab fits once; the second must be one for its request alone.
+    memory.asked.clear();
+    long whole = pool.take(128 * MIB);
+    long half = pool.take(128 * MIB);
+    long alone = pool.take(40 * MIB);
+    assertEquals(List.of(256 * MIB, 240 * MIB, 40 * MIB), memory.asked);
+    pool.giveBack(whole, 128 * MIB);
+    pool.giveBack(half, 128 * MIB);
+    pool.giveBack(alone, 40 * MIB);
+    pool.shut();
+    assertEquals(0, memory.madeBytes());
+  }
+
+  @Test
+  void manyThreadsShareThePool() throws Exception {
+    Fake memory = new Fake(Long.MAX_VALUE);
+    SlabPool pool = new SlabPool(256 * MIB, 16 * MIB, memory);
+    Map<Long, Long> taken = new ConcurrentSkipListMap<>(); // address -> end
+    ExecutorService threads = Executors.newFixedThreadPool(8);
+    try {
+      List<Future<?>> results = new ArrayList<>();
+      for (int thread = 0; thread < 8; thread++) {
+        SplittableRandom random = new SplittableRandom(thread);
+        results.add(
+            threads.submit(
+                () -> {
+                  for (int i = 0; i < 3000; i++) {
+                    long bytes = 1 + random.nextLong(random.nextBoolean() ? 6000 : 12 * MIB);
+                    long address = pool.take(bytes);
+                    var overlapping =
+                        ((ConcurrentSkipListMap<Long, Long>) taken).lowerEntry(address + bytes);
+                    assertTrue(overlapping == null || overlapping.getValue() <= address);
+                    taken.put(address, address + bytes);
+                    taken.remove(address);
+                    pool.giveBack(address, bytes);
+                  }
+                }));
+      }
+      for (Future<?> result : results) {
+        result.get();
+      }
+    } finally {
+      threads.shutdownNow();
+    }
+    assertEquals(0, pool.liveBytes());
+    assertEquals(memory.madeBytes(), pool.freeBytes());
+    assertTrue(pool.freeBytes() <= 256 * MIB);
+    pool.shut();
+    assertEquals(0, memory.madeBytes());
+  }
+}

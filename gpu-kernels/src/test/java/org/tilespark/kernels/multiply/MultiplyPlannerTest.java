@@ -1,0 +1,571 @@
+package org.tilespark.kernels.multiply;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.tilespark.kernels.multiply.PlannerFixture.ABSENT;
+import static org.tilespark.kernels.multiply.PlannerFixture.CUTTING;
+import static org.tilespark.kernels.multiply.PlannerFixture.H200;
+import static org.tilespark.kernels.multiply.PlannerFixture.HOPPER;
+import static org.tilespark.kernels.multiply.PlannerFixture.INDEX;
+import static org.tilespark.kernels.multiply.PlannerFixture.LATER;
+import static org.tilespark.kernels.multiply.PlannerFixture.OLD;
+import static org.tilespark.kernels.multiply.PlannerFixture.ONE_FLOAT;
+import static org.tilespark.kernels.multiply.PlannerFixture.batch;
+import static org.tilespark.kernels.multiply.PlannerFixture.cutting;
+import static org.tilespark.kernels.multiply.PlannerFixture.doubles;
+import static org.tilespark.kernels.multiply.PlannerFixture.problem;
+import static org.tilespark.kernels.multiply.PlannerFixture.square;
+import static org.tilespark.kernels.multiply.PlannerFixture.strategy;
+
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.launch.LaunchConfig;
+import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
+import org.tilespark.layout.ElementType;
+
+/** The rules by which a way is chosen, and the launches of what is one. */
+class MultiplyPlannerTest {
+  private static String kernel(long m, long k, long n, ElementType type) {
+    return assertInstanceOf(
+            MultiplyStrategy.Tiled.class,
+            strategy(problem(m, k, n, type), MultiplyEngine.OWN, ABSENT))
+        .kernel();
+  }
+
+  @Test
+  void tilesFillTheDevice() {
+    assertEquals("multiply_tiled_w4_128x128x256", kernel(8192, 8192, 8192, ElementType.FLOAT32));
+    assertEquals("multiply_tiled_w4_64x64x128", kernel(1000, 999, 1000, ElementType.FLOAT32));
+    assertEquals("multiply_tiled_w4_32x32x64", kernel(1, 999, 5, ElementType.FLOAT32));
+    assertEquals("multiply_tiled_w4_32x32x64", kernel(256, 1_000_000, 256, ElementType.FLOAT32));
+    assertEquals("multiply_tiled_w8_64x64x128", kernel(8192, 8192, 8192, ElementType.FLOAT64));
+    assertEquals("multiply_tiled_w8_32x32x128", kernel(100, 100, 100, ElementType.FLOAT64));
+  }
+
+  /** The launch as the kernel reads it. */
+  @Test
+  void launches() {
+    MultiplyProblem problem =
+        new MultiplyProblem(
+            300, 1000, 65, ElementType.FLOAT32, Precision.FULL, true, false, 301, 70, 67, true);
+    KernelLaunch launch =
+        MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, INDEX)
+            .get(1)
+            .launch()
+            .orElseThrow();
+    assertEquals(
+        new KernelLaunch(
+            "multiply_tiled_w4_64x64x128",
+            new LaunchConfig(5 * 2, 128, 0),
+            300,
+            1000,
+            65,
+            301,
+            70,
+            67,
+            1,
+            0,
+            ONE_FLOAT,
+            ONE_FLOAT,
+            32,
+            5,
+            2,
+            1,
+            0,
+            0,
+            0,
+            1000),
+        launch);
+  }
+
+  /** Without a product, C is scaled by a tiled kernel, or left as it is. */
+  @Test
+  void noProduct() {
+    for (MultiplyEngine engine : MultiplyEngine.values()) {
+      for (CublasPresence cublas : List.of(ABSENT, CublasPresence.PRESENT)) {
+        MultiplyProblem all =
+            MultiplyProblem.dense(3000, 4000, 5000, ElementType.FLOAT32, true, false)
+                .withPrecision(Precision.TF32);
+        MultiplyProblem kept = all.withFactors(new MultiplyProblem.Factors(0, 1));
+        MultiplyPlan plan =
+            MultiplyPlanner.plan(kept, 4000, engine, cublas, H200, INDEX).orElseThrow();
+        assertInstanceOf(MultiplyStrategy.Nothing.class, plan.strategy());
+        assertEquals(List.of(), MultiplyPlanner.candidates(kept, 4000, cublas, H200, INDEX));
+        MultiplyProblem scaled = all.withFactors(new MultiplyProblem.Factors(0, -3));
+        plan = MultiplyPlanner.plan(scaled, 4000, engine, cublas, H200, INDEX).orElseThrow();
+        assertInstanceOf(MultiplyStrategy.Tiled.class, plan.strategy());
+        assertEquals(0, plan.problem().k());
+        assertEquals(0, plan.problem().bytesA() + plan.problem().bytesB());
+        assertEquals(scaled.bytesC(), plan.problem().bytesC());
+        List<MultiplyPlan> ways = MultiplyPlanner.candidates(scaled, 4000, cublas, H200, INDEX);
+        assertEquals(3, ways.size());
+        assertTrue(ways.stream().allMatch(way -> way.strategy() instanceof MultiplyStrategy.Tiled));
+      }
+    }
+  }
+
+  /** The launch of a batch; A is where it lies, B is one for all. */
+  @Test
+  void launchesOfBatches() {
+    MultiplyProblem problem =
+        MultiplyProblem.dense(300, 1000, 65, ElementType.FLOAT32, false, false)
+            .withBatch(new MultiplyProblem.Batch(7, 300_001, 0, 20_000));
+    assertEquals(
+        new KernelLaunch(
+            "multiply_tiled_w4_64x64x128",
+            new LaunchConfig(7 * 5 * 2, 128, 0),
+            300,
+            1000,
+            65,
+            1000,
+            65,
+            65,
+            0,
+            0,
+            ONE_FLOAT,
+            0,
+            32,
+            5,
+            2,
+            7,
+            300_001,
+            0,
+            20_000,
+            1000),
+        MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, INDEX)
+            .get(1)
+            .launch()
+            .orElseThrow());
+  }
+
+  /** Neither of the two chains is much longer than sqrt(K): chunk + K / chunk is near its least. */
+  @Test
+  void chainsAreShort() {
+    for (long k : new long[] {1, 4, 9, 15, 16, 64, 1000, 4096, 1_000_000, 10_000_000, 1L << 40}) {
+      long chunk = MultiplyStrategy.Tiled.chunk(k);
+      assertTrue(chunk % 16 == 0 || k <= 16, k + ": " + chunk);
+      double chains = Math.min(k, chunk) + Math.ceil((double) k / chunk);
+      assertTrue(chains <= 2 * Math.sqrt((double) k) + (k <= 16 ? 0.3 : 16), k + ": " + chains);
+    }
+  }
+
+  @Test
+  void nothingToDo() {
+    for (long[] extents : new long[][] {{0, 5, 5}, {5, 5, 0}}) {
+      MultiplyPlan plan =
+          MultiplyPlanner.plan(
+                  problem(extents[0], extents[1], extents[2], ElementType.FLOAT64),
+                  extents[1],
+                  MultiplyEngine.AUTO,
+                  ABSENT,
+                  H200,
+                  INDEX)
+              .orElseThrow();
+      assertInstanceOf(MultiplyStrategy.Nothing.class, plan.strategy());
+      assertTrue(plan.launch().isEmpty());
+    }
+    assertInstanceOf(
+        MultiplyStrategy.Tiled.class, // writes zeros
+        strategy(
+            problem(5, 0, 5, ElementType.FLOAT32), MultiplyEngine.AUTO, CublasPresence.PRESENT));
+    assertInstanceOf(
+        MultiplyStrategy.Nothing.class,
+        strategy(square(Precision.TF32, 0, true), MultiplyEngine.AUTO, ABSENT));
+  }
+
+  @Test
+  void cublasForLargeProblemsWhereItIs() {
+    MultiplyProblem large = problem(1024, 1024, 1024, ElementType.FLOAT64);
+    MultiplyProblem small = problem(100, 100, 100, ElementType.FLOAT64);
+    CublasPresence present = CublasPresence.PRESENT;
+    MultiplyStrategy.Cublas cublas =
+        assertInstanceOf(
+            MultiplyStrategy.Cublas.class, strategy(large, MultiplyEngine.AUTO, present));
+    assertEquals(32 << 20, cublas.workspaceBytes());
+    assertInstanceOf(MultiplyStrategy.Tiled.class, strategy(small, MultiplyEngine.AUTO, present));
+    assertInstanceOf(
+        MultiplyStrategy.Cublas.class, strategy(small, MultiplyEngine.CUBLAS, present));
+    assertInstanceOf(MultiplyStrategy.Tiled.class, strategy(large, MultiplyEngine.OWN, present));
+    assertInstanceOf(MultiplyStrategy.Tiled.class, strategy(large, MultiplyEngine.AUTO, ABSENT));
+    assertEquals(3, MultiplyPlanner.candidates(large, 1024, present, H200, INDEX).size());
+  }
+
+  /** The longer the sums, the longer the chains that cuBLAS may make of them. */
+  @Test
+  void chunksOfCublas() {
+    long[][] chunks = {
+      {1, 256}, {4096, 256}, {16_384, 256}, {20_000, 320}, {1_000_000, 2048}, {1L << 40, 8192}
+    };
+    for (long[] each : chunks) {
+      assertEquals(each[1], MultiplyStrategy.Cublas.chunk(Precision.FULL, each[0]), "" + each[0]);
+    }
+    // Half a unit for each addition of either chain is within what is allowed, from 4096 terms on.
+    for (long terms : new long[] {4096, 16_384, 100_000, 1_000_000, 10_000_000}) {
+      long chunk = MultiplyStrategy.Cublas.chunk(Precision.FULL, terms);
+      double units = chunk / 2.0 + Math.ceil((double) terms / chunk) / 2;
+      assertTrue(units <= 2 * Math.sqrt((double) terms) + 16, terms + ": " + units);
+    }
+    assertEquals(8192, MultiplyStrategy.Cublas.chunk(Precision.TF32, 100));
+    // Panels of a long sum, and a problem of its own.
+    MultiplyProblem panel = problem(1024, 512, 1024, ElementType.FLOAT32);
+    for (long terms : new long[] {1, 512, 1_000_000}) {
+      assertEquals(
+          new MultiplyStrategy.Cublas(Precision.FULL, terms < 1_000_000 ? 256 : 2048, 32 << 20),
+          MultiplyPlanner.plan(
+                  panel, terms, MultiplyEngine.CUBLAS, CublasPresence.PRESENT, H200, INDEX)
+              .orElseThrow()
+              .strategy());
+    }
+  }
+
+  @Test
+  void additionsOfTiles() {
+    assertEquals(
+        new KernelLaunch("add_tile_w4_256", new LaunchConfig(2, 256, 0), 1025),
+        MultiplyPlanner.addition(ElementType.FLOAT32, 1025, H200, INDEX));
+    assertEquals(
+        new KernelLaunch("add_tile_w8_256", new LaunchConfig(132 * 16, 256, 0), 1L << 33),
+        MultiplyPlanner.addition(ElementType.FLOAT64, 1L << 33, H200, INDEX));
+    Exception e =
+        assertThrows(
+            UnsupportedOperationException.class,
+            () -> MultiplyPlanner.addition(ElementType.FLOAT64, 1, OLD, INDEX));
+    assertEquals("This jar has no kernel that adds tiles of FLOAT64 on sm_70", e.getMessage());
+  }
+
+  @Test
+  void workspace() {
+    assertEquals(32 << 20, MultiplyPlanner.mostWorkspaceBytes(CublasPresence.PRESENT, H200));
+    assertEquals(4 << 20, MultiplyPlanner.mostWorkspaceBytes(CublasPresence.PRESENT, OLD));
+    assertEquals(0, MultiplyPlanner.mostWorkspaceBytes(ABSENT, H200));
+  }
+
+  @Test
+  void whatCannotBeDoneSaysWhy() {
+    MultiplyDecision decision =
+        MultiplyPlanner.plan(
+            square(Precision.TF32, 100, false), 100, MultiplyEngine.AUTO, ABSENT, H200, INDEX);
+    assertFalse(decision.isSupported());
+    assertEquals(
+        "Precision TF32 on sm_90 needs cuBLAS, which is not there: no such library; ask for"
+            + " precision FULL, or install cuBLAS",
+        decision.describe());
+    assertThrows(UnsupportedOperationException.class, decision::orElseThrow);
+    assertInstanceOf(
+        MultiplyStrategy.Cublas.class,
+        strategy(square(Precision.TF32, 100, false), MultiplyEngine.AUTO, CublasPresence.PRESENT));
+    assertEquals(
+        "Engine CUBLAS is asked for, but it is not there: no such library",
+        MultiplyPlanner.plan(
+                square(Precision.FULL, 100, false), 100, MultiplyEngine.CUBLAS, ABSENT, H200, INDEX)
+            .describe());
+    assertEquals(
+        "This jar has no kernel that multiplies FLOAT32 on sm_70",
+        MultiplyPlanner.plan(
+                square(Precision.FULL, 100, false), 100, MultiplyEngine.AUTO, ABSENT, OLD, INDEX)
+            .describe());
+    assertTrue(
+        MultiplyPlanner.plan(
+                square(Precision.FULL, 100, false),
+                100,
+                MultiplyEngine.AUTO,
+                CublasPresence.PRESENT,
+                OLD,
+                INDEX)
+            .isSupported());
+    assertEquals(
+        List.of(),
+        MultiplyPlanner.candidates(square(Precision.TF32, 100, false), 100, ABSENT, H200, INDEX));
+  }
+
+  /** What is taken by rule on a device that has all the kernels: the way's name, or a prefix. */
+  @Test
+  void tensorCoresByRule() {
+    MultiplyEngine auto = MultiplyEngine.AUTO;
+    MultiplyEngine own = MultiplyEngine.OWN;
+    CublasPresence present = CublasPresence.PRESENT;
+    ElementType f = ElementType.FLOAT32;
+    ElementType d = ElementType.FLOAT64;
+    String split = "multiply_split";
+    Object[][] rules = {
+      // Float is split where there is work enough, cuBLAS or not.
+      {problem(4096, 4096, 4096, f), auto, present, split},
+      {problem(4096, 4096, 4096, f), auto, ABSENT, split},
+      {problem(4096, 4096, 4096, f), own, ABSENT, split},
+      {problem(4096, 4096, 4096, f), MultiplyEngine.CUBLAS, present, "cublas"},
+      {problem(1024, 1024, 1024, f), auto, present, split},
+      {problem(16_384, 16_384, 128, f), auto, present, split},
+      {problem(16_384, 128, 16_384, f), auto, present, split},
+      {problem(500, 500, 500, f), auto, present, "multiply_tiled"},
+      {problem(256, 1_000_000, 256, f), auto, present, "cublas"}, // four tiles
+      {problem(256, 1_000_000, 256, f), own, present, "multiply_tiled"},
+      {problem(8192, 32, 8192, f), auto, present, "multiply_tiled"},
+      {problem(8192, 8192, 16, f), auto, present, "cublas"},
+      // Double: large products.
+      {problem(4096, 4096, 4096, d), auto, present, "multiply_double_nt_w8_64x128x384"},
+      {problem(4096, 4096, 4096, d), auto, ABSENT, "multiply_double_nt_w8_64x128x384"},
+      {problem(4096, 4096, 4096, d), own, present, "multiply_double_nt_w8_64x128x384"},
+      {problem(4095, 4099, 4097, d), auto, present, "multiply_double_nt_w8_64x128x384"},
+      {problem(4096, 512, 4096, d), auto, present, "multiply_double_nt"}, // too short for cuBLAS
+      {doubles(4096, false, false), auto, present, "multiply_double_tt_w8_64x128x384"},
+      {doubles(4096, true, false), auto, present, "multiply_double_tn_w8_64x128x384"},
+      {doubles(4096, true, true), auto, present, "multiply_double_tt_w8_64x128x384"},
+      {doubles(1024, false, false), auto, present, "multiply_double_tt_w8_64x128x384"},
+      {problem(1024, 1024, 1023, d), auto, present, "cublas"},
+      {doubles(1024, false, false), auto, ABSENT, "multiply_double_tt_w8_64x128x384"},
+      {problem(256, 1_000_000, 256, d), auto, present, "cublas"},
+      {problem(100, 100, 100, d), auto, ABSENT, "multiply_tiled"},
+      // Lower precisions of any size: cuBLAS would not round.
+      {square(Precision.FLOAT16, 4096, false), auto, present, "multiply_float16_w2_128x256x384"},
+      {square(Precision.FLOAT16, 100, false), auto, present, "multiply_float16"},
+      {square(Precision.FLOAT16, 100, false), auto, ABSENT, "multiply_float16_w2_128x128x384"},
+      {square(Precision.BFLOAT16, 3, true), own, present, "multiply_bfloat16"},
+      {square(Precision.BFLOAT16, 2048, true), auto, present, "multiply_bfloat16"},
+      {square(Precision.BFLOAT16, 2047, true), auto, present, "multiply_bfloat16"},
+      {square(Precision.TF32, 4096, true), auto, ABSENT, "multiply_tf32"},
+      {square(Precision.TF32, 4096, true), auto, present, "multiply_tf32"},
+      {square(Precision.TF32, 23, false), auto, present, "multiply_tf32"},
+      {square(Precision.TF32, 4096, true), MultiplyEngine.CUBLAS, present, "cublas"},
+    };
+    for (Object[] rule : rules) {
+      MultiplyProblem problem = (MultiplyProblem) rule[0];
+      String way =
+          MultiplyPlanner.plan(
+                  problem,
+                  problem.k(),
+                  (MultiplyEngine) rule[1],
+                  (CublasPresence) rule[2],
+                  H200,
+                  HOPPER)
+              .orElseThrow()
+              .strategy()
+              .way()
+              .orElseThrow()
+              .name();
+      assertTrue(way.startsWith((String) rule[3]), problem + " " + rule[1] + ": " + way);
+    }
+    // On other architectures nothing of this runs.
+    for (DeviceLimits limits : List.of(OLD, LATER)) {
+      assertFalse(
+          MultiplyPlanner.candidates(problem(4096, 4096, 4096, f), 4096, present, limits, HOPPER)
+              .stream()
+              .anyMatch(plan -> plan.strategy() instanceof MultiplyStrategy.Tensor));
+      assertFalse(
+          MultiplyPlanner.plan(
+                  square(Precision.TF32, 4096, true), 4096, own, ABSENT, limits, HOPPER)
+              .isSupported());
+      assertEquals(
+          0,
+          MultiplyPlanner.mostWorkspaceBytes(problem(4096, 4096, 4096, f), ABSENT, limits, HOPPER));
+    }
+    // What lacks a part is not there.
+    KernelIndex noRepair =
+        KernelIndex.parse(
+            """
+            kernel multiply_split multiply_split_w4_128x128x384 sm_90a
+            kernel pack pack_split_mixed_w2_256 sm_90a
+            """);
+    assertEquals(
+        List.of(),
+        MultiplyPlanner.candidates(problem(4096, 4096, 4096, f), 4096, ABSENT, H200, noRepair));
+  }
+
+  /** Phased kernels are for ragged rows across, and by rule for long K. */
+  @Test
+  void phasedByRule() {
+    Object[][] cases = { // transposed; extents; K; what the kernel's family ends with
+      {true, false, 4095, 4099, "_phased_tn"},
+      {true, false, 4095, 511, "_double_tn"},
+      {true, false, 4095, 512, "_phased_tn"},
+      {true, false, 4096, 4099, "_double_tn"},
+      {false, false, 4095, 4099, "_phased_tt"},
+      {false, false, 4095, 100, "_phased_chain_tt"},
+      {true, true, 4095, 4099, "_double_tt"},
+      {false, true, 4095, 4099, "_double_nt"},
+    };
+    for (Object[] each : cases) {
+      int extent = (int) each[2];
+      MultiplyProblem problem =
+          MultiplyProblem.dense(
+              extent,
+              (int) each[3],
+              extent,
+              ElementType.FLOAT64,
+              (boolean) each[0],
+              (boolean) each[1]);
+      String name =
+          MultiplyPlanner.plan(problem, 4099, MultiplyEngine.OWN, ABSENT, H200, HOPPER)
+              .orElseThrow()
+              .strategy()
+              .way()
+              .orElseThrow()
+              .name();
+      assertTrue(name.contains(each[4] + "_w8_"), problem + ": " + name);
+      assertTrue(((String) each[4]).contains("phased") == name.contains("phased"), name);
+    }
+    for (long lead : new long[] {255, 256}) {
+      MultiplyProblem one =
+          new MultiplyProblem(
+              255,
+              255,
+              255,
+              ElementType.FLOAT64,
+              Precision.FULL,
+              true,
+              true,
+              lead,
+              lead,
+              lead,
+              false);
+      assertEquals(
+          lead == 256,
+          MultiplyPlanner.plan(batch(one, 1024), 255, MultiplyEngine.OWN, ABSENT, H200, HOPPER)
+              .orElseThrow()
+              .describe()
+              .contains("phased"));
+    }
+    // Of one step of K there are no odd rows.
+    for (long k : new long[] {1, 2}) {
+      MultiplyProblem flat = MultiplyProblem.dense(65, k, 65, ElementType.FLOAT64, true, false);
+      assertEquals(
+          k == 2,
+          MultiplyPlanner.candidates(flat, k, ABSENT, H200, HOPPER).stream()
+              .anyMatch(plan -> plan.describe().contains("phased")));
+    }
+  }
+
+  /** Tiles and products of all are what count; parts of K where tiles are few. */
+  @Test
+  void batchesAndPartsByRule() {
+    MultiplyEngine auto = MultiplyEngine.AUTO;
+    MultiplyEngine own = MultiplyEngine.OWN;
+    CublasPresence present = CublasPresence.PRESENT;
+    ElementType f = ElementType.FLOAT32;
+    ElementType d = ElementType.FLOAT64;
+    Object[][] rules = { // way, parts of K, products at once
+      {batch(problem(256, 256, 256, f), 1024), auto, present, "multiply_split", 1L, 1024L},
+      {batch(problem(256, 256, 256, f), 8), auto, present, "multiply_tiled", 0L, 0L}, // 32 tiles
+      {batch(problem(256, 256, 256, f), 9), auto, present, "multiply_split", 1L, 9L},
+      {batch(problem(32, 32, 32, f), 100_000), auto, present, "multiply_tiled", 0L, 0L},
+      {batch(problem(256, 256, 256, f), 1024), MultiplyEngine.CUBLAS, present, "cublas", 0L, 0L},
+      {
+        batch(square(Precision.FLOAT16, 256, false), 1024),
+        auto,
+        present,
+        "multiply_float",
+        1L,
+        1024L
+      },
+      {
+        batch(square(Precision.TF32, 64, false), 65_536), auto, ABSENT, "multiply_tf32", 1L, 32_768L
+      },
+      {batch(doubles(256, false, false), 1024), auto, present, "multiply_double_chain", 1L, 1024L},
+      {batch(doubles(272, false, false), 1024), auto, present, "multiply_double_tt", 1L, 907L},
+      {batch(doubles(256, false, false), 5000), own, ABSENT, "multiply_double_chain", 1L, 1024L},
+      {
+        batch(doubles(64, true, false), 16_384),
+        own,
+        ABSENT,
+        "multiply_double_chain_tn_w8_128x64",
+        1L,
+        16_384L
+      },
+      // Four tiles, of doubles eight, in so many parts that the 132 multiprocessors have one each.
+      {problem(256, 1_000_000, 256, f), auto, present, "multiply_split", 33L, 1L},
+      {problem(256, 1_000_000, 256, f), own, ABSENT, "multiply_split", 33L, 1L},
+      {problem(256, 1_000_000, 256, d), own, ABSENT, "multiply_double_nt", 16L, 1L},
+      {problem(256, 1_000_000, 256, d), auto, present, "multiply_double_nt", 16L, 1L},
+      {batch(problem(256, 100_000, 256, f), 3), auto, present, "multiply_split", 33L, 1L},
+      {batch(problem(256, 100_000, 256, f), 17), auto, present, "multiply_split", 1L, 17L},
+      {problem(1024, 1024, 1024, f), auto, present, "multiply_split", 2L, 1L}, // 64 tiles
+      {problem(1024, 1024, 1024, d), auto, present, "multiply_double_nt", 1L, 1L},
+      {problem(1536, 1536, 1536, d), auto, present, "multiply_double_nt_w8_64x128", 1L, 1L}, // 288
+      {problem(2048, 2048, 2048, d), auto, present, "multiply_double_nt_w8_64x128", 1L, 1L},
+      {problem(1024, 1024, 1152, f), auto, present, "multiply_split", 1L, 1L}, // 72
+      {problem(512, 2048, 512, f), auto, present, "multiply_split", 8L, 1L},
+      {problem(512, 512, 512, f), auto, present, "multiply_tiled", 0L, 0L},
+      // Four panels to a part at least.
+      {problem(128, 16_384, 128, f), auto, present, "multiply_split", 128L, 1L},
+      // Of these forms there are smaller tiles: parts where 128 x 128 are fewer than a third.
+      {square(Precision.FLOAT16, 1024, false), own, ABSENT, "multiply_float16_w2_128x128", 1L, 1L},
+      {square(Precision.FLOAT16, 640, false), own, ABSENT, "multiply_float16_w2_128x128", 2L, 1L},
+    };
+    for (Object[] rule : rules) {
+      MultiplyProblem problem = (MultiplyProblem) rule[0];
+      MultiplyStrategy strategy =
+          cutting(problem, (MultiplyEngine) rule[1], (CublasPresence) rule[2]);
+      String way = strategy.way().orElseThrow().name();
+      assertTrue(way.startsWith((String) rule[3]), problem + " " + rule[1] + ": " + way);
+      if (strategy instanceof MultiplyStrategy.Tensor tensor) {
+        assertEquals(rule[4], tensor.parts(), problem.toString());
+        assertEquals(rule[5], tensor.atOnce(), problem.toString());
+        assertEquals(
+            tensor.parts() > 1, tensor.describe().endsWith(" in " + tensor.parts() + " parts"));
+      } else {
+        assertEquals(0L, rule[4], way);
+      }
+    }
+    // Kernels of other tiles have the same parts, and so the same bits.
+    MultiplyProblem few = problem(300, 50_000, 300, d);
+    assertEquals(
+        Set.of("FLOAT64 8"),
+        MultiplyPlanner.candidates(few, few.k(), ABSENT, H200, CUTTING).stream()
+            .map(MultiplyPlan::strategy)
+            .filter(MultiplyStrategy.Tensor.class::isInstance)
+            .map(strategy -> strategy.order() + " " + ((MultiplyStrategy.Tensor) strategy).parts())
+            .collect(Collectors.toSet()));
+  }
+
+  /** A way whose operands do not fit is none; frugal ways pack nothing. */
+  @Test
+  void withoutMemoryToPack() {
+    DeviceLimits small =
+        new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 1L << 30);
+    MultiplyProblem large = problem(16_384, 16_384, 16_384, ElementType.FLOAT32);
+    CublasPresence present = CublasPresence.PRESENT;
+    MultiplyEngine auto = MultiplyEngine.AUTO;
+    assertEquals(
+        Optional.of(MultiplyWay.CUBLAS),
+        MultiplyPlanner.plan(large, 16_384, auto, present, small, HOPPER)
+            .orElseThrow()
+            .strategy()
+            .way());
+    assertEquals(1L << 28, MultiplyPlanner.mostWorkspaceBytes(large, present, small, HOPPER));
+    Object[][] cases = {
+      {large, auto, present, Optional.of("cublas")},
+      {large, auto, ABSENT, Optional.of("multiply_tiled_w4_128x128x256")},
+      {large, MultiplyEngine.OWN, present, Optional.of("multiply_tiled_w4_128x128x256")},
+      {
+        problem(4096, 512, 4096, ElementType.FLOAT32),
+        auto,
+        present,
+        Optional.of("multiply_tiled_w4_128x128x256")
+      },
+      {square(Precision.TF32, 4096, false), auto, present, Optional.of("cublas")},
+      {square(Precision.TF32, 4096, false), auto, ABSENT, Optional.empty()},
+    };
+    for (Object[] each : cases) {
+      MultiplyProblem problem = (MultiplyProblem) each[0];
+      assertEquals(
+          each[3],
+          MultiplyPlanner.frugalWay(
+                  problem,
+                  problem.k(),
+                  (MultiplyEngine) each[1],
+                  (CublasPresence) each[2],
+                  H200,
+                  HOPPER)
+              .map(MultiplyWay::name),
+          problem.toString());
+    }
+  }
+}

@@ -1,0 +1,149 @@
+package org.tilespark.spark;
+
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.SparkStrategy;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.exchange.AssembleBlocks;
+import org.tilespark.spark.exchange.AssembleBlocksExec;
+import org.tilespark.spark.exchange.CheckedBlocks;
+import org.tilespark.spark.exchange.CheckedBlocksExec;
+import org.tilespark.spark.exchange.CutBlocks;
+import org.tilespark.spark.exchange.CutBlocksExec;
+import org.tilespark.spark.exchange.MarkCells;
+import org.tilespark.spark.exchange.MarkCellsExec;
+import org.tilespark.spark.fourier.FourierBlocks;
+import org.tilespark.spark.fourier.FourierStage;
+import org.tilespark.spark.multiply.MultiplyBlocks;
+import org.tilespark.spark.multiply.ProductPlanner;
+import org.tilespark.spark.permute.PermuteBlocks;
+import org.tilespark.spark.pointwise.MultiplyPointwise;
+import org.tilespark.spark.pointwise.MultiplyPointwiseExec;
+import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.BackendPlanner;
+import org.tilespark.spark.stage.BlockChain;
+import org.tilespark.spark.stage.BlockStageExec;
+import scala.collection.immutable.Seq;
+
+/**
+ * The strategy that turns our logical nodes into physical ones: one stage for all operators that
+ * follow each other block by block, and what {@link ProductPlanner} makes of a product.
+ */
+public final class PlanBlocks extends SparkStrategy {
+  private final SparkContext context;
+
+  /** The strategy of one session. */
+  public PlanBlocks(SparkSession session) {
+    this.context = session.sparkContext();
+  }
+
+  @Override
+  public Seq<SparkPlan> apply(LogicalPlan plan) {
+    SparkPlan node = ErrorBoundary.PLANNING.call(() -> physical(plan));
+    return node == null ? ScalaInterop.emptySeq() : ScalaInterop.<SparkPlan>seq(node);
+  }
+
+  /** The physical node; null for a plan that is none of our nodes. */
+  private SparkPlan physical(LogicalPlan plan) {
+    if (plan instanceof PermuteBlocks permute) {
+      return permutation(permute);
+    }
+    if (plan instanceof MultiplyBlocks product) {
+      return new ProductPlanner(context, product).plan(this::planLater);
+    }
+    if (plan instanceof FourierBlocks last) {
+      return transform(FourierStage.endingIn(last), last.spec().out(), last.produced(), null);
+    }
+    if (plan instanceof CutBlocks cut) {
+      Optional<FourierBlocks> last = FourierStage.below(cut);
+      return last.isPresent()
+          ? transform(
+              FourierStage.endingIn(last.get()), last.get().spec().out(), cut.produced(), cut)
+          : new CutBlocksExec(
+              cut.spec(), cut.inputs(), cut.keys(), cut.produced(), planLater(cut.child()));
+    }
+    if (plan instanceof AssembleBlocks assemble) {
+      return new AssembleBlocksExec(
+          assemble.spec(), assemble.inputs(), assemble.produced(), planLater(assemble.child()));
+    }
+    if (plan instanceof MarkCells mark) {
+      return new MarkCellsExec(
+          mark.spec(), mark.inputs(), mark.produced(), planLater(mark.child()));
+    }
+    if (plan instanceof CheckedBlocks checked) {
+      return new CheckedBlocksExec(
+          checked.grid(),
+          checked.places(),
+          checked.found(),
+          planLater(checked.blocks()),
+          ScalaInterop.seq(
+              ScalaInterop.<LogicalPlan>list(checked.checks()).stream()
+                  .map(this::planLater)
+                  .toList()));
+    }
+    if (plan instanceof MultiplyPointwise product) {
+      return new MultiplyPointwiseExec(
+          product.spec(),
+          product.leftInputs(),
+          product.rightInputs(),
+          product.produced(),
+          planLater(product.left()),
+          planLater(product.right()));
+    }
+    return null;
+  }
+
+  /** Permutations that follow each other; with transforms below them, a stage of those. */
+  private SparkPlan permutation(PermuteBlocks permute) {
+    Optional<FourierStage> transforms = FourierStage.endingIn(permute);
+    if (transforms.isPresent()) {
+      return transform(transforms.get(), permute.columns().blocks(), permute.produced(), null);
+    }
+    BlockChain chain = BlockChain.endingIn(permute);
+    return new BlockStageExec(
+        ScalaInterop.seq(chain.operators()),
+        ScalaInterop.seq(chain.inputs()),
+        ScalaInterop.seq(chain.produced()),
+        backend(),
+        TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
+        planLater(chain.child()));
+  }
+
+  /**
+   * A stage of transforms.
+   *
+   * @param out positions of the block columns in {@code produced}
+   * @param produced what is given, but for the keys of pieces
+   * @param cut what cuts the results into pieces; null if they stay blocks
+   */
+  private SparkPlan transform(
+      FourierStage stage, BlockSchema out, Seq<Attribute> produced, CutBlocks cut) {
+    return stage.exec(
+        out,
+        cut == null ? List.of() : ScalaInterop.list(cut.keys()),
+        ScalaInterop.list(produced),
+        cut == null ? null : cut.spec(),
+        fourierBackend(),
+        TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
+        planLater(stage.child()));
+  }
+
+  private BackendChoice backend() {
+    return BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context);
+  }
+
+  private BackendChoice fourierBackend() {
+    return BackendPlanner.chooseForTransforms(
+        TileSparkConf.BACKEND.read(TileSparkConf.session()),
+        TileSparkConf.LIBRARY_PATH.read(TileSparkConf.application(context.getConf())),
+        context);
+  }
+}

@@ -1,0 +1,64 @@
+package org.tilespark.spark.aggregate;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.spark.catalyst.BlockExpression;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.pointwise.ElementwisePlans;
+import org.tilespark.spark.rows.BlockArguments;
+import scala.collection.immutable.Seq;
+
+/**
+ * The sums of one block's columns, as the bytes that {@link ColumnSums} writes: what {@link
+ * ColumnMeans} adds up. It is computed in a projection below the aggregate, since an aggregate of
+ * many groups sorts its input, and sums are far smaller than blocks. Children: the block.
+ */
+public final class BlockColumnSums extends BlockExpression {
+  private static final long serialVersionUID = 1;
+
+  private final BlockArguments arguments;
+  private final int plane;
+
+  /**
+   * For Catalyst and {@link ElementwisePlans}.
+   *
+   * @param plane whose sums: 0 for {@code values}, 1 for {@code imag}
+   * @param children the block
+   */
+  public BlockColumnSums(BlockArguments arguments, int plane, Seq<Expression> children) {
+    super(children);
+    this.arguments = arguments;
+    this.plane = plane;
+  }
+
+  @Override
+  public Object eval(InternalRow input) {
+    ColumnSums sums = new ColumnSums();
+    ErrorBoundary.BLOCKS.run(
+        () -> sums.add(arguments.read(childList(), 0, input), plane, arguments.type()));
+    return sums.serialize();
+  }
+
+  @Override
+  public DataType dataType() {
+    return DataTypes.BinaryType;
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(arguments, plane);
+  }
+
+  @Override
+  protected Expression with(Seq<Expression> newChildren) {
+    return new BlockColumnSums(arguments, plane, newChildren);
+  }
+
+  @Override
+  public String prettyName() {
+    return "block_column_sums";
+  }
+}

@@ -1,0 +1,216 @@
+package org.tilespark.spark.aggregate;
+
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.GenericArrayData;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.BlockBoxes;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.pointwise.BlockValuesExpression;
+import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.rows.BlockArguments.Block;
+
+/**
+ * Sums of the columns of some blocks of a matrix: 16 bytes for each column of each range of columns
+ * that blocks have, and 32 for each block, for the check that all blocks are there. Not for several
+ * threads at once.
+ *
+ * <p>Sums are made in double with what rounding takes from them kept aside (Knuth's two-sum, as in
+ * Neumaier's summation), so the order of the blocks changes less than one rounding of a mean.
+ */
+final class ColumnSums {
+  /** Columns of a block. */
+  private record Range(long col, int cols) implements Comparable<Range> {
+    @Override
+    public int compareTo(Range other) {
+      int byCol = Long.compare(col, other.col);
+      return byCol != 0 ? byCol : Integer.compare(cols, other.cols);
+    }
+
+    long end() {
+      return col + cols;
+    }
+  }
+
+  /**
+   * The exact sums are near {@code sum + error}; {@code error} means nothing if sum is not finite.
+   */
+  private record Sums(double[] sum, double[] error) {
+    Sums(int cols) {
+      this(new double[cols], new double[cols]);
+    }
+
+    /** Adds {@code count} numbers to the columns from {@code col} on. */
+    void add(double[] values, int from, int col, int count) {
+      for (int i = 0; i < count; i++) {
+        double a = sum[col + i];
+        double b = values[from + i];
+        double s = a + b;
+        double bRounded = s - a;
+        error[col + i] += (a - (s - bRounded)) + (b - bRounded);
+        sum[col + i] = s;
+      }
+    }
+
+    void add(float[] values, int from, int col, int count) {
+      for (int i = 0; i < count; i++) {
+        double a = sum[col + i];
+        double b = values[from + i];
+        double s = a + b;
+        double bRounded = s - a;
+        error[col + i] += (a - (s - bRounded)) + (b - bRounded);
+        sum[col + i] = s;
+      }
+    }
+
+    void add(Sums other, int from, int col, int count) {
+      add(other.sum, from, col, count);
+      for (int i = 0; i < count; i++) {
+        error[col + i] += other.error[from + i];
+      }
+    }
+  }
+
+  private final Map<Range, Sums> ranges = new TreeMap<>();
+  private final BlockBoxes boxes = new BlockBoxes(BlockKind.MATRIX);
+
+  /** Adds one array of a block. */
+  void add(Block block, int plane, ElementType type) {
+    boxes.add(block.box());
+    int cols = block.size().get(1);
+    Range columns = new Range(block.offset().get(1), cols);
+    Sums sums = ranges.computeIfAbsent(columns, range -> new Sums(cols));
+    HostMemory values = block.planes().get(plane);
+    int count = block.count();
+    int chunk = Math.min(BlockValuesExpression.CHUNK, count);
+    float[] floats = type == ElementType.FLOAT32 ? new float[chunk] : null;
+    double[] doubles = floats == null ? new double[chunk] : null;
+    for (int start = 0; start < count; start += chunk) {
+      int length = Math.min(chunk, count - start);
+      if (floats != null) {
+        BlockValuesExpression.copyIn(values, start, floats, length);
+      } else {
+        BlockValuesExpression.copyIn(values, start, doubles, length);
+      }
+      int col = start % cols;
+      for (int i = 0; i < length; col = 0) {
+        int run = Math.min(cols - col, length - i);
+        if (floats != null) {
+          sums.add(floats, i, col, run);
+        } else {
+          sums.add(doubles, i, col, run);
+        }
+        i += run;
+      }
+    }
+  }
+
+  /** Adds the sums of other blocks. */
+  ColumnSums merge(ColumnSums other) {
+    boxes.add(other.boxes);
+    other.ranges.forEach(
+        (range, sums) ->
+            ranges.computeIfAbsent(range, r -> new Sums(r.cols())).add(sums, 0, 0, range.cols()));
+    return this;
+  }
+
+  /**
+   * The means of the columns of each range that some block has, in order: structs of col, cols and
+   * means, which are {@code cols} means and then what rounding took from each.
+   *
+   * @param known of extents of the matrix
+   * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
+   */
+  ArrayData means(BlockArguments known) {
+    long[] extents = known.extents() == null ? boxes.reached() : known.extents().toArray();
+    boxes.check(extents, false, known.operator());
+    // Ranges may overlap where blocks are not cut alike: sums of pieces that lie in one range or
+    // the other, whole.
+    long[] cuts =
+        ranges.keySet().stream()
+            .flatMapToLong(range -> java.util.stream.LongStream.of(range.col(), range.end()))
+            .sorted()
+            .distinct()
+            .toArray();
+    Sums[] pieces = new Sums[Math.max(0, cuts.length - 1)];
+    ranges.forEach(
+        (range, sums) -> {
+          for (int p = first(cuts, range); p < pieces.length && cuts[p] < range.end(); p++) {
+            int cols = Math.toIntExact(cuts[p + 1] - cuts[p]);
+            pieces[p] = pieces[p] == null ? new Sums(cols) : pieces[p];
+            pieces[p].add(sums, Math.toIntExact(cuts[p] - range.col()), 0, cols);
+          }
+        });
+    return new GenericArrayData(
+        ranges.keySet().stream()
+            .map(range -> (Object) means(range, cuts, pieces, extents[0]))
+            .toArray());
+  }
+
+  private static InternalRow means(Range range, long[] cuts, Sums[] pieces, long rows) {
+    double[] means = new double[Math.multiplyExact(2, range.cols())];
+    int at = 0;
+    for (int p = first(cuts, range); at < range.cols(); p++) {
+      for (int i = 0; i < pieces[p].sum().length; i++, at++) {
+        double sum = pieces[p].sum()[i];
+        double error = pieces[p].error()[i];
+        double mean = Double.isFinite(sum) ? (sum + error) / rows : sum;
+        means[at] = mean;
+        if (Double.isFinite(mean)) {
+          means[range.cols() + at] = (Math.fma(-mean, (double) rows, sum) + error) / rows;
+        }
+      }
+    }
+    return new GenericInternalRow(
+        new Object[] {range.col(), range.cols(), UnsafeArrayData.fromPrimitiveArray(means)});
+  }
+
+  private static int first(long[] cuts, Range range) {
+    return Arrays.binarySearch(cuts, range.col());
+  }
+
+  /** For {@link #deserialize}: boxes, then ranges with their sums. */
+  byte[] serialize() {
+    long bytes = boxes.bytes() + Integer.BYTES;
+    for (Range range : ranges.keySet()) {
+      bytes += Long.BYTES + Integer.BYTES + 2L * Double.BYTES * range.cols();
+    }
+    ByteBuffer buffer = ByteBuffer.allocate(Math.toIntExact(bytes)).order(ByteOrder.nativeOrder());
+    boxes.putInto(buffer);
+    buffer.putInt(ranges.size());
+    ranges.forEach(
+        (range, sums) -> {
+          buffer.putLong(range.col()).putInt(range.cols());
+          for (double[] part : new double[][] {sums.sum(), sums.error()}) {
+            buffer.asDoubleBuffer().put(part);
+            buffer.position(buffer.position() + Double.BYTES * part.length);
+          }
+        });
+    return buffer.array();
+  }
+
+  /** What {@link #serialize} wrote. */
+  static ColumnSums deserialize(byte[] bytes) {
+    ByteBuffer buffer = ByteBuffer.wrap(bytes).order(ByteOrder.nativeOrder());
+    ColumnSums sums = new ColumnSums();
+    sums.boxes.takeFrom(buffer);
+    for (int rangeCount = buffer.getInt(); rangeCount > 0; rangeCount--) {
+      Range range = new Range(buffer.getLong(), buffer.getInt());
+      Sums of = new Sums(range.cols());
+      for (double[] part : new double[][] {of.sum(), of.error()}) {
+        buffer.asDoubleBuffer().get(part);
+        buffer.position(buffer.position() + Double.BYTES * part.length);
+      }
+      sums.ranges.put(range, of);
+    }
+    return sums;
+  }
+}

@@ -1,0 +1,287 @@
+package org.tilespark.spark.block;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.MetadataBuilder;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.error.Require;
+
+/**
+ * What is known of the whole array, riding as column metadata on {@code values}. Sources set it,
+ * operators of ours keep it. It is a hint: unions and filters leave it stale.
+ *
+ * <p>Immutable; the base metadata may hold other people's keys, which are kept.
+ */
+public final class ArrayMetadata {
+  /** What stands for extents that are not known. */
+  public static final String UNKNOWN = "unknown";
+
+  /** Extents of the whole array, {@code "10000,784"}. */
+  public static final String EXTENTS = "tilespark.extents";
+
+  /** Elements per axis of a full block, {@code "2048,784"}. */
+  public static final String BLOCK_SHAPE = "tilespark.blockShape";
+
+  /** Which original axis each axis is: {@code "xy"}, {@code "yx"}, {@code "yzx"}. */
+  public static final String AXES = "tilespark.axes";
+
+  /** The file's own element type as numpy writes it: {@code "|u1"}, {@code "<c8"}. */
+  public static final String FILE_TYPE = "tilespark.fileType";
+
+  /**
+   * What an inverse must know of the transforms that made these values, see {@link
+   * org.tilespark.spark.fourier.Spectrum}.
+   */
+  public static final String SPECTRUM = "tilespark.spectrum";
+
+  private static final String DROP_IT =
+      ". If it is not yours, drop it with withoutExtents(df), or state the extents with"
+          + " withExtents(df, ...), which drops it too";
+
+  private final Metadata metadata;
+
+  private ArrayMetadata(Metadata metadata) {
+    this.metadata = metadata;
+  }
+
+  /** The view of a column's metadata. */
+  public static ArrayMetadata of(Metadata metadata) {
+    Require.given(metadata, "ArrayMetadata.of", "metadata");
+    return new ArrayMetadata(metadata);
+  }
+
+  /** Metadata that says nothing. */
+  public static ArrayMetadata empty() {
+    return new ArrayMetadata(Metadata.empty());
+  }
+
+  /** The Spark metadata behind this view. */
+  public Metadata toMetadata() {
+    return metadata;
+  }
+
+  /**
+   * Extents of the whole array, if stated.
+   *
+   * @param rank count of axes expected
+   * @throws IllegalArgumentException if the stated text is no such shape; names the key
+   */
+  public Optional<Shape> extents(int rank) {
+    return shape(EXTENTS, rank);
+  }
+
+  /** Elements per axis of a full block, if stated; errors as {@link #extents}. */
+  public Optional<Shape> blockShape(int rank) {
+    return shape(BLOCK_SHAPE, rank);
+  }
+
+  /**
+   * Which original axis each axis is, as letters, if stated.
+   *
+   * @throws IllegalArgumentException if a letter stands twice
+   */
+  public Optional<String> axes() {
+    Optional<String> letters = text(AXES);
+    if (letters.isPresent() && letters.get().chars().distinct().count() != letters.get().length()) {
+      throw new IllegalArgumentException(
+          "Column metadata "
+              + AXES
+              + " is '"
+              + letters.get()
+              + "'; expected each letter once, as in 'yzx'"
+              + DROP_IT);
+    }
+    return letters;
+  }
+
+  /** The file's own element type in numpy's spelling, if stated. */
+  public Optional<String> fileType() {
+    return text(FILE_TYPE);
+  }
+
+  /** What transforms made these values, if stated. */
+  public Optional<String> spectrum() {
+    return text(SPECTRUM);
+  }
+
+  /** This metadata with other transforms, or without any. */
+  public ArrayMetadata withSpectrum(Optional<String> spectrum) {
+    Require.given(spectrum, "ArrayMetadata.withSpectrum", "spectrum");
+    return spectrum.isPresent()
+        ? with(SPECTRUM, spectrum.get())
+        : new ArrayMetadata(new MetadataBuilder().withMetadata(metadata).remove(SPECTRUM).build());
+  }
+
+  /** This metadata with other extents. */
+  public ArrayMetadata withExtents(Shape extents) {
+    Require.given(extents, "ArrayMetadata.withExtents", "extents");
+    return with(EXTENTS, join(extents.toArray()));
+  }
+
+  /**
+   * This metadata with extents that are not known. The key stays: Spark 4.0 takes an alias's empty
+   * metadata for none given, and the stale metadata below would shine through.
+   */
+  public ArrayMetadata withoutExtents() {
+    return with(EXTENTS, UNKNOWN);
+  }
+
+  /**
+   * This metadata with the extents that a user states, and without those of our keys that cannot be
+   * read.
+   *
+   * @param what where the user states them, for the message: {@code "matrix_transpose: extents"}
+   * @param text {@code "10000,784"}, or {@link #UNKNOWN} to forget what is stated
+   * @throws IllegalArgumentException if the text is no shape of this rank
+   */
+  public ArrayMetadata stating(String what, String text, int rank) {
+    Require.given(what, "ArrayMetadata.stating", "what");
+    Require.given(text, "ArrayMetadata.stating", "text");
+    ArrayMetadata readable = withoutUnreadable();
+    return text.trim().toLowerCase(Locale.ROOT).equals(UNKNOWN)
+        ? readable.withoutExtents()
+        : readable.withExtents(parseShape(what, text, rank));
+  }
+
+  /** This metadata with another full block shape. */
+  public ArrayMetadata withBlockShape(Shape blockShape) {
+    Require.given(blockShape, "ArrayMetadata.withBlockShape", "blockShape");
+    return with(BLOCK_SHAPE, join(blockShape.toArray()));
+  }
+
+  /** This metadata with other axis letters. */
+  public ArrayMetadata withAxes(String letters) {
+    Require.given(letters, "ArrayMetadata.withAxes", "letters");
+    return with(AXES, letters);
+  }
+
+  /** This metadata with another file type. */
+  public ArrayMetadata withFileType(String descr) {
+    Require.given(descr, "ArrayMetadata.withFileType", "descr");
+    return with(FILE_TYPE, descr);
+  }
+
+  /**
+   * This metadata of numbers that were computed: where it states a file's type, which may no longer
+   * hold them, it then states their own.
+   *
+   * @param type FLOAT32 or FLOAT64
+   */
+  public ArrayMetadata ofComputed(ElementType type, boolean isComplex) {
+    Require.given(type, "ArrayMetadata.ofComputed", "type");
+    boolean isSingle = type == ElementType.FLOAT32;
+    return fileType().isEmpty()
+        ? this
+        : withFileType(isComplex ? (isSingle ? "<c8" : "<c16") : isSingle ? "<f4" : "<f8");
+  }
+
+  /** This metadata without those of our keys that cannot be read. */
+  public ArrayMetadata withoutUnreadable() {
+    MetadataBuilder readable = new MetadataBuilder().withMetadata(metadata);
+    for (String key : List.of(EXTENTS, BLOCK_SHAPE, AXES, FILE_TYPE, SPECTRUM)) {
+      try {
+        if (key.equals(AXES)) {
+          axes();
+        } else {
+          text(key);
+        }
+      } catch (IllegalArgumentException e) {
+        readable.remove(key);
+      }
+    }
+    return new ArrayMetadata(readable.build());
+  }
+
+  /** What is known after the axes were reordered by {@code permutation}. */
+  public ArrayMetadata permuted(Permutation permutation) {
+    Require.given(permutation, "ArrayMetadata.permuted", "permutation");
+    int rank = permutation.rank();
+    ArrayMetadata out = this;
+    Optional<Shape> extents = extents(rank);
+    if (extents.isPresent()) {
+      out = out.withExtents(permutation.apply(extents.get()));
+    }
+    Optional<Shape> blockShape = blockShape(rank);
+    if (blockShape.isPresent()) {
+      out = out.withBlockShape(permutation.apply(blockShape.get()));
+    }
+    Optional<String> axes = axes();
+    if (axes.isPresent() && axes.get().length() == rank) {
+      StringBuilder letters = new StringBuilder();
+      for (int axis : permutation.toArray()) {
+        letters.append(axes.get().charAt(axis));
+      }
+      out = out.withAxes(letters.toString());
+    }
+    return out;
+  }
+
+  /**
+   * Reads numbers separated by commas, {@code "2048,2048"}.
+   *
+   * @param what who stated it, for the message
+   * @throws IllegalArgumentException if there are not {@code rank} numbers of 0 or more
+   */
+  public static Shape parseShape(String what, String text, int rank) {
+    Require.given(what, "ArrayMetadata.parseShape", "what");
+    Require.given(text, "ArrayMetadata.parseShape", "text");
+    long[] extents;
+    try {
+      extents =
+          Arrays.stream(text.split(",", -1)).map(String::trim).mapToLong(Long::parseLong).toArray();
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          what + " is '" + text + "'; expected " + rank + " whole numbers separated by commas", e);
+    }
+    if (extents.length != rank || Arrays.stream(extents).anyMatch(extent -> extent < 0)) {
+      throw new IllegalArgumentException(
+          what + " is '" + text + "'; expected " + rank + " whole numbers of 0 or more");
+    }
+    return Shape.of(extents);
+  }
+
+  /** Extents as {@link #parseShape} reads them. */
+  public static String text(Shape shape) {
+    Require.given(shape, "ArrayMetadata.text", "shape");
+    return join(shape.toArray());
+  }
+
+  private Optional<Shape> shape(String key, int rank) {
+    return text(key)
+        .filter(text -> !text.equals(UNKNOWN))
+        .map(text -> parseShape("Column metadata " + key, text, rank));
+  }
+
+  private Optional<String> text(String key) {
+    if (!metadata.contains(key)) {
+      return Optional.empty();
+    }
+    Object value = metadata.map().apply(key);
+    if (value instanceof String text) {
+      return Optional.of(text);
+    }
+    String found =
+        value == null
+            ? "null"
+            : value.getClass().isArray()
+                ? "an array"
+                : value.getClass().getSimpleName() + " " + value;
+    throw new IllegalArgumentException(
+        "Column metadata " + key + " is " + found + "; expected a string" + DROP_IT);
+  }
+
+  private ArrayMetadata with(String key, String value) {
+    return new ArrayMetadata(
+        new MetadataBuilder().withMetadata(metadata).putString(key, value).build());
+  }
+
+  private static String join(long[] numbers) {
+    return Arrays.stream(numbers).mapToObj(Long::toString).collect(Collectors.joining(","));
+  }
+}

@@ -1,0 +1,58 @@
+package org.tilespark.spark.block;
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.ElementType;
+
+/** Bulk access to the numbers of one array of a row. Stateless. */
+public final class ArrayValues {
+  private ArrayValues() {}
+
+  /** Index of the first null, or -1; looks at 64 elements at a time where it can. */
+  public static long firstNull(ArrayData array) {
+    int count = array.numElements();
+    if (array instanceof UnsafeArrayData unsafe) {
+      // Null bits follow the count, 64 to a word (UnsafeArrayData's own Javadoc).
+      long bits = unsafe.getBaseOffset() + Long.BYTES;
+      for (long word = 0; word < (count + 63L) / 64; word++) {
+        long nulls = HostMemory.unsafe().getLong(unsafe.getBaseObject(), bits + 8 * word);
+        if (nulls != 0) {
+          return 64 * word + Long.numberOfTrailingZeros(nulls);
+        }
+      }
+      return -1;
+    }
+    for (int i = 0; i < count; i++) {
+      if (array.isNullAt(i)) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /**
+   * The numbers of an array without nulls: in place where they lie together, else a copy.
+   *
+   * @return a range that is valid as long as the array is
+   */
+  public static HostMemory memory(ArrayData array, ElementType type) {
+    if (array instanceof UnsafeArrayData unsafe) {
+      int count = unsafe.numElements();
+      long header = UnsafeArrayData.calculateHeaderPortionInBytes(count);
+      assert header + (long) count * type.bytes() <= unsafe.getSizeInBytes()
+          : count + " elements of " + type + " in " + unsafe.getSizeInBytes() + " bytes";
+      return new HostMemory(
+          unsafe.getBaseObject(), unsafe.getBaseOffset() + header, (long) count * type.bytes());
+    }
+    return HostMemory.ofArray(
+        switch (type) {
+          case INT8 -> array.toByteArray();
+          case INT16 -> array.toShortArray();
+          case INT32 -> array.toIntArray();
+          case INT64 -> array.toLongArray();
+          case FLOAT32 -> array.toFloatArray();
+          case FLOAT64 -> array.toDoubleArray();
+        });
+  }
+}

@@ -1,0 +1,170 @@
+package org.tilespark.spark.block;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.tilespark.layout.Permutation;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
+
+/** The two kinds of blocks, with the names of their columns. */
+@SuppressWarnings("ImmutableEnumChecker") // its lists are List.of
+public enum BlockKind {
+  /** Blocks of a matrix: {@code row, col, rows, cols, values[, imag]}. */
+  MATRIX(List.of("row", "col"), List.of("rows", "cols")),
+  /** Blocks of a volume: {@code x, y, z, nx, ny, nz, values[, imag]}. */
+  VOLUME(List.of("x", "y", "z"), List.of("nx", "ny", "nz"));
+
+  /** The column of the values, or of their real parts. */
+  public static final String VALUES = "values";
+
+  /** The column of the imaginary parts; only complex blocks have it. */
+  public static final String IMAG = "imag";
+
+  /** The column of a block's elements as numpy lays them out in memory, where it has no others. */
+  public static final String DATA = "data";
+
+  private final List<String> offsets;
+  private final List<String> sizes;
+
+  BlockKind(List<String> offsets, List<String> sizes) {
+    this.offsets = offsets;
+    this.sizes = sizes;
+  }
+
+  /** Count of axes: 2 or 3. */
+  public int rank() {
+    return offsets.size();
+  }
+
+  /** The BIGINT columns with the place of a block's first element, outermost axis first. */
+  public List<String> offsetColumns() {
+    return offsets;
+  }
+
+  /** The INT columns with a block's extents, outermost axis first. */
+  public List<String> sizeColumns() {
+    return sizes;
+  }
+
+  /**
+   * The axis of a name or number.
+   *
+   * @param operator who asks, for the message
+   * @param text the name of the axis' offset column, in any case, or its number: {@code "y"},
+   *     {@code "1"}; {@code "-1"} is the last axis
+   * @throws IllegalArgumentException if there is no such axis
+   */
+  public int axis(String operator, String text) {
+    return axes(text)
+        .filter(axes -> axes.size() == 1)
+        .orElseThrow(
+            () ->
+                new InvalidInputException(
+                    ErrorCondition.INVALID_ARGUMENT,
+                    operator
+                        + ": axis is '"
+                        + text
+                        + "'; expected one of "
+                        + String.join(", ", offsets)
+                        + ", or a number from "
+                        + -rank()
+                        + " to "
+                        + (rank() - 1)))
+        .get(0);
+  }
+
+  /**
+   * The order of all axes that a text names.
+   *
+   * @param operator who asks, for the message
+   * @param text as {@link #axes} takes it
+   * @throws IllegalArgumentException if it does not name each axis once
+   */
+  public Permutation permutation(String operator, String text) {
+    return axes(text)
+        .filter(axes -> axes.size() == rank())
+        .map(axes -> Permutation.of(axes.stream().mapToInt(Integer::intValue).toArray()))
+        .orElseThrow(
+            () ->
+                new InvalidInputException(
+                    ErrorCondition.INVALID_ARGUMENT,
+                    operator
+                        + ": axes is '"
+                        + text
+                        + "'; expected each of "
+                        + String.join(", ", offsets)
+                        + " once, by letter or number, as 'yzx' or '1,2,0'"));
+  }
+
+  /**
+   * The axes that a text names, in its order: {@code "yz"}, {@code "y,z"}, {@code "1,2"}. Numbers
+   * below 0 count from the last axis, as in numpy: {@code "-2,-1"}.
+   *
+   * @param text letters in any case and numbers, with commas between numbers
+   * @return empty if it names what is no axis, an axis twice, or none
+   */
+  public Optional<List<Integer>> axes(String text) {
+    List<Integer> axes = new ArrayList<>();
+    for (String word : text.replaceAll("\\s", "").toLowerCase(Locale.ROOT).split(",", -1)) {
+      if (word.matches("-?\\d")) {
+        int number = Integer.parseInt(word);
+        axes.add(number < 0 ? number + rank() : number);
+      } else if (word.isEmpty()) {
+        return Optional.empty();
+      } else if (offsets.contains(word)) {
+        axes.add(offsets.indexOf(word));
+      } else {
+        word.chars().forEach(letter -> axes.add(offsets.indexOf(Character.toString(letter))));
+      }
+    }
+    boolean areAxes = axes.stream().allMatch(axis -> axis >= 0 && axis < rank());
+    return areAxes && !axes.isEmpty() && axes.stream().distinct().count() == axes.size()
+        ? Optional.of(List.copyOf(axes))
+        : Optional.empty();
+  }
+
+  /** {@code "matrix"} or {@code "volume"}, for messages. */
+  public String label() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+
+  /** The schema users read in messages. */
+  public String columnsText() {
+    return boxText() + "values ARRAY<T> [, imag ARRAY<T>]";
+  }
+
+  /** The same of blocks whose elements are in the column {@link #DATA}. */
+  public String packedColumnsText() {
+    return boxText() + "data BINARY";
+  }
+
+  private String boxText() {
+    return String.join(" BIGINT, ", offsets)
+        + " BIGINT, "
+        + String.join(" INT, ", sizes)
+        + " INT, ";
+  }
+
+  /**
+   * How every message about bad data names a block: {@code block at row 4096, col 0}.
+   *
+   * @param offset place of its first element, {@link #rank()} numbers
+   */
+  public String describe(long[] offset) {
+    StringBuilder text = new StringBuilder("block at ");
+    for (int axis = 0; axis < offset.length; axis++) {
+      text.append(axis == 0 ? "" : ", ").append(offsets.get(axis)).append(' ').append(offset[axis]);
+    }
+    return text.toString();
+  }
+
+  /** The kind's axes in words for a permutation: {@code "transposed"} or {@code "yzx"}. */
+  public String axesText(Permutation permutation) {
+    if (this == MATRIX) {
+      return permutation.isIdentity() ? "unchanged" : "transposed";
+    }
+    return permutation.letters();
+  }
+}

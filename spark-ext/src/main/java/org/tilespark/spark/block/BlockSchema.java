@@ -1,0 +1,261 @@
+package org.tilespark.spark.block;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.IntUnaryOperator;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.layout.ElementType;
+
+/**
+ * Where the columns of a block lie in a row, and what type its values have.
+ *
+ * <p>Names are matched without regard to case, as Spark does by default. Columns that are none of a
+ * block's own are <em>further columns</em>: operators that work block by block carry them through.
+ *
+ * @param kind matrix or volume
+ * @param offsets ordinals of the BIGINT place columns, outermost axis first
+ * @param sizes ordinals of the INT size columns, outermost axis first
+ * @param values ordinal of {@code values}
+ * @param imag ordinal of {@code imag}, or -1 for real blocks
+ * @param elementType type of the values
+ */
+public record BlockSchema(
+    BlockKind kind,
+    List<Integer> offsets,
+    List<Integer> sizes,
+    int values,
+    int imag,
+    ElementType elementType)
+    implements java.io.Serializable {
+
+  /**
+   * Finds a block's columns in a schema.
+   *
+   * @param operator who asks, for messages: {@code "matrix_transpose"}
+   * @throws IllegalArgumentException if a column is missing, doubled or of another type, or the
+   *     values have a type that blocks cannot hold
+   */
+  public static BlockSchema find(StructType schema, BlockKind kind, String operator) {
+    String expected = kind.columnsText();
+    List<Integer> offsets = offsets(schema, kind, operator, expected);
+    List<Integer> sizes = sizes(schema, kind, operator, expected);
+    int values = require(schema, kind, BlockKind.VALUES, null, operator, expected);
+    ElementType type = elementType(schema.fields()[values], operator);
+    int imag = indexOf(schema, BlockKind.IMAG, operator);
+    if (imag >= 0) {
+      DataType real = schema.fields()[values].dataType();
+      ElementType imagType = elementType(schema.fields()[imag], operator);
+      if (imagType != type) {
+        throw new IllegalArgumentException(
+            operator
+                + ": column imag is "
+                + sql(schema.fields()[imag].dataType())
+                + ", values is "
+                + sql(real)
+                + "; both parts of complex blocks have one type");
+      }
+    }
+    return new BlockSchema(kind, offsets, sizes, values, imag, type);
+  }
+
+  /**
+   * Finds a packed block's columns, whose elements are bytes in one column {@code data}.
+   *
+   * @param operator who asks, for messages
+   * @return of which {@code values} is the ordinal of {@code data}, and the type that of bytes
+   * @throws IllegalArgumentException if a column is missing, doubled or of another type
+   */
+  public static BlockSchema findPacked(StructType schema, BlockKind kind, String operator) {
+    String expected = kind.packedColumnsText();
+    return new BlockSchema(
+        kind,
+        offsets(schema, kind, operator, expected),
+        sizes(schema, kind, operator, expected),
+        require(schema, kind, BlockKind.DATA, DataTypes.BinaryType, operator, expected),
+        -1,
+        ElementType.INT8);
+  }
+
+  /** The same columns with values of another type. */
+  public BlockSchema withElementType(ElementType type) {
+    return new BlockSchema(kind, offsets, sizes, values, imag, type);
+  }
+
+  private static List<Integer> offsets(
+      StructType schema, BlockKind kind, String operator, String expected) {
+    return kind.offsetColumns().stream()
+        .map(name -> require(schema, kind, name, DataTypes.LongType, operator, expected))
+        .toList();
+  }
+
+  private static List<Integer> sizes(
+      StructType schema, BlockKind kind, String operator, String expected) {
+    return kind.sizeColumns().stream()
+        .map(name -> require(schema, kind, name, DataTypes.IntegerType, operator, expected))
+        .toList();
+  }
+
+  /** True for complex blocks, which have a column {@code imag}. */
+  public boolean isComplex() {
+    return imag >= 0;
+  }
+
+  /** Ordinals of all of the block's own columns: offsets, sizes, values, and imag if present. */
+  public List<Integer> blockColumns() {
+    List<Integer> all = new ArrayList<>(offsets);
+    all.addAll(sizes);
+    all.add(values);
+    if (isComplex()) {
+      all.add(imag);
+    }
+    return all;
+  }
+
+  /**
+   * The further columns: what {@code columns} has in no block column's place.
+   *
+   * @param columns one for each column of the rows
+   */
+  public <T> List<T> further(List<T> columns) {
+    List<Integer> own = blockColumns();
+    return IntStream.range(0, columns.size())
+        .filter(position -> !own.contains(position))
+        .mapToObj(columns::get)
+        .toList();
+  }
+
+  /** The same columns at other ordinals. */
+  public BlockSchema mapped(IntUnaryOperator ordinal) {
+    return new BlockSchema(
+        kind,
+        offsets.stream().map(ordinal::applyAsInt).toList(),
+        sizes.stream().map(ordinal::applyAsInt).toList(),
+        ordinal.applyAsInt(values),
+        isComplex() ? ordinal.applyAsInt(imag) : -1,
+        elementType);
+  }
+
+  /** Ordinals of the value columns: values, and imag if present. */
+  public List<Integer> planes() {
+    return isComplex() ? List.of(values, imag) : List.of(values);
+  }
+
+  /**
+   * The element type of a numeric array column.
+   *
+   * @throws IllegalArgumentException if blocks cannot hold the column's type
+   */
+  public static ElementType elementType(StructField field, String operator) {
+    ElementType type =
+        field.dataType() instanceof ArrayType array ? elementType(array.elementType()) : null;
+    if (type == null) {
+      throw new IllegalArgumentException(
+          operator
+              + ": column "
+              + field.name()
+              + " is "
+              + sql(field.dataType())
+              + "; expected an ARRAY of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE");
+    }
+    return type;
+  }
+
+  /** The element type of a numeric Spark type, or null if blocks cannot hold it. */
+  public static ElementType elementType(DataType type) {
+    if (type.equals(DataTypes.ByteType)) {
+      return ElementType.INT8;
+    } else if (type.equals(DataTypes.ShortType)) {
+      return ElementType.INT16;
+    } else if (type.equals(DataTypes.IntegerType)) {
+      return ElementType.INT32;
+    } else if (type.equals(DataTypes.LongType)) {
+      return ElementType.INT64;
+    } else if (type.equals(DataTypes.FloatType)) {
+      return ElementType.FLOAT32;
+    } else if (type.equals(DataTypes.DoubleType)) {
+      return ElementType.FLOAT64;
+    }
+    return null;
+  }
+
+  /** Spark's type for an element type. */
+  public static DataType sparkType(ElementType type) {
+    return switch (type) {
+      case INT8 -> DataTypes.ByteType;
+      case INT16 -> DataTypes.ShortType;
+      case INT32 -> DataTypes.IntegerType;
+      case INT64 -> DataTypes.LongType;
+      case FLOAT32 -> DataTypes.FloatType;
+      case FLOAT64 -> DataTypes.DoubleType;
+    };
+  }
+
+  private static int require(
+      StructType schema,
+      BlockKind kind,
+      String name,
+      DataType type,
+      String operator,
+      String expected) {
+    int index = indexOf(schema, name, operator);
+    if (index < 0) {
+      throw new IllegalArgumentException(
+          operator
+              + ": the input has no column "
+              + name
+              + "; "
+              + kind.label()
+              + " blocks are ("
+              + expected
+              + "), found ("
+              + columns(schema)
+              + ")");
+    }
+    DataType found = schema.fields()[index].dataType();
+    if (type != null && !found.equals(type)) {
+      throw new IllegalArgumentException(
+          operator
+              + ": column "
+              + name
+              + " is "
+              + sql(found)
+              + "; expected "
+              + sql(type)
+              + " (CAST it)");
+    }
+    return index;
+  }
+
+  private static int indexOf(StructType schema, String name, String operator) {
+    int index = -1;
+    StructField[] fields = schema.fields();
+    for (int i = 0; i < fields.length; i++) {
+      if (fields[i].name().equalsIgnoreCase(name)) {
+        if (index >= 0) {
+          throw new IllegalArgumentException(
+              operator + ": the input has two columns " + name + "; drop or rename one");
+        }
+        index = i;
+      }
+    }
+    return index;
+  }
+
+  private static String columns(StructType schema) {
+    List<String> columns = new ArrayList<>();
+    for (StructField field : schema.fields()) {
+      columns.add(field.name() + " " + sql(field.dataType()));
+    }
+    return String.join(", ", columns);
+  }
+
+  private static String sql(DataType type) {
+    return type.sql().toUpperCase(Locale.ROOT);
+  }
+}

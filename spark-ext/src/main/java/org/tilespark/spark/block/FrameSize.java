@@ -1,0 +1,80 @@
+package org.tilespark.spark.block;
+
+import java.math.BigInteger;
+import java.util.Optional;
+import org.tilespark.layout.Shape;
+
+/**
+ * How much a frame of blocks holds, as far as that can be told before it is computed. Numbers have
+ * no bound, since extents that a user states may have any product.
+ *
+ * @param bytes of all its rows in memory, at least 1
+ * @param rows empty where the blocks' shape is not known
+ */
+public record FrameSize(BigInteger bytes, Optional<BigInteger> rows) {
+  /** Bytes are at least 1, since Spark multiplies and divides by them. */
+  public FrameSize {
+    bytes = bytes.max(BigInteger.ONE);
+  }
+
+  /**
+   * Arrays of one shape, each in blocks of one shape.
+   *
+   * @param blockShape of a full block; empty if it is not known, then each array is taken for one
+   */
+  public static FrameSize ofArrays(
+      BigInteger arrays, Shape extents, Optional<Shape> blockShape, RowBytes row) {
+    BigInteger blocks = BigInteger.ONE;
+    for (int axis = 0; axis < extents.rank(); axis++) {
+      long extent = extents.extent(axis);
+      long block = blockShape.isPresent() ? blockShape.get().extent(axis) : extent;
+      long parts =
+          block <= 0 ? Math.min(extent, 1) : extent / block + (extent % block == 0 ? 0 : 1);
+      blocks = blocks.multiply(BigInteger.valueOf(parts));
+    }
+    BigInteger rows = arrays.multiply(blocks);
+    return new FrameSize(
+        rows.multiply(BigInteger.valueOf(row.withoutValues()))
+            .add(arrays.multiply(valueBytes(extents, row))),
+        blockShape.map(shape -> rows));
+  }
+
+  /** Bytes of the values of one array. */
+  public static BigInteger valueBytes(Shape extents, RowBytes row) {
+    BigInteger bytes =
+        BigInteger.valueOf(row.planes()).multiply(BigInteger.valueOf(row.elementBytes()));
+    for (long extent : extents.toArray()) {
+      bytes = bytes.multiply(BigInteger.valueOf(extent));
+    }
+    return bytes;
+  }
+
+  /** The count of arrays of one shape in a frame of the given bytes, at least 1. */
+  public static BigInteger arrays(BigInteger bytes, Shape extents, RowBytes row) {
+    return bytes.divide(valueBytes(extents, row).max(BigInteger.ONE)).max(BigInteger.ONE);
+  }
+
+  /** This size with its bytes times {@code bytesThen / ofBytes}, in the same rows. */
+  public FrameSize scaled(long bytesThen, long ofBytes) {
+    return new FrameSize(
+        bytes.multiply(BigInteger.valueOf(bytesThen)).divide(BigInteger.valueOf(ofBytes)), rows);
+  }
+
+  /**
+   * Bytes of one value array of a row, on average; 2^63 - 1 at most.
+   *
+   * @return empty if the rows are not known, or there are none
+   */
+  public Optional<Long> arrayBytes(RowBytes row) {
+    return rows.filter(count -> count.signum() > 0 && row.planes() > 0)
+        .map(
+            count ->
+                bytes
+                    .divide(count)
+                    .subtract(BigInteger.valueOf(row.withoutValues()))
+                    .max(BigInteger.ZERO)
+                    .divide(BigInteger.valueOf(row.planes()))
+                    .min(BigInteger.valueOf(Long.MAX_VALUE))
+                    .longValueExact());
+  }
+}

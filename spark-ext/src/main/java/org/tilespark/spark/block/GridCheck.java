@@ -1,0 +1,74 @@
+package org.tilespark.spark.block;
+
+import java.io.Serializable;
+import java.util.Arrays;
+import org.tilespark.layout.Shape;
+
+/**
+ * Checks that blocks are whole cells of a tiling, as the column metadata says: it may be stale.
+ *
+ * @param kind matrix or volume
+ * @param blockShape of a cell
+ * @param extents of the whole array
+ * @param operator who asks, for messages
+ */
+public record GridCheck(BlockKind kind, Shape blockShape, Shape extents, String operator)
+    implements Serializable {
+  /**
+   * Checks one block.
+   *
+   * @param offset along each axis; null where the row has a null
+   * @param size along each axis; null where the row has a null
+   * @return offsets, then sizes
+   * @throws IllegalArgumentException that names the block, if it is no whole cell
+   */
+  public long[] check(Long[] offset, Integer[] size) {
+    int rank = kind.rank();
+    long[] box = new long[2 * rank];
+    boolean good = true;
+    for (int axis = 0; axis < rank; axis++) {
+      if (offset[axis] == null || size[axis] == null) {
+        throw new IllegalArgumentException(
+            "A "
+                + kind.label()
+                + " block has a null "
+                + (offset[axis] == null ? kind.offsetColumns() : kind.sizeColumns()).get(axis)
+                + "; expected the place and the sizes of its elements (in "
+                + operator
+                + ")");
+      }
+      box[axis] = offset[axis];
+      box[rank + axis] = size[axis];
+      long left = extents.extent(axis) - box[axis];
+      good &=
+          box[axis] >= 0
+              && box[axis] % blockShape.extent(axis) == 0
+              && box[rank + axis] == Math.min(blockShape.extent(axis), left);
+    }
+    if (!good) {
+      throw new IllegalArgumentException(
+          kind.describe(Arrays.copyOf(box, rank))
+              + ": it has the sizes "
+              + Arrays.toString(size)
+              + "; the column metadata says blocks of "
+              + blockShape
+              + " ("
+              + ArrayMetadata.BLOCK_SHAPE
+              + ") of an array of "
+              + extents
+              + " ("
+              + ArrayMetadata.EXTENTS
+              + "), so that nothing would have to be cut; if it is stale (after a union, say), drop"
+              + " it with withoutExtents(df) or the option extents='unknown' (in "
+              + operator
+              + ")");
+    }
+    return box;
+  }
+
+  /** Short, for plans. */
+  @Override
+  public String toString() {
+    return kind.label() + " blocks of " + blockShape + " of " + extents;
+  }
+}

@@ -1,0 +1,97 @@
+package org.tilespark.spark.block;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.RowOrdering$;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.StructField;
+import org.tilespark.spark.catalyst.Attributes;
+
+/**
+ * The further columns of an operator that combines blocks. They tell several arrays apart, and are
+ * found again by name, so each has a name of its own. Names are compared as {@code
+ * spark.sql.caseSensitive} says.
+ */
+public final class GroupingColumns {
+  private GroupingColumns() {}
+
+  /**
+   * The further columns of blocks.
+   *
+   * @param columns one for each column of the rows
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException that names them, if two have the same name or one has a type
+   *     without an order
+   */
+  public static List<Attribute> of(BlockSchema blocks, List<Attribute> columns, String operator) {
+    List<Attribute> further = blocks.further(columns);
+    List<StructField> doubled = doubled(List.of(Attributes.schema(further).fields()));
+    if (!doubled.isEmpty()) {
+      throw new IllegalArgumentException(
+          operator
+              + ": the further columns ("
+              + text(doubled)
+              + ") have the same name; further columns tell several arrays apart by their names, so"
+              + " drop or rename all but one (names that differ in case only are the same unless "
+              + SQLConf.CASE_SENSITIVE().key()
+              + " is true)");
+    }
+    requireOrdered(further, operator);
+    return further;
+  }
+
+  /**
+   * Checks that Spark can sort and group by each column.
+   *
+   * @param further columns that are none of a block's own
+   * @param operator who asks, for the message
+   * @throws IllegalArgumentException that names the first column that has no order: a MAP, a
+   *     VARIANT, an INTERVAL of all units, or what holds one of these
+   */
+  public static void requireOrdered(List<Attribute> further, String operator) {
+    for (Attribute column : further) {
+      if (!RowOrdering$.MODULE$.isOrderable(column.dataType())) {
+        throw new IllegalArgumentException(
+            operator
+                + ": further column "
+                + column.name()
+                + " is "
+                + column.dataType().sql()
+                + ", which has no order; further columns tell several arrays apart here, so drop"
+                + " it, or make a STRING of it");
+      }
+    }
+  }
+
+  /** The columns with the first name that several have; none if all names differ. */
+  public static List<StructField> doubled(List<StructField> further) {
+    for (StructField first : further) {
+      List<StructField> same =
+          further.stream().filter(other -> isSame(first.name(), other.name())).toList();
+      if (same.size() > 1) {
+        return same;
+      }
+    }
+    return List.of();
+  }
+
+  /** The column that has the name of another. */
+  public static Optional<Attribute> named(List<Attribute> columns, Attribute other) {
+    return columns.stream().filter(column -> isSame(column.name(), other.name())).findFirst();
+  }
+
+  /** Names and types, for messages. */
+  public static String text(List<StructField> columns) {
+    List<String> texts = new ArrayList<>();
+    columns.forEach(column -> texts.add(column.name() + " " + column.dataType().sql()));
+    return String.join(", ", texts);
+  }
+
+  private static boolean isSame(String name, String other) {
+    return SQLConf.get().caseSensitiveAnalysis()
+        ? name.equals(other)
+        : name.equalsIgnoreCase(other);
+  }
+}

@@ -1,0 +1,245 @@
+package org.tilespark.spark.block;
+
+import java.math.BigInteger;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateFunction;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Count;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Min;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.options.Missing;
+
+/**
+ * What is known of an array, or of the arrays that further columns tell apart, while its query is
+ * made.
+ *
+ * @param extents of the whole array; of several arrays, of the largest along each axis
+ * @param alike true if all arrays are known to have these extents
+ * @param largest elements of the largest block along each axis, at least 1
+ * @param whole for each axis, true if every block is known to be whole along it
+ */
+public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boolean> whole) {
+  /** Bytes of fewer elements of any type can be counted, with room for what is computed of them. */
+  public static final long TOO_MANY_ELEMENTS = 1L << 58;
+
+  /** Blocks that hold less than one in so many elements lie too far apart to be a whole array. */
+  private static final int SPARSE = 64;
+
+  /**
+   * As the metadata states it; where that states no extents, as one aggregate over the coordinate
+   * columns finds, which runs now.
+   *
+   * @param missing what it means if blocks are missing
+   * @param asDataset makes a DataFrame of a plan
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException that names the block that reaches farthest, if an array that
+   *     reaches as far would have {@link #TOO_MANY_ELEMENTS}, or if almost all of it is missing and
+   *     must not be
+   */
+  public static KnownArray of(
+      LogicalPlan input,
+      BlockSchema blocks,
+      Missing missing,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    int rank = blocks.kind().rank();
+    List<Attribute> columns = ScalaInterop.list(input.output());
+    ArrayMetadata metadata = ArrayMetadata.of(columns.get(blocks.values()).metadata());
+    Optional<Shape> extents = metadata.extents(rank);
+    if (extents.isPresent()) {
+      return stated(extents.get(), metadata.blockShape(rank));
+    }
+    Streaming.refuse(operator, input);
+    Row found = found(asDataset.apply(perArray(input, blocks, columns, operator)), rank);
+    Optional<String> defect = defect(found, rank, missing);
+    if (defect.isPresent()) {
+      throw new IllegalArgumentException(
+          farthest(found, blocks.kind(), asDataset.apply(input))
+              + "; an array that reaches as far as the blocks has "
+              + defect.get()
+              + " (in "
+              + operator
+              + ")");
+    }
+    return of(found, rank);
+  }
+
+  /** True if all blocks are whole along every axis but {@code axis}. */
+  public boolean isSlabs(int axis) {
+    return IntStream.range(0, whole.size()).allMatch(each -> each == axis || whole.get(each));
+  }
+
+  /** True if each array is known to be one block. */
+  public boolean isOneBlock() {
+    return whole.stream().allMatch(each -> each);
+  }
+
+  private static KnownArray stated(Shape extents, Optional<Shape> blockShape) {
+    long[] largest = new long[extents.rank()];
+    List<Boolean> whole = new ArrayList<>();
+    for (int axis = 0; axis < largest.length; axis++) {
+      long extent = extents.extent(axis);
+      long block = blockShape.isPresent() ? blockShape.get().extent(axis) : extent;
+      largest[axis] = Math.max(1, Math.min(block, extent));
+      whole.add(blockShape.isPresent() && block >= extent);
+    }
+    return new KnownArray(extents, true, Shape.of(largest), List.copyOf(whole));
+  }
+
+  /** The numbers of all arrays together. */
+  private static Row found(Dataset<Row> arrays, int rank) {
+    List<String> aggregates = new ArrayList<>();
+    for (String name : List.of("most", "end", "largest", "smallest")) {
+      for (int axis = 0; axis < rank; axis++) {
+        aggregates.add(
+            switch (name) {
+              case "most" -> "max(end" + axis + ")";
+              case "end" -> "min(end" + axis + ")";
+              case "largest" -> "max(largest" + axis + ")";
+              default -> "min(smallest" + axis + " - end" + axis + ")";
+            });
+      }
+    }
+    // Of the array of which most is missing.
+    String elements = product("1L", "end", rank);
+    String held = product("blocks", "largest", rank);
+    String sparsity = "try_divide(CAST(" + elements + " AS DOUBLE), " + held + ")";
+    aggregates.add("max_by(" + elements + ", " + sparsity + ")");
+    aggregates.add("max_by(" + held + ", " + sparsity + ")");
+    return arrays.selectExpr(aggregates.toArray(String[]::new)).first();
+  }
+
+  /** SQL for {@code first} times one number for each axis; null if that is beyond 2^63. */
+  private static String product(String first, String name, int rank) {
+    String product = first;
+    for (int axis = 0; axis < rank; axis++) {
+      product = "try_multiply(" + product + ", CAST(" + name + axis + " AS BIGINT))";
+    }
+    return product;
+  }
+
+  /**
+   * What is wrong with the arrays' counts of elements. A place far out, or a size that is none, may
+   * make it more than can be counted, or mostly a hole, for which many tasks would be made before
+   * anybody looks at blocks.
+   */
+  private static Optional<String> defect(Row found, int rank, Missing missing) {
+    BigInteger elements = elements(found, rank);
+    if (elements.signum() == 0) {
+      return Optional.empty();
+    }
+    if (elements.compareTo(BigInteger.valueOf(TOO_MANY_ELEMENTS)) >= 0) {
+      return Optional.of(elements + " elements, expected fewer than 2^58");
+    }
+    if (missing != Missing.ERROR || found.isNullAt(4 * rank)) {
+      return Optional.empty();
+    }
+    long ofOne = found.getLong(4 * rank);
+    long held = found.getLong(4 * rank + 1);
+    return ofOne > (double) held * SPARSE
+        ? Optional.of(
+            ofOne
+                + " elements, of which the blocks hold "
+                + held
+                + " at most; expected no hole, unless missing is 'zero'")
+        : Optional.empty();
+  }
+
+  /** The largest extents' product; 0 if there are no blocks. */
+  private static BigInteger elements(Row found, int rank) {
+    BigInteger product = BigInteger.ONE;
+    for (int axis = 0; axis < rank; axis++) {
+      product =
+          product.multiply(BigInteger.valueOf(found.isNullAt(axis) ? 0 : found.getLong(axis)));
+    }
+    return product;
+  }
+
+  /** The block that reaches farthest, and where it ends. */
+  private static String farthest(Row found, BlockKind kind, Dataset<Row> blocks) {
+    int farthest = 0;
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      farthest = found.getLong(axis) > found.getLong(farthest) ? axis : farthest;
+    }
+    String offset = kind.offsetColumns().get(farthest);
+    String end = "CAST(" + offset + " AS DECIMAL(20)) + " + kind.sizeColumns().get(farthest);
+    List<Row> last =
+        blocks
+            .where(String.join(" IS NOT NULL AND ", kind.offsetColumns()) + " IS NOT NULL")
+            .where(end + " <= " + Long.MAX_VALUE) // those beyond are told by whoever reads them
+            .orderBy(functions.expr(end).desc())
+            .selectExpr(kind.offsetColumns().toArray(String[]::new))
+            .takeAsList(1);
+    long[] place = new long[kind.rank()];
+    for (int axis = 0; axis < place.length && !last.isEmpty(); axis++) {
+      place[axis] = last.get(0).getLong(axis);
+    }
+    return (last.isEmpty() ? "a block" : kind.describe(place))
+        + ": it ends at "
+        + offset
+        + " "
+        + found.getLong(farthest);
+  }
+
+  private static KnownArray of(Row found, int rank) {
+    long[] extents = new long[rank];
+    long[] largest = new long[rank];
+    List<Boolean> whole = new ArrayList<>();
+    boolean alike = true;
+    for (int axis = 0; axis < rank; axis++) {
+      boolean isKnown = !found.isNullAt(axis);
+      extents[axis] = isKnown ? found.getLong(axis) : 0;
+      alike &= isKnown && found.getLong(rank + axis) == extents[axis];
+      largest[axis] = isKnown ? Math.max(1, found.getInt(2 * rank + axis)) : 1;
+      whole.add(isKnown && found.getLong(3 * rank + axis) == 0);
+    }
+    return new KnownArray(Shape.of(extents), alike, Shape.of(largest), List.copyOf(whole));
+  }
+
+  /**
+   * One row per array: where it ends, its largest and its smallest block along each axis, and how
+   * many blocks there are.
+   */
+  private static LogicalPlan perArray(
+      LogicalPlan input, BlockSchema blocks, List<Attribute> columns, String operator) {
+    List<Expression> groups = List.copyOf(GroupingColumns.of(blocks, columns, operator));
+    List<NamedExpression> outputs = new ArrayList<>();
+    for (int axis = 0; axis < blocks.kind().rank(); axis++) {
+      Attribute offset = columns.get(blocks.offsets().get(axis));
+      Attribute size = columns.get(blocks.sizes().get(axis));
+      outputs.add(aggregate(new Max(new BlockEnd(offset, size)), "end" + axis));
+      outputs.add(aggregate(new Max(size), "largest" + axis));
+      outputs.add(aggregate(new Min(size), "smallest" + axis));
+    }
+    Expression one = new Literal(1, DataTypes.IntegerType);
+    outputs.add(aggregate(new Count(ScalaInterop.seq(one)), "blocks"));
+    return new Aggregate(
+        ScalaInterop.seq(groups), ScalaInterop.seq(outputs), input, ScalaInterop.none());
+  }
+
+  private static NamedExpression aggregate(AggregateFunction function, String name) {
+    return Attributes.alias(function.toAggregateExpression(), name);
+  }
+
+  @Override
+  public String toString() {
+    return extents + " in blocks of at most " + Arrays.toString(largest.toArray());
+  }
+}

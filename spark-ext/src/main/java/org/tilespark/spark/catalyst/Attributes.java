@@ -1,0 +1,176 @@
+package org.tilespark.spark.catalyst;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Ascending$;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import scala.Option;
+import scala.collection.immutable.Seq;
+
+/**
+ * What our nodes, logical and physical, do with columns. Two columns are the same if their ids are,
+ * whatever their names.
+ */
+public final class Attributes {
+  private Attributes() {}
+
+  /** A column of a fresh id that is never null. */
+  public static Attribute column(String name, DataType type, Metadata metadata) {
+    return new AttributeReference(
+        name,
+        type,
+        false,
+        metadata,
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaInterop.<String>emptySeq());
+  }
+
+  /** The same columns under fresh ids. */
+  public static Seq<Attribute> fresh(Seq<Attribute> attributes) {
+    return ScalaInterop.seq(
+        ScalaInterop.<Attribute>list(attributes).stream().map(Attribute::newInstance).toList());
+  }
+
+  /** An expression under a name and a fresh id. */
+  public static NamedExpression alias(Expression expression, String name) {
+    return alias(expression, name, Metadata.empty());
+  }
+
+  /** The same with metadata. */
+  public static NamedExpression alias(Expression expression, String name, Metadata metadata) {
+    return new Alias(
+        expression,
+        name,
+        NamedExpression$.MODULE$.newExprId(),
+        ScalaInterop.<String>emptySeq(),
+        Option.apply(metadata),
+        ScalaInterop.<String>emptySeq());
+  }
+
+  /** Position of an attribute in a list, by id, or -1. */
+  public static int indexOf(List<Attribute> attributes, Attribute attribute) {
+    for (int i = 0; i < attributes.size(); i++) {
+      if (attributes.get(i).exprId().equals(attribute.exprId())) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  /** A schema of the given columns. */
+  public static StructType schema(List<Attribute> attributes) {
+    return new StructType(
+        attributes.stream()
+            .map(a -> new StructField(a.name(), a.dataType(), a.nullable(), a.metadata()))
+            .toArray(StructField[]::new));
+  }
+
+  /** The columns as a set. */
+  public static AttributeSet set(Seq<Attribute> attributes) {
+    return AttributeSet$.MODULE$.apply(
+        ScalaInterop.<Expression>seq(ScalaInterop.<Attribute>list(attributes)));
+  }
+
+  /** The columns that an expression uses. */
+  public static List<Attribute> usedBy(Expression expression) {
+    return ScalaInterop.list(expression.references().toSeq());
+  }
+
+  /**
+   * The expression in terms of other columns.
+   *
+   * @param names what stands for a column that it uses; empty if nothing does
+   * @return empty unless there is something for all that it uses
+   */
+  public static Optional<Expression> renamed(
+      Expression expression, Function<Attribute, Optional<? extends Expression>> names) {
+    for (Attribute used : usedBy(expression)) {
+      if (names.apply(used).isEmpty()) {
+        return Optional.empty();
+      }
+    }
+    return Optional.of(
+        expression.transform(
+            ScalaInterop.partialFunction(
+                e -> e instanceof Attribute used ? names.apply(used).orElseThrow() : null)));
+  }
+
+  /** The same of a partitioning; empty of one that is no expression, too. */
+  public static Optional<Partitioning> renamedPartitioning(
+      Partitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
+    return partitioning instanceof Expression expression
+        ? renamed(expression, names).map(Partitioning.class::cast)
+        : Optional.empty();
+  }
+
+  /**
+   * As much of an ordering as can be told in terms of other columns: what follows orders only
+   * within equal values of what is before it.
+   */
+  public static Seq<SortOrder> renamedOrdering(
+      Seq<SortOrder> ordering, Function<Attribute, Optional<? extends Expression>> names) {
+    List<SortOrder> renamed = new ArrayList<>();
+    for (SortOrder order : ScalaInterop.<SortOrder>list(ordering)) {
+      Optional<Expression> each = renamed(order, names);
+      if (each.isEmpty()) {
+        break;
+      }
+      renamed.add((SortOrder) each.get());
+    }
+    return ScalaInterop.seq(renamed);
+  }
+
+  /** Ascending by each in turn, nulls first. */
+  public static Seq<SortOrder> ascending(Collection<? extends Expression> columns) {
+    List<SortOrder> orders = new ArrayList<>();
+    for (Expression column : columns) {
+      orders.add(
+          new SortOrder(
+              column,
+              Ascending$.MODULE$,
+              NullsFirst$.MODULE$,
+              ScalaInterop.<Expression>emptySeq()));
+    }
+    return ScalaInterop.seq(orders);
+  }
+
+  /** What the columns are called below a projection; empty if it computes one of them. */
+  public static Optional<List<Attribute>> below(Project project, List<Attribute> columns) {
+    List<Attribute> sources = new ArrayList<>();
+    for (Attribute column : columns) {
+      Attribute source = null;
+      for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
+        if (each.exprId().equals(column.exprId())) {
+          if (each instanceof Attribute same) {
+            source = same;
+          } else if (each instanceof Alias alias && alias.child() instanceof Attribute renamed) {
+            source = renamed;
+          }
+        }
+      }
+      if (source == null) {
+        return Optional.empty();
+      }
+      sources.add(source);
+    }
+    return Optional.of(sources);
+  }
+}

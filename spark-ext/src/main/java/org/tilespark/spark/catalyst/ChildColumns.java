@@ -1,0 +1,39 @@
+package org.tilespark.spark.catalyst;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.spark.error.ErrorBoundary;
+import scala.collection.immutable.Seq;
+
+/** Where what a node reads stands in the rows of its child. */
+public final class ChildColumns {
+  private ChildColumns() {}
+
+  /**
+   * The ordinal of each column, in their order.
+   *
+   * @param node that reads them, for the message
+   * @throws IllegalStateException if the child does not give one: a defect of ours or of a rule
+   */
+  public static List<Integer> ordinals(SparkPlan node, SparkPlan child, Seq<Attribute> read) {
+    List<Attribute> given = ScalaInterop.list(child.output());
+    List<Integer> ordinals = new ArrayList<>();
+    for (Attribute column : ScalaInterop.<Attribute>list(read)) {
+      int ordinal = Attributes.indexOf(given, column);
+      if (ordinal < 0) {
+        throw ErrorBoundary.defect(
+            node.nodeName()
+                + " reads "
+                + column
+                + ", its child gives "
+                + given
+                + "; please report this with the plan:\n"
+                + node);
+      }
+      ordinals.add(ordinal);
+    }
+    return List.copyOf(ordinals);
+  }
+}

@@ -1,0 +1,94 @@
+package org.tilespark.spark.catalyst;
+
+import java.util.Iterator;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.error.ErrorBoundary.Body;
+
+/**
+ * The boundary of a task's body: it takes one or two partitions of others and gives one of ours.
+ * What our code throws leaves with a condition, see {@link ErrorBoundary}; what a partition that it
+ * reads throws passes as it is, since a user's function or another source may be behind it.
+ *
+ * <p>For the task's thread only.
+ */
+public final class PartitionBoundary {
+  private Throwable others; // what an input threw last
+
+  private PartitionBoundary() {}
+
+  /** The results that {@code open} makes of one partition. */
+  public static <A, R> scala.collection.Iterator<R> over(
+      scala.collection.Iterator<A> input, Function<Iterator<A>, Iterator<R>> open) {
+    PartitionBoundary boundary = new PartitionBoundary();
+    Iterator<A> rows = boundary.input(input);
+    return boundary.output(() -> open.apply(rows));
+  }
+
+  /** The results that {@code open} makes of two partitions. */
+  public static <A, B, R> scala.collection.Iterator<R> over(
+      scala.collection.Iterator<A> first,
+      scala.collection.Iterator<B> second,
+      BiFunction<Iterator<A>, Iterator<B>, Iterator<R>> open) {
+    PartitionBoundary boundary = new PartitionBoundary();
+    Iterator<A> left = boundary.input(first);
+    Iterator<B> right = boundary.input(second);
+    return boundary.output(() -> open.apply(left, right));
+  }
+
+  /** What {@code consume} makes of a partition that it reads to its end. */
+  public static <A, R> R drain(
+      scala.collection.Iterator<A> input, Function<Iterator<A>, R> consume) {
+    PartitionBoundary boundary = new PartitionBoundary();
+    Iterator<A> rows = boundary.input(input);
+    return boundary.leaving(() -> consume.apply(rows));
+  }
+
+  private <A> Iterator<A> input(scala.collection.Iterator<A> rows) {
+    return new Iterator<>() {
+      @Override
+      public boolean hasNext() {
+        return entering(rows::hasNext);
+      }
+
+      @Override
+      public A next() {
+        return entering(rows::next);
+      }
+    };
+  }
+
+  private <R> scala.collection.Iterator<R> output(Body<Iterator<R>> open) {
+    Iterator<R> results = leaving(open);
+    return ScalaInterop.iterator(
+        new Iterator<>() {
+          @Override
+          public boolean hasNext() {
+            return leaving(results::hasNext);
+          }
+
+          @Override
+          public R next() {
+            return leaving(results::next);
+          }
+        });
+  }
+
+  private <T> T entering(Body<T> body) {
+    try {
+      return body.run();
+    } catch (Exception e) {
+      others = e;
+      throw ErrorBoundary.thrown(e);
+    }
+  }
+
+  private <T> T leaving(Body<T> body) {
+    try {
+      return body.run();
+    } catch (Exception e) {
+      throw ErrorBoundary.thrown(e == others ? e : ErrorBoundary.BLOCKS.replaced(e));
+    }
+  }
+}

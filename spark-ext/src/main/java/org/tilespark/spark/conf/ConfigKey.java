@@ -1,0 +1,199 @@
+package org.tilespark.spark.conf;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.function.Function;
+import java.util.function.UnaryOperator;
+import org.apache.spark.network.util.JavaUtils;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
+
+/**
+ * One configuration key: its name, type, default, reach and meaning, declared once in {@link
+ * TileSparkConf} and printed from there into docs/configuration.md.
+ *
+ * @param <T> type of its value
+ */
+public final class ConfigKey<T> {
+  /** Where a key is read. */
+  public enum Reach {
+    /** Read when a query is planned: {@code SET} or {@code spark.conf.set} changes it. */
+    SESSION,
+    /** Read once per executor, from the application's configuration. */
+    EXECUTOR,
+    /** Read once by the driver, when the application starts. */
+    DRIVER
+  }
+
+  private final String name;
+  private final String type;
+  private final String defaultText;
+  private final Reach reach;
+  private final String doc;
+  private final Function<String, T> parser;
+
+  private ConfigKey(
+      String name,
+      String type,
+      String defaultText,
+      Reach reach,
+      String doc,
+      Function<String, T> parser) {
+    this.name = name;
+    this.type = type;
+    this.defaultText = defaultText;
+    this.reach = reach;
+    this.doc = doc;
+    this.parser = parser;
+  }
+
+  static <E extends Enum<E>> ConfigKey<E> ofEnum(
+      String name, Class<E> type, E defaultValue, Reach reach, String doc) {
+    StringBuilder names = new StringBuilder();
+    for (E constant : type.getEnumConstants()) {
+      names.append(names.isEmpty() ? "" : "|").append(constant.name().toLowerCase(Locale.ROOT));
+    }
+    return new ConfigKey<>(
+        name,
+        names.toString(),
+        defaultValue.name().toLowerCase(Locale.ROOT),
+        reach,
+        doc,
+        text -> Enum.valueOf(type, text.trim().toUpperCase(Locale.ROOT)));
+  }
+
+  static ConfigKey<Long> ofBytes(
+      String name, String defaultText, long least, Reach reach, String doc) {
+    return new ConfigKey<>(
+        name,
+        "size in bytes, with unit (k, m, g)",
+        defaultText,
+        reach,
+        doc,
+        text -> atLeast(least, JavaUtils.byteStringAsBytes(text)));
+  }
+
+  static ConfigKey<Duration> ofTime(String name, String defaultText, Reach reach, String doc) {
+    return new ConfigKey<>(
+        name,
+        "time, with unit (ms, s)",
+        defaultText,
+        reach,
+        doc,
+        text -> Duration.ofMillis(atLeast(0, JavaUtils.timeStringAsMs(text))));
+  }
+
+  static ConfigKey<String> ofPath(String name, String defaultText, Reach reach, String doc) {
+    return new ConfigKey<>(name, "path", defaultText, reach, doc, String::trim);
+  }
+
+  static ConfigKey<List<Path>> ofDirectories(
+      String name, String defaultText, Reach reach, String doc) {
+    return new ConfigKey<>(
+        name,
+        "directories, separated by :",
+        defaultText,
+        reach,
+        doc,
+        text ->
+            Arrays.stream(text.split(":", -1))
+                .map(String::strip)
+                .filter(directory -> !directory.isEmpty())
+                .map(Path::of)
+                .toList());
+  }
+
+  static ConfigKey<Integer> ofInt(
+      String name, int defaultValue, int least, Reach reach, String doc) {
+    return new ConfigKey<>(
+        name,
+        "whole number, " + least + " or more",
+        Integer.toString(defaultValue),
+        reach,
+        doc,
+        text -> Math.toIntExact(atLeast(least, Long.parseLong(text.trim()))));
+  }
+
+  static ConfigKey<Boolean> ofBoolean(String name, boolean defaultValue, Reach reach, String doc) {
+    return new ConfigKey<>(
+        name,
+        "true|false",
+        Boolean.toString(defaultValue),
+        reach,
+        doc,
+        text ->
+            switch (text.trim().toLowerCase(Locale.ROOT)) {
+              case "true" -> true;
+              case "false" -> false;
+              default -> throw new IllegalArgumentException(text + " is neither true nor false");
+            });
+  }
+
+  static ConfigKey<Double> ofFraction(String name, double defaultValue, Reach reach, String doc) {
+    return new ConfigKey<>(
+        name,
+        "fraction, above 0 and at most 1",
+        Double.toString(defaultValue),
+        reach,
+        doc,
+        text -> {
+          double value = Double.parseDouble(text.trim());
+          if (!(value > 0 && value <= 1)) {
+            throw new IllegalArgumentException(value + " is no fraction");
+          }
+          return value;
+        });
+  }
+
+  /**
+   * The value under this key, or the default.
+   *
+   * @param lookup gives the text set for a name, or null where none is
+   * @throws IllegalArgumentException if the text is not of this key's type
+   */
+  public T read(UnaryOperator<String> lookup) {
+    String text = lookup.apply(name);
+    try {
+      return parser.apply(text == null ? defaultText : text);
+    } catch (RuntimeException e) {
+      throw new InvalidInputException(
+          ErrorCondition.INVALID_ARGUMENT,
+          name + " is '" + text + "'; expected " + type + " (default " + defaultText + ")");
+    }
+  }
+
+  /** Full name, with the prefix. */
+  public String name() {
+    return name;
+  }
+
+  /** What a value looks like, in words. */
+  public String type() {
+    return type;
+  }
+
+  /** The default as a user would write it. */
+  public String defaultText() {
+    return defaultText;
+  }
+
+  /** Where it is read. */
+  public Reach reach() {
+    return reach;
+  }
+
+  /** What it does. */
+  public String doc() {
+    return doc;
+  }
+
+  private static long atLeast(long least, long value) {
+    if (value < least) {
+      throw new IllegalArgumentException(value + " is less than " + least);
+    }
+    return value;
+  }
+}

@@ -1,0 +1,54 @@
+package org.tilespark.spark.error;
+
+import java.util.List;
+
+/** What public methods ask of their arguments before all else. */
+public final class Require {
+  private Require() {}
+
+  /**
+   * The value, which is not null.
+   *
+   * @param method whose argument it is: {@code "MatrixBlocks.transpose"}
+   * @throws IllegalArgumentException that names method and argument, if it is null
+   */
+  public static <T> T given(T value, String method, String argument) {
+    if (value == null) {
+      throw new InvalidInputException(
+          ErrorCondition.INVALID_ARGUMENT,
+          method + ": argument " + argument + " is null; expected a value");
+    }
+    return value;
+  }
+
+  /**
+   * The known option of a name, in any case.
+   *
+   * @throws IllegalArgumentException that lists the options, if there is none
+   */
+  public static String option(String name, List<String> known) {
+    for (String option : known) {
+      if (option.equalsIgnoreCase(name)) {
+        return option;
+      }
+    }
+    throw new IllegalArgumentException(
+        "There is no option "
+            + name
+            + "; expected "
+            + String.join(", ", known)
+            + (name == null ? "" : Suggestions.didYouMean(name, known)));
+  }
+
+  /**
+   * The text of an option in a map.
+   *
+   * @throws IllegalArgumentException if it is null
+   */
+  public static String text(String text, String option) {
+    if (text == null) {
+      throw new IllegalArgumentException(option + " is null; leave it out for the default");
+    }
+    return text;
+  }
+}

@@ -1,0 +1,33 @@
+package org.tilespark.spark.error;
+
+import java.util.Collection;
+import java.util.Locale;
+import org.apache.commons.text.similarity.LevenshteinDistance;
+
+/** What a misspelt name may have meant: the end of an error message. */
+public final class Suggestions {
+  private Suggestions() {}
+
+  /**
+   * The known name that is nearest to an unknown one; case is ignored. A name is near if at most
+   * half of its letters have to be inserted, removed or replaced.
+   *
+   * @param found the unknown name
+   * @param known the names that would do
+   * @return {@code "; did you mean 'axes'?"}, or "" if no name is near
+   */
+  public static String didYouMean(String found, Collection<String> known) {
+    String wanted = found.toLowerCase(Locale.ROOT);
+    String nearest = null;
+    int fewest = Integer.MAX_VALUE;
+    for (String name : known) {
+      int edits =
+          LevenshteinDistance.getDefaultInstance().apply(wanted, name.toLowerCase(Locale.ROOT));
+      if (edits < fewest && 2 * edits <= Math.max(wanted.length(), name.length())) {
+        nearest = name;
+        fewest = edits;
+      }
+    }
+    return nearest == null ? "" : "; did you mean '" + nearest + "'?";
+  }
+}

@@ -1,0 +1,152 @@
+package org.tilespark.spark.exchange;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.BlockStatistics;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Assembles the blocks of a tiling from pieces that lie in one of its cells each. The child gives
+ * the place of the cell, then the columns of the pieces, and for each cell one mark that says where
+ * its block ends: {@link CutBlocks} and {@link MarkCells}.
+ */
+public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRelation {
+  private static final long serialVersionUID = 1;
+
+  private final AssembleSpec spec;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> produced;
+  private final LogicalPlan child;
+
+  /**
+   * The node over {@code child}.
+   *
+   * @param inputs columns of the child: one key per axis, then those of the pieces
+   * @param produced the output; what becomes of {@code inputs} after the keys, position by position
+   */
+  public AssembleBlocks(
+      AssembleSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
+    this.spec = spec;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  /** How blocks are assembled. */
+  public AssembleSpec spec() {
+    return spec;
+  }
+
+  /** The child's columns that are read. */
+  public Seq<Attribute> inputs() {
+    return inputs;
+  }
+
+  /** This node's output. */
+  public Seq<Attribute> produced() {
+    return produced;
+  }
+
+  /** The columns by which the output is partitioned: grouping columns, then the blocks' places. */
+  public List<Attribute> place() {
+    List<Attribute> columns = ScalaInterop.list(produced);
+    BlockSchema blocks = BlockSchema.find(Attributes.schema(columns), spec.kind(), spec.operator());
+    List<Attribute> place = new ArrayList<>(blocks.further(columns));
+    blocks.offsets().forEach(ordinal -> place.add(columns.get(ordinal)));
+    return place;
+  }
+
+  /** The only child. */
+  public LogicalPlan child() {
+    return child;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public Statistics stats() {
+    List<Attribute> output = ScalaInterop.list(produced);
+    BlockSchema blocks = BlockStatistics.blocks(output, spec.kind());
+    Optional<Shape> known =
+        ArrayMetadata.of(output.get(blocks.values()).metadata()).extents(spec.kind().rank());
+    return BlockStatistics.of(
+        output, blocks, new BlockStatistics.Input(child, blocks, known), true);
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(produced);
+  }
+
+  /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
+  @Override
+  public LogicalPlan newInstance() {
+    return new AssembleBlocks(spec, inputs, Attributes.fresh(produced), child);
+  }
+
+  @Override
+  public Seq<LogicalPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
+    return new AssembleBlocks(spec, inputs, produced, newChildren.apply(0));
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "AssembleBlocks " + spec;
+  }
+
+  @Override
+  public int productArity() {
+    return 4;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> inputs;
+      case 2 -> produced;
+      case 3 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof AssembleBlocks;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof AssembleBlocks that
+        && spec.equals(that.spec)
+        && inputs.equals(that.inputs)
+        && produced.equals(that.produced)
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, inputs, produced, child);
+  }
+}

@@ -1,0 +1,247 @@
+package org.tilespark.spark.exchange;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
+import org.tilespark.spark.error.ErrorBoundary;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Runs {@link AssembleBlocks}: asks Spark to bring all pieces of a target block into one partition,
+ * sorted, and assembles one block after the other.
+ */
+public final class AssembleBlocksExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  static final String BLOCKS = "numOutputRows";
+  static final String PIECES = "numPieces";
+  static final String PREDICTED = "predictedBytes";
+
+  private final AssembleSpec spec;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> produced;
+  private final SparkPlan child;
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
+
+  /**
+   * The node over {@code child}.
+   *
+   * @param inputs columns of the child: one key per axis, then those of the pieces
+   * @param produced the output; what becomes of {@code inputs} after the keys, position by position
+   */
+  public AssembleBlocksExec(
+      AssembleSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, SparkPlan child) {
+    this.spec = spec;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  /** How blocks are assembled. */
+  public AssembleSpec spec() {
+    return spec;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(produced);
+  }
+
+  @Override
+  public Seq<Distribution> requiredChildDistribution() {
+    return ScalaInterop.<Distribution>seq(ClusteredDistributions.of(clustering()));
+  }
+
+  /** Rows of a target block together, its mark first, its pieces in the order of their places. */
+  @Override
+  public Seq<Seq<SortOrder>> requiredChildOrdering() {
+    List<Expression> order = new ArrayList<>(clustering());
+    BlockSchema blocks = pieces();
+    order.add(new IsNotNull(inputs.apply(blocks.values())));
+    blocks.offsets().forEach(ordinal -> order.add(inputs.apply(ordinal)));
+    return ScalaInterop.<Seq<SortOrder>>seq(Attributes.ascending(order));
+  }
+
+  /** The child's, where it is by cells and grouping columns: a block's place is its cell's. */
+  @Override
+  public Partitioning outputPartitioning() {
+    Partitioning partitioning = child.outputPartitioning();
+    return Attributes.renamedPartitioning(partitioning, this::renamed)
+        .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return Attributes.renamedOrdering(Attributes.ascending(clustering()), this::renamed);
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics == null) {
+      Map<String, SQLMetric> map = new LinkedHashMap<>();
+      map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
+      map.put(PIECES, SQLMetrics.createMetric(sparkContext(), "number of pieces"));
+      map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
+      metrics = ScalaInterop.map(map);
+    }
+    return metrics;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    spec.predicted().tell(metrics().apply(PREDICTED), sparkContext());
+    List<Attribute> columns = ScalaInterop.list(inputs);
+    if (!ChildColumns.ordinals(this, child, inputs)
+        .equals(IntStream.range(0, columns.size()).boxed().toList())) {
+      throw ErrorBoundary.defect(
+          "AssembleBlocks expects the columns "
+              + columns
+              + " first in "
+              + child.output()
+              + "; please report this with the plan:\n"
+              + this);
+    }
+    List<Integer> keys =
+        clustering().stream().map(column -> Attributes.indexOf(columns, column)).toList();
+    return child
+        .execute()
+        .mapPartitions(
+            new AssembleTask(
+                spec,
+                Attributes.schema(columns),
+                keys,
+                Attributes.schema(ScalaInterop.list(produced)),
+                metrics().apply(BLOCKS),
+                metrics().apply(PIECES)),
+            true,
+            ScalaInterop.classTag(InternalRow.class));
+  }
+
+  /** Grouping columns, then keys: rows that agree in them belong to one target block. */
+  private List<Attribute> clustering() {
+    int rank = spec.kind().rank();
+    List<Integer> ownColumns = pieces().blockColumns();
+    List<Attribute> columns = new ArrayList<>();
+    IntStream.range(rank, inputs.size())
+        .filter(position -> !ownColumns.contains(position))
+        .forEach(position -> columns.add(inputs.apply(position)));
+    IntStream.range(0, rank).forEach(position -> columns.add(inputs.apply(position)));
+    return columns;
+  }
+
+  /** Where the block columns stand in the input. */
+  private BlockSchema pieces() {
+    int rank = spec.kind().rank();
+    return BlockSchema.find(
+            Attributes.schema(ScalaInterop.list(produced)), spec.kind(), spec.operator())
+        .mapped(position -> position + rank);
+  }
+
+  /** The output column with the content of a key or a grouping column. */
+  private Optional<Attribute> renamed(Attribute used) {
+    if (Attributes.indexOf(clustering(), used) < 0) {
+      return Optional.empty();
+    }
+    int rank = spec.kind().rank();
+    int position = Attributes.indexOf(ScalaInterop.list(inputs), used);
+    return Optional.of(
+        position < rank
+            ? produced.apply(pieces().offsets().get(position) - rank)
+            : produced.apply(position - rank));
+  }
+
+  @Override
+  public String nodeName() {
+    return "AssembleBlocks";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "AssembleBlocks " + spec;
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName()
+        + "\nTarget: "
+        + spec
+        + "\nInput: "
+        + ScalaInterop.list(child.output())
+        + "\nOutput: "
+        + ScalaInterop.list(output())
+        + "\n";
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return new AssembleBlocksExec(spec, inputs, produced, newChildren.apply(0));
+  }
+
+  @Override
+  public int productArity() {
+    return 4;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> inputs;
+      case 2 -> produced;
+      case 3 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof AssembleBlocksExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof AssembleBlocksExec that
+        && spec.equals(that.spec)
+        && inputs.equals(that.inputs)
+        && produced.equals(that.produced)
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, inputs, produced, child);
+  }
+}

@@ -1,0 +1,82 @@
+package org.tilespark.spark.exchange;
+
+import java.io.Serializable;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.tilespark.layout.Cuts;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.runtime.TaskMetrics;
+import scala.Option;
+
+/**
+ * How target blocks are assembled from pieces.
+ *
+ * @param kind matrix or volume
+ * @param grid the target tiling, without an end
+ * @param missing what to do where no piece is
+ * @param operator who asks, for messages: {@code "matrix_reblock"}
+ * @param predicted what the shuffle below is predicted to move, in words
+ * @param unmarked extents of every array, where target blocks come without marks: at least one
+ *     piece of each is there; empty where marks say where blocks end
+ */
+public record AssembleSpec(
+    BlockKind kind,
+    Cuts grid,
+    Missing missing,
+    String operator,
+    Prediction predicted,
+    Option<Shape> unmarked)
+    implements Serializable {
+  /**
+   * Bytes through the shuffle of one array.
+   *
+   * @param bytes as Spark's metric {@code data size} counts them; -1 where the extents are not
+   *     known
+   * @param isLeast true if the blocks' own shape is not known, so that there may be more pieces
+   * @param perArray true if there are grouping columns, so that there may be more arrays
+   * @param blocks that are assembled of one array; of no meaning where the extents are not known
+   */
+  public record Prediction(long bytes, boolean isLeast, boolean perArray, long blocks)
+      implements Serializable {
+    /** Shows the bytes, if they are known, beside what Spark measures. */
+    public void tell(SQLMetric metric, SparkContext context) {
+      if (bytes >= 0) {
+        metric.set(bytes);
+        TaskMetrics.tell(context, List.of(metric));
+      }
+    }
+
+    @Override
+    public String toString() {
+      if (bytes < 0) {
+        return "shuffle not predicted: the extents are not stated";
+      }
+      return "shuffle predicted "
+          + (isLeast ? "at least " : "")
+          + bytes
+          + " bytes"
+          + (perArray ? " per array" : "")
+          + " into "
+          + blocks
+          + (blocks == 1 ? " block" : " blocks");
+    }
+  }
+
+  /**
+   * As EXPLAIN shows it: {@code "matrix 7 x 5, missing=error, shuffle predicted 123 bytes into 2
+   * blocks"}.
+   */
+  @Override
+  public String toString() {
+    String shape =
+        IntStream.range(0, grid.rank())
+            .mapToObj(axis -> Long.toString(grid.axis(axis).largest()))
+            .collect(Collectors.joining(" x "));
+    return kind.label() + " " + shape + ", missing=" + missing + ", " + predicted;
+  }
+}

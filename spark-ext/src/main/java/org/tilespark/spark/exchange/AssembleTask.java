@@ -1,0 +1,125 @@
+package org.tilespark.spark.exchange;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.rows.BlockRowBuilder;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * Assembles the target blocks of one partition, whose rows come sorted: all of one target block
+ * together, its mark first, which says where the block ends, unless the extents are known without.
+ * Holds one target block at a time.
+ */
+final class AssembleTask
+    extends AbstractFunction1<
+        scala.collection.Iterator<InternalRow>, scala.collection.Iterator<InternalRow>>
+    implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final AssembleSpec spec;
+  private final StructType input;
+  private final List<Integer> keys;
+  private final StructType output;
+  private final SQLMetric blockCount;
+  private final SQLMetric pieceCount;
+
+  /**
+   * The body of a task.
+   *
+   * @param input schema of the pieces: keys, then the columns of the output
+   * @param keys ordinals of the columns by which rows belong together: keys and grouping columns
+   * @param output schema of the target blocks
+   */
+  AssembleTask(
+      AssembleSpec spec,
+      StructType input,
+      List<Integer> keys,
+      StructType output,
+      SQLMetric blockCount,
+      SQLMetric pieceCount) {
+    this.spec = spec;
+    this.input = input;
+    this.keys = keys;
+    this.output = output;
+    this.blockCount = blockCount;
+    this.pieceCount = pieceCount;
+  }
+
+  @Override
+  public scala.collection.Iterator<InternalRow> apply(
+      scala.collection.Iterator<InternalRow> pieces) {
+    return PartitionBoundary.over(pieces, Blocks::new);
+  }
+
+  private final class Blocks implements Iterator<InternalRow> {
+    private final PieceGroups groups;
+    private final BlockSchema in; // in rows of pieces
+    private final BlockRowBuilder builder;
+    private final int width;
+
+    private Blocks(Iterator<InternalRow> rows) {
+      int rank = spec.kind().rank();
+      BlockSchema out = BlockSchema.find(output, spec.kind(), spec.operator());
+      this.in = out.mapped(position -> position + rank);
+      this.groups = new PieceGroups(spec, input, keys, in, rows);
+      this.width = out.elementType().bytes();
+      this.builder =
+          new BlockRowBuilder(
+              output,
+              out,
+              new int[0],
+              position -> {
+                StructField field = input.fields()[position + rank];
+                return new BoundReference(position + rank, field.dataType(), field.nullable());
+              });
+    }
+
+    @Override
+    public boolean hasNext() {
+      return groups.hasNext();
+    }
+
+    @Override
+    public InternalRow next() {
+      if (!groups.next()) {
+        throw new NoSuchElementException();
+      }
+      builder.carry(groups.row());
+      HostMemory[] planes = builder.begin(groups.low(), groups.high());
+      if (spec.missing() == Missing.ZERO) {
+        for (HostMemory plane : planes) {
+          plane.fill((byte) 0);
+        }
+      }
+      while (groups.nextPiece()) {
+        for (int plane = 0; plane < planes.length; plane++) {
+          BoxCopy.copy(
+              ArrayValues.memory(groups.row().getArray(in.planes().get(plane)), in.elementType()),
+              groups.pieceLow(),
+              groups.pieceSize(),
+              planes[plane],
+              groups.low(),
+              groups.size(),
+              groups.pieceLow(),
+              groups.pieceHigh(),
+              width);
+        }
+      }
+      blockCount.add(1);
+      pieceCount.add(groups.pieces());
+      return builder.row();
+    }
+  }
+}

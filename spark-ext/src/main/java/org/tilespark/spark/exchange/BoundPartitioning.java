@@ -1,0 +1,80 @@
+package org.tilespark.spark.exchange;
+
+import java.io.Serializable;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+
+/**
+ * How rows are partitioned, in terms of positions in a list of columns. A node keeps it in place of
+ * a {@link HashPartitioning} over attributes that none of its children gives: Catalyst leaves the
+ * ids of those as they are when it compares plans, so that equal plans would differ.
+ *
+ * <p>Immutable.
+ */
+public final class BoundPartitioning implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final HashPartitioning bound; // its attributes are BoundReferences
+
+  private BoundPartitioning(HashPartitioning bound) {
+    this.bound = bound;
+  }
+
+  /**
+   * A partitioning that uses no other columns than {@code columns}.
+   *
+   * @throws IllegalArgumentException if it does
+   */
+  public static BoundPartitioning of(HashPartitioning partitioning, List<Attribute> columns) {
+    Expression bound =
+        Attributes.renamed(partitioning, used -> Optional.of(reference(used, columns)))
+            .orElseThrow();
+    return new BoundPartitioning((HashPartitioning) bound);
+  }
+
+  private static BoundReference reference(Attribute used, List<Attribute> columns) {
+    int position = Attributes.indexOf(columns, used);
+    if (position < 0) {
+      throw new IllegalArgumentException(
+          "Partitioned by " + used + "; expected columns of " + columns);
+    }
+    return new BoundReference(position, used.dataType(), used.nullable());
+  }
+
+  /** The partitioning in terms of the columns at these positions. */
+  public HashPartitioning over(List<Attribute> columns) {
+    return (HashPartitioning)
+        bound.transform(
+            ScalaInterop.partialFunction(
+                e ->
+                    e instanceof BoundReference reference
+                        ? columns.get(reference.ordinal())
+                        : null));
+  }
+
+  /** Count of partitions. */
+  public int numPartitions() {
+    return bound.numPartitions();
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof BoundPartitioning that && bound.equals(that.bound);
+  }
+
+  @Override
+  public int hashCode() {
+    return bound.hashCode();
+  }
+
+  @Override
+  public String toString() {
+    return bound.toString();
+  }
+}

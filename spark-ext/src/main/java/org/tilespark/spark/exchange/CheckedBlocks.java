@@ -1,0 +1,168 @@
+package org.tilespark.spark.exchange;
+
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.tilespark.spark.block.GridCheck;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.Option;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Blocks as they are, checked: each by itself as it goes by, and all together by a second plan that
+ * runs first and fails if they are wrong. Its rows are not looked at.
+ *
+ * <p>This is a node of its own so that the checks stay where they are. Spark moves the condition of
+ * a filter below joins, where it meets blocks that the join removes, and drops joins and filters
+ * over plans that it finds to be empty.
+ */
+public final class CheckedBlocks extends LogicalPlan {
+  private static final long serialVersionUID = 1;
+
+  private final Option<GridCheck> grid;
+  private final Seq<Attribute> places;
+  private final Seq<Attribute> found;
+  private final LogicalPlan blocks;
+  private final Seq<LogicalPlan> checks;
+
+  /**
+   * The node over blocks.
+   *
+   * @param grid what is checked of each block; none if nothing is
+   * @param places columns of {@code blocks}: offsets, then sizes; none without {@code grid}
+   * @param found columns of the second plan, which Spark must not prune
+   * @param checks the second plan, or none
+   */
+  public CheckedBlocks(
+      Option<GridCheck> grid,
+      Seq<Attribute> places,
+      Seq<Attribute> found,
+      LogicalPlan blocks,
+      Seq<LogicalPlan> checks) {
+    this.grid = grid;
+    this.places = places;
+    this.found = found;
+    this.blocks = blocks;
+    this.checks = checks;
+  }
+
+  /** Blocks that are given out if a second plan runs without an error. */
+  public static CheckedBlocks of(LogicalPlan blocks, LogicalPlan checks) {
+    return new CheckedBlocks(
+        ScalaInterop.none(),
+        ScalaInterop.emptySeq(),
+        checks.output(),
+        blocks,
+        ScalaInterop.<LogicalPlan>seq(checks));
+  }
+
+  /** The same blocks, of which each is checked by itself only. */
+  public CheckedBlocks withoutChecks() {
+    return new CheckedBlocks(
+        grid, places, ScalaInterop.emptySeq(), blocks, ScalaInterop.emptySeq());
+  }
+
+  /** The same blocks behind another plan that runs first, with the same columns. */
+  public CheckedBlocks withChecks(LogicalPlan newChecks) {
+    return new CheckedBlocks(grid, places, found, blocks, ScalaInterop.<LogicalPlan>seq(newChecks));
+  }
+
+  /** The same checks of other blocks with the same columns. */
+  public CheckedBlocks withBlocks(LogicalPlan newBlocks) {
+    return new CheckedBlocks(grid, places, found, newBlocks, checks);
+  }
+
+  /** What is checked of each block; none if nothing is. */
+  public Option<GridCheck> grid() {
+    return grid;
+  }
+
+  /** Offsets and sizes of the blocks, or none. */
+  public Seq<Attribute> places() {
+    return places;
+  }
+
+  /** The columns of the second plan. */
+  public Seq<Attribute> found() {
+    return found;
+  }
+
+  /** What is given out. */
+  public LogicalPlan blocks() {
+    return blocks;
+  }
+
+  /** The plan that runs first, or none. */
+  public Seq<LogicalPlan> checks() {
+    return checks;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return blocks.output();
+  }
+
+  @Override
+  public Statistics stats() {
+    return blocks.stats();
+  }
+
+  @Override
+  public Seq<LogicalPlan> children() {
+    return ScalaInterop.seq(
+        Stream.concat(Stream.of(blocks), ScalaInterop.<LogicalPlan>list(checks).stream()).toList());
+  }
+
+  @Override
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
+    List<LogicalPlan> list = ScalaInterop.list(newChildren);
+    return new CheckedBlocks(
+        grid, places, found, list.get(0), ScalaInterop.seq(list.subList(1, list.size())));
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "CheckedBlocks" + (grid.isEmpty() ? "" : " " + grid.get());
+  }
+
+  @Override
+  public int productArity() {
+    return 5;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> grid;
+      case 1 -> places;
+      case 2 -> found;
+      case 3 -> blocks;
+      case 4 -> checks;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof CheckedBlocks;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof CheckedBlocks that
+        && grid.equals(that.grid)
+        && places.equals(that.places)
+        && found.equals(that.found)
+        && blocks.equals(that.blocks)
+        && checks.equals(that.checks);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(grid, places, found, blocks, checks);
+  }
+}

@@ -1,0 +1,213 @@
+package org.tilespark.spark.exchange;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
+import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode$;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.spark.block.GridCheck;
+import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.error.ErrorBoundary;
+import scala.Option;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+
+/** Runs {@link CheckedBlocks}: the blocks' rows pass through unchanged. */
+public final class CheckedBlocksExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  private final Option<GridCheck> grid;
+  private final Seq<Attribute> places;
+  private final Seq<Attribute> found;
+  private final SparkPlan blocks;
+  private final Seq<SparkPlan> checks;
+
+  /**
+   * The node over blocks.
+   *
+   * @param grid what is checked of each block; none if nothing is
+   * @param places columns of {@code blocks}: offsets, then sizes; none without {@code grid}
+   * @param found columns of the second plan
+   * @param checks the plan that runs first, or none
+   */
+  public CheckedBlocksExec(
+      Option<GridCheck> grid,
+      Seq<Attribute> places,
+      Seq<Attribute> found,
+      SparkPlan blocks,
+      Seq<SparkPlan> checks) {
+    this.grid = grid;
+    this.places = places;
+    this.found = found;
+    this.blocks = blocks;
+    this.checks = checks;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return blocks.output();
+  }
+
+  @Override
+  public Partitioning outputPartitioning() {
+    return blocks.outputPartitioning();
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return blocks.outputOrdering();
+  }
+
+  @Override
+  public Seq<Distribution> requiredChildDistribution() {
+    Distribution anywhere = UnspecifiedDistribution$.MODULE$;
+    return checks.isEmpty()
+        ? ScalaInterop.<Distribution>seq(anywhere)
+        : ScalaInterop.<Distribution>seq(
+            anywhere, new BroadcastDistribution(IdentityBroadcastMode$.MODULE$));
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    if (!checks.isEmpty()) {
+      // Waits for the second plan, and fails if that does.
+      ErrorBoundary.await(checks.head()::executeBroadcast);
+    }
+    RDD<InternalRow> rows = blocks.execute();
+    return grid.isEmpty()
+        ? rows
+        : rows.mapPartitions(
+            new Check(grid.get(), ChildColumns.ordinals(this, blocks, places)),
+            true,
+            ScalaInterop.classTag(InternalRow.class));
+  }
+
+  /** Checks the blocks of one partition. */
+  private static final class Check
+      extends AbstractFunction1<
+          scala.collection.Iterator<InternalRow>, scala.collection.Iterator<InternalRow>>
+      implements Serializable {
+    private static final long serialVersionUID = 1;
+
+    private final GridCheck grid;
+    private final List<Integer> ordinals;
+
+    private Check(GridCheck grid, List<Integer> ordinals) {
+      this.grid = grid;
+      this.ordinals = ordinals;
+    }
+
+    @Override
+    public scala.collection.Iterator<InternalRow> apply(
+        scala.collection.Iterator<InternalRow> partition) {
+      return PartitionBoundary.over(partition, this::checked);
+    }
+
+    private Iterator<InternalRow> checked(Iterator<InternalRow> rows) {
+      return new Iterator<>() {
+        @Override
+        public boolean hasNext() {
+          return rows.hasNext();
+        }
+
+        @Override
+        public InternalRow next() {
+          InternalRow row = rows.next();
+          check(row);
+          return row;
+        }
+      };
+    }
+
+    private void check(InternalRow row) {
+      int rank = grid.kind().rank();
+      Long[] offset = new Long[rank];
+      Integer[] size = new Integer[rank];
+      for (int axis = 0; axis < rank; axis++) {
+        int from = ordinals.get(axis);
+        int count = ordinals.get(rank + axis);
+        offset[axis] = row.isNullAt(from) ? null : (Long) row.getLong(from);
+        size[axis] = row.isNullAt(count) ? null : (Integer) row.getInt(count);
+      }
+      grid.check(offset, size);
+    }
+  }
+
+  @Override
+  public String nodeName() {
+    return "CheckedBlocks";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "CheckedBlocks" + (grid.isEmpty() ? "" : " " + grid.get());
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName() + "\n" + simpleString(Integer.MAX_VALUE) + "\n";
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(
+        Stream.concat(Stream.of(blocks), ScalaInterop.<SparkPlan>list(checks).stream()).toList());
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    List<SparkPlan> list = ScalaInterop.list(newChildren);
+    return new CheckedBlocksExec(
+        grid, places, found, list.get(0), ScalaInterop.seq(list.subList(1, list.size())));
+  }
+
+  @Override
+  public int productArity() {
+    return 5;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> grid;
+      case 1 -> places;
+      case 2 -> found;
+      case 3 -> blocks;
+      case 4 -> checks;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof CheckedBlocksExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof CheckedBlocksExec that
+        && grid.equals(that.grid)
+        && places.equals(that.places)
+        && found.equals(that.found)
+        && blocks.equals(that.blocks)
+        && checks.equals(that.checks);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(grid, places, found, blocks, checks);
+  }
+}

@@ -1,0 +1,192 @@
+package org.tilespark.spark.exchange;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.BlockStatistics;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Cuts every block into the pieces that lie in one cell of a tiling each, and gives every piece the
+ * keys by which it will be shuffled; a piece goes out once for each place that needs it. A piece is
+ * a block itself: the output is the key columns, then a block with its further columns.
+ *
+ * <p>{@code inputs} and {@code produced} are parallel lists: the columns of the child that are
+ * read, and what stands in their places in the output, after the keys.
+ */
+public final class CutBlocks extends LogicalPlan implements MultiInstanceRelation {
+  private static final long serialVersionUID = 1;
+
+  private final CutSpec spec;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> keys;
+  private final Seq<Attribute> produced;
+  private final LogicalPlan child;
+
+  /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
+  public CutBlocks(
+      CutSpec spec,
+      Seq<Attribute> inputs,
+      Seq<Attribute> keys,
+      Seq<Attribute> produced,
+      LogicalPlan child) {
+    this.spec = spec;
+    this.inputs = inputs;
+    this.keys = keys;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  /**
+   * The node over {@code child}, all of whose columns go with the pieces.
+   *
+   * @throws IllegalArgumentException if {@code child} has no such blocks; see {@link BlockSchema}
+   */
+  public static CutBlocks of(LogicalPlan child, CutSpec spec) {
+    BlockSchema blocks = BlockSchema.find(child.schema(), spec.kind(), spec.operator());
+    List<Attribute> inputs = ScalaInterop.list(child.output());
+    List<Attribute> produced = new ArrayList<>();
+    for (int i = 0; i < inputs.size(); i++) {
+      produced.add(produce(inputs.get(i), i, blocks));
+    }
+    List<Attribute> keys = new ArrayList<>();
+    for (PieceKeys.Column column : spec.keys().columns()) {
+      keys.add(
+          Attributes.column(
+              column.name(),
+              column.isLong() ? DataTypes.LongType : DataTypes.IntegerType,
+              Metadata.empty()));
+    }
+    return new CutBlocks(
+        spec, ScalaInterop.seq(inputs), ScalaInterop.seq(keys), ScalaInterop.seq(produced), child);
+  }
+
+  /** A column of a block made anew: a fresh id, and for block columns never null. */
+  public static Attribute produce(Attribute input, int position, BlockSchema blocks) {
+    DataType type =
+        blocks.planes().contains(position)
+            ? DataTypes.createArrayType(BlockSchema.sparkType(blocks.elementType()), false)
+            : input.dataType();
+    return new AttributeReference(
+        input.name(),
+        type,
+        input.nullable() && !blocks.blockColumns().contains(position),
+        input.metadata(),
+        NamedExpression$.MODULE$.newExprId(),
+        input.qualifier());
+  }
+
+  /** How blocks are cut. */
+  public CutSpec spec() {
+    return spec;
+  }
+
+  /** The child's columns that are read. */
+  public Seq<Attribute> inputs() {
+    return inputs;
+  }
+
+  /** The key columns, as {@link PieceKeys#columns} names them. */
+  public Seq<Attribute> keys() {
+    return keys;
+  }
+
+  /** The columns of the pieces, parallel to {@link #inputs}. */
+  public Seq<Attribute> produced() {
+    return produced;
+  }
+
+  /** The only child. */
+  public LogicalPlan child() {
+    return child;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    List<Attribute> all = ScalaInterop.list(keys);
+    all.addAll(ScalaInterop.list(produced));
+    return ScalaInterop.seq(all);
+  }
+
+  @Override
+  public Statistics stats() {
+    return BlockStatistics.ofPieces(child);
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(output());
+  }
+
+  /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
+  @Override
+  public LogicalPlan newInstance() {
+    return new CutBlocks(spec, inputs, Attributes.fresh(keys), Attributes.fresh(produced), child);
+  }
+
+  @Override
+  public Seq<LogicalPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
+    return new CutBlocks(spec, inputs, keys, produced, newChildren.apply(0));
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "CutBlocks " + spec;
+  }
+
+  @Override
+  public int productArity() {
+    return 5;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> inputs;
+      case 2 -> keys;
+      case 3 -> produced;
+      case 4 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof CutBlocks;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof CutBlocks that
+        && spec.equals(that.spec)
+        && inputs.equals(that.inputs)
+        && keys.equals(that.keys)
+        && produced.equals(that.produced)
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, inputs, keys, produced, child);
+  }
+}

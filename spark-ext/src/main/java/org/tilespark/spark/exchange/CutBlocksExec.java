@@ -1,0 +1,201 @@
+package org.tilespark.spark.exchange;
+
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Runs {@link CutBlocks}: takes rows or batches, gives rows, each made by one bulk copy per run of
+ * elements. Partitions stay where they are.
+ */
+public final class CutBlocksExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  static final String BLOCKS = "numInputBlocks";
+  static final String WHOLE = "numWholeBlocks";
+  static final String PIECES = "numOutputRows";
+  static final String BYTES = "pieceBytes";
+
+  private final CutSpec spec;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> keys;
+  private final Seq<Attribute> produced;
+  private final SparkPlan child;
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
+
+  /**
+   * The node over {@code child}.
+   *
+   * @param inputs columns of the child that are read
+   * @param keys key columns of the output
+   * @param produced further output; position by position what becomes of {@code inputs}
+   */
+  public CutBlocksExec(
+      CutSpec spec,
+      Seq<Attribute> inputs,
+      Seq<Attribute> keys,
+      Seq<Attribute> produced,
+      SparkPlan child) {
+    this.spec = spec;
+    this.inputs = inputs;
+    this.keys = keys;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  /** How blocks are cut. */
+  public CutSpec spec() {
+    return spec;
+  }
+
+  /** Columns of the child that are read. */
+  List<Attribute> inputs() {
+    return ScalaInterop.list(inputs);
+  }
+
+  /** The only child. */
+  public SparkPlan child() {
+    return child;
+  }
+
+  /** This node over another child, which gives rows or batches. */
+  public CutBlocksExec withChild(SparkPlan newChild) {
+    return new CutBlocksExec(spec, inputs, keys, produced, newChild);
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    List<Attribute> all = ScalaInterop.list(keys);
+    all.addAll(ScalaInterop.list(produced));
+    return ScalaInterop.seq(all);
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(output());
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics == null) {
+      Map<String, SQLMetric> map = new LinkedHashMap<>();
+      map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of blocks"));
+      map.put(WHOLE, SQLMetrics.createMetric(sparkContext(), "blocks that are not cut"));
+      map.put(PIECES, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
+      map.put(BYTES, SQLMetrics.createSizeMetric(sparkContext(), "bytes of pieces", -1));
+      metrics = ScalaInterop.map(map);
+    }
+    return metrics;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    CutTask.Columns columns =
+        new CutTask.Columns(
+            Attributes.schema(ScalaInterop.list(output())),
+            keys.size(),
+            ChildColumns.ordinals(this, child, inputs),
+            Attributes.schema(ScalaInterop.list(inputs)));
+    CutTask.Counts counts =
+        new CutTask.Counts(
+            metrics().apply(BLOCKS),
+            metrics().apply(WHOLE),
+            metrics().apply(PIECES),
+            metrics().apply(BYTES));
+    return child.supportsColumnar()
+        ? child
+            .executeColumnar()
+            .mapPartitions(
+                CutTask.overBatches(spec, columns, counts),
+                false,
+                ScalaInterop.classTag(InternalRow.class))
+        : child
+            .execute()
+            .mapPartitions(
+                CutTask.overRows(spec, columns, counts),
+                false,
+                ScalaInterop.classTag(InternalRow.class));
+  }
+
+  @Override
+  public String nodeName() {
+    return "CutBlocks";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "CutBlocks " + spec;
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName()
+        + "\nCuts: "
+        + spec
+        + "\nInput: "
+        + ScalaInterop.list(child.output())
+        + "\nOutput: "
+        + ScalaInterop.list(output())
+        + "\n";
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return withChild(newChildren.apply(0));
+  }
+
+  @Override
+  public int productArity() {
+    return 5;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> inputs;
+      case 2 -> keys;
+      case 3 -> produced;
+      case 4 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof CutBlocksExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof CutBlocksExec that
+        && spec.equals(that.spec)
+        && inputs.equals(that.inputs)
+        && keys.equals(that.keys)
+        && produced.equals(that.produced)
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, inputs, keys, produced, child);
+  }
+}

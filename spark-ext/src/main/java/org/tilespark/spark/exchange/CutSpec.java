@@ -1,0 +1,41 @@
+package org.tilespark.spark.exchange;
+
+import java.io.Serializable;
+import org.tilespark.layout.Cuts;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockKind;
+import scala.Option;
+
+/**
+ * How blocks are cut into pieces.
+ *
+ * @param kind matrix or volume
+ * @param cuts where, in elements of the whole array; axes as the blocks have them
+ * @param keys what the pieces are shuffled by
+ * @param extents of the whole array, which blocks must lie in; needed where the cuts have an end
+ * @param operator who asks, for messages: {@code "matrix_reblock"}
+ */
+public record CutSpec(
+    BlockKind kind, Cuts cuts, PieceKeys keys, Option<Shape> extents, String operator)
+    implements Serializable {
+  /** Checks that the ranks agree and that bounded cuts come with extents. */
+  public CutSpec {
+    if (cuts.rank() != kind.rank()) {
+      throw new IllegalArgumentException(
+          "Cuts of " + cuts.rank() + " axes for " + kind.label() + " blocks");
+    }
+    for (int axis = 0; axis < cuts.rank(); axis++) {
+      long end = cuts.axis(axis).extent();
+      if (end != Long.MAX_VALUE && (extents.isEmpty() || extents.get().extent(axis) > end)) {
+        throw new IllegalArgumentException(
+            "Cuts " + cuts + " for an array of " + (extents.isEmpty() ? "?" : extents.get()));
+      }
+    }
+  }
+
+  /** As EXPLAIN shows it: {@code "matrix at every 4 x every 6"}. */
+  @Override
+  public String toString() {
+    return kind.label() + " " + cuts;
+  }
+}

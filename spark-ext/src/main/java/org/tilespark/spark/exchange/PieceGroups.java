@@ -1,0 +1,208 @@
+package org.tilespark.spark.exchange;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.BoxList;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.options.Missing;
+
+/**
+ * Walks over the sorted rows of one partition: from target block to target block, and from piece to
+ * piece of each. All rows of a target block come together, its mark first, which says where the
+ * block ends, unless the extents are known without. Checks that the pieces tile the block. Used by
+ * one thread; arrays that it returns are overwritten when it moves.
+ */
+public final class PieceGroups {
+  private final AssembleSpec spec;
+  private final BlockSchema in; // in rows of pieces
+  private final Iterator<InternalRow> rows;
+  private final UnsafeProjection keyOf;
+  private final InterpretedOrdering keyOrder;
+  private final int rank;
+  private final long[] low; // of the target block
+  private final long[] high;
+  private final long[] size;
+  private final long[] pieceLow;
+  private final long[] pieceHigh;
+  private final long[] pieceSize;
+  private final BoxList boxes;
+  private UnsafeRow key; // of the target block
+  private InternalRow row; // null before the first and behind the last
+  private boolean isFresh; // the current row was not given as a piece yet
+
+  /**
+   * @param input schema of the rows
+   * @param keys ordinals of the columns by which rows belong together: keys and grouping columns
+   * @param in where the block columns are in the rows
+   */
+  public PieceGroups(
+      AssembleSpec spec,
+      StructType input,
+      List<Integer> keys,
+      BlockSchema in,
+      Iterator<InternalRow> rows) {
+    this.spec = spec;
+    this.in = in;
+    this.rows = rows;
+    this.rank = spec.kind().rank();
+    this.low = new long[rank];
+    this.high = new long[rank];
+    this.size = new long[rank];
+    this.pieceLow = new long[rank];
+    this.pieceHigh = new long[rank];
+    this.pieceSize = new long[rank];
+    this.boxes = new BoxList(rank);
+    List<Expression> keyColumns = new ArrayList<>();
+    List<Expression> order = new ArrayList<>();
+    for (int ordinal : keys) {
+      StructField field = input.fields()[ordinal];
+      order.add(new BoundReference(order.size(), field.dataType(), field.nullable()));
+      keyColumns.add(new BoundReference(ordinal, field.dataType(), field.nullable()));
+    }
+    this.keyOf = UnsafeProjection.create(ScalaInterop.<Expression>seq(keyColumns));
+    this.keyOrder = new InterpretedOrdering(Attributes.ascending(order));
+  }
+
+  /** True if there is another target block. The pieces of the one before must have been walked. */
+  boolean hasNext() {
+    if (row == null) {
+      advance();
+    }
+    return row != null;
+  }
+
+  /**
+   * Moves to the next target block; false if there is none.
+   *
+   * @throws IllegalArgumentException if it lies outside the array
+   */
+  public boolean next() {
+    if (!hasNext()) {
+      return false;
+    }
+    key = keyOf.apply(row).copy();
+    boxes.clear();
+    readPiece();
+    if (isMark()) {
+      System.arraycopy(pieceLow, 0, low, 0, rank);
+      System.arraycopy(pieceHigh, 0, high, 0, rank);
+      System.arraycopy(pieceSize, 0, size, 0, rank);
+    } else {
+      for (int axis = 0; axis < rank; axis++) {
+        low[axis] = row.getLong(axis);
+        long extent = spec.unmarked().isEmpty() ? 0 : spec.unmarked().get().extent(axis);
+        if (low[axis] >= extent) {
+          throw outside();
+        }
+        size[axis] = Math.min(spec.grid().axis(axis).largest(), extent - low[axis]);
+        high[axis] = low[axis] + size[axis];
+      }
+    }
+    return true;
+  }
+
+  /** The target block's first element. */
+  public long[] low() {
+    return low;
+  }
+
+  /** Its end, exclusive. */
+  long[] high() {
+    return high;
+  }
+
+  /** Its elements along each axis. */
+  public long[] size() {
+    return size;
+  }
+
+  /** Its first row, or the current piece. */
+  public InternalRow row() {
+    return row;
+  }
+
+  /**
+   * Moves to the next piece of the target block; false if there is none.
+   *
+   * @throws IllegalArgumentException if it lies outside the array, or the pieces do not tile the
+   *     block
+   */
+  public boolean nextPiece() {
+    while (true) {
+      if (!isFresh) {
+        advance();
+      }
+      if (row == null || keyOrder.compare(key, keyOf.apply(row)) != 0) {
+        boxes.check(low, size, spec.kind(), spec.missing() == Missing.ZERO, spec.operator());
+        return false;
+      }
+      isFresh = false;
+      if (!isMark()) {
+        readPiece();
+        for (int axis = 0; axis < rank; axis++) {
+          if (pieceHigh[axis] > high[axis]) {
+            throw outside();
+          }
+        }
+        boxes.add(pieceLow, pieceSize);
+        return true;
+      }
+    }
+  }
+
+  /** The current piece's first element. */
+  public long[] pieceLow() {
+    return pieceLow;
+  }
+
+  /** Its end, exclusive. */
+  long[] pieceHigh() {
+    return pieceHigh;
+  }
+
+  /** Its elements along each axis. */
+  public long[] pieceSize() {
+    return pieceSize;
+  }
+
+  /** Pieces of the target block so far. */
+  int pieces() {
+    return boxes.count();
+  }
+
+  private void advance() {
+    row = rows.hasNext() ? rows.next() : null;
+    isFresh = row != null;
+  }
+
+  private boolean isMark() {
+    return row.isNullAt(in.values());
+  }
+
+  private void readPiece() {
+    for (int axis = 0; axis < rank; axis++) {
+      pieceLow[axis] = row.getLong(in.offsets().get(axis));
+      pieceSize[axis] = row.getInt(in.sizes().get(axis));
+      pieceHigh[axis] = pieceLow[axis] + pieceSize[axis];
+    }
+  }
+
+  private IllegalArgumentException outside() {
+    return BoxList.bad(
+        spec.kind(),
+        pieceLow,
+        "it lies outside the array" + BoxList.staleExtents(),
+        spec.operator());
+  }
+}

@@ -1,0 +1,40 @@
+package org.tilespark.spark.exchange;
+
+import java.io.Serializable;
+import java.util.List;
+
+/**
+ * What a piece of a block is shuffled by, and how often: the numbers put before its own columns.
+ *
+ * <p>Implementations are values (records): part of a plan, compared by {@code equals}, sent to
+ * executors.
+ */
+public interface PieceKeys extends Serializable {
+  /**
+   * A column of keys.
+   *
+   * @param name of the column
+   * @param isLong true for BIGINT, false for INT
+   */
+  record Column(String name, boolean isLong) implements Serializable {}
+
+  /** The columns, in order. */
+  List<Column> columns();
+
+  /**
+   * To how many places a piece goes.
+   *
+   * @param part number of its cell along each axis
+   */
+  int copies(long[] part);
+
+  /**
+   * The keys of one copy.
+   *
+   * @param copy from 0
+   * @param part number of the piece's cell along each axis
+   * @param low first element of the piece along each axis
+   * @param keys filled, one number per column; those of INT columns must fit
+   */
+  void fill(int copy, long[] part, long[] low, long[] keys);
+}

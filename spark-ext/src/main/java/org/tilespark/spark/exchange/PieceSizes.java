@@ -1,0 +1,113 @@
+package org.tilespark.spark.exchange;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.function.LongUnaryOperator;
+import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.Cuts;
+import org.tilespark.spark.block.Bytes;
+
+/** Predicts what cutting one tiling along another gives, without looking at any block. */
+public final class PieceSizes {
+  /** Parts along an axis that are looked at one by one. */
+  private static final long MOST_PARTS = 1 << 20;
+
+  /** Kinds of pieces that are looked at one by one. */
+  private static final long MOST_KINDS = 1 << 20;
+
+  private final Cuts source;
+  private final Cuts target;
+
+  /** The pieces of every cell of {@code source} in every cell of {@code target}; both bounded. */
+  public PieceSizes(Cuts source, Cuts target) {
+    this.source = source;
+    this.target = target;
+  }
+
+  /** Count of pieces. */
+  public long count() {
+    long count = 1;
+    for (int axis = 0; axis < source.rank(); axis++) {
+      count = Bytes.product(count, total(lengths(axis)));
+    }
+    return count;
+  }
+
+  /**
+   * A sum over all pieces. Where the pieces have very many different sizes, their mean stands for
+   * them.
+   *
+   * @param measure of a piece, from its count of elements
+   */
+  public long sum(LongUnaryOperator measure) {
+    int rank = source.rank();
+    long[][] lengths = new long[rank][];
+    long[][] counts = new long[rank][];
+    double kinds = 1;
+    for (int axis = 0; axis < rank; axis++) {
+      Map<Long, Long> along = lengths(axis);
+      lengths[axis] = along.keySet().stream().mapToLong(Long::longValue).toArray();
+      counts[axis] = along.values().stream().mapToLong(Long::longValue).toArray();
+      kinds *= lengths[axis].length;
+    }
+    if (kinds > MOST_KINDS) {
+      double elements = 1;
+      for (int axis = 0; axis < rank; axis++) {
+        elements *= target.axis(axis).extent();
+      }
+      long count = count();
+      return (long) ((double) count * measure.applyAsLong((long) (elements / count)));
+    }
+    return sum(measure, lengths, counts, 0, 1, 1);
+  }
+
+  private static long sum(
+      LongUnaryOperator measure,
+      long[][] lengths,
+      long[][] counts,
+      int axis,
+      long elements,
+      long times) {
+    if (axis == lengths.length) {
+      return Bytes.product(times, measure.applyAsLong(elements));
+    }
+    long sum = 0;
+    for (int i = 0; i < lengths[axis].length; i++) {
+      sum =
+          Bytes.sum(
+              sum,
+              sum(
+                  measure,
+                  lengths,
+                  counts,
+                  axis + 1,
+                  Bytes.product(elements, lengths[axis][i]),
+                  Bytes.product(times, counts[axis][i])));
+    }
+    return sum;
+  }
+
+  /** How many pieces of which length there are along one axis. */
+  private Map<Long, Long> lengths(int axis) {
+    AxisCuts from = source.axis(axis);
+    AxisCuts to = target.axis(axis);
+    Map<Long, Long> lengths = new TreeMap<>();
+    long extent = to.extent();
+    if (from.parts() + to.parts() > MOST_PARTS) {
+      long pieces = Math.max(1, Math.min(extent, from.parts() + to.parts() - 1));
+      lengths.put(Math.max(1, extent / pieces), pieces);
+      return lengths;
+    }
+    long at = 0;
+    while (at < extent) {
+      long end = Math.min(from.high(from.part(at)), to.high(to.part(at)));
+      lengths.merge(end - at, 1L, Long::sum);
+      at = end;
+    }
+    return lengths;
+  }
+
+  private static long total(Map<Long, Long> lengths) {
+    return lengths.values().stream().mapToLong(Long::longValue).sum();
+  }
+}

@@ -1,0 +1,131 @@
+package org.tilespark.spark.exchange;
+
+import java.util.Objects;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Pieces of an operand whose blocks are partitioned already, as the planner found. Says that pieces
+ * are partitioned by their cuboid where that holds: the keys of cuboids are chosen so that each
+ * hashes to the partition where its blocks are, see {@link
+ * org.tilespark.spark.multiply.Cuboids#placed Cuboids.placed}. Where it does not hold after all,
+ * Spark shuffles the pieces.
+ */
+public final class PlacedPiecesExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  private final Attribute key;
+  private final BoundPartitioning expected;
+  private final SparkPlan child;
+
+  /**
+   * The node over {@code child}.
+   *
+   * @param key the cuboid's column among the pieces
+   * @param expected how the operand is partitioned, by positions in the columns that are cut
+   * @param child a {@link CutBlocksExec} over the operand
+   */
+  public PlacedPiecesExec(Attribute key, BoundPartitioning expected, SparkPlan child) {
+    this.key = key;
+    this.expected = expected;
+    this.child = child;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return child.output();
+  }
+
+  @Override
+  public Partitioning outputPartitioning() {
+    int partitions = expected.numPartitions();
+    return child instanceof CutBlocksExec cut
+            && cut.child().outputPartitioning() instanceof HashPartitioning found
+            && found.numPartitions() == partitions
+            && found.semanticEquals(expected.over(cut.inputs()))
+        ? new HashPartitioning(ScalaInterop.<Expression>seq(key), partitions)
+        : new UnknownPartitioning(child.outputPartitioning().numPartitions());
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return child.outputOrdering();
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return child.execute();
+  }
+
+  @Override
+  public String nodeName() {
+    return "PlacedPieces";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "PlacedPieces by " + describe();
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName() + "\nPartitioning: " + describe() + "\n";
+  }
+
+  private String describe() {
+    return (child instanceof CutBlocksExec cut ? expected.over(cut.inputs()) : expected).toString();
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return new PlacedPiecesExec(key, expected, newChildren.apply(0));
+  }
+
+  @Override
+  public int productArity() {
+    return 3;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> key;
+      case 1 -> expected;
+      case 2 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof PlacedPiecesExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof PlacedPiecesExec that
+        && key.equals(that.key)
+        && expected.equals(that.expected)
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(key, expected, child);
+  }
+}

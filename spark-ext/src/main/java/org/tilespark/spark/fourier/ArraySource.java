@@ -1,0 +1,341 @@
+package org.tilespark.spark.fourier;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.List;
+import java.util.Set;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.arrow.arrays.FourierPipeline;
+import org.tilespark.arrow.arrays.FourierPipeline.Part;
+import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.Box;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.BoxList;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.PieceGroups;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.rows.BlockCheck;
+import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.rows.BlockValues;
+
+/**
+ * The arrays that a partition's rows make for a {@link FourierPipeline}, one after another: a block
+ * each, or the pieces of a block, or all blocks of a volume. Used by one thread.
+ */
+abstract class ArraySource implements AutoCloseable {
+  private final BufferAllocator allocator;
+  private ArrowBuf zeros; // null until needed; all zero
+
+  ArraySource(BufferAllocator allocator) {
+    this.allocator = allocator;
+  }
+
+  /**
+   * Moves to the next array; false if there is none.
+   *
+   * @throws IllegalArgumentException as {@link #walk}, if the array has no parts and must have some
+   */
+  abstract boolean next();
+
+  /** Where the array lies in the volume. */
+  abstract Box box();
+
+  /**
+   * A row of the array, for its further columns and its trend; valid until {@link #put} or {@link
+   * #check}. All its columns are null if the array has no parts.
+   */
+  abstract InternalRow row();
+
+  /** Takes the parts of an array. */
+  @FunctionalInterface
+  interface Taker {
+    /**
+     * One part.
+     *
+     * @param low its first element in the array
+     */
+    void take(long[] low, long[] size, List<Plane> planes);
+  }
+
+  /**
+   * Walks over the array's parts.
+   *
+   * @throws IllegalArgumentException that names the place, if a part is bad, doubled or missing
+   */
+  abstract void walk(Taker parts);
+
+  /**
+   * Puts the array's parts; the pipeline was told to begin.
+   *
+   * @param isComplex true if the pipeline's array is
+   * @throws IllegalArgumentException as {@link #walk}
+   */
+  final void put(FourierPipeline pipeline, boolean isComplex) {
+    walk((low, size, planes) -> put(pipeline, isComplex, low, size, planes));
+  }
+
+  /**
+   * Looks at the array's parts in place of putting them.
+   *
+   * @throws IllegalArgumentException as {@link #walk}
+   */
+  final void check() {
+    walk((low, size, planes) -> {});
+  }
+
+  /** Frees what imaginary parts of zero were read from. */
+  @Override
+  public void close() {
+    if (zeros != null) {
+      zeros.close();
+      zeros = null;
+    }
+  }
+
+  /** Puts one part, with imaginary parts of zero if the array is complex and the values are not. */
+  private void put(
+      FourierPipeline pipeline, boolean isComplex, long[] low, long[] size, List<Plane> planes) {
+    List<Plane> all = planes;
+    if (isComplex && planes.size() == 1) {
+      all = List.of(planes.get(0), zeros(planes.get(0).values().bytes()));
+    }
+    pipeline.put(new Part(boxed(low), boxed(size)), all);
+  }
+
+  static List<Long> boxed(long[] numbers) {
+    return Arrays.stream(numbers).boxed().toList();
+  }
+
+  private Plane zeros(long bytes) {
+    if (zeros == null || zeros.capacity() < bytes) {
+      close();
+      zeros = allocator.buffer(bytes);
+      // All of it: a buffer may be larger than was asked for, and another part be as large.
+      HostMemory.ofAddress(zeros.memoryAddress(), zeros.capacity()).fill((byte) 0);
+    }
+    return new Plane(HostMemory.ofAddress(zeros.memoryAddress(), bytes), zeros);
+  }
+
+  private static List<Plane> planes(BlockCursor blocks, BlockSchema in) {
+    List<Plane> planes = new ArrayList<>();
+    for (int ordinal : in.planes()) {
+      BlockValues values = blocks.values(ordinal, in.elementType());
+      planes.add(new Plane(values.values(), values.owner()));
+    }
+    return planes;
+  }
+
+  /** Each block is an array. */
+  static final class Blocks extends ArraySource {
+    private final FourierSpec spec;
+    private final BlockSchema in; // by the child's ordinals
+    private final BlockCursor blocks;
+    private final BlockCheck check;
+    private final Set<Integer> whole;
+
+    Blocks(FourierSpec spec, BlockSchema in, BlockCursor blocks, BufferAllocator allocator) {
+      super(allocator);
+      this.spec = spec;
+      this.in = in;
+      this.blocks = blocks;
+      this.check = new BlockCheck(in, spec.operator(), spec.program().extents());
+      this.whole = spec.program().whole();
+    }
+
+    @Override
+    boolean next() {
+      if (!blocks.advance()) {
+        return false;
+      }
+      check.check(blocks);
+      Shape extents = spec.program().extents();
+      for (int axis : whole) {
+        if (check.size()[axis] != extents.extent(axis)) {
+          String letter = in.kind().offsetColumns().get(axis);
+          throw new IllegalArgumentException(
+              in.kind().describe(check.offset())
+                  + ": it has "
+                  + check.size()[axis]
+                  + " of "
+                  + extents.extent(axis)
+                  + " elements along "
+                  + letter
+                  + "; the column metadata "
+                  + ArrayMetadata.BLOCK_SHAPE
+                  + " says that blocks are whole along it. If it is stale (after a union, say),"
+                  + " drop it with withoutExtents(df) or the option extents='unknown' (in "
+                  + spec.operator()
+                  + ")");
+        }
+      }
+      return true;
+    }
+
+    @Override
+    Box box() {
+      return Box.at(check.offset(), check.size());
+    }
+
+    @Override
+    InternalRow row() {
+      return blocks.row();
+    }
+
+    @Override
+    void walk(Taker parts) {
+      parts.take(new long[in.kind().rank()], check.size(), planes(blocks, in));
+    }
+  }
+
+  /** All blocks that agree in their further columns are one array; they come one after another. */
+  static final class Volumes extends ArraySource {
+    private final FourierSpec spec;
+    private final BlockSchema in; // by the child's ordinals
+    private final BlockCursor blocks;
+    private final BlockCheck check;
+    private final UnsafeProjection groupOf;
+    private final InterpretedOrdering groupOrder;
+    private final BoxList boxes;
+    private final InternalRow noBlock; // the row of a volume without blocks
+    private final boolean isOneVolume; // there is one volume, even if it has no blocks
+    private boolean pending; // the cursor stands on the first block of the array that comes next
+    private boolean started; // next() was called before
+
+    /**
+     * @param schema of the child's rows
+     * @param further ordinals of the columns there that tell volumes apart; if there are none, all
+     *     blocks are one volume
+     */
+    Volumes(
+        FourierSpec spec,
+        BlockSchema in,
+        StructType schema,
+        Collection<Integer> further,
+        BlockCursor blocks,
+        BufferAllocator allocator) {
+      super(allocator);
+      this.spec = spec;
+      this.in = in;
+      this.blocks = blocks;
+      this.isOneVolume = further.isEmpty();
+      this.noBlock = new GenericInternalRow(schema.length());
+      this.check = new BlockCheck(in, spec.operator(), spec.program().extents());
+      this.boxes = new BoxList(in.kind().rank());
+      List<Expression> columns = new ArrayList<>();
+      List<Expression> order = new ArrayList<>();
+      for (int ordinal : further) {
+        StructField field = schema.fields()[ordinal];
+        columns.add(new BoundReference(ordinal, field.dataType(), field.nullable()));
+        order.add(new BoundReference(order.size(), field.dataType(), field.nullable()));
+      }
+      this.groupOf = UnsafeProjection.create(ScalaInterop.<Expression>seq(columns));
+      this.groupOrder = new InterpretedOrdering(Attributes.ascending(order));
+    }
+
+    @Override
+    boolean next() {
+      pending = pending || blocks.advance();
+      boolean isWithoutBlocks = isOneVolume && !started && !pending;
+      started = true;
+      if (isWithoutBlocks) {
+        check(); // before anybody asks for its trend, or for room for it
+      }
+      return pending || isWithoutBlocks;
+    }
+
+    @Override
+    Box box() {
+      Shape extents = spec.program().extents();
+      return Box.at(new long[extents.rank()], extents.toArray());
+    }
+
+    @Override
+    InternalRow row() {
+      return pending ? blocks.row() : noBlock;
+    }
+
+    @Override
+    void walk(Taker parts) {
+      boxes.clear();
+      UnsafeRow group = pending ? groupOf.apply(blocks.row()).copy() : null;
+      // Equal values may differ in their bytes: 0.0 and -0.0 are one volume, as for GROUP BY.
+      while (pending && groupOrder.compare(group, groupOf.apply(blocks.row())) == 0) {
+        check.check(blocks);
+        boxes.add(check.offset(), check.size());
+        parts.take(check.offset(), check.size(), planes(blocks, in));
+        pending = blocks.advance();
+      }
+      boxes.check(
+          box().offset(),
+          box().sizes(),
+          in.kind(),
+          spec.missing() == Missing.ZERO,
+          spec.operator());
+    }
+  }
+
+  /**
+   * The pieces of each cell of a tiling are an array, sorted as {@link
+   * org.tilespark.spark.exchange.AssembleTask AssembleTask} wants them.
+   */
+  static final class Pieces extends ArraySource {
+    private final PieceGroups groups;
+    private final BlockSchema in; // by the child's ordinals
+
+    Pieces(BlockSchema in, PieceGroups groups, BufferAllocator allocator) {
+      super(allocator);
+      this.in = in;
+      this.groups = groups;
+    }
+
+    @Override
+    boolean next() {
+      return groups.next();
+    }
+
+    @Override
+    Box box() {
+      return Box.at(groups.low(), groups.size());
+    }
+
+    @Override
+    InternalRow row() {
+      return groups.row();
+    }
+
+    @Override
+    void walk(Taker parts) {
+      int rank = in.kind().rank();
+      long[] low = groups.low();
+      long[] local = new long[rank];
+      while (groups.nextPiece()) {
+        for (int axis = 0; axis < rank; axis++) {
+          local[axis] = groups.pieceLow()[axis] - low[axis];
+        }
+        List<Plane> planes = new ArrayList<>();
+        for (int ordinal : in.planes()) {
+          planes.add(
+              new Plane(
+                  ArrayValues.memory(groups.row().getArray(ordinal), in.elementType()), null));
+        }
+        parts.take(local, groups.pieceSize(), planes);
+      }
+    }
+  }
+}

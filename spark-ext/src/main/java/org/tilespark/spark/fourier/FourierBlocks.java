@@ -1,0 +1,195 @@
+package org.tilespark.spark.fourier;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.BlockStatistics;
+import org.tilespark.spark.block.GroupingColumns;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.CutBlocks;
+import org.tilespark.spark.options.Missing;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Puts every block through a {@link FourierProgram}, which does not look at other blocks: each is
+ * whole along the axes that are transformed. Or, if the spec says that volumes are gathered, puts
+ * each volume through it as a whole.
+ */
+public final class FourierBlocks extends LogicalPlan implements MultiInstanceRelation {
+  private static final long serialVersionUID = 1;
+
+  /** The column of what {@link ArrayStep.Detrend} takes off. */
+  static final String TREND = "tilespark_trend";
+
+  private final FourierSpec spec;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> produced;
+  private final LogicalPlan child;
+
+  /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
+  public FourierBlocks(
+      FourierSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
+    this.spec = spec;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  /**
+   * The node over {@code child}, all of whose columns it takes. A column {@value #TREND} is what is
+   * taken off, and ends here.
+   *
+   * @param metadata of the values in the result
+   * @param gathered shape of the result's blocks, where volumes are gathered
+   */
+  static FourierBlocks of(
+      LogicalPlan child,
+      FourierProgram program,
+      Metadata metadata,
+      Optional<Shape> gathered,
+      Missing missing,
+      String operator) {
+    BlockSchema in = BlockSchema.find(child.schema(), BlockKind.VOLUME, operator);
+    List<Attribute> inputs = ScalaInterop.list(child.output());
+    if (gathered.isPresent()) {
+      GroupingColumns.of(in, inputs, operator);
+    }
+    int trend = -1;
+    List<Attribute> produced = new ArrayList<>();
+    DataType values = DataTypes.createArrayType(BlockSchema.sparkType(in.elementType()), false);
+    boolean isComplex = program.output().isComplex();
+    for (int position = 0; position < inputs.size(); position++) {
+      Attribute input = inputs.get(position);
+      if (position == in.values()) {
+        produced.add(Attributes.column(BlockKind.VALUES, values, metadata));
+        if (isComplex && !in.isComplex()) {
+          produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
+        }
+      } else if (position == in.imag()) {
+        if (isComplex) {
+          produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
+        }
+      } else if (input.name().equals(TREND) && input.dataType() instanceof ArrayType) {
+        trend = position;
+      } else {
+        produced.add(CutBlocks.produce(input, position, in));
+      }
+    }
+    BlockSchema out = BlockSchema.find(Attributes.schema(produced), BlockKind.VOLUME, operator);
+    return new FourierBlocks(
+        new FourierSpec(program, in, out, trend, ScalaInterop.option(gathered), missing, operator),
+        ScalaInterop.seq(inputs),
+        ScalaInterop.seq(produced),
+        child);
+  }
+
+  /** What happens to each block. */
+  public FourierSpec spec() {
+    return spec;
+  }
+
+  /** The child's columns that are read. */
+  public Seq<Attribute> inputs() {
+    return inputs;
+  }
+
+  /** This node's output. */
+  public Seq<Attribute> produced() {
+    return produced;
+  }
+
+  /** The only child. */
+  public LogicalPlan child() {
+    return child;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public Statistics stats() {
+    return BlockStatistics.of(
+        ScalaInterop.list(produced),
+        spec.out(),
+        new BlockStatistics.Input(child, spec.in(), Optional.of(spec.program().extents())),
+        spec.gathered().isDefined());
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(produced);
+  }
+
+  /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
+  @Override
+  public LogicalPlan newInstance() {
+    return new FourierBlocks(spec, inputs, Attributes.fresh(produced), child);
+  }
+
+  @Override
+  public Seq<LogicalPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
+    return new FourierBlocks(spec, inputs, produced, newChildren.apply(0));
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "FourierBlocks " + spec;
+  }
+
+  @Override
+  public int productArity() {
+    return 4;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> inputs;
+      case 2 -> produced;
+      case 3 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof FourierBlocks;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof FourierBlocks that
+        && spec.equals(that.spec)
+        && inputs.equals(that.inputs)
+        && produced.equals(that.produced)
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, inputs, produced, child);
+  }
+}

@@ -1,0 +1,450 @@
+package org.tilespark.spark.fourier;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.layout.Cuts;
+import org.tilespark.layout.Permutation;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.exchange.AssembleSpec;
+import org.tilespark.spark.exchange.CutSpec;
+import org.tilespark.spark.rows.BlockBatchesToRowsExec;
+import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.TaskMetrics;
+import scala.Option;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag;
+
+/**
+ * Runs one or more {@link FourierBlocks} that follow each other, with the assembling of blocks
+ * below them and the cutting of blocks above: pieces from one exchange are put into the array
+ * straight from their rows, and pieces for the next are taken straight from the result. Gives
+ * batches of one block or piece each, whose value columns are Arrow lists.
+ */
+public final class FourierBlocksExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  /** Batches of results that may wait in pinned memory until they are asked for. */
+  private static final long BATCHES_AHEAD = 2;
+
+  static final String PREDICTED = "predictedBytes";
+
+  private final FourierSpec spec;
+  private final Option<AssembleSpec> assembled;
+  private final Option<CutSpec> cut;
+  private final Seq<Attribute> cells;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> keys;
+  private final Seq<Attribute> produced;
+  private final BackendChoice backend;
+  private final long batchBytes;
+  private final SparkPlan child;
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
+
+  /**
+   * A stage over {@code child}.
+   *
+   * @param assembled how blocks are put together from pieces; empty if the child gives blocks
+   * @param cut how results are cut into pieces; empty if they stay blocks
+   * @param cells columns of the child with the place of a piece's target block; empty if it gives
+   *     blocks
+   * @param inputs columns of the child that are read, in the positions that {@code spec} has
+   * @param keys columns of keys in front of pieces; empty if results stay blocks
+   * @param produced further output, in the positions that {@code spec} has
+   * @param backend who computes
+   * @param batchBytes of results; twice as many may be in pinned memory before they are asked for
+   */
+  public FourierBlocksExec(
+      FourierSpec spec,
+      Option<AssembleSpec> assembled,
+      Option<CutSpec> cut,
+      Seq<Attribute> cells,
+      Seq<Attribute> inputs,
+      Seq<Attribute> keys,
+      Seq<Attribute> produced,
+      BackendChoice backend,
+      long batchBytes,
+      SparkPlan child) {
+    this.spec = spec;
+    this.assembled = assembled;
+    this.cut = cut;
+    this.cells = cells;
+    this.inputs = inputs;
+    this.keys = keys;
+    this.produced = produced;
+    this.backend = backend;
+    this.batchBytes = batchBytes;
+    this.child = child;
+  }
+
+  /** What happens. */
+  public FourierSpec spec() {
+    return spec;
+  }
+
+  /** How blocks are put together from pieces first, if they are. */
+  public Option<AssembleSpec> assembled() {
+    return assembled;
+  }
+
+  /** How results are cut into pieces, if they are. */
+  public Option<CutSpec> cut() {
+    return cut;
+  }
+
+  /** Who is expected to compute, and why. */
+  public BackendChoice backend() {
+    return backend;
+  }
+
+  /** The only child. */
+  public SparkPlan child() {
+    return child;
+  }
+
+  /** This node over another child, which gives rows or batches. */
+  public FourierBlocksExec withChild(SparkPlan newChild) {
+    return new FourierBlocksExec(
+        spec, assembled, cut, cells, inputs, keys, produced, backend, batchBytes, newChild);
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    List<Attribute> all = ScalaInterop.list(keys);
+    all.addAll(ScalaInterop.list(produced));
+    return ScalaInterop.seq(all);
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(output());
+  }
+
+  // ---- where rows must be, and where they are
+
+  @Override
+  public Seq<Distribution> requiredChildDistribution() {
+    List<Attribute> together = together();
+    return ScalaInterop.<Distribution>seq(
+        together.isEmpty()
+            ? UnspecifiedDistribution$.MODULE$
+            : ClusteredDistributions.of(together));
+  }
+
+  /** Rows of an array together; of pieces the mark first, then in the order of their places. */
+  @Override
+  public Seq<Seq<SortOrder>> requiredChildOrdering() {
+    List<Expression> order = new ArrayList<>(together());
+    if (assembled.isDefined()) {
+      order.add(new IsNotNull(inputs.apply(spec.in().values())));
+      spec.in().offsets().forEach(position -> order.add(inputs.apply(position)));
+    }
+    return ScalaInterop.<Seq<SortOrder>>seq(Attributes.ascending(order));
+  }
+
+  /** Columns in which the rows of one array agree, if it is more than one row. */
+  private List<Attribute> together() {
+    List<Attribute> columns = new ArrayList<>();
+    if (assembled.isDefined() || spec.gathered().isDefined()) {
+      spec.furtherIn(inputs.size()).forEach(position -> columns.add(inputs.apply(position)));
+      columns.addAll(ScalaInterop.<Attribute>list(cells));
+    }
+    return columns;
+  }
+
+  private boolean isOneTask() {
+    return spec.gathered().isDefined() && together().isEmpty();
+  }
+
+  /** The child's, in terms of the output, where blocks stay blocks. */
+  @Override
+  public Partitioning outputPartitioning() {
+    Partitioning partitioning = child.outputPartitioning();
+    if (isOneTask()) {
+      return SinglePartition$.MODULE$;
+    }
+    if (cut.isDefined()) {
+      return new UnknownPartitioning(partitioning.numPartitions());
+    }
+    boolean isBlockByBlock = assembled.isEmpty() && spec.gathered().isEmpty();
+    return isBlockByBlock && !(partitioning instanceof Expression)
+        ? partitioning
+        : Attributes.renamedPartitioning(partitioning, this::renamed)
+            .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    if (cut.isDefined()) {
+      return ScalaInterop.emptySeq();
+    }
+    if (isCutOnce()) {
+      List<Attribute> columns = new ArrayList<>();
+      spec.furtherOut(produced.size()).forEach(position -> columns.add(produced.apply(position)));
+      spec.out().offsets().forEach(position -> columns.add(produced.apply(position)));
+      return Attributes.ascending(columns);
+    }
+    if (assembled.isDefined()) {
+      return Attributes.renamedOrdering(Attributes.ascending(together()), this::renamed);
+    }
+    return spec.gathered().isEmpty()
+        ? Attributes.renamedOrdering(child.outputOrdering(), this::renamed)
+        : ScalaInterop.emptySeq();
+  }
+
+  /** True if target blocks are cut along one axis at most, so that other places are all 0. */
+  private boolean isCutOnce() {
+    if (assembled.isEmpty()) {
+      return false;
+    }
+    int cutAxes = 0;
+    for (int axis = 0; axis < cells.size(); axis++) {
+      long block = assembled.get().grid().axis(axis).largest();
+      cutAxes += block < spec.program().extents().extent(axis) ? 1 : 0;
+    }
+    return cutAxes <= 1;
+  }
+
+  /** The output column with the content of a place or a further column. */
+  private Optional<Attribute> renamed(Attribute used) {
+    List<Attribute> read = ScalaInterop.list(inputs);
+    int further = spec.furtherIn(read.size()).indexOf(Attributes.indexOf(read, used));
+    if (further >= 0) {
+      return Optional.of(produced.apply(spec.furtherOut(produced.size()).get(further)));
+    }
+    if (spec.gathered().isDefined()) {
+      return Optional.empty();
+    }
+    // A block's place is that of its cell. Along axes that grow or shrink blocks are whole, at 0.
+    int axis =
+        assembled.isDefined()
+            ? Attributes.indexOf(ScalaInterop.list(cells), used)
+            : spec.in().offsets().indexOf(Attributes.indexOf(read, used));
+    if (axis < 0) {
+      return Optional.empty();
+    }
+    Permutation inverse = spec.program().permutation().inverse();
+    return Optional.of(produced.apply(spec.out().offsets().get(inverse.axis(axis))));
+  }
+
+  // ---- running
+
+  @Override
+  public boolean supportsColumnar() {
+    return true;
+  }
+
+  @Override
+  public Option<Seq<String>> vectorTypes() {
+    List<String> types = new ArrayList<>();
+    for (int i = 0; i < keys.size() + produced.size(); i++) {
+      types.add(
+          spec.out().planes().contains(i - keys.size())
+              ? ArrowColumnVector.class.getName()
+              : ColumnVector.class.getName());
+    }
+    return Option.apply(ScalaInterop.seq(types));
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics == null) {
+      Map<String, SQLMetric> map = TaskMetrics.stageMetrics(sparkContext());
+      map.put(
+          TaskMetrics.HOST_TIME,
+          SQLMetrics.createNanoTimingMetric(sparkContext(), "time computing on the CPU", -1));
+      if (assembled.isDefined()) {
+        map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
+      }
+      metrics = ScalaInterop.map(map);
+    }
+    return metrics;
+  }
+
+  @Override
+  public RDD<ColumnarBatch> doExecuteColumnar() {
+    if (assembled.isDefined()) {
+      assembled.get().predicted().tell(metrics().apply(PREDICTED), sparkContext());
+    }
+    TaskMetrics taskMetrics = new TaskMetrics(metrics());
+    FourierTask.Job job = job();
+    boolean isOrdered = true; // partitions stay where they are
+    return child.supportsColumnar()
+        ? gathered(child.executeColumnar(), ColumnarBatch.class)
+            .mapPartitions(
+                FourierTask.overBatches(job, backend, taskMetrics),
+                isOrdered,
+                ScalaInterop.classTag(ColumnarBatch.class))
+        : gathered(child.execute(), InternalRow.class)
+            .mapPartitions(
+                FourierTask.overRows(job, backend, taskMetrics),
+                isOrdered,
+                ScalaInterop.classTag(ColumnarBatch.class));
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return new BlockBatchesToRowsExec(this).doExecute();
+  }
+
+  /** All partitions as one, if one task takes them all; there is one then, even of no rows. */
+  private <T> RDD<T> gathered(RDD<T> rows, Class<T> type) {
+    if (!isOneTask()) {
+      return rows;
+    }
+    if (rows.getNumPartitions() == 0) {
+      ClassTag<T> tag = ScalaInterop.classTag(type);
+      return sparkContext().parallelize(ScalaInterop.<T>emptySeq(), 1, tag);
+    }
+    return rows.coalesce(1, false, Option.empty(), null);
+  }
+
+  private FourierTask.Job job() {
+    List<Integer> cellOrdinals = ChildColumns.ordinals(this, child, cells);
+    if (!cellOrdinals.equals(IntStream.range(0, cells.size()).boxed().toList())) {
+      throw ErrorBoundary.defect(
+          "A stage expects the cells "
+              + cells
+              + " first in "
+              + child.output()
+              + "; please report this with the plan:\n"
+              + this);
+    }
+    return new FourierTask.Job(
+        spec,
+        assembled.isDefined() ? assembled.get() : null,
+        outputCuts(),
+        cut.isDefined() ? cut.get().keys() : null,
+        Attributes.schema(ScalaInterop.list(child.output())),
+        Attributes.schema(ScalaInterop.list(inputs)),
+        ChildColumns.ordinals(this, child, inputs),
+        ChildColumns.ordinals(this, child, ScalaInterop.seq(together())),
+        produced.size(),
+        BATCHES_AHEAD * batchBytes);
+  }
+
+  private Cuts outputCuts() {
+    if (cut.isDefined()) {
+      return cut.get().cuts();
+    }
+    return spec.gathered().isDefined() ? FourierSpec.every(spec.gathered().get()) : null;
+  }
+
+  // ---- telling
+
+  @Override
+  public String nodeName() {
+    return "FourierBlocks";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "FourierBlocks "
+        + spec
+        + (assembled.isEmpty() ? "" : ", of pieces (" + assembled.get() + ")")
+        + (cut.isEmpty() ? "" : ", into pieces (" + cut.get() + ")")
+        + " ["
+        + backend
+        + "]";
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName()
+        + "\nSteps: "
+        + spec
+        + (assembled.isEmpty() ? "" : "\nOf pieces: " + assembled.get())
+        + (cut.isEmpty() ? "" : "\nInto pieces: " + cut.get())
+        + "\nBackend: "
+        + backend
+        + "\nInput: "
+        + ScalaInterop.list(child.output())
+        + "\nOutput: "
+        + ScalaInterop.list(output())
+        + "\n";
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return withChild(newChildren.apply(0));
+  }
+
+  @Override
+  public int productArity() {
+    return 10;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> assembled;
+      case 2 -> cut;
+      case 3 -> cells;
+      case 4 -> inputs;
+      case 5 -> keys;
+      case 6 -> produced;
+      case 7 -> backend;
+      case 8 -> batchBytes;
+      case 9 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof FourierBlocksExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof FourierBlocksExec that
+        && spec.equals(that.spec)
+        && assembled.equals(that.assembled)
+        && cut.equals(that.cut)
+        && cells.equals(that.cells)
+        && inputs.equals(that.inputs)
+        && keys.equals(that.keys)
+        && produced.equals(that.produced)
+        && backend.equals(that.backend)
+        && batchBytes == that.batchBytes
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(
+        spec, assembled, cut, cells, inputs, keys, produced, backend, batchBytes, child);
+  }
+}

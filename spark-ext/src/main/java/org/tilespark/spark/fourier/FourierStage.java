@@ -1,0 +1,344 @@
+package org.tilespark.spark.fourier;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.AssembleBlocks;
+import org.tilespark.spark.exchange.AssembleSpec;
+import org.tilespark.spark.exchange.CutBlocks;
+import org.tilespark.spark.exchange.CutSpec;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.permute.PermuteBlocks;
+import org.tilespark.spark.permute.PermutedColumns;
+import org.tilespark.spark.runtime.BackendChoice;
+
+/**
+ * Programs that follow each other block by block, with the assembling of blocks below them, so that
+ * one physical stage can run them all: arrays stay on the device from the pieces of one exchange to
+ * those of the next. Permutations among them, before them and after them are steps of the same
+ * stage. Projections between them that only choose, reorder or rename columns do not part them.
+ *
+ * @param program the steps of all
+ * @param gathered as {@link FourierSpec#gathered}
+ * @param missing as {@link FourierSpec#missing}
+ * @param operator who asks
+ * @param block columns of {@code child} with the blocks, in the order of {@link
+ *     BlockSchema#blockColumns}
+ * @param trend column of what is taken off; null if none is
+ * @param further columns that go with the blocks
+ * @param assembled how blocks are put together; empty if {@code child} gives blocks
+ * @param cells columns of {@code child} with the places of target blocks, if there are such
+ * @param child what the stage reads
+ */
+public record FourierStage(
+    FourierProgram program,
+    Optional<Shape> gathered,
+    Missing missing,
+    String operator,
+    List<Attribute> block,
+    Attribute trend,
+    List<Attribute> further,
+    Optional<AssembleSpec> assembled,
+    List<Attribute> cells,
+    LogicalPlan child) {
+
+  /** The longest stage that ends in {@code last}. */
+  public static FourierStage endingIn(FourierBlocks last) {
+    FourierSpec spec = last.spec();
+    FourierStage stage =
+        new FourierStage(
+            spec.program(),
+            Optional.ofNullable(spec.gathered().isEmpty() ? null : spec.gathered().get()),
+            spec.missing(),
+            spec.operator(),
+            at(last.inputs(), spec.in().blockColumns()),
+            spec.trend() < 0 ? null : last.inputs().apply(spec.trend()),
+            at(last.inputs(), spec.furtherIn(last.inputs().size())),
+            Optional.empty(),
+            List.of(),
+            last.child());
+    return stage.withAllBelow();
+  }
+
+  /** The longest stage that ends in a permutation of what programs give; empty if none is below. */
+  public static Optional<FourierStage> endingIn(PermuteBlocks last) {
+    LogicalPlan below = last.child();
+    while (below instanceof Project project) {
+      below = project.child();
+    }
+    if (last.kind() != BlockKind.VOLUME || !(below instanceof FourierBlocks inner)) {
+      return Optional.empty();
+    }
+    FourierSpec spec = inner.spec();
+    PermutedColumns columns = last.columns();
+    List<Integer> parts = columns.blocks().blockColumns();
+    List<Attribute> inputs = columns.inputs();
+    FourierStage stage =
+        new FourierStage(
+            FourierProgram.reordering(
+                spec.program().output(), spec.program().type(), last.permutation()),
+            Optional.empty(),
+            spec.missing(),
+            spec.operator(),
+            parts.stream().map(inputs::get).toList(),
+            null,
+            columns.blocks().further(inputs),
+            Optional.empty(),
+            List.of(),
+            last.child());
+    return stage.withBelow().map(FourierStage::withAllBelow);
+  }
+
+  /** This stage with all operators below it that one stage can run. */
+  private FourierStage withAllBelow() {
+    FourierStage stage = this;
+    Optional<FourierStage> longer = stage.withBelow();
+    while (longer.isPresent()) {
+      stage = longer.get();
+      longer = stage.withBelow();
+    }
+    return stage;
+  }
+
+  /** The transform right below a plan's projections, if the columns come from it as they are. */
+  public static Optional<FourierBlocks> below(CutBlocks cut) {
+    Optional<List<Attribute>> read = Optional.of(ScalaInterop.list(cut.inputs()));
+    LogicalPlan plan = cut.child();
+    while (plan instanceof Project project && read.isPresent()) {
+      read = Attributes.below(project, read.get());
+      plan = project.child();
+    }
+    if (read.isEmpty() || !(plan instanceof FourierBlocks fourier)) {
+      return Optional.empty();
+    }
+    // In other positions the columns are the same: the cut gives its own names and ids.
+    List<Attribute> given = ScalaInterop.list(fourier.produced());
+    boolean isSame = given.size() == read.get().size();
+    for (int i = 0; isSame && i < given.size(); i++) {
+      isSame = given.get(i).exprId().equals(read.get().get(i).exprId());
+    }
+    return isSame ? Optional.of(fourier) : Optional.empty();
+  }
+
+  /**
+   * The physical stage.
+   *
+   * @param out positions of the block columns in {@code produced}
+   * @param cut how results are cut into pieces; null if they are not
+   * @param batchBytes bytes of values that make a batch
+   */
+  public SparkPlan exec(
+      BlockSchema out,
+      List<Attribute> keys,
+      List<Attribute> produced,
+      CutSpec cut,
+      BackendChoice backend,
+      long batchBytes,
+      SparkPlan plannedChild) {
+    List<Attribute> inputs = new ArrayList<>(block);
+    if (trend != null) {
+      inputs.add(trend);
+    }
+    inputs.addAll(further);
+    int rank = out.kind().rank();
+    boolean isComplex = block.size() > 2 * rank + 1;
+    BlockSchema in =
+        new BlockSchema(
+            out.kind(),
+            numbers(0, rank),
+            numbers(rank, rank),
+            2 * rank,
+            isComplex ? 2 * rank + 1 : -1,
+            out.elementType());
+    return new FourierBlocksExec(
+        new FourierSpec(
+            program,
+            in,
+            out,
+            trend == null ? -1 : block.size(),
+            ScalaInterop.option(gathered),
+            missing,
+            operator),
+        ScalaInterop.option(assembled),
+        cut == null ? ScalaInterop.none() : ScalaInterop.option(Optional.of(cut)),
+        ScalaInterop.seq(cells),
+        ScalaInterop.seq(inputs),
+        ScalaInterop.seq(keys),
+        ScalaInterop.seq(produced),
+        backend,
+        batchBytes,
+        plannedChild);
+  }
+
+  private static List<Integer> numbers(int first, int count) {
+    List<Integer> numbers = new ArrayList<>();
+    for (int i = 0; i < count; i++) {
+      numbers.add(first + i);
+    }
+    return List.copyOf(numbers);
+  }
+
+  /** This stage with the operator below it, if one stage can run both. */
+  private Optional<FourierStage> withBelow() {
+    if (trend != null || assembled.isPresent()) {
+      return Optional.empty();
+    }
+    List<Attribute> columns = new ArrayList<>(block);
+    columns.addAll(further);
+    Optional<List<Attribute>> read = Optional.of(columns);
+    LogicalPlan below = child;
+    while (below instanceof Project project && read.isPresent()) {
+      read = Attributes.below(project, read.get());
+      below = project.child();
+    }
+    if (read.isEmpty()) {
+      return Optional.empty();
+    }
+    List<Attribute> readBlock = read.get().subList(0, block.size());
+    List<Attribute> readFurther = read.get().subList(block.size(), columns.size());
+    if (below instanceof FourierBlocks inner) {
+      return after(inner, readBlock, readFurther);
+    }
+    if (below instanceof PermuteBlocks permute) {
+      return after(permute, readBlock, readFurther);
+    }
+    return below instanceof AssembleBlocks assemble && gathered.isEmpty()
+        ? over(assemble, readBlock, readFurther)
+        : Optional.empty();
+  }
+
+  private Optional<FourierStage> after(
+      FourierBlocks inner, List<Attribute> readBlock, List<Attribute> readFurther) {
+    FourierSpec below = inner.spec();
+    boolean fits =
+        (gathered.isEmpty() || below.gathered().isDefined())
+            && below.program().output().equals(program.input())
+            && same(readBlock, at(inner.produced(), below.out().blockColumns()));
+    if (!fits) {
+      return Optional.empty();
+    }
+    Optional<List<Attribute>> sources =
+        sources(
+            readFurther,
+            at(inner.produced(), below.furtherOut(inner.produced().size())),
+            at(inner.inputs(), below.furtherIn(inner.inputs().size())));
+    if (sources.isEmpty()) {
+      return Optional.empty();
+    }
+    Optional<Shape> shape = gathered;
+    if (gathered.isEmpty() && below.gathered().isDefined()) {
+      shape = Optional.of(program.blockShape(below.gathered().get()));
+    }
+    return Optional.of(
+        new FourierStage(
+            below.program().then(program),
+            shape,
+            below.missing(),
+            operator,
+            at(inner.inputs(), below.in().blockColumns()),
+            below.trend() < 0 ? null : inner.inputs().apply(below.trend()),
+            sources.get(),
+            Optional.empty(),
+            List.of(),
+            inner.child()));
+  }
+
+  private Optional<FourierStage> after(
+      PermuteBlocks inner, List<Attribute> readBlock, List<Attribute> readFurther) {
+    PermutedColumns columns = inner.columns();
+    List<Integer> parts = columns.blocks().blockColumns();
+    boolean fits =
+        inner.kind() == BlockKind.VOLUME
+            && same(readBlock, parts.stream().map(columns.produced()::get).toList());
+    List<Attribute> sources = new ArrayList<>();
+    for (Attribute column : readFurther) {
+      Optional<Attribute> source = columns.source(column);
+      fits &= source.isPresent();
+      source.ifPresent(sources::add);
+    }
+    if (!fits) {
+      return Optional.empty();
+    }
+    Permutation permutation = inner.permutation();
+    ArrayStep.State before =
+        new ArrayStep.State(
+            permutation.inverse().apply(program.extents()), program.input().isComplex());
+    return Optional.of(
+        new FourierStage(
+            FourierProgram.reordering(before, program.type(), permutation).then(program),
+            gathered,
+            missing,
+            operator,
+            parts.stream().map(columns.inputs()::get).toList(),
+            null,
+            sources,
+            Optional.empty(),
+            List.of(),
+            inner.child()));
+  }
+
+  private Optional<FourierStage> over(
+      AssembleBlocks assemble, List<Attribute> readBlock, List<Attribute> readFurther) {
+    List<Attribute> given = ScalaInterop.list(assemble.produced());
+    BlockSchema blocks = BlockSchema.find(Attributes.schema(given), BlockKind.VOLUME, operator);
+    List<Integer> parts = blocks.blockColumns();
+    if (!same(readBlock, at(assemble.produced(), parts))) {
+      return Optional.empty();
+    }
+    int rank = blocks.kind().rank();
+    List<Attribute> pieces = ScalaInterop.list(assemble.inputs());
+    Optional<List<Attribute>> sources =
+        sources(readFurther, given, pieces.subList(rank, pieces.size()));
+    return sources.map(
+        columns ->
+            new FourierStage(
+                program,
+                gathered,
+                missing,
+                operator,
+                parts.stream().map(position -> pieces.get(position + rank)).toList(),
+                null,
+                columns,
+                Optional.of(assemble.spec()),
+                pieces.subList(0, rank),
+                assemble.child()));
+  }
+
+  /**
+   * What stands in {@code below} where {@code given} has each of {@code read}; empty if not all.
+   */
+  private static Optional<List<Attribute>> sources(
+      List<Attribute> read, List<Attribute> given, List<Attribute> below) {
+    List<Attribute> sources = new ArrayList<>();
+    for (Attribute column : read) {
+      int position = Attributes.indexOf(given, column);
+      if (position < 0) {
+        return Optional.empty();
+      }
+      sources.add(below.get(position));
+    }
+    return Optional.of(sources);
+  }
+
+  private static boolean same(List<Attribute> read, List<Attribute> given) {
+    return Arrays.equals(
+        read.stream().map(Attribute::exprId).toArray(),
+        given.stream().map(Attribute::exprId).toArray());
+  }
+
+  private static List<Attribute> at(
+      scala.collection.immutable.Seq<Attribute> columns, List<Integer> positions) {
+    return positions.stream().map(position -> (Attribute) columns.apply(position)).toList();
+  }
+}

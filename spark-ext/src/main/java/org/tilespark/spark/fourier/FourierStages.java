@@ -1,0 +1,264 @@
+package org.tilespark.spark.fourier;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.options.FftOptions.Decomposition;
+import org.tilespark.spark.reblock.ReblockPlans;
+
+/**
+ * Which axes of a volume are transformed after which, and how it is cut for that: a pure function
+ * of what is known of the volume and of how many tasks there are.
+ *
+ * @param known the volume
+ * @param complexBytes bytes of a complex number
+ * @param tasks that can run at once
+ * @param taskBytes of a volume's complex numbers, up to which one task transforms all of it
+ */
+record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBytes) {
+  private static final int RANK = 3;
+
+  /** A block of a stage has about this at most, unless one plane or line has more. */
+  static final long USUAL_BLOCK_BYTES = 256L << 20;
+
+  /** Slabs of a plane with more than this are cut further. */
+  private static final long MOST_PLANE_BYTES = 1L << 30;
+
+  /** Pencils are not worth a second exchange for tasks with less than this. */
+  private static final long LEAST_TASK_BYTES = 4L << 20;
+
+  /**
+   * A transform to be planned.
+   *
+   * @param axes in order, the halved one last
+   * @param halved that axis, or -1
+   * @param permutation of the axes in the end
+   * @param padTo extents to which zeros are added before an axis is transformed, by axis
+   */
+  record Transform(
+      List<Integer> axes,
+      int halved,
+      boolean inverse,
+      Permutation permutation,
+      Map<Integer, Long> padTo) {
+    /** A transform without padding. */
+    Transform(List<Integer> axes, int halved, boolean inverse, Permutation permutation) {
+      this(axes, halved, inverse, permutation, Map.of());
+    }
+
+    /** {@code extents} with the zeros that are added where some axes are transformed. */
+    Shape padded(Shape extents, List<Integer> transformed) {
+      long[] padded = extents.toArray();
+      transformed.forEach(axis -> padded[axis] = padTo.getOrDefault(axis, padded[axis]));
+      return Shape.of(padded);
+    }
+
+    /** Those of {@code some} that are transformed, the halved one last. */
+    List<Integer> only(Set<Integer> some) {
+      return axes.stream().filter(some::contains).toList();
+    }
+  }
+
+  /**
+   * A stage: which axes are transformed, and along which others the blocks are cut.
+   *
+   * @param cut one or two axes; empty for the blocks as they are
+   * @param isGathered true if one task takes all blocks of a volume
+   */
+  record Stage(List<Integer> axes, List<Integer> cut, boolean isGathered) {
+    Stage(List<Integer> axes, List<Integer> cut) {
+      this(axes, cut, false);
+    }
+  }
+
+  /** Which axes are transformed after which, and how the volume is cut for that. */
+  List<Stage> stages(Transform transform, Decomposition asked) {
+    Set<Integer> wholeAlready = new TreeSet<>();
+    for (int axis = 0; axis < RANK; axis++) {
+      if (known.whole().get(axis)) {
+        wholeAlready.add(axis);
+      }
+    }
+    boolean blocksStay =
+        wholeAlready.containsAll(transform.axes()) && staysSmall(transform, transform.axes());
+    if (asked == Decomposition.AUTO && blocksStay) {
+      return List.of(new Stage(transform.axes(), List.of()));
+    }
+    long volume = bytes(transform.padded(known.extents(), transform.axes()));
+    if (asked == Decomposition.TASK || (asked == Decomposition.AUTO && volume <= taskBytes)) {
+      return List.of(new Stage(transform.axes(), List.of(), true));
+    }
+    List<Stage> slabs =
+        transform.axes().size() == RANK ? bySlabs(transform) : inPlace(transform, blocksStay);
+    return asked == Decomposition.PENCILS
+            || (asked == Decomposition.AUTO && slabsAreTooFew(transform, slabs))
+        ? byPencils(transform)
+        : slabs;
+  }
+
+  /** True if a plane of some stage is too much for one task, or tasks would have nothing to do. */
+  private boolean slabsAreTooFew(Transform transform, List<Stage> stages) {
+    Shape extents = known.extents();
+    for (Stage stage : stages) {
+      extents = transform.padded(extents, stage.axes());
+      for (int cut : stage.cut()) {
+        long planes = extents.extent(cut);
+        if (bytes(extents) / planes > MOST_PLANE_BYTES
+            || (planes < tasks && bytes(extents) / tasks >= LEAST_TASK_BYTES)) {
+          return true;
+        }
+      }
+    }
+    return false;
+  }
+
+  /** Bytes of complex numbers. */
+  private long bytes(Shape extents) {
+    return Math.multiplyExact(complexBytes, extents.elements());
+  }
+
+  /** True if no zeros are added to blocks as they are, or not so many that a block is too large. */
+  private boolean staysSmall(Transform transform, List<Integer> transformed) {
+    Shape padded = transform.padded(known.largest(), transformed);
+    return padded.equals(known.largest()) || bytes(padded) <= USUAL_BLOCK_BYTES;
+  }
+
+  /** One stage over one or two axes, in slabs cut along the longest of the others. */
+  private List<Stage> inPlace(Transform transform, boolean blocksStay) {
+    if (blocksStay) {
+      return List.of(new Stage(transform.axes(), List.of()));
+    }
+    int cut = -1;
+    for (int axis = 0; axis < RANK; axis++) {
+      if (!transform.axes().contains(axis)
+          && (cut < 0 || known.extents().extent(axis) > known.extents().extent(cut))) {
+        cut = axis;
+      }
+    }
+    return List.of(new Stage(transform.axes(), List.of(cut)));
+  }
+
+  /** A stage for each axis; between two of them the third one stays cut as it is. */
+  private List<Stage> byPencils(Transform transform) {
+    List<Integer> order = new ArrayList<>(transform.axes());
+    order.sort(
+        Comparator.comparingInt(
+            axis -> {
+              if (axis == transform.halved()) {
+                return transform.inverse() ? RANK + 1 : -RANK - 1;
+              }
+              return known.whole().get(axis) ? -RANK : -axis;
+            }));
+    List<Integer> all = new ArrayList<>(order);
+    for (int axis = 0; axis < RANK; axis++) {
+      if (!all.contains(axis)) {
+        all.add(axis);
+      }
+    }
+    List<List<Integer>> cuts =
+        List.of(
+            List.of(all.get(2), all.get(1)),
+            List.of(all.get(2), all.get(0)),
+            List.of(all.get(1), all.get(0)));
+    List<Stage> stages = new ArrayList<>();
+    for (int i = 0; i < order.size(); i++) {
+      List<Integer> axis = List.of(order.get(i));
+      boolean blocksStay = i == 0 && known.whole().get(order.get(0)) && staysSmall(transform, axis);
+      stages.add(new Stage(axis, blocksStay ? List.of() : cuts.get(i)));
+    }
+    return stages;
+  }
+
+  private List<Stage> bySlabs(Transform transform) {
+    // The input's slabs, if what must come first can be transformed in them.
+    int cut = -1;
+    for (int axis = 0; axis < RANK; axis++) {
+      if (cut < 0
+          && known.isSlabs(axis)
+          && maybeCutFirst(transform, axis)
+          && staysSmall(transform, transform.only(others(axis)))) {
+        cut = axis;
+      }
+    }
+    boolean blocksStay = cut >= 0;
+    for (int axis = 0; axis < RANK && cut < 0; axis++) {
+      cut = maybeCutFirst(transform, axis) ? axis : -1;
+    }
+    int then = -1;
+    for (int axis : transform.permutation().toArray()) {
+      boolean maybe = axis != cut && !(transform.inverse() && axis == transform.halved());
+      then = then < 0 && maybe ? axis : then;
+    }
+    Set<Integer> first = transform.inverse() ? Set.of(then) : others(cut);
+    Set<Integer> second = transform.inverse() ? others(then) : Set.of(cut);
+    return List.of(
+        new Stage(transform.only(first), blocksStay ? List.of() : List.of(cut)),
+        new Stage(transform.only(second), List.of(then)));
+  }
+
+  /** A real transform begins with its halved axis, so that one must be whole. */
+  private static boolean maybeCutFirst(Transform transform, int axis) {
+    return transform.inverse() || axis != transform.halved();
+  }
+
+  private static Set<Integer> others(int axis) {
+    return IntStream.range(0, RANK)
+        .filter(other -> other != axis)
+        .boxed()
+        .collect(Collectors.toSet());
+  }
+
+  /**
+   * The shape of blocks of a complex volume that are cut along some axes: enough blocks for all
+   * tasks, and none too large.
+   */
+  long[] shape(List<Integer> cut, Shape extents) {
+    return shape(cut, extents, extents);
+  }
+
+  /**
+   * As {@link #shape(List, Shape)}, where zeros are added to the blocks.
+   *
+   * @param padded extents with these zeros; the same along the axes that are cut
+   */
+  long[] shape(List<Integer> cut, Shape extents, Shape padded) {
+    long[] shape = extents.toArray();
+    long parts = Math.max(ReblockPlans.ceilDiv(bytes(padded), USUAL_BLOCK_BYTES), tasks);
+    for (int i = 0; i < cut.size(); i++) {
+      int axis = cut.get(i);
+      int left = cut.size() - i;
+      long along = left == 1 ? parts : (long) Math.ceil(Math.sqrt((double) parts));
+      along = Math.min(along, shape[axis]);
+      shape[axis] = ReblockPlans.ceilDiv(shape[axis], along);
+      parts = ReblockPlans.ceilDiv(parts, along);
+    }
+    return shape;
+  }
+
+  /** The shape of the blocks of a program's result that come out of one task: slabs of axis 0. */
+  Shape gatheredShape(FourierProgram program) {
+    int cut = program.permutation().axis(0);
+    long[] before = program.permutation().apply(program.extents()).toArray();
+    long[] shape = program.output().extents().toArray();
+    long plane = complexBytes;
+    for (int axis = 1; axis < RANK; axis++) {
+      plane = Math.multiplyExact(plane, Math.max(before[axis], shape[axis]));
+    }
+    long most = Math.max(1, (USUAL_BLOCK_BYTES - 1) / plane);
+    if (known.isSlabs(cut)) {
+      most = Math.min(most, known.largest().extent(cut));
+    }
+    if (most < shape[0]) {
+      shape[0] = ReblockPlans.ceilDiv(shape[0], ReblockPlans.ceilDiv(shape[0], most));
+    }
+    return Shape.of(shape);
+  }
+}

@@ -1,0 +1,160 @@
+package org.tilespark.spark.fourier;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import java.util.List;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.arrow.arrays.FourierPipeline;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.layout.Cuts;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.exchange.AssembleSpec;
+import org.tilespark.spark.exchange.PieceGroups;
+import org.tilespark.spark.exchange.PieceKeys;
+import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.rows.CarriedColumns;
+import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.CountedBatches;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.PipelineTotals;
+import org.tilespark.spark.runtime.TaskMetrics;
+import org.tilespark.spark.runtime.TaskResources;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * The body of a task that transforms: opens a pipeline and an allocator for one partition and ties
+ * both to the end of the task, whether it succeeds, fails or is killed.
+ *
+ * @param <T> what the child gives: rows or batches
+ */
+final class FourierTask<T>
+    extends AbstractFunction1<
+        scala.collection.Iterator<T>, scala.collection.Iterator<ColumnarBatch>>
+    implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  /**
+   * What a task must know.
+   *
+   * @param spec what happens
+   * @param assembled how arrays come in pieces; null if they come in blocks
+   * @param cuts where results are cut; null if they leave whole
+   * @param keys columns put before those of the pieces; null if there are none
+   * @param rows schema of the child's rows
+   * @param inputs schema of the columns that are read
+   * @param ordinals the child's column behind each of these
+   * @param pieceKeys ordinals of the columns by which pieces belong together
+   * @param columns of the output, without keys
+   * @param aheadBytes of pinned memory for parts that come down before they are asked for
+   */
+  record Job(
+      FourierSpec spec,
+      AssembleSpec assembled,
+      Cuts cuts,
+      PieceKeys keys,
+      StructType rows,
+      StructType inputs,
+      List<Integer> ordinals,
+      List<Integer> pieceKeys,
+      int columns,
+      long aheadBytes)
+      implements Serializable {
+    private BlockSchema in() {
+      return spec.in().mapped(ordinals::get);
+    }
+
+    private List<Integer> further() {
+      return spec.furtherIn(inputs.length());
+    }
+  }
+
+  /** How the child's partition becomes arrays. */
+  private interface Source<T> extends Serializable {
+    ArraySource open(Job job, Iterator<T> partition, BufferAllocator allocator);
+  }
+
+  private final Job job;
+  private final BackendChoice backend;
+  private final TaskMetrics metrics;
+  private final Source<T> source;
+
+  private FourierTask(Job job, BackendChoice backend, TaskMetrics metrics, Source<T> source) {
+    this.job = job;
+    this.backend = backend;
+    this.metrics = metrics;
+    this.source = source;
+  }
+
+  static FourierTask<InternalRow> overRows(Job job, BackendChoice backend, TaskMetrics metrics) {
+    return new FourierTask<>(
+        job,
+        backend,
+        metrics,
+        (of, rows, allocator) ->
+            of.assembled() == null
+                ? overBlocks(of, BlockCursor.overRows(rows), allocator)
+                : new ArraySource.Pieces(
+                    of.in(),
+                    new PieceGroups(of.assembled(), of.rows(), of.pieceKeys(), of.in(), rows),
+                    allocator));
+  }
+
+  static FourierTask<ColumnarBatch> overBatches(
+      Job job, BackendChoice backend, TaskMetrics metrics) {
+    return new FourierTask<>(
+        job,
+        backend,
+        metrics,
+        (of, batches, allocator) -> overBlocks(of, BlockCursor.overBatches(batches), allocator));
+  }
+
+  private static ArraySource overBlocks(Job job, BlockCursor blocks, BufferAllocator allocator) {
+    FourierSpec spec = job.spec();
+    if (spec.gathered().isEmpty()) {
+      return new ArraySource.Blocks(spec, job.in(), blocks, allocator);
+    }
+    List<Integer> further = job.further().stream().map(job.ordinals()::get).toList();
+    return new ArraySource.Volumes(spec, job.in(), job.rows(), further, blocks, allocator);
+  }
+
+  @Override
+  public scala.collection.Iterator<ColumnarBatch> apply(scala.collection.Iterator<T> partition) {
+    return PartitionBoundary.over(partition, this::open);
+  }
+
+  private Iterator<ColumnarBatch> open(Iterator<T> partition) {
+    TaskContext task = TaskContext.get();
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    ExecutorRuntime.FourierPlace place = runtime.fourier(backend.requested(), task);
+    TaskResources resources = TaskResources.of(task);
+    BufferAllocator allocator =
+        resources.own(place.memory().newChild("task " + task.taskAttemptId() + ", transform"));
+    PipelineTotals totals = runtime.pipelineTotals(place.gpu());
+    FourierPipeline pipeline =
+        resources.own(
+            place.open(
+                task,
+                allocator,
+                job.aheadBytes(),
+                PipelineListener.both(
+                    place.gpu().isEmpty() ? metrics.onHost() : metrics.onDevice(), totals)));
+    ArraySource arrays = source.open(job, partition, allocator);
+    FourierIterator iterator =
+        new FourierIterator(
+            job.spec(),
+            new FourierIterator.Output(job.cuts(), job.keys()),
+            arrays,
+            new CarriedColumns(job.inputs(), job.further(), job.ordinals()),
+            job.columns(),
+            job.spec().trend() < 0 ? -1 : job.ordinals().get(job.spec().trend()),
+            pipeline,
+            allocator);
+    resources.ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
+    return new CountedBatches(iterator, runtime, metrics, totals);
+  }
+}

@@ -1,0 +1,128 @@
+package org.tilespark.spark.fourier;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalDouble;
+import java.util.TreeMap;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Inline;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.GroupingColumns;
+import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.block.Streaming;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.rows.BlockArguments;
+
+/** The logical plans of what is read off a spectrum. They consist of Spark's own nodes. */
+public final class SpectrumPlans {
+  private SpectrumPlans() {}
+
+  /**
+   * The frequencies along the transformed axes of a spectrum: {@code axis STRING}, {@code index
+   * BIGINT}, {@code frequency DOUBLE}. Reads the column metadata alone; where it states no extents,
+   * a small aggregate over the coordinates runs now.
+   *
+   * @throws IllegalArgumentException if the metadata does not say that this is a spectrum, or says
+   *     that an axis was transformed twice
+   */
+  public static LogicalPlan frequencies(LogicalPlan input, FourierPlans.Context context) {
+    SparkSession session = context.asDataset().apply(input).sparkSession();
+    Dataset<Row> all =
+        new TreeMap<>(FourierPlans.frequencies(input, context))
+            .entrySet().stream()
+                .map(axis -> frequencies(session, axis.getKey(), axis.getValue()))
+                .reduce(Dataset::unionAll)
+                .orElseThrow();
+    return ((org.apache.spark.sql.classic.Dataset<Row>) all).logicalPlan();
+  }
+
+  private static Dataset<Row> frequencies(SparkSession session, int axis, AxisFrequencies along) {
+    long n = along.extent();
+    String cycles =
+        along.isHalf()
+            ? "id"
+            : along.isShifted()
+                ? "id - " + n / 2
+                : "IF(id < " + (n - n / 2) + ", id, id - " + n + ")";
+    return session
+        .range(along.count())
+        .selectExpr(
+            "'" + BlockKind.VOLUME.offsetColumns().get(axis) + "' AS axis",
+            "id AS index",
+            "(" + cycles + ") / CAST(" + n * along.spacing() + " AS DOUBLE) AS frequency");
+  }
+
+  /**
+   * The mean power at each absolute value of the frequency: one aggregate over the blocks.
+   *
+   * @param width of a ring in units of frequency; by default the finest step of any axis
+   * @throws IllegalArgumentException if the width is not above 0, or the metadata does not say that
+   *     this is a spectrum
+   */
+  public static LogicalPlan radialAverage(
+      LogicalPlan input, OptionalDouble width, FourierPlans.Context context) {
+    String operator = context.operator();
+    Streaming.refuse(operator, input);
+    Map<Integer, AxisFrequencies> axes = FourierPlans.frequencies(input, context);
+    double ring =
+        width.orElseGet(
+            () ->
+                axes.values().stream()
+                    .mapToDouble(axis -> 1 / (axis.extent() * axis.spacing()))
+                    .min()
+                    .orElseThrow());
+    if (!(ring > 0) || Double.isInfinite(ring)) {
+      throw new IllegalArgumentException(operator + ": width is " + ring + "; expected above 0");
+    }
+    BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
+    List<Attribute> columns = ScalaInterop.list(input.output());
+    Missing missing = Missing.ERROR;
+    Shape extents = KnownArray.of(input, blocks, missing, context.asDataset(), operator).extents();
+    List<Attribute> further = GroupingColumns.of(blocks, columns, operator);
+    List<NamedExpression> outputs = new ArrayList<>();
+    further.forEach(column -> outputs.add(Attributes.alias(column, column.name())));
+    NamedExpression rings =
+        Attributes.alias(
+            new RadialPower(
+                    BlockArguments.of(blocks, operator, extents, missing),
+                    new RadialPower.Spec(axes, ring),
+                    ScalaInterop.seq(BlockArguments.columns(blocks, columns)),
+                    0,
+                    0)
+                .toAggregateExpression(),
+            "rings");
+    outputs.add(rings);
+    LogicalPlan aggregate =
+        new Aggregate(
+            ScalaInterop.<Expression>seq(further),
+            ScalaInterop.seq(outputs),
+            input,
+            ScalaInterop.none());
+    List<Attribute> given = new ArrayList<>();
+    for (StructField field : RadialPower.RING.fields()) {
+      given.add(Attributes.column(field.name(), field.dataType(), Metadata.empty()));
+    }
+    return new Generate(
+        new Inline(rings.toAttribute()),
+        ScalaInterop.<Object>seq(List.of(further.size())),
+        false,
+        ScalaInterop.none(),
+        ScalaInterop.seq(given),
+        aggregate);
+  }
+}

@@ -1,0 +1,385 @@
+package org.tilespark.spark.multiply;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Set;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.tilespark.arrow.panels.PanelMultiplier;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.transpose.Transposer;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.multiply.TileBlocks.Tile;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.rows.BlockCheck;
+import org.tilespark.spark.rows.BlockCursor;
+
+/**
+ * The products of blocks that stay where they are with a matrix that every task has whole. Each
+ * block is multiplied by itself, so what comes out does not depend on which blocks lie together.
+ * Beside the broadcast matrix a task holds one block, two panels and a tile of C. A row is valid
+ * until the next one is asked for.
+ */
+final class BroadcastTask implements Iterator<InternalRow> {
+  /**
+   * The side whose blocks stay.
+   *
+   * @param right true if it is B
+   * @param blocks where a block's columns are in its rows
+   * @param groupOrdinals where grouping columns are
+   * @param depth of panels along K, at most
+   * @param mostOuter elements along M or N of a block that are multiplied at a time, at most
+   */
+  record Large(
+      boolean right, BlockSchema blocks, List<Integer> groupOrdinals, long depth, long mostOuter)
+      implements Serializable {}
+
+  private final PanelTask.Job job;
+  private final MultiplySpec spec;
+  private final Large large;
+  private final boolean innerIsRow; // of the large side
+  private final BlockCursor cursor;
+  private final BlockCheck check;
+  private final UnsafeProjection groupOf;
+  private final Map<UnsafeRow, Pieces> small;
+  private final PanelMultiplier multiplier;
+  private final PanelPair panels;
+  private final TileBlocks tiles;
+  private final Iterator<InternalRow> marks;
+  private final Iterator<Zeros> zeros;
+
+  private HostMemory zero; // bytes of 0; null until needed
+
+  // The current block: what of it is still to be multiplied.
+  private HostMemory values; // null if there is none
+  private UnsafeRow group;
+  private long nextOuter;
+  private long outerEnd;
+  private long innerStart;
+  private long innerEnd;
+
+  /**
+   * The products of one partition.
+   *
+   * @param partition the first one marks the blocks of C, where products are partial
+   * @param broadcast pieces of the other side, in any order
+   * @param ranges what {@link CheckPlacesExec} found; null if products are partial
+   */
+  BroadcastTask(
+      PanelTask.Job job,
+      Large large,
+      int partition,
+      BlockCursor cursor,
+      InternalRow[] broadcast,
+      InternalRow[] ranges,
+      PanelMultiplier multiplier,
+      Transposer transposer,
+      PanelTask.Listener listener) {
+    this.job = job;
+    this.spec = job.spec();
+    this.large = large;
+    this.innerIsRow = spec.innerIsRow(large.right());
+    this.cursor = cursor;
+    this.check =
+        new BlockCheck(
+            large.blocks(), spec.operator() + ", matrix " + name(), spec.extents(large.right()));
+    this.groupOf = PieceColumns.groups(large.groupOrdinals(), job.groupTypes());
+    this.small = pieces(broadcast);
+    this.multiplier = multiplier;
+    this.panels = new PanelPair(job, null, multiplier, listener);
+    this.tiles = new TileBlocks(job, null, transposer, listener);
+    this.marks =
+        job.partial() && partition == 0 && spec.m() > 0 && spec.n() > 0
+            ? new Marks()
+            : Collections.emptyIterator();
+    this.zeros =
+        !job.partial() && partition == 0 && spec.missing() == Missing.ZERO
+            ? zeros(ranges).iterator()
+            : Collections.emptyIterator();
+  }
+
+  /** Blocks of C that no block of the large side has a part in: all of them in such ranges. */
+  private record Zeros(UnsafeRow group, Tile tile) {}
+
+  private List<Zeros> zeros(InternalRow[] ranges) {
+    UnsafeProjection key =
+        PieceColumns.groups(PieceColumns.ordinals(CheckPlacesExec.COUNT, spec), job.groupTypes());
+    Set<UnsafeRow> there = new HashSet<>();
+    List<Zeros> zeros = new ArrayList<>();
+    for (InternalRow range : ranges) {
+      UnsafeRow matrix = key.apply(range).copy();
+      there.add(matrix);
+      if (small.containsKey(matrix)) {
+        addZeros(
+            zeros,
+            matrix,
+            range.getLong(CheckPlacesExec.START),
+            range.getLong(CheckPlacesExec.END));
+      }
+    }
+    for (UnsafeRow matrix : small.keySet()) {
+      if (!there.contains(matrix)) {
+        addZeros(zeros, matrix, 0, large.right() ? spec.n() : spec.m());
+      }
+    }
+    return zeros;
+  }
+
+  private void addZeros(List<Zeros> zeros, UnsafeRow matrix, long from, long to) {
+    long grain = large.right() ? spec.blockCols() : spec.blockRows();
+    long other = large.right() ? spec.blockRows() : spec.blockCols();
+    long otherEnd = large.right() ? spec.m() : spec.n();
+    for (long start = from; start < to; ) {
+      long end = Math.min(to, (start / grain + 1) * grain);
+      for (long at = 0; at < otherEnd; at += other) {
+        Tile tile = new Tile(start, end - start, at, Math.min(other, otherEnd - at));
+        zeros.add(new Zeros(matrix, large.right() ? tile.transposed() : tile));
+      }
+      start = end;
+    }
+  }
+
+  /** Begins to hand out a block of zeros. */
+  private void handOut(Zeros block) {
+    long bytes = block.tile().rows() * block.tile().cols() * spec.type().bytes();
+    if (zero == null || zero.bytes() < bytes) {
+      zero = HostMemory.ofArray(new byte[Math.toIntExact(bytes)]);
+    }
+    tiles.begin(zero.slice(0, bytes), block.tile(), block.group(), 0, spec.k(), false);
+  }
+
+  private Map<UnsafeRow, Pieces> pieces(InternalRow[] broadcast) {
+    UnsafeProjection key =
+        PieceColumns.groups(PieceColumns.ordinals(PieceColumns.COUNT, spec), job.groupTypes());
+    Map<UnsafeRow, List<InternalRow>> byGroup = new LinkedHashMap<>();
+    for (InternalRow row : broadcast) {
+      byGroup.computeIfAbsent(key.apply(row).copy(), each -> new ArrayList<>()).add(row);
+    }
+    if (spec.groups() == 0) {
+      byGroup.computeIfAbsent(key.apply(PanelTask.NO_GROUP).copy(), each -> new ArrayList<>());
+    }
+    Map<UnsafeRow, Pieces> pieces = new LinkedHashMap<>();
+    byGroup.forEach(
+        (each, rows) -> pieces.put(each, new Pieces(rows, spec.innerIsRow(!large.right()))));
+    return pieces;
+  }
+
+  private String name() {
+    return large.right() ? "B" : "A";
+  }
+
+  @Override
+  public boolean hasNext() {
+    while (!tiles.hasNext() && !marks.hasNext()) {
+      if (values != null || nextBlock()) {
+        multiplySlice();
+      } else if (zeros.hasNext()) {
+        handOut(zeros.next());
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public InternalRow next() {
+    if (!hasNext()) {
+      throw new NoSuchElementException();
+    }
+    return marks.hasNext() ? marks.next() : tiles.next();
+  }
+
+  private boolean nextBlock() {
+    if (!cursor.advance()) {
+      return false;
+    }
+    check.check(cursor);
+    int inner = innerIsRow ? 0 : 1;
+    innerStart = check.offset()[inner];
+    innerEnd = innerStart + check.size()[inner];
+    nextOuter = check.offset()[1 - inner];
+    outerEnd = nextOuter + check.size()[1 - inner];
+    if (!job.partial() && innerEnd - innerStart < spec.k()) {
+      throw doesNotSpan();
+    }
+    group = groupOf.apply(cursor.row()).copy();
+    values = cursor.values(large.blocks().values(), spec.type()).values();
+    return true;
+  }
+
+  /** The panels of the small matrix for blocks that begin at one place along K. */
+  private record Part(UnsafeRow group, long innerStart) {}
+
+  /** Multiplies as much of the block as a tile holds, and begins to hand the tile out. */
+  private void multiplySlice() {
+    long step = large.mostOuter();
+    long from = nextOuter;
+    long to = Math.min(outerEnd, (from / step + 1) * step);
+    Tile tile =
+        large.right()
+            ? new Tile(0, spec.m(), from, to - from)
+            : new Tile(from, to - from, 0, spec.n());
+    Pieces others = small.get(group);
+    // How many blocks have the same panels of the small matrix is not known, but that a tile of all
+    // of C is the only one.
+    boolean alone = to - from == (large.right() ? spec.n() : spec.m());
+    PanelPair.Stripe stripe =
+        alone
+            ? null
+            : new PanelPair.Stripe(new Part(group, innerStart), Integer.MAX_VALUE, 0, true);
+    panels.beginTile(
+        tile,
+        innerEnd - innerStart,
+        large.depth(),
+        false,
+        large.right() ? stripe : null,
+        large.right() ? null : stripe);
+    for (long inner = innerStart; inner < innerEnd; inner += large.depth()) {
+      long end = Math.min(innerEnd, inner + large.depth());
+      panels.begin(inner, end - inner);
+      panels
+          .side(large.right())
+          .add(check.offset()[0], check.offset()[1], check.size()[0], check.size()[1], values);
+      if (others != null) {
+        others.addTo(panels.side(!large.right()), inner, end, spec);
+      }
+      panels.multiply(group);
+    }
+    tiles.begin(multiplier.finish(), tile, group, innerStart, innerEnd - innerStart, false);
+    nextOuter = to;
+    if (to == outerEnd) {
+      values = null;
+    }
+  }
+
+  private IllegalArgumentException doesNotSpan() {
+    return new IllegalArgumentException(
+        spec.operator()
+            + ": matrix "
+            + name()
+            + ": block at row "
+            + check.offset()[0]
+            + ", col "
+            + check.offset()[1]
+            + " holds "
+            + (innerEnd - innerStart)
+            + " of the "
+            + spec.k()
+            + " elements of the inner dimension; the column metadata tilespark.blockShape says that"
+            + " all blocks hold all of them. If it is stale (after a union, say), drop it with"
+            + " withoutExtents(df) or the option extents='unknown'");
+  }
+
+  /** The pieces of the broadcast matrix of one group, by their place along K. */
+  private static final class Pieces {
+    private final boolean innerIsRow;
+    private final InternalRow[] rows; // ascending along K
+    private final long[] starts; // along K
+    private final long most; // the largest extent along K
+
+    Pieces(List<InternalRow> unsorted, boolean innerIsRow) {
+      this.innerIsRow = innerIsRow;
+      int start = innerIsRow ? PieceColumns.ROW : PieceColumns.COL;
+      int extent = innerIsRow ? PieceColumns.ROWS : PieceColumns.COLS;
+      this.rows = unsorted.toArray(InternalRow[]::new);
+      Arrays.sort(
+          rows,
+          Comparator.<InternalRow>comparingLong(row -> row.getLong(start))
+              .thenComparingLong(row -> row.getLong(PieceColumns.ROW))
+              .thenComparingLong(row -> row.getLong(PieceColumns.COL)));
+      this.starts = new long[rows.length];
+      long longest = 0;
+      for (int i = 0; i < rows.length; i++) {
+        starts[i] = rows[i].getLong(start);
+        longest = Math.max(longest, rows[i].getInt(extent));
+      }
+      this.most = longest;
+    }
+
+    /** Adds what lies between two places along K. */
+    void addTo(PanelSide panel, long from, long to, MultiplySpec spec) {
+      int first = Arrays.binarySearch(starts, from - most + 1);
+      if (first < 0) {
+        first = -first - 1;
+      }
+      while (first > 0 && starts[first - 1] > from - most) {
+        first--; // the search finds any of equal ones
+      }
+      for (int i = first; i < rows.length && starts[i] < to; i++) {
+        InternalRow row = rows[i];
+        panel.add(
+            row.getLong(PieceColumns.ROW),
+            row.getLong(PieceColumns.COL),
+            row.getInt(PieceColumns.ROWS),
+            row.getInt(PieceColumns.COLS),
+            ArrayValues.memory(row.getArray(PieceColumns.VALUES), spec.type()));
+      }
+    }
+  }
+
+  /**
+   * One row for each block of C, without values: so that the sums notice a block of which no part
+   * came.
+   */
+  private final class Marks implements Iterator<InternalRow> {
+    private final Iterator<UnsafeRow> groups = small.keySet().iterator();
+    private final UnsafeProjection heads;
+    private UnsafeRow head;
+    private long row;
+    private long col;
+
+    Marks() {
+      this.heads =
+          PieceColumns.heads(job.outputTypes(), PieceColumns.ordinals(0, spec), job.groupTypes());
+      nextGroup();
+    }
+
+    private void nextGroup() {
+      head = groups.hasNext() ? heads.apply(groups.next()) : null;
+      row = 0;
+      col = 0;
+    }
+
+    @Override
+    public boolean hasNext() {
+      return head != null;
+    }
+
+    @Override
+    public InternalRow next() {
+      if (head == null) {
+        throw new NoSuchElementException();
+      }
+      UnsafeRow mark = head.copy();
+      mark.setLong(Column.ROW.ordinal(), row);
+      mark.setLong(Column.COL.ordinal(), col);
+      mark.setInt(Column.ROWS.ordinal(), (int) Math.min(spec.blockRows(), spec.m() - row));
+      mark.setInt(Column.COLS.ordinal(), (int) Math.min(spec.blockCols(), spec.n() - col));
+      mark.setLong(PieceColumns.CELL_ROW, row);
+      mark.setLong(PieceColumns.CELL_COL, col);
+      mark.setLong(PieceColumns.PART, PieceColumns.MARK);
+      col += spec.blockCols();
+      if (col >= spec.n()) {
+        col = 0;
+        row += spec.blockRows();
+      }
+      if (row >= spec.m()) {
+        nextGroup();
+      }
+      return mark;
+    }
+  }
+}

@@ -1,0 +1,253 @@
+package org.tilespark.spark.multiply;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.plans.physical.AllTuples$;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.types.DataType;
+import org.tilespark.spark.block.BoxList;
+import org.tilespark.spark.block.Coverage;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
+import org.tilespark.spark.multiply.MultiplyBlocks.PlaceColumn;
+import org.tilespark.spark.options.Missing;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * Checks the places of an operand's blocks, which stay where they are, before they are multiplied:
+ * that they tile each matrix. Gives one row for each matrix that there is, of no extent, and with
+ * missing=zero one for each range along M or N that no block holds.
+ */
+public final class CheckPlacesExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  // The output, before grouping columns: a range along M or N.
+  static final int START = 0;
+  static final int END = 1;
+  static final int COUNT = 2;
+
+  private final MultiplySpec spec;
+  private final boolean right;
+  private final Seq<Attribute> places;
+  private final Seq<Attribute> produced;
+  private final SparkPlan child;
+
+  /**
+   * The check.
+   *
+   * @param right true if the places are those of B's blocks
+   * @param places columns of the child, in {@link PlaceColumn}'s order, grouping columns behind
+   * @param produced two BIGINT, then the grouping columns
+   */
+  public CheckPlacesExec(
+      MultiplySpec spec,
+      boolean right,
+      Seq<Attribute> places,
+      Seq<Attribute> produced,
+      SparkPlan child) {
+    this.spec = spec;
+    this.right = right;
+    this.places = places;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(produced);
+  }
+
+  @Override
+  public Seq<Distribution> requiredChildDistribution() {
+    List<Attribute> columns = ScalaInterop.list(places);
+    List<Attribute> groups = columns.subList(PlaceColumn.COUNT, columns.size());
+    return ScalaInterop.<Distribution>seq(
+        groups.isEmpty() ? AllTuples$.MODULE$ : ClusteredDistributions.of(groups));
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    List<Integer> ordinals = ChildColumns.ordinals(this, child, places);
+    return child
+        .execute()
+        .mapPartitions(
+            new Check(PanelTask.Job.of(spec, false, produced), right, ordinals),
+            false,
+            ScalaInterop.classTag(InternalRow.class));
+  }
+
+  /** Checks the places of one partition: all those of its matrices. */
+  private static final class Check
+      extends AbstractFunction1<
+          scala.collection.Iterator<InternalRow>, scala.collection.Iterator<InternalRow>>
+      implements Serializable {
+    private static final long serialVersionUID = 1;
+
+    private static final int RANK = 2; // outer and inner
+
+    private final PanelTask.Job job;
+    private final boolean right;
+    private final List<Integer> ordinals;
+
+    private Check(PanelTask.Job job, boolean right, List<Integer> ordinals) {
+      this.job = job;
+      this.right = right;
+      this.ordinals = ordinals;
+    }
+
+    @Override
+    public scala.collection.Iterator<InternalRow> apply(
+        scala.collection.Iterator<InternalRow> places) {
+      return PartitionBoundary.over(places, this::found);
+    }
+
+    private Iterator<InternalRow> found(Iterator<InternalRow> rows) {
+      List<DataType> groupTypes = job.groupTypes();
+      UnsafeProjection groupOf =
+          PieceColumns.groups(ordinals.subList(PlaceColumn.COUNT, ordinals.size()), groupTypes);
+      Map<UnsafeRow, BoxList> matrices = new LinkedHashMap<>();
+      while (rows.hasNext()) {
+        InternalRow row = rows.next();
+        int outerExtent = size(row, PlaceColumn.OUTER_EXTENT);
+        int innerExtent = size(row, PlaceColumn.INNER_EXTENT);
+        int outer = ordinals.get(PlaceColumn.OUTER.ordinal());
+        int inner = ordinals.get(PlaceColumn.INNER.ordinal());
+        if (row.isNullAt(outer) || row.isNullAt(inner) || Math.min(outerExtent, innerExtent) < 1) {
+          continue; // the product's tasks name such a block
+        }
+        matrices
+            .computeIfAbsent(groupOf.apply(row).copy(), group -> new BoxList(RANK))
+            .add(
+                new long[] {row.getLong(outer), row.getLong(inner)},
+                new long[] {outerExtent, innerExtent});
+      }
+      UnsafeProjection heads =
+          PieceColumns.heads(job.outputTypes(), PieceColumns.ordinals(0, job.spec()), groupTypes);
+      List<InternalRow> found = new ArrayList<>();
+      matrices.forEach((group, boxes) -> check(group, boxes.toArray(), heads, found));
+      return found.iterator();
+    }
+
+    private int size(InternalRow row, PlaceColumn column) {
+      int ordinal = ordinals.get(column.ordinal());
+      return row.isNullAt(ordinal) ? 0 : row.getInt(ordinal);
+    }
+
+    private void check(
+        UnsafeRow group, long[] boxes, UnsafeProjection heads, List<InternalRow> found) {
+      MultiplySpec spec = job.spec();
+      found.add(range(heads, group, 0, 0));
+      Coverage.check(
+          new long[RANK],
+          new long[] {right ? spec.n() : spec.m(), spec.k()},
+          boxes,
+          new Coverage.Findings() {
+            @Override
+            public boolean hole(long[] low, long[] high) {
+              if (spec.missing() == Missing.ERROR) {
+                throw OperandDefects.holeAt(spec, right, job.groupText(group), low[0], low[1]);
+              }
+              found.add(range(heads, group, low[0], high[0]));
+              return true;
+            }
+
+            @Override
+            public boolean overlap(int first, int second) {
+              long[] shared = Coverage.sharedElement(RANK, boxes, first, second);
+              throw OperandDefects.twiceAt(spec, right, job.groupText(group), shared[0], shared[1]);
+            }
+          });
+    }
+
+    private static InternalRow range(UnsafeProjection heads, UnsafeRow group, long from, long to) {
+      UnsafeRow range = heads.apply(group).copy();
+      range.setLong(START, from);
+      range.setLong(END, to);
+      return range;
+    }
+  }
+
+  @Override
+  public String nodeName() {
+    return "CheckPlaces";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "CheckPlaces of matrix " + (right ? "B" : "A") + ", missing=" + spec.missing();
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName() + "\n" + simpleString(Integer.MAX_VALUE) + "\n";
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return new CheckPlacesExec(spec, right, places, produced, newChildren.apply(0));
+  }
+
+  @Override
+  public int productArity() {
+    return 5;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> right;
+      case 2 -> places;
+      case 3 -> produced;
+      case 4 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof CheckPlacesExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof CheckPlacesExec that
+        && spec.equals(that.spec)
+        && right == that.right
+        && places.equals(that.places)
+        && produced.equals(that.produced)
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, right, places, produced, child);
+  }
+}

@@ -1,0 +1,61 @@
+package org.tilespark.spark.multiply;
+
+import java.util.List;
+import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.Cuts;
+import org.tilespark.spark.exchange.PieceKeys;
+import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
+
+/**
+ * Sends the pieces of an operand to the part that they belong to; or, where parts are not shared,
+ * to every cuboid that needs them: of A to all along N, of B to all along M. The keys are those of
+ * {@link PieceColumns}.
+ *
+ * @param cuboids where they go
+ * @param right true for B; the one operand of a gram is A
+ * @param innerAxis the operand's axis that is K: 0 or 1
+ */
+record CuboidKeys(Cuboids cuboids, boolean right, int innerAxis) implements PieceKeys {
+  static CuboidKeys of(Cuboids cuboids, MultiplySpec spec, boolean right) {
+    return new CuboidKeys(cuboids, right, spec.innerIsRow(right) ? 0 : 1);
+  }
+
+  /** Where the operand is cut: at cuboids, and along K at panels. */
+  Cuts cuts() {
+    AxisCuts outer = right ? cuboids.axisN() : cuboids.axisM();
+    return innerAxis == 0 ? Cuts.of(cuboids.panels(), outer) : Cuts.of(outer, cuboids.panels());
+  }
+
+  @Override
+  public List<Column> columns() {
+    return List.of(
+        new Column("cuboid", false), new Column("inner", true), new Column("side", false));
+  }
+
+  @Override
+  public int copies(long[] part) {
+    // Of an empty axis there are no cuboids to go to.
+    boolean none = (right ? cuboids.axisM() : cuboids.axisN()).parts() == 0;
+    return none ? 0 : cuboids.isShared() ? 1 : right ? cuboids.p() : cuboids.q();
+  }
+
+  @Override
+  public void fill(int copy, long[] part, long[] low, long[] keys) {
+    int outer = cuboids.range(right ? Axis.N : Axis.M, part[1 - innerAxis]);
+    long panel = cuboids.rank(Axis.K, cuboids.panels().low(part[innerAxis]));
+    keys[PieceColumns.INNER] = panel;
+    if (cuboids.isShared()) {
+      keys[PieceColumns.KEY] = cuboids.partKey(cuboids.part(right, outer, cuboids.rangeK(panel)));
+      keys[PieceColumns.SIDE] = right ? 1 : 0;
+      return;
+    }
+    // Of a gram only the upper half is computed: a piece goes to the left of its cuboids' rows as
+    // A,
+    // and above their columns as B.
+    boolean asB = right || (cuboids.gram() && copy < outer);
+    int p = asB ? copy : outer;
+    int q = asB ? outer : copy;
+    keys[PieceColumns.KEY] = cuboids.key(cuboids.cuboid(p, q, cuboids.rangeK(panel)));
+    keys[PieceColumns.SIDE] = asB ? 1 : 0;
+  }
+}

@@ -1,0 +1,430 @@
+package org.tilespark.spark.multiply;
+
+import java.io.Serializable;
+import java.util.Arrays;
+import java.util.Objects;
+import org.apache.spark.unsafe.hash.Murmur3_x86_32;
+import org.tilespark.layout.AxisCuts;
+import org.tilespark.spark.multiply.cost.Bands;
+import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
+
+/**
+ * How a product is cut into cuboids, each a task: M at some rows of C into P ranges, N at some
+ * columns into Q, K into R. The ranges of K are cut further into panels, that a task takes one
+ * after the other. Of a gram, only cuboids with {@code q >= p} are computed.
+ *
+ * <p>Cuboids with a partition each share the <em>parts</em> of the operands: what A has in a range
+ * of M and one of K, and B in one of N and one of K, is a partition of the shuffle, that all
+ * cuboids read which need it. So each piece is shuffled once. Others, where matrices are many or
+ * blocks stay where they are, get copies.
+ *
+ * <p>Immutable.
+ */
+public final class Cuboids implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final long[] cutsM; // P + 1 boundaries, from 0 to M
+  private final long[] cutsN; // Q + 1
+  private final long[] cutsK; // R + 1
+  private final AxisCuts axisM;
+  private final AxisCuts axisN;
+  private final AxisCuts panels;
+  private final long depth;
+  private final boolean gram;
+  private final int partitions;
+  private final boolean hashed; // true if each key's hash is the number of its cuboid
+  private final int[] keys; // by cuboid
+  private final int[] partKeys; // by part; empty if none are shared
+  private final Axis placed; // the one whose bands are placed; null if none is
+  private final Bands bands; // of it
+
+  /**
+   * Cuboids between given boundaries.
+   *
+   * @param cutsM boundaries, ascending, from 0 to M
+   * @param cutsK likewise to K
+   * @param cutsN likewise to N; of a gram equal to {@code cutsM}
+   * @param depth extent of a panel along K
+   * @param partitions 0 for as many partitions as cuboids, each with one of them; else their count,
+   *     and what tells cuboids apart is put into them by Spark's hash
+   */
+  public Cuboids(
+      long[] cutsM, long[] cutsK, long[] cutsN, long depth, boolean gram, int partitions) {
+    this(cutsM, cutsK, cutsN, depth, gram, partitions, null, null);
+  }
+
+  private Cuboids(
+      long[] cutsM,
+      long[] cutsK,
+      long[] cutsN,
+      long depth,
+      boolean gram,
+      int partitions,
+      Axis placed,
+      Bands bands) {
+    this.placed = placed;
+    this.bands = bands;
+    this.cutsM = requireCuts(cutsM, "M");
+    this.cutsK = requireCuts(cutsK, "K");
+    this.cutsN = requireCuts(cutsN, "N");
+    if (depth < 1) {
+      throw new IllegalArgumentException("Panels of depth " + depth + "; expected 1 or more");
+    }
+    if (gram && !Arrays.equals(cutsM, cutsN)) {
+      throw new IllegalArgumentException(
+          "A gram cut at rows "
+              + Arrays.toString(cutsM)
+              + " and columns "
+              + Arrays.toString(cutsN)
+              + "; expected the same cuts");
+    }
+    this.depth = depth;
+    this.axisM = axis(Axis.M, cutsM, Long.MAX_VALUE);
+    this.axisN = axis(Axis.N, cutsN, Long.MAX_VALUE);
+    this.panels = axis(Axis.K, cutsK, depth);
+    this.gram = gram;
+    long count = (long) (gram ? p() * (p() + 1L) / 2 : (long) p() * q()) * r();
+    int cuboids = Math.toIntExact(count);
+    this.hashed = partitions == 0 || placed != null;
+    this.partitions = partitions == 0 ? cuboids : partitions;
+    this.keys = hashed ? ownPartitions(cuboids) : counted(cuboids);
+    this.partKeys =
+        partitions == 0
+            ? keysOf(Math.multiplyExact(gram ? p() : Math.addExact(p(), q()), r()))
+            : new int[0];
+  }
+
+  /**
+   * Cuboids in the partitions where bands of one axis are already, one for each such partition; the
+   * other two axes are whole. What is said of the axis's indices is then said of ranks, see {@link
+   * Bands}; pieces are cut where bands end.
+   *
+   * @param axis the one in bands
+   * @param partitions how many there are, with those where no band is
+   */
+  public static Cuboids placed(
+      long m, long k, long n, Axis axis, Bands bands, long depth, boolean gram, int partitions) {
+    return new Cuboids(
+        axis == Axis.M ? bands.boundaries() : new long[] {0, m},
+        axis == Axis.K ? bands.boundaries() : new long[] {0, k},
+        axis == Axis.N ? bands.boundaries() : new long[] {0, n},
+        depth,
+        gram,
+        partitions,
+        axis,
+        bands);
+  }
+
+  private AxisCuts axis(Axis axis, long[] boundaries, long step) {
+    if (axis == placed) {
+      return bands.cuts(step);
+    }
+    long extent = boundaries[boundaries.length - 1];
+    return extent == 0 ? AxisCuts.every(1, 0) : AxisCuts.within(step, boundaries);
+  }
+
+  /** Count of ranges of M. */
+  public int p() {
+    return cutsM.length - 1;
+  }
+
+  /** Count of ranges of N. */
+  public int q() {
+    return cutsN.length - 1;
+  }
+
+  /** Count of ranges of K. */
+  public int r() {
+    return cutsK.length - 1;
+  }
+
+  /** Count of cuboids that are computed. */
+  public int count() {
+    return keys.length;
+  }
+
+  /** Count of partitions of the shuffle that brings pieces to cuboids. */
+  public int partitions() {
+    return partitions;
+  }
+
+  /** True if cuboids read parts of the operands that others read too. */
+  public boolean isShared() {
+    return partKeys.length > 0;
+  }
+
+  /** Count of partitions of the shuffle of the operands' pieces. */
+  public int shufflePartitions() {
+    return isShared() ? partKeys.length : partitions;
+  }
+
+  /**
+   * The part of an operand in range {@code outer} of M, or of N for B, and range {@code r} of K.
+   * The one operand of a gram is both.
+   */
+  int part(boolean right, int outer, int r) {
+    return ((right && !gram ? p() : 0) + outer) * r() + r;
+  }
+
+  /** What stands in the key column for a part. */
+  int partKey(int part) {
+    return partKeys[part];
+  }
+
+  /** Extent of a panel along K. */
+  public long depth() {
+    return depth;
+  }
+
+  /** True if only cuboids with {@code q >= p} are computed. */
+  public boolean gram() {
+    return gram;
+  }
+
+  /** First row of C in range {@code p}. */
+  public long startM(int p) {
+    return cutsM[p];
+  }
+
+  /** First column of C in range {@code q}. */
+  public long startN(int q) {
+    return cutsN[q];
+  }
+
+  /** First index along K in range {@code r}. */
+  public long startK(int r) {
+    return cutsK[r];
+  }
+
+  /** True if cuboids are where bands of an axis are already. */
+  public boolean isPlaced() {
+    return placed != null;
+  }
+
+  /** The index of a rank; the same number on an axis that is not in bands. */
+  long element(Axis axis, long rank) {
+    return axis == placed ? bands.element(rank) : rank;
+  }
+
+  /** The rank of an index; the same number on an axis that is not in bands. */
+  long rank(Axis axis, long element) {
+    return axis == placed ? bands.rank(element) : element;
+  }
+
+  /** How far from an index on ranks follow each other as indices do. */
+  long runEnd(Axis axis, long element) {
+    return axis == placed ? bands.bandEnd(element) : Long.MAX_VALUE;
+  }
+
+  /** The cuts of M; where it is in bands, into these. */
+  public AxisCuts axisM() {
+    return axisM;
+  }
+
+  /** The cuts of N, likewise. */
+  public AxisCuts axisN() {
+    return axisN;
+  }
+
+  /** The cuts of K, further cut into panels. */
+  public AxisCuts panels() {
+    return panels;
+  }
+
+  /** The range of K that holds an index. */
+  int rangeK(long inner) {
+    int found = Arrays.binarySearch(cutsK, inner);
+    return found >= 0 ? found : -found - 2;
+  }
+
+  /** End of the range of M that begins at {@link #startM}, and so on. */
+  long endM(int p) {
+    return cutsM[p + 1];
+  }
+
+  long endN(int q) {
+    return cutsN[q + 1];
+  }
+
+  long endK(int r) {
+    return cutsK[r + 1];
+  }
+
+  /** End of the panel that begins at an index of K. */
+  long panelEnd(long panelStart) {
+    long end = Math.min(panelStart + depth, cutsK[rangeK(panelStart) + 1]);
+    if (placed == Axis.K) {
+      long element = bands.element(panelStart);
+      end = Math.min(end, panelStart + bands.bandEnd(element) - element);
+    }
+    return end;
+  }
+
+  /** The cuboid that a partition holds; -1 if none, or several. */
+  int ofPartition(int partition) {
+    if (!hashed) {
+      return -1;
+    }
+    if (placed == null) {
+      return partition < keys.length ? partition : -1;
+    }
+    for (int range = 0; range < bands.ranges(); range++) {
+      if (bands.partition(range) == partition) {
+        return range;
+      }
+    }
+    return -1;
+  }
+
+  /** The range along M or N of an operand's part, by its number among the cuts. */
+  int range(Axis axis, long part) {
+    return axis == placed
+        ? bands.range(bands.rank((axis == Axis.M ? axisM : axisN).low(part)))
+        : (int) part;
+  }
+
+  /**
+   * The number of a cuboid, from 0. Spark begins tasks in this order: those with the same part of A
+   * follow each other, so that it need not be on a device for long.
+   */
+  int cuboid(int p, int q, int r) {
+    return gram ? firstOfRow(p) + r * (q() - p) + (q - p) : (p * r() + r) * q() + q;
+  }
+
+  /** The first cuboid of a gram in range {@code p} of M. */
+  private int firstOfRow(int p) {
+    return (p * q() - p * (p - 1) / 2) * r();
+  }
+
+  /**
+   * On which of several devices of one executor a partition's cuboid is computed best: such that
+   * each device gets no more of the operands than it must. Where K is cut, cuboids of one range
+   * share their parts with none of another; else those of one range of N share B's.
+   *
+   * @return from 0; -1 if it is all the same, or if shares would not be even
+   */
+  int device(int partition, int devices) {
+    int cuboid = ofPartition(partition);
+    if (devices == 1 || gram || !isShared() || cuboid < 0) {
+      return -1;
+    }
+    int[] place = place(cuboid);
+    return r() % devices == 0 ? place[2] % devices : q() % devices == 0 ? place[1] % devices : -1;
+  }
+
+  /** What stands in the key column for a cuboid. */
+  int key(int cuboid) {
+    return keys[cuboid];
+  }
+
+  /** The cuboid of a key. */
+  int ofKey(int key) {
+    int partition = Math.floorMod(Murmur3_x86_32.hashInt(key, HASH_SEED), partitions);
+    int cuboid = hashed ? ofPartition(partition) : key;
+    if (cuboid < 0 || cuboid >= keys.length || keys[cuboid] != key) {
+      throw new IllegalStateException("No cuboid of " + this + " has key " + key);
+    }
+    return cuboid;
+  }
+
+  /** Its {@code p}, {@code q} and {@code r}. */
+  int[] place(int cuboid) {
+    if (!gram) {
+      return new int[] {cuboid / (q() * r()), cuboid % q(), cuboid / q() % r()};
+    }
+    int p = 0;
+    while (cuboid >= firstOfRow(p + 1)) {
+      p++;
+    }
+    int within = cuboid - firstOfRow(p);
+    return new int[] {p, p + within % (q() - p), within / (q() - p)};
+  }
+
+  private static final int HASH_SEED = 42; // of Spark's HashPartitioning
+
+  /** Numbers of which each falls into the partition of its own cuboid. */
+  private int[] ownPartitions(int count) {
+    int[] ofPartition = keysOf(partitions);
+    int[] keys = new int[count];
+    Arrays.setAll(keys, cuboid -> ofPartition[placed == null ? cuboid : bands.partition(cuboid)]);
+    return keys;
+  }
+
+  /** A number for each partition, which Spark's hash puts there. */
+  private static int[] keysOf(int partitions) {
+    int[] ofPartition = new int[partitions];
+    boolean[] found = new boolean[partitions];
+    int open = partitions;
+    for (int key = 0; open > 0; key++) {
+      int partition = Math.floorMod(Murmur3_x86_32.hashInt(key, HASH_SEED), partitions);
+      if (!found[partition]) {
+        found[partition] = true;
+        ofPartition[partition] = key;
+        open--;
+      }
+    }
+    return ofPartition;
+  }
+
+  private static int[] counted(int count) {
+    int[] keys = new int[count];
+    Arrays.setAll(keys, i -> i);
+    return keys;
+  }
+
+  private static long[] requireCuts(long[] cuts, String axis) {
+    boolean ascending = cuts.length > 1 && cuts[0] == 0;
+    for (int i = 1; i < cuts.length; i++) {
+      ascending &= cuts[i] > cuts[i - 1] || cuts.length == 2; // an axis may be empty
+    }
+    if (!ascending) {
+      throw new IllegalArgumentException(
+          "Cuts of "
+              + axis
+              + " at "
+              + Arrays.toString(cuts)
+              + "; expected ascending boundaries from 0");
+    }
+    return cuts.clone();
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof Cuboids that
+        && Arrays.equals(cutsM, that.cutsM)
+        && Arrays.equals(cutsN, that.cutsN)
+        && Arrays.equals(cutsK, that.cutsK)
+        && depth == that.depth
+        && gram == that.gram
+        && hashed == that.hashed
+        && partitions == that.partitions
+        && placed == that.placed
+        && Objects.equals(bands, that.bands)
+        && Arrays.equals(keys, that.keys);
+  }
+
+  @Override
+  public int hashCode() {
+    return Arrays.hashCode(
+        new int[] {
+          Arrays.hashCode(cutsM),
+          Arrays.hashCode(cutsN),
+          Arrays.hashCode(cutsK),
+          Long.hashCode(depth),
+          partitions
+        });
+  }
+
+  @Override
+  public String toString() {
+    return "("
+        + p()
+        + ","
+        + q()
+        + ","
+        + r()
+        + ")"
+        + (gram ? ", upper half" : "")
+        + (placed == null ? "" : ", " + placed + " in " + bands);
+  }
+}

@@ -1,0 +1,245 @@
+package org.tilespark.spark.multiply;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.BlockStatistics;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * The product of two block matrices, or of one with its own transpose; matrix by matrix where there
+ * are grouping columns. {@link MultiplyPlans} makes it.
+ *
+ * <p>Each operand is read through a list of its columns in a fixed order, see {@link Column}; the
+ * lists of both follow each other in {@code inputs}. The output has the same columns under fresh
+ * ids.
+ */
+public final class MultiplyBlocks extends LogicalPlan implements MultiInstanceRelation {
+  private static final long serialVersionUID = 1;
+
+  /** The order of the columns of an operand and of the output; grouping columns follow. */
+  public enum Column {
+    ROW,
+    COL,
+    ROWS,
+    COLS,
+    VALUES;
+
+    /** How many there are: the position of the first grouping column. */
+    public static final int COUNT = values().length;
+  }
+
+  /** The order of the columns of places, if they are read; grouping columns follow. */
+  public enum PlaceColumn {
+    /** First element of a block along M or N. */
+    OUTER,
+    /** Elements along it. */
+    OUTER_EXTENT,
+    /** First element along K. */
+    INNER,
+    /** Elements along it. */
+    INNER_EXTENT;
+
+    /** How many there are: the position of the first grouping column. */
+    public static final int COUNT = values().length;
+  }
+
+  private final MultiplySpec spec;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> produced;
+  private final Seq<LogicalPlan> operands;
+  private final Seq<Attribute> placeColumns;
+  private final Seq<LogicalPlan> places;
+
+  /**
+   * For Catalyst, which copies nodes through this constructor, and for rules.
+   *
+   * @param inputs columns of the left operand, then of the right one if there is one
+   * @param produced the output
+   * @param operands left and right; one only if {@code spec} is a gram
+   * @param placeColumns columns of {@code places}, in {@link PlaceColumn}'s order
+   * @param places one plan or none, which gives the places of the larger operand's blocks
+   */
+  public MultiplyBlocks(
+      MultiplySpec spec,
+      Seq<Attribute> inputs,
+      Seq<Attribute> produced,
+      Seq<LogicalPlan> operands,
+      Seq<Attribute> placeColumns,
+      Seq<LogicalPlan> places) {
+    this.spec = spec;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.operands = operands;
+    this.placeColumns = placeColumns;
+    this.places = places;
+  }
+
+  /** A product that does not read places. */
+  public MultiplyBlocks(
+      MultiplySpec spec,
+      Seq<Attribute> inputs,
+      Seq<Attribute> produced,
+      Seq<LogicalPlan> operands) {
+    this(spec, inputs, produced, operands, ScalaInterop.emptySeq(), ScalaInterop.emptySeq());
+  }
+
+  /** What is computed. */
+  public MultiplySpec spec() {
+    return spec;
+  }
+
+  /** Left and right, or the one operand of a gram. */
+  public List<LogicalPlan> operands() {
+    return ScalaInterop.list(operands);
+  }
+
+  /** The columns of an operand that are read, in {@link Column}'s order. */
+  public List<Attribute> inputs(int operand) {
+    int width = Column.COUNT + spec.groups();
+    return List.copyOf(
+        ScalaInterop.<Attribute>list(inputs).subList(operand * width, (operand + 1) * width));
+  }
+
+  /** The output, in {@link Column}'s order. */
+  public List<Attribute> produced() {
+    return ScalaInterop.list(produced);
+  }
+
+  /** True if the places of the larger operand's blocks are read too. */
+  public boolean watches() {
+    return places.nonEmpty();
+  }
+
+  /** Where the places of the larger operand's blocks come from, if they are read. */
+  public LogicalPlan places() {
+    return places.head();
+  }
+
+  /** Their columns, in {@link PlaceColumn}'s order. */
+  public List<Attribute> placeColumns() {
+    return ScalaInterop.list(placeColumns);
+  }
+
+  /** The same product, which also reads places: all columns of {@code plan}. */
+  public MultiplyBlocks watching(LogicalPlan plan) {
+    return new MultiplyBlocks(
+        spec, inputs, produced, operands, plan.output(), ScalaInterop.<LogicalPlan>seq(plan));
+  }
+
+  /** The same output from other operands, without places. */
+  public MultiplyBlocks with(
+      MultiplySpec newSpec, List<List<Attribute>> newInputs, List<LogicalPlan> newOperands) {
+    List<Attribute> all = new ArrayList<>();
+    newInputs.forEach(all::addAll);
+    return new MultiplyBlocks(
+        newSpec, ScalaInterop.seq(all), produced, ScalaInterop.seq(newOperands));
+  }
+
+  /** The same product as other columns. */
+  public MultiplyBlocks producing(List<Attribute> columns) {
+    return new MultiplyBlocks(
+        spec, inputs, ScalaInterop.seq(columns), operands, placeColumns, places);
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public Statistics stats() {
+    List<Attribute> output = produced();
+    BlockSchema blocks = BlockStatistics.blocks(output, BlockKind.MATRIX);
+    Shape ofA = Shape.of(spec.m(), spec.k());
+    return BlockStatistics.of(
+        output, blocks, new BlockStatistics.Input(operands.head(), blocks, Optional.of(ofA)), true);
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(produced);
+  }
+
+  /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
+  @Override
+  public LogicalPlan newInstance() {
+    return producing(ScalaInterop.list(Attributes.fresh(produced)));
+  }
+
+  @Override
+  public Seq<LogicalPlan> children() {
+    List<LogicalPlan> children = operands();
+    children.addAll(ScalaInterop.<LogicalPlan>list(places));
+    return ScalaInterop.seq(children);
+  }
+
+  @Override
+  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
+    List<LogicalPlan> children = ScalaInterop.list(newChildren);
+    int count = operands.size();
+    return new MultiplyBlocks(
+        spec,
+        inputs,
+        produced,
+        ScalaInterop.seq(children.subList(0, count)),
+        placeColumns,
+        ScalaInterop.seq(children.subList(count, children.size())));
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "MultiplyBlocks " + spec.describe() + ", strategy=" + spec.strategy();
+  }
+
+  @Override
+  public int productArity() {
+    return 6;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> inputs;
+      case 2 -> produced;
+      case 3 -> operands;
+      case 4 -> placeColumns;
+      case 5 -> places;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof MultiplyBlocks;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof MultiplyBlocks that
+        && spec.equals(that.spec)
+        && inputs.equals(that.inputs)
+        && produced.equals(that.produced)
+        && operands.equals(that.operands)
+        && placeColumns.equals(that.placeColumns)
+        && places.equals(that.places);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, inputs, produced, operands, placeColumns, places);
+  }
+}

@@ -1,0 +1,308 @@
+package org.tilespark.spark.multiply;
+
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Objects;
+import java.util.Set;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
+import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode$;
+import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.runtime.BackendChoice;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag;
+
+/**
+ * Multiplies blocks that stay where they are with the other operand, which every executor gets
+ * whole. Where each block spans all of K it makes blocks of C alone, and nothing is shuffled; else
+ * it makes parts of sums, which {@link SumBlocksExec} adds.
+ */
+public final class MultiplyBroadcastExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  private final MultiplySpec spec;
+  private final long depth;
+  private final long mostOuter;
+  private final Prediction prediction;
+  private final BackendChoice backend;
+  private final boolean smallIsRight;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> produced;
+  private final SparkPlan large;
+  private final SparkPlan small;
+  private final Seq<SparkPlan> places;
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
+
+  /**
+   * The products of blocks.
+   *
+   * @param depth of panels along K, at most
+   * @param mostOuter elements along M or N of a block that are multiplied at a time, at most
+   * @param prediction what the planner expects, for EXPLAIN and metrics
+   * @param backend who computes
+   * @param smallIsRight true if B is broadcast
+   * @param inputs columns of {@code large}, in {@link Column}'s order, grouping columns behind
+   * @param produced the output: blocks of C, or partial ones, see {@link PieceColumns}
+   * @param large blocks that stay; rows or batches
+   * @param small pieces of the other side
+   * @param places a {@link CheckPlacesExec} over the large side's places, where blocks of C are
+   *     whole; else none
+   */
+  public MultiplyBroadcastExec(
+      MultiplySpec spec,
+      long depth,
+      long mostOuter,
+      Prediction prediction,
+      BackendChoice backend,
+      boolean smallIsRight,
+      Seq<Attribute> inputs,
+      Seq<Attribute> produced,
+      SparkPlan large,
+      SparkPlan small,
+      Seq<SparkPlan> places) {
+    this.spec = spec;
+    this.depth = depth;
+    this.mostOuter = mostOuter;
+    this.prediction = prediction;
+    this.backend = backend;
+    this.smallIsRight = smallIsRight;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.large = large;
+    this.small = small;
+    this.places = places;
+  }
+
+  /** The side whose blocks stay. */
+  public SparkPlan large() {
+    return large;
+  }
+
+  /** The same over another side whose blocks stay, which gives rows or batches. */
+  public MultiplyBroadcastExec withLarge(SparkPlan newLarge) {
+    return copy(newLarge, small, places);
+  }
+
+  /** What the planner expects. */
+  public Prediction prediction() {
+    return prediction;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(produced);
+  }
+
+  @Override
+  public Seq<Distribution> requiredChildDistribution() {
+    Distribution everywhere = new BroadcastDistribution(IdentityBroadcastMode$.MODULE$);
+    return places.isEmpty()
+        ? ScalaInterop.<Distribution>seq(UnspecifiedDistribution$.MODULE$, everywhere)
+        : ScalaInterop.<Distribution>seq(UnspecifiedDistribution$.MODULE$, everywhere, everywhere);
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics == null) {
+      metrics = MultiplyMetrics.create(sparkContext());
+    }
+    return metrics;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    MultiplyMetrics taskMetrics = new MultiplyMetrics(metrics());
+    taskMetrics.tell(prediction, sparkContext());
+    PanelTask.Job job =
+        PanelTask.Job.of(spec, produced.size() - spec.groups() > Column.COUNT, produced);
+    Broadcast<InternalRow[]> broadcast = ErrorBoundary.await(small::executeBroadcast);
+    Broadcast<InternalRow[]> ranges =
+        places.isEmpty() ? null : ErrorBoundary.await(places.head()::executeBroadcast);
+    if (ranges != null && spec.missing() == Missing.ERROR) {
+      ErrorBoundary.BLOCKS.run(() -> requireAllMatrices(job, broadcast.value(), ranges.value()));
+    }
+    ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
+    if (large.supportsColumnar()) {
+      return withOnePartition(large.executeColumnar(), ColumnarBatch.class)
+          .mapPartitionsWithIndex(
+              MultiplyTask.ofBlocks(
+                  BlockCursor::overBatches, job, side(), broadcast, ranges, backend, taskMetrics),
+              false,
+              rows);
+    }
+    return withOnePartition(large.execute(), InternalRow.class)
+        .mapPartitionsWithIndex(
+            MultiplyTask.ofBlocks(
+                BlockCursor::overRows, job, side(), broadcast, ranges, backend, taskMetrics),
+            false,
+            rows);
+  }
+
+  /** Fails if all blocks of one of the large side's matrices are missing. */
+  private void requireAllMatrices(PanelTask.Job job, InternalRow[] pieces, InternalRow[] ranges) {
+    UnsafeProjection matrixOf =
+        PieceColumns.groups(PieceColumns.ordinals(CheckPlacesExec.COUNT, spec), job.groupTypes());
+    Set<UnsafeRow> there = new HashSet<>();
+    for (InternalRow range : ranges) {
+      there.add(matrixOf.apply(range).copy());
+    }
+    UnsafeProjection other =
+        PieceColumns.groups(PieceColumns.ordinals(PieceColumns.COUNT, spec), job.groupTypes());
+    for (InternalRow piece : pieces) {
+      UnsafeRow matrix = other.apply(piece);
+      if (!there.contains(matrix)) {
+        throw OperandDefects.holeAt(spec, !smallIsRight, job.groupText(matrix), 0, 0);
+      }
+    }
+    if (spec.groups() == 0 && there.isEmpty()) {
+      throw OperandDefects.holeAt(spec, !smallIsRight, "", 0, 0);
+    }
+  }
+
+  /** The same, or one empty partition if there is none: somebody must say what is missing. */
+  private <T> RDD<T> withOnePartition(RDD<T> rdd, Class<T> type) {
+    return rdd.getNumPartitions() > 0
+        ? rdd
+        : sparkContext().parallelize(ScalaInterop.<T>emptySeq(), 1, ScalaInterop.classTag(type));
+  }
+
+  /** Where the columns of the large side are. */
+  private BroadcastTask.Large side() {
+    List<Integer> ordinals = ChildColumns.ordinals(this, large, inputs);
+    return new BroadcastTask.Large(
+        !smallIsRight,
+        PieceColumns.blocks(ordinals, spec.type()),
+        List.copyOf(ordinals.subList(Column.COUNT, ordinals.size())),
+        depth,
+        mostOuter);
+  }
+
+  @Override
+  public String nodeName() {
+    return "MultiplyBroadcast";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "MultiplyBroadcast " + spec.describe() + " " + prediction + " [" + backend + "]";
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName() + prediction.explained(spec, depth, backend);
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    List<SparkPlan> children = new ArrayList<>(List.of(large, small));
+    children.addAll(ScalaInterop.<SparkPlan>list(places));
+    return ScalaInterop.seq(children);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    List<SparkPlan> children = ScalaInterop.list(newChildren);
+    return copy(
+        children.get(0), children.get(1), ScalaInterop.seq(children.subList(2, children.size())));
+  }
+
+  private MultiplyBroadcastExec copy(
+      SparkPlan newLarge, SparkPlan newSmall, Seq<SparkPlan> newPlaces) {
+    return new MultiplyBroadcastExec(
+        spec,
+        depth,
+        mostOuter,
+        prediction,
+        backend,
+        smallIsRight,
+        inputs,
+        produced,
+        newLarge,
+        newSmall,
+        newPlaces);
+  }
+
+  @Override
+  public int productArity() {
+    return 11;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> depth;
+      case 2 -> mostOuter;
+      case 3 -> prediction;
+      case 4 -> backend;
+      case 5 -> smallIsRight;
+      case 6 -> inputs;
+      case 7 -> produced;
+      case 8 -> large;
+      case 9 -> small;
+      case 10 -> places;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof MultiplyBroadcastExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof MultiplyBroadcastExec that
+        && spec.equals(that.spec)
+        && depth == that.depth
+        && mostOuter == that.mostOuter
+        && prediction.equals(that.prediction)
+        && backend.equals(that.backend)
+        && smallIsRight == that.smallIsRight
+        && inputs.equals(that.inputs)
+        && produced.equals(that.produced)
+        && large.equals(that.large)
+        && small.equals(that.small)
+        && places.equals(that.places);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(
+        spec,
+        depth,
+        mostOuter,
+        prediction,
+        backend,
+        smallIsRight,
+        inputs,
+        produced,
+        large,
+        small,
+        places);
+  }
+}

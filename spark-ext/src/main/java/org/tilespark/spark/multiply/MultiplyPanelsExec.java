@@ -1,0 +1,245 @@
+package org.tilespark.spark.multiply;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
+import org.tilespark.spark.exchange.BoundPartitioning;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.runtime.BackendChoice;
+import scala.Option;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag;
+
+/**
+ * Multiplies the pieces of both operands that a shuffle brought together: each task streams panels
+ * along K, adds their products to a tile of C, and gives the tile's blocks. Where K is cut, they
+ * are parts of sums, which {@link SumBlocksExec} adds.
+ */
+public final class MultiplyPanelsExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  private final MultiplySpec spec;
+  private final Cuboids cuboids;
+  private final Prediction prediction;
+  private final BackendChoice backend;
+  private final Option<BoundPartitioning> placement;
+  private final Seq<Attribute> produced;
+  private final Seq<SparkPlan> pieces;
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
+
+  /**
+   * The products of shuffled and sorted pieces.
+   *
+   * @param prediction what the planner expects, for EXPLAIN and metrics
+   * @param backend who computes
+   * @param placement how the output is partitioned, if that is known, by positions in {@code
+   *     produced}
+   * @param produced the output: blocks of C, or partial ones if K is cut
+   * @param pieces of both sides, shuffled to parts or cuboids and sorted; or, where cuboids are
+   *     placed, those of each side, which this node then asks Spark to shuffle and sort if they
+   *     must be
+   */
+  public MultiplyPanelsExec(
+      MultiplySpec spec,
+      Cuboids cuboids,
+      Prediction prediction,
+      BackendChoice backend,
+      Option<BoundPartitioning> placement,
+      Seq<Attribute> produced,
+      Seq<SparkPlan> pieces) {
+    this.spec = spec;
+    this.cuboids = cuboids;
+    this.prediction = prediction;
+    this.backend = backend;
+    this.placement = placement;
+    this.produced = produced;
+    this.pieces = pieces;
+  }
+
+  /** How the product is cut. */
+  public Cuboids cuboids() {
+    return cuboids;
+  }
+
+  /** What the planner expects. */
+  public Prediction prediction() {
+    return prediction;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  /** Pieces that Spark shuffled after all are in the partitions of their cuboids, too. */
+  @Override
+  public Partitioning outputPartitioning() {
+    boolean isPlaced =
+        placement.isDefined()
+            && ScalaInterop.<SparkPlan>list(pieces).stream()
+                .allMatch(
+                    each ->
+                        each.outputPartitioning() instanceof HashPartitioning hash
+                            && hash.numPartitions() == placement.get().numPartitions()
+                            && hash.expressions()
+                                .equals(
+                                    ScalaInterop.<Expression>seq(
+                                        PieceColumns.pieceKey(columns(each)))));
+    return isPlaced
+        ? placement.get().over(ScalaInterop.list(produced))
+        : super.outputPartitioning();
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(produced);
+  }
+
+  @Override
+  public Seq<Distribution> requiredChildDistribution() {
+    List<Distribution> distributions = new ArrayList<>();
+    for (SparkPlan each : ScalaInterop.<SparkPlan>list(pieces)) {
+      distributions.add(
+          cuboids.isPlaced()
+              ? ClusteredDistributions.ofAll(
+                  PieceColumns.pieceKey(columns(each)), cuboids.partitions())
+              : UnspecifiedDistribution$.MODULE$);
+    }
+    return ScalaInterop.seq(distributions);
+  }
+
+  @Override
+  public Seq<Seq<SortOrder>> requiredChildOrdering() {
+    List<Seq<SortOrder>> orders = new ArrayList<>();
+    for (SparkPlan each : ScalaInterop.<SparkPlan>list(pieces)) {
+      orders.add(
+          cuboids.isPlaced()
+              ? Attributes.ascending(PieceColumns.pieceOrder(columns(each)))
+              : ScalaInterop.<SortOrder>emptySeq());
+    }
+    return ScalaInterop.seq(orders);
+  }
+
+  private static List<Attribute> columns(SparkPlan plan) {
+    return ScalaInterop.list(plan.output());
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics == null) {
+      metrics = MultiplyMetrics.create(sparkContext());
+    }
+    return metrics;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    MultiplyMetrics taskMetrics = new MultiplyMetrics(metrics());
+    taskMetrics.tell(prediction, sparkContext());
+    boolean partial = produced.size() - spec.groups() > Column.COUNT;
+    MultiplyTask<InternalRow> task =
+        MultiplyTask.ofPieces(
+            PanelTask.Job.of(spec, partial, produced), cuboids, backend, taskMetrics);
+    ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
+    RDD<InternalRow> first = pieces.head().execute();
+    if (cuboids.isShared()) {
+      return SharedParts.of(first, cuboids, false)
+          .mapPartitionsWithIndex(new NumberedRows.Numbering(), false, rows)
+          .zipPartitions(
+              SharedParts.of(first, cuboids, true),
+              false,
+              NumberedRows.Zipped.labelled(task, cuboids),
+              rows,
+              rows);
+    }
+    return pieces.size() == 1
+        ? first.mapPartitionsWithIndex(task, false, rows)
+        : first
+            .mapPartitionsWithIndex(new NumberedRows.Numbering(), false, rows)
+            .zipPartitions(
+                pieces.apply(1).execute(), false, NumberedRows.Zipped.of(task), rows, rows);
+  }
+
+  @Override
+  public String nodeName() {
+    return "MultiplyPanels";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "MultiplyPanels " + spec.describe() + " " + prediction + " [" + backend + "]";
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName() + prediction.explained(spec, cuboids.depth(), backend);
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return pieces;
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return new MultiplyPanelsExec(
+        spec, cuboids, prediction, backend, placement, produced, newChildren);
+  }
+
+  @Override
+  public int productArity() {
+    return 7;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> cuboids;
+      case 2 -> prediction;
+      case 3 -> backend;
+      case 4 -> placement;
+      case 5 -> produced;
+      case 6 -> pieces;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof MultiplyPanelsExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof MultiplyPanelsExec that
+        && spec.equals(that.spec)
+        && cuboids.equals(that.cuboids)
+        && prediction.equals(that.prediction)
+        && backend.equals(that.backend)
+        && placement.equals(that.placement)
+        && produced.equals(that.produced)
+        && pieces.equals(that.pieces);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, cuboids, prediction, backend, placement, produced, pieces);
+  }
+}

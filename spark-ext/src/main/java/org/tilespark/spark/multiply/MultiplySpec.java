@@ -1,0 +1,149 @@
+package org.tilespark.spark.multiply;
+
+import java.io.Serializable;
+import org.tilespark.kernels.multiply.Precision;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.MultiplyOptions.Strategy;
+
+/**
+ * What a product of block matrices is: {@code C = op(A) op(B)}, with op(A) m x k and op(B) k x n.
+ *
+ * @param operator who asks, for messages
+ * @param gram true if there is one operand S only, and the product is {@code op(S) op(S)^T}; then
+ *     {@code b} is {@code a} transposed
+ * @param a what is known of A
+ * @param b what is known of B
+ * @param m rows of C
+ * @param k the extent that is summed over
+ * @param n columns of C
+ * @param type of the elements of all three
+ * @param precision how exactly
+ * @param strategy what the user asked for
+ * @param blockRows rows of a block of C
+ * @param blockCols columns of a block of C
+ * @param missing what happens where a block is not there
+ * @param groups count of grouping columns
+ */
+public record MultiplySpec(
+    String operator,
+    boolean gram,
+    Side a,
+    Side b,
+    long m,
+    long k,
+    long n,
+    ElementType type,
+    Precision precision,
+    Strategy strategy,
+    int blockRows,
+    int blockCols,
+    Missing missing,
+    int groups)
+    implements Serializable {
+
+  /**
+   * What is known of an operand's blocks.
+   *
+   * @param transposed true if they are those of the transposed operand
+   * @param outer their extent along the axis that C has too, m or n; a hint for cuts and costs
+   * @param inner their extent along k; a hint likewise
+   * @param spans true if the metadata state that all of them span k
+   * @param stated true if the metadata state these extents, and so that blocks begin at multiples
+   */
+  public record Side(boolean transposed, long outer, long inner, boolean spans, boolean stated)
+      implements Serializable {
+    /** The same blocks, taken the other way round if {@code flip} is true. */
+    public Side flipped(boolean flip) {
+      return new Side(transposed ^ flip, outer, inner, spans, stated);
+    }
+  }
+
+  /** What is known of B if {@code right} is true, else of A. */
+  public Side side(boolean right) {
+    return right ? b : a;
+  }
+
+  /** Rows and columns of an operand as it is stored: of B if {@code right} is true, else of A. */
+  public Shape extents(boolean right) {
+    long outer = right ? n : m;
+    return innerIsRow(right) ? Shape.of(k, outer) : Shape.of(outer, k);
+  }
+
+  /** True if K is the axis of an operand's rows, as it is stored. */
+  public boolean innerIsRow(boolean right) {
+    return right != side(right).transposed();
+  }
+
+  /** True if B is the larger operand, which stays where it is if one is broadcast. */
+  public boolean largerIsRight() {
+    return m < n;
+  }
+
+  /** True if A's blocks are those of op(A)^T. */
+  public boolean transposeA() {
+    return a.transposed();
+  }
+
+  /** True if B's blocks are those of op(B)^T. */
+  public boolean transposeB() {
+    return b.transposed();
+  }
+
+  /** The same product of operands of which one is stored the other way round. */
+  public MultiplySpec flipped(boolean flipA, boolean flipB) {
+    return with(gram, a.flipped(flipA), b.flipped(flipB));
+  }
+
+  /** {@code C^T = op(B)^T op(A)^T}: the operands change sides. */
+  public MultiplySpec transposed() {
+    return new MultiplySpec(
+        operator,
+        gram,
+        gram ? a : b.flipped(true),
+        gram ? b : a.flipped(true),
+        n,
+        k,
+        m,
+        type,
+        precision,
+        strategy instanceof Strategy.Cuboid cuboid
+            ? new Strategy.Cuboid(cuboid.q(), cuboid.p(), cuboid.r())
+            : strategy,
+        blockCols,
+        blockRows,
+        missing,
+        groups);
+  }
+
+  /** The same with one operand that is both. */
+  public MultiplySpec asGram() {
+    return with(true, a, a.flipped(true));
+  }
+
+  private MultiplySpec with(boolean newGram, Side newA, Side newB) {
+    return new MultiplySpec(
+        operator, newGram, newA, newB, m, k, n, type, precision, strategy, blockRows, blockCols,
+        missing, groups);
+  }
+
+  /** The product in words: {@code A^T B, 10 x 20 x 30 FLOAT}. */
+  public String describe() {
+    String product =
+        gram
+            ? (transposeA() ? "A^T A" : "A A^T")
+            : (transposeA() ? "A^T " : "A ") + (transposeB() ? "B^T" : "B");
+    return product
+        + ", "
+        + m
+        + " x "
+        + k
+        + " x "
+        + n
+        + (type == ElementType.FLOAT32 ? " FLOAT" : " DOUBLE")
+        + (precision == Precision.FULL ? "" : " in " + precision)
+        + (missing == Missing.ZERO ? ", missing=zero" : "")
+        + (groups == 0 ? "" : ", grouped");
+  }
+}

@@ -1,0 +1,180 @@
+package org.tilespark.spark.multiply;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.UUID;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.TaskContext;
+import org.apache.spark.broadcast.Broadcast;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.panels.DevicePanelMultiplier;
+import org.tilespark.arrow.panels.DevicePanels;
+import org.tilespark.arrow.panels.HostPanelMultiplier;
+import org.tilespark.arrow.panels.PanelMultiplier;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.device.CudaFailure;
+import org.tilespark.kernels.transpose.Transposer;
+import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.PipelineTotals;
+import org.tilespark.spark.runtime.TaskResources;
+import scala.runtime.AbstractFunction2;
+
+/**
+ * The body of a task that multiplies: opens a multiplier and an allocator for one partition and
+ * ties both to the end of the task, whether it succeeds, fails or is killed.
+ *
+ * @param <T> what the child gives: rows or batches
+ */
+final class MultiplyTask<T>
+    extends AbstractFunction2<
+        Object, scala.collection.Iterator<T>, scala.collection.Iterator<InternalRow>>
+    implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  /** Opens the products of one partition. */
+  private interface Products<T> extends Serializable {
+    Iterator<InternalRow> open(
+        int partition, Iterator<T> input, PanelMultiplier multiplier, Transposer transposer);
+  }
+
+  /**
+   * The tasks that may share panels: those of one execution of one node, in one attempt at one
+   * stage. Another attempt may have other input.
+   */
+  private record Peers(String execution, int stage, int attempt) {}
+
+  private final String execution = UUID.randomUUID().toString();
+  private final Products<T> products;
+  private final Cuboids cuboids; // null if partitions are none
+  private final BackendChoice backend;
+  private final MultiplyMetrics metrics;
+
+  private MultiplyTask(
+      Products<T> products, Cuboids cuboids, BackendChoice backend, MultiplyMetrics metrics) {
+    this.products = products;
+    this.cuboids = cuboids;
+    this.backend = backend;
+    this.metrics = metrics;
+  }
+
+  /** Over shuffled and sorted pieces of both sides. */
+  static MultiplyTask<InternalRow> ofPieces(
+      PanelTask.Job job, Cuboids cuboids, BackendChoice backend, MultiplyMetrics metrics) {
+    return new MultiplyTask<>(
+        (partition, pieces, multiplier, transposer) ->
+            new PanelTask(job, cuboids, partition, pieces, multiplier, transposer, metrics),
+        cuboids,
+        backend,
+        metrics);
+  }
+
+  /**
+   * Over blocks of one side, while pieces of the other are broadcast.
+   *
+   * @param ranges what {@link CheckPlacesExec} found; null if products are partial
+   */
+  static <T> MultiplyTask<T> ofBlocks(
+      BlockCursor.Source<T> source,
+      PanelTask.Job job,
+      BroadcastTask.Large large,
+      Broadcast<InternalRow[]> small,
+      Broadcast<InternalRow[]> ranges,
+      BackendChoice backend,
+      MultiplyMetrics metrics) {
+    return new MultiplyTask<>(
+        (partition, input, multiplier, transposer) ->
+            new BroadcastTask(
+                job,
+                large,
+                partition,
+                source.open(input),
+                small.value(),
+                ranges == null ? null : ranges.value(),
+                multiplier,
+                transposer,
+                metrics),
+        null,
+        backend,
+        metrics);
+  }
+
+  @Override
+  public scala.collection.Iterator<InternalRow> apply(
+      Object partition, scala.collection.Iterator<T> input) {
+    return PartitionBoundary.over(input, rows -> open((Integer) partition, rows));
+  }
+
+  private Iterator<InternalRow> open(int partition, Iterator<T> input) {
+    TaskContext task = TaskContext.get();
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    Optional<ExecutorRuntime.Gpu> gpu =
+        runtime.gpu(
+            backend.requested(),
+            task,
+            devices -> cuboids == null ? -1 : cuboids.device(partition, devices));
+    ArrowMemory memory = runtime.memory(gpu);
+    TaskResources resources = TaskResources.of(task);
+    BufferAllocator allocator =
+        resources.own(memory.newChild("task " + task.taskAttemptId() + ", product"));
+    BufferAllocator plain =
+        resources.own(runtime.memory().newChild("task " + task.taskAttemptId() + ", large tile"));
+    PipelineTotals totals = runtime.pipelineTotals(gpu);
+    DevicePanels.Stage stage = null; // on the CPU
+    if (gpu.isPresent()) {
+      Peers peers = new Peers(execution, task.stageId(), task.stageAttemptNumber());
+      stage = resources.own(gpu.get().panels().join(peers));
+    }
+    PanelMultiplier multiplier =
+        gpu.isEmpty()
+            ? new HostPanelMultiplier(
+                runtime.hostMultiplier(),
+                allocator,
+                PipelineListener.both(metrics.onHost(), totals))
+            : new DevicePanelMultiplier(
+                gpu.get().device(),
+                gpu.get().multiplier(),
+                memory,
+                gpu.get().governor(),
+                new DevicePanelMultiplier.HostSide(
+                    allocator, plain, runtime.pinnedShareBytes() / 2),
+                runtime.turns().of(task),
+                stage,
+                PipelineListener.both(metrics.onDevice(), totals));
+    resources.own(multiplier);
+    resources.own(
+        () -> metrics.peak(allocator.getPeakMemoryAllocation() + plain.getPeakMemoryAllocation()));
+    Iterator<InternalRow> blocks =
+        products.open(partition, input, multiplier, runtime.hostTransposer());
+    return new Noticing(blocks, runtime);
+  }
+
+  /** Notices when the device is lost. */
+  private record Noticing(Iterator<InternalRow> blocks, ExecutorRuntime runtime)
+      implements Iterator<InternalRow> {
+    @Override
+    public boolean hasNext() {
+      try {
+        return blocks.hasNext();
+      } catch (CudaFailure e) {
+        if (e.isSticky()) {
+          runtime.deviceLost(e);
+        }
+        throw e;
+      }
+    }
+
+    @Override
+    public InternalRow next() {
+      if (!hasNext()) { // all work on the device is done here
+        throw new NoSuchElementException();
+      }
+      return blocks.next();
+    }
+  }
+}

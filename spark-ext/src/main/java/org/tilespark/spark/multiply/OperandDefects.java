@@ -1,0 +1,71 @@
+package org.tilespark.spark.multiply;
+
+import org.tilespark.layout.Shape;
+
+/** The failures of operands whose blocks do not tile them. Stateless. */
+final class OperandDefects {
+  /** What may be wrong where blocks are taken to be where their places say. */
+  static final String STALE_PLACES =
+      ". The column metadata tilespark.blockShape says where blocks begin, by which they are"
+          + " partitioned and need not be shuffled; if it is stale (after a union, say), drop it with"
+          + " withoutExtents(df) or the option extents='unknown'";
+
+  private OperandDefects() {}
+
+  /**
+   * No block holds an element.
+   *
+   * @param right true if the operand is B
+   * @param group in words, or ""
+   * @param advice more of it, or ""
+   * @param row of the element, as stored
+   */
+  static IllegalArgumentException hole(
+      MultiplySpec spec, boolean right, String group, String advice, long row, long col) {
+    Shape extents = spec.extents(right);
+    return new IllegalArgumentException(
+        matrix(spec, right, group)
+            + "no block holds the element at row "
+            + row
+            + ", col "
+            + col
+            + "; expected blocks that cover all of "
+            + extents.extent(0)
+            + " x "
+            + extents.extent(1)
+            + " elements. With missing=zero what is missing counts as zeros"
+            + advice);
+  }
+
+  /** As {@link #hole}, of an element by its places along M or N, and along K. */
+  static IllegalArgumentException holeAt(
+      MultiplySpec spec, boolean right, String group, long outer, long inner) {
+    boolean innerIsRow = spec.innerIsRow(right);
+    return hole(spec, right, group, "", innerIsRow ? inner : outer, innerIsRow ? outer : inner);
+  }
+
+  /** Two blocks hold an element, given by its places along M or N, and along K. */
+  static IllegalArgumentException twiceAt(
+      MultiplySpec spec, boolean right, String group, long outer, long inner) {
+    boolean innerIsRow = spec.innerIsRow(right);
+    return new IllegalArgumentException(
+        matrix(spec, right, group)
+            + "two blocks hold the element at row "
+            + (innerIsRow ? inner : outer)
+            + ", col "
+            + (innerIsRow ? outer : inner)
+            + "; expected every element once"
+            + overlapAdvice(spec));
+  }
+
+  /** What may help where elements are there twice. */
+  static String overlapAdvice(MultiplySpec spec) {
+    return spec.groups() == 0
+        ? ". If the blocks are those of several matrices, keep the column that tells them apart"
+        : "";
+  }
+
+  private static String matrix(MultiplySpec spec, boolean right, String group) {
+    return spec.operator() + ": matrix " + (right ? "B" : "A") + group + ": ";
+  }
+}

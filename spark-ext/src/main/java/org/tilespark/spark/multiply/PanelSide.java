@@ -1,0 +1,181 @@
+package org.tilespark.spark.multiply;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.spark.exchange.BoxCopy;
+import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
+
+/**
+ * One operand's panel while it is filled: where its pieces go, what of it is filled, and where the
+ * pieces lie along the axes of the product.
+ */
+final class PanelSide {
+  /**
+   * A piece in terms of the product: {@code outer} along M or N, {@code inner} along K, both from
+   * the panel's beginning.
+   */
+  record Part(long outer, long outerExtent, long inner, long innerExtent) {
+    long outerEnd() {
+      return outer + outerExtent;
+    }
+
+    long innerEnd() {
+      return inner + innerExtent;
+    }
+  }
+
+  private final MultiplySpec spec;
+  private final boolean right; // true for B
+  private final boolean innerIsRow;
+  private final Cuboids cuboids; // whose ranks our places are; null if they are indices
+  private final Axis outerAxis;
+  private final PanelCover cover = new PanelCover();
+  private final List<Part> parts = new ArrayList<>();
+  private long outerStart;
+  private long outerExtent;
+  private long innerStart;
+  private long innerExtent;
+  private HostMemory memory; // null if nothing is to be copied
+
+  PanelSide(MultiplySpec spec, Cuboids cuboids, boolean right) {
+    this.spec = spec;
+    this.right = right;
+    this.cuboids = cuboids;
+    this.outerAxis = right ? Axis.N : Axis.M;
+    this.innerIsRow = spec.innerIsRow(right);
+  }
+
+  /**
+   * Begins a panel between the given places of the product. They are ranks where cuboids are
+   * placed, see {@link Cuboids#rank}.
+   *
+   * @param newMemory where it is put together; null if its values are known already, and pieces are
+   *     only checked
+   */
+  void begin(
+      long newOuterStart,
+      long newOuterExtent,
+      long newInnerStart,
+      long newInnerExtent,
+      HostMemory newMemory) {
+    outerStart = newOuterStart;
+    outerExtent = newOuterExtent;
+    innerStart = newInnerStart;
+    innerExtent = newInnerExtent;
+    memory = newMemory;
+    parts.clear();
+    cover.clear(rows(), cols());
+  }
+
+  /** Rows of the panel as stored. */
+  private long rows() {
+    return innerIsRow ? innerExtent : outerExtent;
+  }
+
+  /** Columns of the panel as stored: its leading dimension. */
+  private long cols() {
+    return innerIsRow ? outerExtent : innerExtent;
+  }
+
+  /** The leading dimension of the panel. */
+  long lead() {
+    return Math.max(1, cols());
+  }
+
+  /** First byte of the part of the panel that begins at a place along both axes. */
+  long start(long outer, long inner) {
+    return (innerIsRow ? inner * cols() + outer : outer * cols() + inner) * spec.type().bytes();
+  }
+
+  /**
+   * Copies what the panel holds of a block, or of a piece of one, to its place.
+   *
+   * @param blockRow its first element, as stored
+   * @param values rows x cols, row-major
+   * @throws IllegalArgumentException if one of the elements was added before
+   */
+  void add(long blockRow, long blockCol, long rows, long cols, HostMemory values) {
+    long row = rank(innerIsRow, blockRow);
+    long col = rank(!innerIsRow, blockCol);
+    long firstRow = innerIsRow ? innerStart : outerStart;
+    long firstCol = innerIsRow ? outerStart : innerStart;
+    long top = Math.max(row, firstRow);
+    long left = Math.max(col, firstCol);
+    long height = Math.min(row + rows, firstRow + rows()) - top;
+    long width = Math.min(col + cols, firstCol + cols()) - left;
+    if (height <= 0 || width <= 0) {
+      return;
+    }
+    long panelRow = top - firstRow;
+    long panelCol = left - firstCol;
+    PanelCover.Place clash = cover.fill(panelRow, panelCol, height, width);
+    if (clash != null) {
+      throw new IllegalArgumentException(
+          spec.operator()
+              + ": matrix "
+              + (right ? "B" : "A")
+              + ": block at row "
+              + blockRow
+              + ", col "
+              + blockCol
+              + " (or the block it was cut from) overlaps another one at row "
+              + element(innerIsRow, clash.row() + firstRow)
+              + ", col "
+              + element(!innerIsRow, clash.col() + firstCol)
+              + "; expected every element once"
+              + OperandDefects.overlapAdvice(spec));
+    }
+    if (memory != null) {
+      int bytes = spec.type().bytes();
+      BoxCopy.copyRows(
+          values,
+          ((top - row) * cols + (left - col)) * bytes,
+          cols * bytes,
+          memory,
+          (panelRow * cols() + panelCol) * bytes,
+          cols() * bytes,
+          width * bytes,
+          height);
+    }
+    parts.add(
+        innerIsRow
+            ? new Part(panelCol, width, panelRow, height)
+            : new Part(panelRow, height, panelCol, width));
+  }
+
+  /** Extent of the panel along K. */
+  long depth() {
+    return innerExtent;
+  }
+
+  /** True if every element is there. */
+  boolean isFull() {
+    return cover.isFull();
+  }
+
+  /** The pieces that are there, in the order in which they came. */
+  List<Part> parts() {
+    return parts;
+  }
+
+  /** The failure of a panel that is not full. */
+  IllegalArgumentException hole(String group) {
+    PanelCover.Place hole = cover.firstHole();
+    return OperandDefects.hole(
+        spec,
+        right,
+        group,
+        cuboids != null && cuboids.isPlaced() ? OperandDefects.STALE_PLACES : "",
+        element(innerIsRow, hole.row() + (innerIsRow ? innerStart : outerStart)),
+        element(!innerIsRow, hole.col() + (innerIsRow ? outerStart : innerStart)));
+  }
+
+  private long rank(boolean inner, long element) {
+    return cuboids == null ? element : cuboids.rank(inner ? Axis.K : outerAxis, element);
+  }
+
+  private long element(boolean inner, long rank) {
+    return cuboids == null ? rank : cuboids.element(inner ? Axis.K : outerAxis, rank);
+  }
+}

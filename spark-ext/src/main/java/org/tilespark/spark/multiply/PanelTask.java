@@ -1,0 +1,282 @@
+package org.tilespark.spark.multiply;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.DataType;
+import org.tilespark.arrow.panels.PanelMultiplier;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.transpose.Transposer;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.multiply.TileBlocks.Tile;
+import org.tilespark.spark.options.Missing;
+import scala.collection.immutable.Seq;
+
+/**
+ * The products of one partition: reads pieces sorted by cuboid, group, place along K and side,
+ * gathers them in panels, adds the panels' products to a tile of C, and cuts the tile into blocks.
+ * What it holds does not grow with K. A row is valid until the next one is asked for.
+ */
+final class PanelTask implements Iterator<InternalRow> {
+  /**
+   * What the tasks of one product do.
+   *
+   * @param partial true if the blocks are parts of sums and say which
+   * @param groupTypes types of the grouping columns
+   * @param outputTypes types of the output columns before the grouping ones
+   */
+  record Job(
+      MultiplySpec spec,
+      boolean partial,
+      List<DataType> groupTypes,
+      List<String> groupNames,
+      List<DataType> outputTypes)
+      implements Serializable {
+    /**
+     * The job of a node.
+     *
+     * @param output its columns, of which the last are the grouping columns
+     */
+    static Job of(MultiplySpec spec, boolean partial, Seq<Attribute> output) {
+      List<Attribute> columns = ScalaInterop.list(output);
+      int groupsFrom = columns.size() - spec.groups();
+      List<DataType> types = columns.stream().map(Attribute::dataType).toList();
+      return new Job(
+          spec,
+          partial,
+          List.copyOf(types.subList(groupsFrom, types.size())),
+          columns.subList(groupsFrom, types.size()).stream().map(Attribute::name).toList(),
+          List.copyOf(types.subList(0, groupsFrom)));
+    }
+
+    /** Grouping columns in words, for messages: {@code " of sample 3"}; "" if there are none. */
+    String groupText(UnsafeRow group) {
+      if (groupTypes.isEmpty()) {
+        return "";
+      }
+      List<String> texts = new ArrayList<>();
+      for (int i = 0; i < groupTypes.size(); i++) {
+        texts.add(groupNames.get(i) + " " + group.get(i, groupTypes.get(i)));
+      }
+      return " of " + String.join(", ", texts);
+    }
+  }
+
+  /** Hears what is done; for metrics. */
+  interface Listener {
+    /** Panels of both sides were multiplied, in so many floating-point operations. */
+    void panel(double flops);
+
+    /** A block of C is handed on. */
+    void block();
+  }
+
+  static final UnsafeRow NO_GROUP = UnsafeRow.createFromByteArray(0, 0);
+
+  private final Job job;
+  private final MultiplySpec spec;
+  private final Cuboids cuboids;
+  private final Iterator<InternalRow> pieces;
+  private final PanelMultiplier multiplier;
+  private final PanelPair panels;
+  private final TileBlocks blocks;
+  private final UnsafeProjection groupOf;
+  private InternalRow piece; // the next one to look at; null at the end
+  private final int ownKey; // of the partition's cuboid; -1 if it has none, or several
+  private int ownCuboid; // this partition's, still to be computed; -1 if the pieces say it
+
+  /**
+   * The products of one partition.
+   *
+   * @param partition its number in the shuffle, or in the partitioning that cuboids follow
+   * @param pieces sorted as the class comment says; of one cuboid at most where they are placed
+   */
+  PanelTask(
+      Job job,
+      Cuboids cuboids,
+      int partition,
+      Iterator<InternalRow> pieces,
+      PanelMultiplier multiplier,
+      Transposer transposer,
+      Listener listener) {
+    this.job = job;
+    this.spec = job.spec();
+    this.cuboids = cuboids;
+    this.pieces = pieces;
+    this.multiplier = multiplier;
+    this.panels = new PanelPair(job, cuboids, multiplier, listener);
+    this.blocks = new TileBlocks(job, cuboids, transposer, listener);
+    List<Integer> ordinals = PieceColumns.ordinals(PieceColumns.COUNT, spec);
+    this.groupOf = PieceColumns.groups(ordinals, job.groupTypes());
+    // Without grouping columns each partition is one cuboid, which has a result even if no piece
+    // came; with them, only what came says what there is.
+    this.ownCuboid = spec.groups() == 0 ? cuboids.ofPartition(partition) : -1;
+    this.ownKey = ownCuboid < 0 ? -1 : cuboids.key(ownCuboid);
+    this.piece = pieces.hasNext() ? pieces.next() : null;
+  }
+
+  @Override
+  public boolean hasNext() {
+    while (!blocks.hasNext()) {
+      if (ownCuboid >= 0) {
+        int cuboid = ownCuboid;
+        ownCuboid = -1;
+        compute(cuboid, NO_GROUP);
+      } else if (piece != null) {
+        requireInPlace();
+        UnsafeRow group = spec.groups() == 0 ? NO_GROUP : groupOf.apply(piece).copy();
+        compute(cuboids.ofKey(piece.getInt(PieceColumns.KEY)), group);
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  @Override
+  public InternalRow next() {
+    if (!hasNext()) {
+      throw new NoSuchElementException();
+    }
+    return blocks.next();
+  }
+
+  /** Computes one tile from the pieces that come next, and begins to hand it out. */
+  private void compute(int cuboid, UnsafeRow group) {
+    int[] place = cuboids.place(cuboid);
+    Tile tile =
+        new Tile(
+            cuboids.startM(place[0]),
+            cuboids.endM(place[0]) - cuboids.startM(place[0]),
+            cuboids.startN(place[1]),
+            cuboids.endN(place[1]) - cuboids.startN(place[1]));
+    int part = place[2];
+    boolean diagonal = cuboids.gram() && place[0] == place[1];
+    if (tile.rows() == 0 || tile.cols() == 0) {
+      return; // and no pieces are sent here
+    }
+    int key = cuboids.key(cuboid);
+    requireInPlace();
+    long start = cuboids.startK(part);
+    long end = cuboids.endK(part);
+    panels.beginTile(
+        tile,
+        end - start,
+        cuboids.depth(),
+        diagonal,
+        stripe(group, place, false),
+        stripe(group, place, true));
+    boolean complete = spec.missing() == Missing.ERROR;
+    long inner = start;
+    // With missing=zero, panels of which nothing came are left out.
+    while (complete ? inner < end : isOf(key, group)) {
+      inner = complete ? inner : piece.getLong(PieceColumns.INNER);
+      long panelEnd = cuboids.panelEnd(inner);
+      panel(key, group, inner, panelEnd - inner);
+      inner = panelEnd;
+    }
+    if (isOf(key, group)) {
+      throw new IllegalStateException(
+          "A piece for K = "
+              + piece.getLong(PieceColumns.INNER)
+              + " came behind the panel that begins there; please report this with the plan");
+    }
+    HostMemory values = multiplier.finish();
+    if (diagonal) {
+      mirrorDiagonal(values, tile.rows());
+    }
+    blocks.begin(values, tile, group, start, end - start, cuboids.gram() && !diagonal);
+  }
+
+  /**
+   * The panels of one operand over one range of M or N and one of K. Both sides of a gram are the
+   * same operand, stored alike.
+   */
+  private record Part(UnsafeRow group, boolean right, int outer, int inner) {}
+
+  /** The panels of a side of a cuboid, where other cuboids have the same; else null. */
+  private PanelPair.Stripe stripe(UnsafeRow group, int[] place, boolean right) {
+    int uses = right ? cuboids.p() : cuboids.q();
+    if (uses == 1) {
+      return null;
+    }
+    int outer = place[right ? 1 : 0];
+    int user = place[right ? 0 : 1];
+    boolean asB = right && !cuboids.gram();
+    boolean soon = !asB && !cuboids.gram() && cuboids.partitions() == cuboids.count();
+    return new PanelPair.Stripe(new Part(group, asB, outer, place[2]), uses, user, soon);
+  }
+
+  /** Fails if the next piece is of a block that is not where blocks of its place should be. */
+  private void requireInPlace() {
+    if (cuboids.isPlaced() && piece != null && piece.getInt(PieceColumns.KEY) != ownKey) {
+      throw new IllegalArgumentException(
+          spec.operator()
+              + ": matrix "
+              + (piece.getInt(PieceColumns.SIDE) == 1 ? "B" : "A")
+              + ": block at row "
+              + piece.getLong(PieceColumns.ROW)
+              + ", col "
+              + piece.getLong(PieceColumns.COL)
+              + " (or the block it was cut from) does not begin where blocks do"
+              + OperandDefects.STALE_PLACES);
+    }
+  }
+
+  /** Gathers one panel of each side, and adds their product. */
+  private void panel(int key, UnsafeRow group, long inner, long depth) {
+    panels.begin(inner, depth);
+    while (isOf(key, group) && piece.getLong(PieceColumns.INNER) == inner) {
+      panels
+          .side(piece.getInt(PieceColumns.SIDE) == 1)
+          .add(
+              piece.getLong(PieceColumns.ROW),
+              piece.getLong(PieceColumns.COL),
+              piece.getInt(PieceColumns.ROWS),
+              piece.getInt(PieceColumns.COLS),
+              ArrayValues.memory(piece.getArray(PieceColumns.VALUES), spec.type()));
+      piece = pieces.hasNext() ? pieces.next() : null;
+    }
+    panels.multiply(group);
+  }
+
+  /** Makes a tile on the diagonal exactly symmetric: what lies below it mirrors what lies above. */
+  private void mirrorDiagonal(HostMemory tile, long extent) {
+    int bytes = spec.type().bytes();
+    assert tile.bytes() >= extent * extent * bytes : tile.bytes() + " bytes of " + extent;
+    // In squares that stay in the cache.
+    long square = 64;
+    for (long i0 = 0; i0 < extent; i0 += square) {
+      for (long j0 = 0; j0 <= i0; j0 += square) {
+        long i1 = Math.min(extent, i0 + square);
+        for (long i = i0; i < i1; i++) {
+          long j1 = Math.min(i, j0 + square);
+          for (long j = j0; j < j1; j++) {
+            long from = tile.offset() + (j * extent + i) * bytes;
+            long to = tile.offset() + (i * extent + j) * bytes;
+            if (bytes == Float.BYTES) {
+              HostMemory.unsafe()
+                  .putInt(tile.base(), to, HostMemory.unsafe().getInt(tile.base(), from));
+            } else {
+              HostMemory.unsafe()
+                  .putLong(tile.base(), to, HostMemory.unsafe().getLong(tile.base(), from));
+            }
+          }
+        }
+      }
+    }
+  }
+
+  private boolean isOf(int key, UnsafeRow group) {
+    return piece != null
+        && piece.getInt(PieceColumns.KEY) == key
+        && (spec.groups() == 0 || groupOf.apply(piece).equals(group));
+  }
+}

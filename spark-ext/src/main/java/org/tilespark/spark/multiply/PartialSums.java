@@ -1,0 +1,256 @@
+package org.tilespark.spark.multiply;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.block.BoxList;
+import org.tilespark.spark.block.Coverage;
+import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.rows.ArrayRowWriter;
+import scala.runtime.AbstractFunction1;
+import sun.misc.Unsafe;
+
+/**
+ * Adds partial products to blocks of C. They come sorted by block, by where along K they begin, and
+ * by place: always in the same order, so that sums have the same bits in every run. A partial
+ * product is any rectangle of its block over any range of K; together they must be all of the block
+ * over all of K, each element of C and K once. Holds one block of C. A row is valid until the next
+ * one.
+ */
+final class PartialSums implements Iterator<InternalRow> {
+  private static final int RANK = 3; // row, col, and K
+
+  /**
+   * What is added.
+   *
+   * @param job of the products; its output types are those of the sums
+   * @param strategy how the products were spread, which says whose blocks a missing part lacks
+   */
+  record Sum(PanelTask.Job job, Strategy strategy) implements Serializable {}
+
+  private final PanelTask.Job job;
+  private final MultiplySpec spec;
+  private final Strategy strategy;
+  private final Iterator<InternalRow> partials;
+  private final UnsafeProjection groupOf;
+  private final UnsafeProjection heads;
+  private final ArrayRowWriter writer;
+  private final BoxList parts = new BoxList(RANK); // of the current block
+  private InternalRow partial; // null at the end
+
+  PartialSums(Sum sum, Iterator<InternalRow> partials) {
+    this.job = sum.job();
+    this.spec = job.spec();
+    this.strategy = sum.strategy();
+    this.partials = partials;
+    List<Integer> ordinals = PieceColumns.ordinals(PieceColumns.PARTIAL_COUNT, spec);
+    this.groupOf = PieceColumns.groups(ordinals, job.groupTypes());
+    this.heads = PieceColumns.heads(job.outputTypes(), ordinals, job.groupTypes());
+    this.writer =
+        new ArrayRowWriter(
+            job.outputTypes().size() + ordinals.size(), Column.VALUES.ordinal(), spec.type());
+    this.partial = partials.hasNext() ? partials.next() : null;
+  }
+
+  @Override
+  public boolean hasNext() {
+    return partial != null;
+  }
+
+  @Override
+  public InternalRow next() {
+    if (partial == null) {
+      throw new NoSuchElementException();
+    }
+    long row = partial.getLong(PieceColumns.CELL_ROW);
+    long col = partial.getLong(PieceColumns.CELL_COL);
+    long rows = Math.min(spec.blockRows(), spec.m() - row);
+    long cols = Math.min(spec.blockCols(), spec.n() - col);
+    UnsafeRow group = groupOf.apply(partial).copy();
+    HostMemory total = writer.start(heads.apply(partial), rows * cols);
+    UnsafeRow out = writer.row();
+    out.setLong(Column.ROW.ordinal(), row);
+    out.setLong(Column.COL.ordinal(), col);
+    out.setInt(Column.ROWS.ordinal(), Math.toIntExact(rows));
+    out.setInt(Column.COLS.ordinal(), Math.toIntExact(cols));
+    boolean begun = false; // total holds a sum
+    parts.clear();
+    do {
+      if (partial.getLong(PieceColumns.PART) != PieceColumns.MARK) {
+        note();
+        if (!begun
+            && partial.getInt(Column.ROWS.ordinal()) == rows
+            && partial.getInt(Column.COLS.ordinal()) == cols) {
+          values().copyTo(total); // the usual case: parts are as large as the block
+        } else {
+          if (!begun) {
+            total.fill((byte) 0);
+          }
+          add(row, col, cols, total);
+        }
+        begun = true;
+      }
+      partial = partials.hasNext() ? partials.next() : null;
+    } while (partial != null
+        && partial.getLong(PieceColumns.CELL_ROW) == row
+        && partial.getLong(PieceColumns.CELL_COL) == col
+        && groupOf.apply(partial).equals(group));
+    if (!begun) {
+      total.fill((byte) 0);
+    }
+    checkParts(row, col, rows, cols, group);
+    return out;
+  }
+
+  private HostMemory values() {
+    return ArrayValues.memory(partial.getArray(Column.VALUES.ordinal()), spec.type());
+  }
+
+  /** Remembers where the part lies. */
+  private void note() {
+    parts.add(
+        new long[] {
+          partial.getLong(Column.ROW.ordinal()),
+          partial.getLong(Column.COL.ordinal()),
+          partial.getLong(PieceColumns.PART)
+        },
+        new long[] {
+          partial.getInt(Column.ROWS.ordinal()),
+          partial.getInt(Column.COLS.ordinal()),
+          partial.getLong(PieceColumns.PART_EXTENT)
+        });
+  }
+
+  /** Adds the current part to the block at {@code row}, {@code col}. */
+  private void add(long row, long col, long cols, HostMemory total) {
+    HostMemory from = values();
+    long height = partial.getInt(Column.ROWS.ordinal());
+    long width = partial.getInt(Column.COLS.ordinal());
+    int bytes = spec.type().bytes();
+    long to =
+        ((partial.getLong(Column.ROW.ordinal()) - row) * cols
+                + (partial.getLong(Column.COL.ordinal()) - col))
+            * bytes;
+    if (width == cols) {
+      add(from, 0, total, to, height * width * bytes);
+      return;
+    }
+    for (long i = 0; i < height; i++) {
+      add(from, i * width * bytes, total, to + i * cols * bytes, width * bytes);
+    }
+  }
+
+  private void add(HostMemory from, long fromStart, HostMemory to, long toStart, long length) {
+    HostMemory terms = from.slice(fromStart, length);
+    HostMemory sums = to.slice(toStart, length);
+    Unsafe unsafe = HostMemory.unsafe();
+    if (spec.type() == ElementType.FLOAT32) {
+      for (long at = 0; at < length; at += Float.BYTES) {
+        unsafe.putFloat(
+            sums.base(),
+            sums.offset() + at,
+            unsafe.getFloat(sums.base(), sums.offset() + at)
+                + unsafe.getFloat(terms.base(), terms.offset() + at));
+      }
+    } else {
+      for (long at = 0; at < length; at += Double.BYTES) {
+        unsafe.putDouble(
+            sums.base(),
+            sums.offset() + at,
+            unsafe.getDouble(sums.base(), sums.offset() + at)
+                + unsafe.getDouble(terms.base(), terms.offset() + at));
+      }
+    }
+  }
+
+  /** Checks that the parts are all of the block over all of K. */
+  private void checkParts(long row, long col, long rows, long cols, UnsafeRow group) {
+    long[] found = parts.toArray();
+    Coverage.check(
+        new long[] {row, col, 0},
+        new long[] {row + rows, col + cols, spec.k()},
+        found,
+        new Coverage.Findings() {
+          @Override
+          public boolean hole(long[] low, long[] high) {
+            if (spec.missing() == Missing.ZERO) {
+              return true;
+            }
+            throw missing(low, high, group);
+          }
+
+          @Override
+          public boolean overlap(int first, int second) {
+            throw overlapping(Coverage.sharedElement(RANK, found, first, second), group);
+          }
+        });
+  }
+
+  private IllegalArgumentException missing(long[] low, long[] high, UnsafeRow group) {
+    if (!strategy.isBroadcast()) {
+      return new IllegalArgumentException(
+          spec.operator()
+              + ": block at row "
+              + low[0]
+              + ", col "
+              + low[1]
+              + " of the result"
+              + job.groupText(group)
+              + " lacks what the inner dimension gives from "
+              + low[2]
+              + " to "
+              + high[2]
+              + ": blocks of both A and B are missing there. With missing=zero what is missing"
+              + " counts as zeros");
+    }
+    boolean right = strategy == Strategy.BROADCAST_LEFT;
+    return OperandDefects.holeAt(
+        spec, right, job.groupText(group), right ? low[1] : low[0], low[2]);
+  }
+
+  private RuntimeException overlapping(long[] shared, UnsafeRow group) {
+    if (!strategy.isBroadcast()) {
+      return new IllegalStateException(
+          "Two parts of the result at row "
+              + shared[0]
+              + ", col "
+              + shared[1]
+              + ", inner index "
+              + shared[2]
+              + "; please report this with the plan");
+    }
+    boolean right = strategy == Strategy.BROADCAST_LEFT;
+    return OperandDefects.twiceAt(
+        spec, right, job.groupText(group), right ? shared[1] : shared[0], shared[2]);
+  }
+
+  /** Opens the sums of one partition, on the executor. */
+  static final class Opener
+      extends AbstractFunction1<
+          scala.collection.Iterator<InternalRow>, scala.collection.Iterator<InternalRow>>
+      implements Serializable {
+    private static final long serialVersionUID = 1;
+
+    private final Sum sum;
+
+    Opener(Sum sum) {
+      this.sum = sum;
+    }
+
+    @Override
+    public scala.collection.Iterator<InternalRow> apply(
+        scala.collection.Iterator<InternalRow> partials) {
+      return PartitionBoundary.over(partials, rows -> new PartialSums(sum, rows));
+    }
+  }
+}

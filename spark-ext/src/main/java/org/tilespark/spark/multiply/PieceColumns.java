@@ -1,0 +1,210 @@
+package org.tilespark.spark.multiply;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal$;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.CutSpec;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import scala.Option;
+
+/**
+ * The columns in which pieces of operands and partial products travel through a shuffle, and the
+ * heads of such rows. Grouping columns come last everywhere.
+ */
+public final class PieceColumns {
+  // A piece of an operand.
+  static final int KEY = 0;
+  static final int INNER = 1;
+  static final int SIDE = 2;
+  static final int ROW = 3;
+  static final int COL = 4;
+  static final int ROWS = 5;
+  static final int COLS = 6;
+  static final int VALUES = 7;
+
+  /** Columns of a piece before its grouping columns. */
+  static final int COUNT = 8;
+
+  // A partial block of C: Column's order, then the place of the block it is part of, and the range
+  // of K that was summed.
+  static final int CELL_ROW = Column.COUNT;
+  static final int CELL_COL = Column.COUNT + 1;
+  static final int PART = Column.COUNT + 2;
+  static final int PART_EXTENT = Column.COUNT + 3;
+
+  /** Columns of a partial block before its grouping columns. */
+  static final int PARTIAL_COUNT = Column.COUNT + 4;
+
+  /** In place of the beginning of a range of K: the row has no values, it marks a block of C. */
+  static final long MARK = -1;
+
+  private PieceColumns() {}
+
+  /**
+   * Attributes of pieces.
+   *
+   * @param groups grouping columns, which get fresh ids
+   */
+  public static List<Attribute> pieces(ElementType type, List<Attribute> groups) {
+    List<Attribute> all = new ArrayList<>();
+    all.add(column("cuboid", DataTypes.IntegerType));
+    all.add(column("inner", DataTypes.LongType));
+    all.add(column("side", DataTypes.IntegerType));
+    all.add(column("row", DataTypes.LongType));
+    all.add(column("col", DataTypes.LongType));
+    all.add(column("rows", DataTypes.IntegerType));
+    all.add(column("cols", DataTypes.IntegerType));
+    all.add(column("values", arrayOf(type)));
+    addGroups(all, groups);
+    return all;
+  }
+
+  /** The keys among the attributes of pieces. */
+  public static List<Attribute> keys(List<Attribute> pieces) {
+    return pieces.subList(0, ROW);
+  }
+
+  /** The name that block columns have, in {@link Column}'s order. */
+  public static String name(int column) {
+    return Column.values()[column].name().toLowerCase(Locale.ROOT);
+  }
+
+  /** How the blocks of an operand are cut into pieces. */
+  public static CutSpec cut(MultiplySpec spec, Cuboids cuboids, boolean right) {
+    CuboidKeys keys = CuboidKeys.of(cuboids, spec, right);
+    String side = spec.gram() ? "" : right ? ", matrix B" : ", matrix A";
+    return new CutSpec(
+        BlockKind.MATRIX,
+        keys.cuts(),
+        keys,
+        Option.apply(spec.extents(right)),
+        spec.operator() + side);
+  }
+
+  /** Where an operand's block columns are, from the positions of {@link Column}s. */
+  static BlockSchema blocks(List<Integer> ordinals, ElementType type) {
+    return new BlockSchema(
+        BlockKind.MATRIX,
+        List.of(ordinals.get(Column.ROW.ordinal()), ordinals.get(Column.COL.ordinal())),
+        List.of(ordinals.get(Column.ROWS.ordinal()), ordinals.get(Column.COLS.ordinal())),
+        ordinals.get(Column.VALUES.ordinal()),
+        -1,
+        type);
+  }
+
+  /** Attributes of partial blocks of C, and of marks, which have no values. */
+  public static List<Attribute> partials(ElementType type, List<Attribute> groups) {
+    List<Attribute> all = new ArrayList<>();
+    all.add(column("row", DataTypes.LongType));
+    all.add(column("col", DataTypes.LongType));
+    all.add(column("rows", DataTypes.IntegerType));
+    all.add(column("cols", DataTypes.IntegerType));
+    all.add(column("values", arrayOf(type)).withNullability(true));
+    all.add(column("cell_row", DataTypes.LongType));
+    all.add(column("cell_col", DataTypes.LongType));
+    all.add(column("inner", DataTypes.LongType));
+    all.add(column("inner_extent", DataTypes.LongType));
+    addGroups(all, groups);
+    return all;
+  }
+
+  /** Attributes of ranges along M or N, see {@link CheckPlacesExec}. */
+  public static List<Attribute> ranges(List<Attribute> groups) {
+    List<Attribute> all = new ArrayList<>();
+    all.add(column("start", DataTypes.LongType));
+    all.add(column("end", DataTypes.LongType));
+    addGroups(all, groups);
+    return all;
+  }
+
+  /** What a shuffle of pieces is keyed by: the cuboid, and behind it the grouping columns. */
+  public static List<Attribute> pieceKey(List<Attribute> pieces) {
+    List<Attribute> key = new ArrayList<>(List.of(pieces.get(KEY)));
+    key.addAll(pieces.subList(COUNT, pieces.size()));
+    return key;
+  }
+
+  /** How a task needs pieces sorted. */
+  public static List<Attribute> pieceOrder(List<Attribute> pieces) {
+    List<Attribute> order = new ArrayList<>(pieceKey(pieces));
+    order.addAll(List.of(pieces.get(INNER), pieces.get(SIDE), pieces.get(ROW), pieces.get(COL)));
+    return order;
+  }
+
+  /** What a shuffle of partial blocks is keyed by: the block of C and the grouping columns. */
+  public static List<Attribute> partialKey(List<Attribute> partials) {
+    List<Attribute> key = new ArrayList<>(List.of(partials.get(CELL_ROW), partials.get(CELL_COL)));
+    key.addAll(partials.subList(PARTIAL_COUNT, partials.size()));
+    return key;
+  }
+
+  /** How the sum needs partial blocks sorted: marks come first. */
+  public static List<Attribute> partialOrder(List<Attribute> partials) {
+    List<Attribute> order = new ArrayList<>(partialKey(partials));
+    order.add(partials.get(PART));
+    order.add(partials.get(Column.ROW.ordinal()));
+    order.add(partials.get(Column.COL.ordinal()));
+    return order;
+  }
+
+  /**
+   * Makes the small columns of rows: zeros and a null array, then the grouping columns of the row
+   * it is applied to.
+   *
+   * @param types of the columns before the grouping ones; of one the array
+   * @param groupOrdinals where the grouping columns are in the row it is applied to
+   * @param groupTypes their types
+   */
+  static UnsafeProjection heads(
+      List<DataType> types, List<Integer> groupOrdinals, List<DataType> groupTypes) {
+    List<Expression> columns = new ArrayList<>();
+    for (DataType type : types) {
+      columns.add(
+          type.equals(DataTypes.IntegerType)
+              ? Literal$.MODULE$.create(0, type)
+              : Literal$.MODULE$.create(type.equals(DataTypes.LongType) ? 0L : null, type));
+    }
+    for (int i = 0; i < groupOrdinals.size(); i++) {
+      columns.add(new BoundReference(groupOrdinals.get(i), groupTypes.get(i), true));
+    }
+    return UnsafeProjection.create(ScalaInterop.<Expression>seq(columns));
+  }
+
+  /** Positions of a product's grouping columns, from {@code first} on. */
+  static List<Integer> ordinals(int first, MultiplySpec spec) {
+    return IntStream.range(first, first + spec.groups()).boxed().toList();
+  }
+
+  /** The grouping columns alone. */
+  static UnsafeProjection groups(List<Integer> ordinals, List<DataType> types) {
+    return heads(List.of(), ordinals, types);
+  }
+
+  private static void addGroups(List<Attribute> all, List<Attribute> groups) {
+    for (Attribute group : groups) {
+      all.add(group.newInstance().withNullability(true));
+    }
+  }
+
+  private static DataType arrayOf(ElementType type) {
+    return DataTypes.createArrayType(BlockSchema.sparkType(type), false);
+  }
+
+  private static Attribute column(String name, DataType type) {
+    return Attributes.column(name, type, Metadata.empty());
+  }
+}

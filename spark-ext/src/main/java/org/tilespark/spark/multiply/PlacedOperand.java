@@ -1,0 +1,203 @@
+package org.tilespark.spark.multiply;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.AssembleBlocks;
+import org.tilespark.spark.exchange.CheckedBlocks;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.multiply.cost.Bands;
+import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
+
+/**
+ * An operand of a product whose blocks lie in partitions that could be cuboids. What is found here
+ * is what Spark will find when it plans the shuffles; where it is wrong, Spark shuffles, and the
+ * result is the same.
+ *
+ * @param right true if it is B
+ * @param axis along which the partitions differ
+ * @param bands the blocks along it
+ * @param partitioning how Spark knows it, in terms of the operand's columns
+ */
+record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning partitioning) {
+  /** So many places are looked up, and travel with the plan. */
+  private static final int MOST_BANDS = 1 << 17;
+
+  /** The operand of a product, if it is so and all its blocks begin where they should. */
+  static Optional<PlacedOperand> of(SparkContext context, MultiplyBlocks product, boolean right) {
+    MultiplySpec spec = product.spec();
+    MultiplySpec.Side side = spec.side(right);
+    if (spec.groups() > 0 || !side.stated() || spec.k() == 0) {
+      return Optional.empty();
+    }
+    long outerExtent = right ? spec.n() : spec.m();
+    if (side.outer() >= outerExtent && side.inner() >= spec.k()) {
+      return Optional.empty(); // one block, which lies anywhere
+    }
+    int operand = right ? 1 : 0;
+    Optional<HashPartitioning> found = partitioning(context, product.operands().get(operand));
+    if (found.isEmpty() || found.get().numPartitions() < 2) {
+      return Optional.empty();
+    }
+    HashPartitioning partitioning = found.get();
+    List<Attribute> inputs = product.inputs(operand);
+    boolean innerIsRow = spec.innerIsRow(right);
+    Attribute outer = inputs.get((innerIsRow ? Column.COL : Column.ROW).ordinal());
+    Attribute inner = inputs.get((innerIsRow ? Column.ROW : Column.COL).ordinal());
+    List<Attribute> used = Attributes.usedBy(partitioning);
+    for (Attribute attribute : used) {
+      if (Attributes.indexOf(List.of(outer, inner), attribute) < 0) {
+        return Optional.empty();
+      }
+    }
+    boolean alongOuter = Attributes.indexOf(used, outer) >= 0 && side.outer() < outerExtent;
+    boolean alongInner = Attributes.indexOf(used, inner) >= 0 && side.inner() < spec.k();
+    if (alongOuter == alongInner) {
+      return Optional.empty(); // all in one partition, or cells all over
+    }
+    long length = alongOuter ? side.outer() : side.inner();
+    long extent = alongOuter ? outerExtent : spec.k();
+    if ((extent - 1) / length >= MOST_BANDS) {
+      return Optional.empty();
+    }
+    Bands bands =
+        new Bands(
+            length, extent, partitions(partitioning, alongOuter ? outer : inner, length, extent));
+    Axis axis = alongInner ? Axis.K : right ? Axis.N : Axis.M;
+    return Optional.of(new PlacedOperand(right, axis, bands, partitioning));
+  }
+
+  /**
+   * How blocks of C are partitioned that are made where these are, in terms of the product's
+   * output; empty unless they begin where these do.
+   */
+  Optional<HashPartitioning> partitioningOfProduct(MultiplyBlocks product) {
+    MultiplySpec spec = product.spec();
+    long length = right ? spec.blockCols() : spec.blockRows();
+    if (axis == Axis.K || length != spec.side(right).outer()) {
+      return Optional.empty();
+    }
+    Column inOperand = spec.innerIsRow(right) ? Column.COL : Column.ROW;
+    Attribute outer = product.inputs(right ? 1 : 0).get(inOperand.ordinal());
+    Attribute place = product.produced().get((right ? Column.COL : Column.ROW).ordinal());
+    return renamed(
+        partitioning,
+        attribute ->
+            Optional.of(
+                attribute.exprId().equals(outer.exprId())
+                    ? place
+                    : new Literal(0L, DataTypes.LongType))); // all begin there along K
+  }
+
+  /** The partition of each band, by Spark's own expression. */
+  private static int[] partitions(
+      HashPartitioning partitioning, Attribute along, long length, long extent) {
+    Expression id =
+        Attributes.renamed(
+                partitioning.partitionIdExpression(),
+                attribute ->
+                    Optional.of(
+                        new BoundReference(
+                            attribute.exprId().equals(along.exprId()) ? 0 : 1,
+                            DataTypes.LongType,
+                            false)))
+            .orElseThrow();
+    int[] partitions = new int[(int) ((extent - 1) / length) + 1];
+    for (int band = 0; band < partitions.length; band++) {
+      InternalRow place = new GenericInternalRow(new Object[] {band * length, 0L});
+      partitions[band] = (Integer) id.eval(place);
+    }
+    return partitions;
+  }
+
+  /** How a plan's rows will be partitioned, in terms of its output, as far as that can be known. */
+  private static Optional<HashPartitioning> partitioning(SparkContext context, LogicalPlan plan) {
+    if (plan instanceof Filter filter) {
+      return partitioning(context, filter.child());
+    }
+    if (plan instanceof CheckedBlocks checked) {
+      return partitioning(context, checked.blocks());
+    }
+    if (plan instanceof Project project) {
+      return partitioning(context, project.child()).flatMap(below -> above(project, below));
+    }
+    if (plan instanceof MultiplyBlocks product) {
+      return new ProductPlanner(context, product).partitioning();
+    }
+    if (plan instanceof RepartitionByExpression repartition) {
+      return repartition.partitioning() instanceof HashPartitioning hash
+          ? Optional.of(hash)
+          : Optional.empty();
+    }
+    if (plan instanceof AssembleBlocks blocks) {
+      return Optional.of(
+          new HashPartitioning(
+              ScalaInterop.<Expression>seq(blocks.place()), SQLConf.get().numShufflePartitions()));
+    }
+    if (plan instanceof LogicalQueryStage stage) { // adaptive execution has run it
+      return stage.physicalPlan().outputPartitioning() instanceof HashPartitioning hash
+          ? Optional.of(hash)
+          : Optional.empty();
+    }
+    if (plan instanceof InMemoryRelation cached) {
+      SparkPlan physical = cached.cachedPlan();
+      if (physical instanceof AdaptiveSparkPlanExec adaptive) {
+        physical = adaptive.executedPlan(); // known once the cache is filled
+      }
+      List<Attribute> before = ScalaInterop.list(cached.cachedPlan().output());
+      List<Attribute> after = ScalaInterop.list(cached.output());
+      return physical.outputPartitioning() instanceof HashPartitioning hash
+          ? renamed(hash, attribute -> at(after, Attributes.indexOf(before, attribute)))
+          : Optional.empty();
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<HashPartitioning> above(Project project, HashPartitioning below) {
+    List<Attribute> from = new ArrayList<>();
+    List<Attribute> to = new ArrayList<>();
+    for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
+      if (each instanceof Attribute same) {
+        from.add(same);
+        to.add(same);
+      } else if (each instanceof Alias alias && alias.child() instanceof Attribute source) {
+        from.add(source);
+        to.add(alias.toAttribute());
+      }
+    }
+    return renamed(below, attribute -> at(to, Attributes.indexOf(from, attribute)));
+  }
+
+  /** The column at a position, which is -1 where there is none. */
+  private static Optional<Attribute> at(List<Attribute> columns, int position) {
+    return position < 0 ? Optional.empty() : Optional.of(columns.get(position));
+  }
+
+  private static Optional<HashPartitioning> renamed(
+      HashPartitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
+    return Attributes.renamed(partitioning, names).map(HashPartitioning.class::cast);
+  }
+}

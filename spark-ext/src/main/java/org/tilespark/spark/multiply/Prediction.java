@@ -1,0 +1,53 @@
+package org.tilespark.spark.multiply;
+
+import java.io.Serializable;
+import java.util.List;
+import org.tilespark.spark.runtime.BackendChoice;
+
+/**
+ * What the planner expects of a product, for EXPLAIN and to be compared with what is measured.
+ *
+ * @param chosen the strategy with its cost, in words
+ * @param rejected the best other candidates with their cost or why they cannot run
+ * @param operandBytes of rows in the shuffle that brings the operands together
+ * @param partialBytes of rows in the shuffle that brings partial blocks together
+ * @param broadcastBytes of rows that every executor gets
+ * @param uploadBytes of panels to devices; 0 without
+ */
+public record Prediction(
+    String chosen,
+    List<String> rejected,
+    long operandBytes,
+    long partialBytes,
+    long broadcastBytes,
+    long uploadBytes)
+    implements Serializable {
+  /** Copies the list. */
+  public Prediction {
+    rejected = List.copyOf(rejected);
+  }
+
+  /**
+   * What {@code EXPLAIN FORMATTED} tells of a product, a line each.
+   *
+   * @param depth of panels along K
+   */
+  String explained(MultiplySpec spec, long depth, BackendChoice backend) {
+    return "\nProduct: "
+        + spec.describe()
+        + "\nStrategy: "
+        + chosen
+        + "\nRejected: "
+        + String.join("\n  ", rejected)
+        + "\nPanels: "
+        + depth
+        + " along K\nBackend: "
+        + backend
+        + "\n";
+  }
+
+  @Override
+  public String toString() {
+    return chosen + (rejected.isEmpty() ? "" : "; rejected: " + String.join("; ", rejected));
+  }
+}

@@ -1,0 +1,428 @@
+package org.tilespark.spark.multiply;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.execution.SortExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.UnionExec;
+import org.apache.spark.sql.internal.SQLConf;
+import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.Cuts;
+import org.tilespark.spark.block.Bytes;
+import org.tilespark.spark.block.RowBytes;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.compat.ShuffleExchanges;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.exchange.BoundPartitioning;
+import org.tilespark.spark.exchange.CutBlocksExec;
+import org.tilespark.spark.exchange.PieceSizes;
+import org.tilespark.spark.exchange.PlacedPiecesExec;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.multiply.cost.CuboidPlan;
+import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
+import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
+import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
+import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.BackendPlanner;
+
+/**
+ * Turns a product into physical nodes: both operands are cut into pieces, one shuffle brings those
+ * of each part of an operand together, sorted along K; tasks read the parts of their cuboid and
+ * multiply; and where K is cut, a second shuffle brings partial blocks together, which are added.
+ */
+public final class ProductPlanner {
+  /** Panels are at least so deep, where memory allows it: a shallower product is all transfers. */
+  private static final long GOOD_DEPTH = 256;
+
+  private final MultiplyBlocks product;
+  private final MultiplySpec spec;
+  private final BackendChoice backend;
+  private final ProductChoice choice;
+
+  /** The planner of one product. */
+  public ProductPlanner(SparkContext context, MultiplyBlocks product) {
+    this.product = product;
+    this.spec = product.spec();
+    this.backend =
+        BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context);
+    this.choice = new ProductChoice(context, product, backend);
+  }
+
+  /** True if one operand will be broadcast, and what the other's blocks make are blocks of C. */
+  public boolean broadcastsWhole() {
+    try {
+      Candidate chosen = choice.plan().chosen();
+      return chosen.strategy().isBroadcast() && chosen.cost().partialBytes() == 0;
+    } catch (IllegalArgumentException e) {
+      return false; // planning fails later, and says why
+    }
+  }
+
+  /** The physical plan; {@code planLater} plans the operands. */
+  public SparkPlan plan(Function<LogicalPlan, SparkPlan> planLater) {
+    CuboidPlan plan = choice.plan();
+    if (plan.chosen().strategy().isBroadcast()) {
+      return broadcast(plan, planLater);
+    }
+    boolean inPlace = plan.chosen().strategy().isInPlace();
+    Cuboids cuboids = inPlace ? placedCuboids(plan) : cuboids(plan);
+    Prediction prediction = prediction(plan, cuboids);
+
+    List<Attribute> groups = product.produced().subList(Column.COUNT, product.produced().size());
+    List<SparkPlan> pieces = new ArrayList<>();
+    if (inPlace) {
+      for (int i = 0; i < product.operands().size(); i++) {
+        pieces.add(kept(plan.chosen().strategy(), cuboids, i, groups, planLater));
+      }
+    } else {
+      pieces.add(shuffledPieces(cuboids, groups, planLater));
+    }
+    boolean partial = plan.chosen().cost().partialBytes() > 0;
+    List<Attribute> partials =
+        partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
+    SparkPlan tiles =
+        new MultiplyPanelsExec(
+            spec,
+            cuboids,
+            prediction,
+            backend,
+            ScalaInterop.option(
+                partitioningInPlace(plan).map(by -> BoundPartitioning.of(by, product.produced()))),
+            ScalaInterop.seq(partials),
+            ScalaInterop.seq(pieces));
+    return partial ? summed(tiles, plan.chosen().strategy(), partials) : tiles;
+  }
+
+  /** The pieces of both operands, where their cuboids are. */
+  private SparkPlan shuffledPieces(
+      Cuboids cuboids, List<Attribute> groups, Function<LogicalPlan, SparkPlan> planLater) {
+    List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
+    List<SparkPlan> cut = new ArrayList<>();
+    for (int i = 0; i < product.operands().size(); i++) {
+      cut.add(cut(cuboids, i, pieces, planLater));
+    }
+    SparkPlan together = cut.size() == 1 ? cut.get(0) : new UnionExec(ScalaInterop.seq(cut));
+    return sorted(
+        shuffled(together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions()),
+        PieceColumns.pieceOrder(pieces));
+  }
+
+  /** The pieces of one operand, which stays where it is if the strategy says so. */
+  private SparkPlan kept(
+      Strategy strategy,
+      Cuboids cuboids,
+      int operand,
+      List<Attribute> groups,
+      Function<LogicalPlan, SparkPlan> planLater) {
+    List<Attribute> pieces = PieceColumns.pieces(spec.type(), groups);
+    SparkPlan cut = cut(cuboids, operand, pieces, planLater);
+    boolean right = operand == 1;
+    boolean stays = strategy != (right ? Strategy.LEFT_IN_PLACE : Strategy.RIGHT_IN_PLACE);
+    return stays
+        ? new PlacedPiecesExec(
+            PieceColumns.pieceKey(pieces).get(0),
+            BoundPartitioning.of(
+                choice.placed(right).orElseThrow().partitioning(), product.inputs(operand)),
+            cut)
+        : cut;
+  }
+
+  /** How the blocks of C will be partitioned, as far as that can be known. */
+  Optional<HashPartitioning> partitioning() {
+    try {
+      CuboidPlan plan = choice.plan();
+      return plan.chosen().cost().partialBytes() > 0
+          ? Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums()))
+          : partitioningInPlace(plan);
+    } catch (IllegalArgumentException e) {
+      return Optional.empty(); // planning it fails later, and says why
+    }
+  }
+
+  /** The same of blocks that are made where an operand's are; others lie by cuboids. */
+  private Optional<HashPartitioning> partitioningInPlace(CuboidPlan plan) {
+    return plan.chosen().strategy().isInPlace()
+        ? placedOperand(plan).partitioningOfProduct(product)
+        : Optional.empty();
+  }
+
+  private int partitionsOfSums() {
+    return spec.groups() > 0 // how many matrices there are is not known
+        ? shufflePartitions()
+        : (int) Math.min(shufflePartitions(), Math.max(1, blocksOfC()));
+  }
+
+  /** Partial blocks of C, brought together and added. */
+  private SparkPlan summed(SparkPlan tiles, Strategy strategy, List<Attribute> partials) {
+    return new SumBlocksExec(
+        spec,
+        strategy,
+        ScalaInterop.seq(partials),
+        ScalaInterop.seq(product.produced()),
+        sorted(
+            shuffled(tiles, PieceColumns.partialKey(partials), partitionsOfSums()),
+            PieceColumns.partialOrder(partials)));
+  }
+
+  /**
+   * One operand to every executor, the blocks of the other stay where they are; what they make is
+   * blocks of C, or parts of such.
+   */
+  private SparkPlan broadcast(CuboidPlan plan, Function<LogicalPlan, SparkPlan> planLater) {
+    Strategy strategy = plan.chosen().strategy();
+    boolean smallIsRight = strategy == Strategy.BROADCAST_RIGHT;
+    int large = smallIsRight ? 0 : 1;
+    int small = 1 - large;
+    MultiplySpec.Side side = spec.side(!smallIsRight);
+    long other = smallIsRight ? spec.n() : spec.m(); // extent of C along which it is whole
+    long grain = smallIsRight ? spec.blockRows() : spec.blockCols();
+    long most = Math.max(1, choice.limits().tileBytes() / (other * spec.type().bytes()));
+    long outer = most < grain ? most : most / grain * grain;
+    List<Attribute> groups = product.produced().subList(Column.COUNT, product.produced().size());
+    boolean partial = plan.chosen().cost().partialBytes() > 0;
+    List<Attribute> produced =
+        partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
+    SparkPlan blocks =
+        new MultiplyBroadcastExec(
+            spec,
+            depth(Math.min(outer, side.outer()), other, Math.min(side.inner(), spec.k())),
+            outer,
+            broadcastPrediction(plan, partial),
+            backend,
+            smallIsRight,
+            ScalaInterop.seq(product.inputs(large)),
+            ScalaInterop.seq(produced),
+            planLater.apply(product.operands().get(large)),
+            cut(uncut(), small, PieceColumns.pieces(spec.type(), groups), planLater),
+            partial
+                ? ScalaInterop.emptySeq()
+                : ScalaInterop.<SparkPlan>seq(
+                    new CheckPlacesExec(
+                        spec,
+                        !smallIsRight,
+                        ScalaInterop.seq(product.placeColumns()),
+                        ScalaInterop.seq(PieceColumns.ranges(groups)),
+                        planLater.apply(product.places()))));
+    return partial ? summed(blocks, strategy, produced) : blocks;
+  }
+
+  /** The pieces of an operand's blocks, by what they are shuffled to. */
+  private SparkPlan cut(
+      Cuboids cuboids,
+      int operand,
+      List<Attribute> pieces,
+      Function<LogicalPlan, SparkPlan> planLater) {
+    List<Attribute> inputs = new ArrayList<>();
+    for (Attribute input : product.inputs(operand)) {
+      // Rules may have gone below a projection that gave the columns their names.
+      inputs.add(
+          inputs.size() < Column.COUNT ? input.withName(PieceColumns.name(inputs.size())) : input);
+    }
+    return new CutBlocksExec(
+        PieceColumns.cut(spec, cuboids, operand == 1),
+        ScalaInterop.seq(inputs),
+        ScalaInterop.seq(PieceColumns.keys(pieces)),
+        ScalaInterop.seq(pieces.subList(PieceColumns.keys(pieces).size(), pieces.size())),
+        planLater.apply(product.operands().get(operand)));
+  }
+
+  /** One cuboid, one panel: nothing is cut. */
+  private Cuboids uncut() {
+    return new Cuboids(
+        new long[] {0, spec.m()},
+        new long[] {0, spec.k()},
+        new long[] {0, spec.n()},
+        Math.max(1, spec.k()),
+        false,
+        0);
+  }
+
+  private static SparkPlan shuffled(SparkPlan child, List<Attribute> key, int partitions) {
+    return ShuffleExchanges.of(
+        new HashPartitioning(ScalaInterop.<Expression>seq(key), partitions), child);
+  }
+
+  private static SparkPlan sorted(SparkPlan child, List<Attribute> order) {
+    return new SortExec(Attributes.ascending(order), false, child, 0);
+  }
+
+  private PlacedOperand placedOperand(CuboidPlan plan) {
+    return choice.placed(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
+  }
+
+  private Cuboids placedCuboids(CuboidPlan plan) {
+    PlacedOperand operand = placedOperand(plan);
+    Axis axis = operand.axis();
+    long largest = operand.bands().largest();
+    return Cuboids.placed(
+        spec.m(),
+        spec.k(),
+        spec.n(),
+        axis,
+        operand.bands(),
+        depth(
+            axis == Axis.M ? largest : spec.m(),
+            axis == Axis.N ? largest : spec.n(),
+            axis == Axis.K ? spec.side(operand.right()).inner() : spec.k()),
+        spec.gram(),
+        ProductChoice.partitions(operand));
+  }
+
+  // ---- the cuts
+
+  private Cuboids cuboids(CuboidPlan plan) {
+    long[] cutsM = boundaries(plan.cuts().m(), spec.m());
+    long[] cutsK = boundaries(plan.cuts().k(), spec.k());
+    long[] cutsN = spec.gram() ? cutsM : boundaries(plan.cuts().n(), spec.n());
+    int partitions = 0;
+    if (spec.groups() > 0) {
+      long count = (long) (cutsM.length - 1) * (cutsN.length - 1) * (cutsK.length - 1);
+      partitions = (int) Math.max(count, shufflePartitions());
+    }
+    return new Cuboids(
+        cutsM,
+        cutsK,
+        cutsN,
+        depth(largest(cutsM), largest(cutsN), largest(cutsK)),
+        spec.gram(),
+        partitions);
+  }
+
+  private static long[] boundaries(AxisCuts cuts, long extent) {
+    if (extent == 0) {
+      return new long[] {0, 0};
+    }
+    int parts = Math.toIntExact(cuts.parts());
+    long[] boundaries = new long[parts + 1];
+    for (int i = 0; i < parts; i++) {
+      boundaries[i + 1] = cuts.high(i);
+    }
+    return boundaries;
+  }
+
+  private static long largest(long[] cuts) {
+    long most = 0;
+    for (int i = 1; i < cuts.length; i++) {
+      most = Math.max(most, cuts[i] - cuts[i - 1]);
+    }
+    return most;
+  }
+
+  /**
+   * How deep panels are: both together about a batch, and whole blocks of A if they are smaller.
+   */
+  private long depth(long m, long n, long k) {
+    long slice = Math.max(1, (m + n) * spec.type().bytes()); // of both panels, for one step of K
+    long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
+    long most =
+        Math.max(batch / slice, Math.min(GOOD_DEPTH, ProductChoice.BATCHES * batch / slice));
+    most = Math.max(1, Math.min(most, Math.max(1, k)));
+    long block = Math.max(1, Math.min(k, Math.max(spec.a().inner(), spec.b().inner())));
+    if (most >= block) {
+      return most == k ? most : most / block * block;
+    }
+    long pieces = (block + most - 1) / most;
+    return (block + pieces - 1) / pieces;
+  }
+
+  // ---- the prediction
+
+  private Prediction prediction(CuboidPlan plan, Cuboids cuboids) {
+    Strategy strategy = plan.chosen().strategy();
+    long operands = 0;
+    if (strategy == Strategy.CUBOID || strategy == Strategy.RIGHT_IN_PLACE) {
+      operands = Bytes.product(cuboids.isShared() ? 1 : cuboids.q(), pieceBytes(cuboids, false));
+    }
+    if (!spec.gram() && (strategy == Strategy.CUBOID || strategy == Strategy.LEFT_IN_PLACE)) {
+      operands =
+          Bytes.sum(
+              operands,
+              Bytes.product(cuboids.isShared() ? 1 : cuboids.p(), pieceBytes(cuboids, true)));
+    }
+    long partials = 0;
+    if (plan.chosen().cost().partialBytes() > 0) {
+      partials =
+          Bytes.product(
+              cuboids.r(),
+              bytes(
+                  Cuts.of(every(spec.blockRows(), spec.m()), every(spec.blockCols(), spec.n())),
+                  Cuts.of(cuboids.axisM(), cuboids.axisN()),
+                  partialRow()));
+    }
+    return prediction(plan, operands, partials, 0);
+  }
+
+  private Prediction broadcastPrediction(CuboidPlan plan, boolean partial) {
+    boolean smallIsRight = plan.chosen().strategy() == Strategy.BROADCAST_RIGHT;
+    long partials = 0;
+    if (partial) {
+      MultiplySpec.Side large = spec.side(!smallIsRight);
+      Cuts products =
+          smallIsRight
+              ? Cuts.of(every(large.outer(), spec.m()), every(spec.n(), spec.n()))
+              : Cuts.of(every(spec.m(), spec.m()), every(large.outer(), spec.n()));
+      Cuts blocks = Cuts.of(every(spec.blockRows(), spec.m()), every(spec.blockCols(), spec.n()));
+      partials =
+          Bytes.sum(
+              Bytes.product(
+                  every(large.inner(), spec.k()).parts(), bytes(products, blocks, partialRow())),
+              Bytes.product(blocks.cells(), partialRow().withoutValues())); // marks
+    }
+    return prediction(plan, 0, partials, pieceBytes(uncut(), smallIsRight));
+  }
+
+  private Prediction prediction(CuboidPlan plan, long operands, long partials, long broadcast) {
+    return new Prediction(
+        plan.chosen() + (spec.groups() > 0 ? " for each matrix" : ""),
+        plan.rejected().stream().map(Candidate::toString).toList(),
+        operands,
+        partials,
+        broadcast,
+        plan.chosen().cost().uploadBytes());
+  }
+
+  /** Bytes of the rows of an operand's pieces, each counted once. */
+  private long pieceBytes(Cuboids cuboids, boolean right) {
+    AxisCuts outer = every(spec.side(right).outer(), right ? spec.n() : spec.m());
+    AxisCuts inner = every(spec.side(right).inner(), spec.k());
+    return bytes(
+        Cuts.of(outer, inner),
+        Cuts.of(right ? cuboids.axisN() : cuboids.axisM(), cuboids.panels()),
+        new RowBytes(
+            PieceColumns.pieces(spec.type(), List.of()).size() + spec.groups(),
+            1,
+            spec.type().bytes()));
+  }
+
+  private RowBytes partialRow() {
+    return new RowBytes(
+        PieceColumns.partials(spec.type(), List.of()).size() + spec.groups(),
+        1,
+        spec.type().bytes());
+  }
+
+  private static long bytes(Cuts blocks, Cuts cuts, RowBytes row) {
+    return new PieceSizes(blocks, cuts).sum(row);
+  }
+
+  private static AxisCuts every(long block, long extent) {
+    return AxisCuts.every(Math.max(1, block), extent);
+  }
+
+  private long blocksOfC() {
+    return ((spec.m() + spec.blockRows() - 1) / spec.blockRows())
+        * ((spec.n() + spec.blockCols() - 1) / spec.blockCols());
+  }
+
+  private static int shufflePartitions() {
+    return Math.max(1, SQLConf.get().numShufflePartitions());
+  }
+}

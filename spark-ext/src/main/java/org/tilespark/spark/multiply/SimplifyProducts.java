@@ -1,0 +1,136 @@
+package org.tilespark.spark.multiply;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.options.MultiplyOptions.Strategy;
+import org.tilespark.spark.permute.PermuteBlocks;
+import org.tilespark.spark.permute.PermutedColumns;
+
+/**
+ * Removes work around products of matrices:
+ *
+ * <ul>
+ *   <li>a transpose below a product becomes a flag of the product;
+ *   <li>the transpose of a product becomes the product of the transposed operands in turn, {@code
+ *       (AB)^T = B^T A^T}, with flags;
+ *   <li>a product of a matrix with its own transpose becomes a gram, which reads its operand once
+ *       and computes half of the result. Two operands are the same if Spark finds that their plans
+ *       give the same result.
+ * </ul>
+ */
+public final class SimplifyProducts extends Rule<LogicalPlan> {
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    return plan.transformUp(
+        ScalaInterop.partialFunction(
+            node -> {
+              if (node instanceof MultiplyBlocks product) {
+                return simplify(product);
+              }
+              return node instanceof PermuteBlocks permute ? transposed(permute) : null;
+            }));
+  }
+
+  /** The simpler product, or null if there is none. */
+  private static LogicalPlan simplify(MultiplyBlocks product) {
+    MultiplyBlocks simpler = product;
+    while (true) {
+      MultiplyBlocks next = absorbTranspose(simpler);
+      if (next == null) {
+        break;
+      }
+      simpler = next;
+    }
+    MultiplyBlocks gram = asGram(simpler);
+    simpler = gram == null ? simpler : gram;
+    return simpler == product ? null : simpler;
+  }
+
+  private static MultiplyBlocks absorbTranspose(MultiplyBlocks product) {
+    List<LogicalPlan> operands = product.operands();
+    for (int i = 0; i < operands.size(); i++) {
+      Optional<OperandSource> below =
+          new OperandSource(operands.get(i), product.inputs(i)).belowTranspose();
+      if (below.isPresent()) {
+        List<List<Attribute>> inputs = new ArrayList<>();
+        for (int j = 0; j < operands.size(); j++) {
+          inputs.add(j == i ? below.get().columns() : product.inputs(j));
+        }
+        List<LogicalPlan> plans = new ArrayList<>(operands);
+        plans.set(i, below.get().plan());
+        boolean gram = product.spec().gram();
+        return product.with(product.spec().flipped(gram || i == 0, gram || i == 1), inputs, plans);
+      }
+    }
+    return null;
+  }
+
+  private static MultiplyBlocks asGram(MultiplyBlocks product) {
+    MultiplySpec spec = product.spec();
+    boolean suits =
+        !spec.gram()
+            && spec.transposeA() != spec.transposeB()
+            && spec.m() == spec.n()
+            && (spec.strategy() instanceof Strategy.Auto
+                || (spec.strategy() instanceof Strategy.Cuboid cuboid && cuboid.p() == cuboid.q()));
+    if (!suits) {
+      return null;
+    }
+    OperandSource left =
+        new OperandSource(product.operands().get(0), product.inputs(0)).belowProjections();
+    OperandSource right =
+        new OperandSource(product.operands().get(1), product.inputs(1)).belowProjections();
+    return left.plan().deterministic()
+            && left.plan().sameResult(right.plan())
+            && left.ordinals().equals(right.ordinals())
+        ? product.with(spec.asGram(), List.of(left.columns()), List.of(left.plan()))
+        : null;
+  }
+
+  /** The product that gives what the transpose of a product is, or null. */
+  private static LogicalPlan transposed(PermuteBlocks permute) {
+    if (!OperandSource.isTranspose(permute)) {
+      return null;
+    }
+    PermutedColumns columns = permute.columns();
+    List<Integer> parts = OperandSource.parts(columns.blocks());
+    OperandSource read = new OperandSource(permute.child(), columns.inputs()).belowProjections();
+    if (!(read.plan() instanceof MultiplyBlocks product)) {
+      return null;
+    }
+    List<Attribute> produced = new ArrayList<>();
+    for (int i = 0; i < product.produced().size(); i++) {
+      Attribute computed = product.produced().get(i);
+      int position = Attributes.indexOf(read.columns(), computed);
+      if (i < Column.COUNT && position != parts.get(i)) {
+        return null; // the transpose takes its blocks from elsewhere
+      }
+      // A grouping column that nobody reads is not among the transpose's.
+      produced.add(position < 0 ? computed.newInstance() : columns.produced().get(position));
+    }
+    for (Attribute column : read.columns()) {
+      if (Attributes.indexOf(product.produced(), column) < 0) {
+        return null;
+      }
+    }
+    List<List<Attribute>> inputs = new ArrayList<>();
+    List<LogicalPlan> operands = new ArrayList<>();
+    for (int i = product.operands().size() - 1; i >= 0; i--) {
+      inputs.add(product.inputs(i));
+      operands.add(product.operands().get(i));
+    }
+    MultiplyBlocks turned =
+        product.producing(produced).with(product.spec().transposed(), inputs, operands);
+    return new Project(
+        ScalaInterop.<NamedExpression>seq(ScalaInterop.<Attribute>list(permute.output())), turned);
+  }
+}

@@ -1,0 +1,155 @@
+package org.tilespark.spark.multiply;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/** Adds the partial blocks of C that a shuffle brought together, in a fixed order. */
+public final class SumBlocksExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  private final MultiplySpec spec;
+  private final Strategy strategy;
+  private final Seq<Attribute> partials;
+  private final Seq<Attribute> produced;
+  private final SparkPlan child;
+
+  /**
+   * The sum of sorted partial blocks.
+   *
+   * @param strategy how the products were spread
+   * @param partials columns of the child, see {@link PieceColumns}
+   * @param produced blocks of C
+   */
+  public SumBlocksExec(
+      MultiplySpec spec,
+      Strategy strategy,
+      Seq<Attribute> partials,
+      Seq<Attribute> produced,
+      SparkPlan child) {
+    this.spec = spec;
+    this.strategy = strategy;
+    this.partials = partials;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(produced);
+  }
+
+  /** The child's by block of C and grouping columns, which are the output's own places. */
+  @Override
+  public Partitioning outputPartitioning() {
+    Partitioning partitioning = child.outputPartitioning();
+    List<Attribute> key = PieceColumns.partialKey(ScalaInterop.list(partials));
+    if (!(partitioning instanceof HashPartitioning hash)
+        || !ScalaInterop.<Expression>list(hash.expressions()).equals(key)) {
+      return new UnknownPartitioning(partitioning.numPartitions());
+    }
+    return partitioning(ScalaInterop.list(produced), hash.numPartitions());
+  }
+
+  /** By the places of the blocks, and grouping columns. */
+  public static HashPartitioning partitioning(List<Attribute> produced, int partitions) {
+    List<Attribute> places = new ArrayList<>();
+    places.add(produced.get(Column.ROW.ordinal()));
+    places.add(produced.get(Column.COL.ordinal()));
+    places.addAll(produced.subList(Column.COUNT, produced.size()));
+    return new HashPartitioning(ScalaInterop.<Expression>seq(places), partitions);
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return child
+        .execute()
+        .mapPartitions(
+            new PartialSums.Opener(
+                new PartialSums.Sum(PanelTask.Job.of(spec, false, produced), strategy)),
+            false,
+            ScalaInterop.classTag(InternalRow.class));
+  }
+
+  @Override
+  public String nodeName() {
+    return "SumBlocks";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "SumBlocks of " + spec.blockRows() + " x " + spec.blockCols() + ", along K";
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName() + "\n" + simpleString(Integer.MAX_VALUE) + "\n";
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return new SumBlocksExec(spec, strategy, partials, produced, newChildren.apply(0));
+  }
+
+  @Override
+  public int productArity() {
+    return 5;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> strategy;
+      case 2 -> partials;
+      case 3 -> produced;
+      case 4 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof SumBlocksExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof SumBlocksExec that
+        && spec.equals(that.spec)
+        && strategy == that.strategy
+        && partials.equals(that.partials)
+        && produced.equals(that.produced)
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, strategy, partials, produced, child);
+  }
+}

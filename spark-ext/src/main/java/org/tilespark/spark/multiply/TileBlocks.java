@@ -1,0 +1,187 @@
+package org.tilespark.spark.multiply;
+
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.transpose.TransposeProblem;
+import org.tilespark.kernels.transpose.Transposer;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.layout.Strides;
+import org.tilespark.spark.exchange.BoxCopy;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
+import org.tilespark.spark.rows.ArrayRowWriter;
+
+/**
+ * Cuts tiles of C into rows of blocks, at the places of C's own blocks. A row is valid until the
+ * next one is asked for.
+ */
+final class TileBlocks implements Iterator<InternalRow> {
+  /** A piece of C: {@code rows} x {@code cols} elements from {@code row}, {@code col} on. */
+  record Tile(long row, long rows, long col, long cols) {
+    Tile transposed() {
+      return new Tile(col, cols, row, rows);
+    }
+  }
+
+  private final MultiplySpec spec;
+  private final Cuboids cuboids;
+  private final boolean partial;
+  private final PanelTask.Listener listener;
+  private final Transposer transposer;
+  private final UnsafeProjection heads;
+  private final ArrayRowWriter writer;
+  private final int bytes; // of an element
+
+  private HostMemory values; // of the tile that is handed out, (rows, cols); null if there is none
+  private Tile tile;
+  private boolean turned; // values are those of the transposed tile
+  private boolean mirrorLater; // the transposed tile comes after it
+  private UnsafeRow head;
+  private long inner;
+  private long innerExtent;
+  private long nextRow;
+  private long nextCol;
+
+  /**
+   * The blocks of one task.
+   *
+   * @param cuboids whose ranks the places of tiles are; null if they are indices
+   */
+  TileBlocks(
+      PanelTask.Job job, Cuboids cuboids, Transposer transposer, PanelTask.Listener listener) {
+    this.spec = job.spec();
+    this.cuboids = cuboids;
+    this.partial = job.partial();
+    this.listener = listener;
+    this.transposer = transposer;
+    this.bytes = spec.type().bytes();
+    List<Integer> ordinals = PieceColumns.ordinals(0, spec);
+    this.heads = PieceColumns.heads(job.outputTypes(), ordinals, job.groupTypes());
+    this.writer =
+        new ArrayRowWriter(
+            job.outputTypes().size() + spec.groups(), Column.VALUES.ordinal(), spec.type());
+  }
+
+  /**
+   * Begins with a tile; the one before has been handed out.
+   *
+   * @param newValues rows x cols, row-major; borrowed until its last block has been handed out
+   * @param group its grouping columns
+   * @param from first index along K of what was summed; told if blocks are partial
+   * @param extent of what was summed along K
+   * @param mirror true if the transposed tile is to follow
+   */
+  void begin(
+      HostMemory newValues, Tile newTile, UnsafeRow group, long from, long extent, boolean mirror) {
+    if (newTile.rows() == 0 || newTile.cols() == 0) {
+      return;
+    }
+    values = newValues;
+    tile = newTile;
+    head = heads.apply(group);
+    inner = from;
+    innerExtent = extent;
+    turned = false;
+    mirrorLater = mirror;
+    nextRow = tile.row();
+    nextCol = tile.col();
+  }
+
+  @Override
+  public boolean hasNext() {
+    return values != null;
+  }
+
+  @Override
+  public InternalRow next() {
+    if (values == null) {
+      throw new NoSuchElementException();
+    }
+    long row = element(Axis.M, nextRow);
+    long col = element(Axis.N, nextCol);
+    long cellRow = row / spec.blockRows() * spec.blockRows();
+    long cellCol = col / spec.blockCols() * spec.blockCols();
+    long rows =
+        Math.min(
+            tile.row() + tile.rows() - nextRow,
+            Math.min(cellRow + spec.blockRows(), runEnd(Axis.M, row)) - row);
+    long cols =
+        Math.min(
+            tile.col() + tile.cols() - nextCol,
+            Math.min(cellCol + spec.blockCols(), runEnd(Axis.N, col)) - col);
+    copy(nextRow, rows, nextCol, cols);
+    UnsafeRow out = writer.row();
+    out.setLong(Column.ROW.ordinal(), row);
+    out.setLong(Column.COL.ordinal(), col);
+    out.setInt(Column.ROWS.ordinal(), Math.toIntExact(rows));
+    out.setInt(Column.COLS.ordinal(), Math.toIntExact(cols));
+    if (partial) {
+      out.setLong(PieceColumns.CELL_ROW, cellRow);
+      out.setLong(PieceColumns.CELL_COL, cellCol);
+      out.setLong(PieceColumns.PART, inner);
+      out.setLong(PieceColumns.PART_EXTENT, innerExtent);
+    }
+    listener.block();
+    nextCol += cols;
+    if (nextCol == tile.col() + tile.cols()) {
+      nextCol = tile.col();
+      nextRow += rows;
+    }
+    if (nextRow == tile.row() + tile.rows()) {
+      endOfTile();
+    }
+    return out;
+  }
+
+  private long element(Axis axis, long rank) {
+    return cuboids == null ? rank : cuboids.element(axis, rank);
+  }
+
+  private long runEnd(Axis axis, long element) {
+    return cuboids == null ? Long.MAX_VALUE : cuboids.runEnd(axis, element);
+  }
+
+  private void copy(long row, long height, long col, long width) {
+    HostMemory to = writer.start(head, height * width);
+    if (turned) {
+      // The tile's values have our columns as their rows.
+      long start = ((col - tile.col()) * tile.rows() + (row - tile.row())) * bytes;
+      TransposeProblem problem =
+          new TransposeProblem(
+              Shape.of(width, height),
+              Permutation.of(1, 0),
+              bytes,
+              Strides.of(tile.rows(), 1),
+              Strides.of(width, 1));
+      transposer.transpose(problem, values.slice(start, problem.inBytes()), to);
+    } else {
+      BoxCopy.copyRows(
+          values,
+          ((row - tile.row()) * tile.cols() + (col - tile.col())) * bytes,
+          tile.cols() * bytes,
+          to,
+          0,
+          width * bytes,
+          width * bytes,
+          height);
+    }
+  }
+
+  private void endOfTile() {
+    if (!mirrorLater) {
+      values = null;
+      return;
+    }
+    mirrorLater = false;
+    turned = true;
+    tile = tile.transposed();
+    nextRow = tile.row();
+    nextCol = tile.col();
+  }
+}

@@ -1,0 +1,106 @@
+package org.tilespark.spark.multiply;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionOperation;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.storage.StorageLevel;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.CheckedBlocks;
+import org.tilespark.spark.exchange.MarkCells;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.multiply.MultiplyBlocks.PlaceColumn;
+import org.tilespark.spark.permute.PermuteBlocks;
+
+/**
+ * Lets a product read the places of the larger operand's blocks beside the blocks, where it then
+ * broadcasts the other one and leaves these where they are: a block that is missing must be
+ * noticed, and nobody sees all of them. Only the coordinate columns are read for that; so it is not
+ * done where they cannot be had without the values, but by computing all again. There the blocks of
+ * C are shuffled instead.
+ */
+public final class WatchPlaces extends Rule<LogicalPlan> {
+  private final SparkContext context;
+
+  /** The rule of one session. */
+  public WatchPlaces(SparkContext context) {
+    this.context = context;
+  }
+
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    return plan.transformUp(
+        ScalaInterop.partialFunction(
+            node -> node instanceof MultiplyBlocks product ? watched(product) : null));
+  }
+
+  /** The product that watches, or null if it should not. */
+  private MultiplyBlocks watched(MultiplyBlocks product) {
+    MultiplySpec spec = product.spec();
+    boolean right = spec.largerIsRight();
+    if (spec.gram() || product.watches() || !spec.side(right).spans()) {
+      return null;
+    }
+    LogicalPlan larger = product.operands().get(right ? 1 : 0);
+    if (!coordinatesAreCheap(larger)) {
+      return null;
+    }
+    MultiplyBlocks watching = product.watching(places(product, larger, right));
+    return new ProductPlanner(context, watching).broadcastsWhole() ? watching : null;
+  }
+
+  /** The coordinates, as {@link PlaceColumn} has them, then the grouping columns. */
+  private static Project places(MultiplyBlocks product, LogicalPlan larger, boolean right) {
+    List<Attribute> columns = product.inputs(right ? 1 : 0);
+    boolean innerIsRow = product.spec().innerIsRow(right);
+    List<Column> order =
+        innerIsRow
+            ? List.of(Column.COL, Column.COLS, Column.ROW, Column.ROWS)
+            : List.of(Column.ROW, Column.ROWS, Column.COL, Column.COLS);
+    List<NamedExpression> list = new ArrayList<>();
+    for (int i = 0; i < PlaceColumn.COUNT; i++) {
+      list.add(
+          Attributes.alias(
+              columns.get(order.get(i).ordinal()),
+              PlaceColumn.values()[i].name().toLowerCase(Locale.ROOT)));
+    }
+    for (Attribute group : columns.subList(Column.COUNT, columns.size())) {
+      list.add(Attributes.alias(group, group.name()));
+    }
+    return new Project(ScalaInterop.seq(list), larger);
+  }
+
+  /** True if places and grouping columns can be read without computing the blocks. */
+  public static boolean coordinatesAreCheap(LogicalPlan plan) {
+    if (plan instanceof LogicalRDD rows) {
+      return rows.rdd().isCheckpointed()
+          || !rows.rdd().getStorageLevel().equals(StorageLevel.NONE());
+    }
+    if (plan instanceof CheckedBlocks checked) {
+      return coordinatesAreCheap(checked.blocks());
+    }
+    if (plan instanceof LeafNode || plan instanceof MarkCells) {
+      return true; // the arrays below marks are read for the blocks, too
+    }
+    boolean cheap =
+        plan instanceof PermuteBlocks
+            || plan instanceof Union
+            || plan instanceof RepartitionOperation
+            || (plan instanceof Project && plan.deterministic())
+            || (plan instanceof Filter && plan.deterministic());
+    return cheap
+        && ScalaInterop.<LogicalPlan>list(plan.children()).stream()
+            .allMatch(WatchPlaces::coordinatesAreCheap);
+  }
+}

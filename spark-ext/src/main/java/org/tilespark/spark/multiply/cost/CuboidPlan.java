@@ -1,0 +1,184 @@
+package org.tilespark.spark.multiply.cost;
+
+import java.util.List;
+import java.util.Locale;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.Cuts;
+import org.tilespark.spark.block.Bytes;
+
+/**
+ * How a multiply is spread over tasks, what that is predicted to cost, and what else was thought
+ * of. (P,Q,R) split M, N and K.
+ *
+ * @param shape what was asked
+ * @param chosen how it will run
+ * @param rejected the best of the others, ascending by cost, then those that were refused
+ */
+public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> rejected) {
+  /** Copies the list. */
+  public CuboidPlan {
+    Objects.requireNonNull(shape, "shape");
+    Objects.requireNonNull(chosen, "chosen");
+    rejected = List.copyOf(rejected);
+  }
+
+  /** How the operands reach the tasks. */
+  public enum Strategy {
+    /** A goes to every task whole; blocks of B stay where they are. */
+    BROADCAST_LEFT,
+    /** B goes to every task whole; blocks of A stay where they are. */
+    BROADCAST_RIGHT,
+    /** Both are cut and shuffled to P x Q x R cuboids. */
+    CUBOID,
+    /** As cuboids where A's blocks are already: only B is shuffled. */
+    LEFT_IN_PLACE,
+    /** As cuboids where B's blocks are already: only A is shuffled. */
+    RIGHT_IN_PLACE,
+    /** As cuboids where the blocks of both are already. */
+    BOTH_IN_PLACE;
+
+    /** True if one operand goes to every task whole. */
+    public boolean isBroadcast() {
+      return this == BROADCAST_LEFT || this == BROADCAST_RIGHT;
+    }
+
+    /** True if cuboids are where an operand's blocks are already. */
+    public boolean isInPlace() {
+      return this == LEFT_IN_PLACE || this == RIGHT_IN_PLACE || this == BOTH_IN_PLACE;
+    }
+  }
+
+  /**
+   * One way to run a multiply.
+   *
+   * @param strategy how the operands reach the tasks
+   * @param p parts of M; 1 for a broadcast
+   * @param q parts of N; 1 for a broadcast
+   * @param r parts of K; for a broadcast, blocks of the large side along K
+   * @param cost what it is predicted to take
+   * @param refusal why it cannot run, or "" if it can
+   */
+  public record Candidate(Strategy strategy, int p, int q, int r, Cost cost, String refusal) {
+    /** True if the limits allow it. */
+    public boolean isAllowed() {
+      return refusal.isEmpty();
+    }
+
+    /** {@code cuboid(4,4,1)}, {@code broadcast(right)}. */
+    public String name() {
+      return switch (strategy) {
+        case BROADCAST_LEFT -> "broadcast(left)";
+        case BROADCAST_RIGHT -> "broadcast(right)";
+        case CUBOID -> cuboid();
+        case LEFT_IN_PLACE -> cuboid() + " with A in place";
+        case RIGHT_IN_PLACE -> cuboid() + " with B in place";
+        case BOTH_IN_PLACE -> cuboid() + " with A and B in place";
+      };
+    }
+
+    private String cuboid() {
+      return "cuboid(" + p + "," + q + "," + r + ")";
+    }
+
+    @Override
+    public String toString() {
+      return name() + " " + (isAllowed() ? cost.toString() : "refused: " + refusal);
+    }
+  }
+
+  /**
+   * Predicted work of a candidate, all tasks together.
+   *
+   * @param operandBytes shuffled with the operands: {@code |A| + |B|}, since tasks share them;
+   *     where one stays in place, the other once for each task
+   * @param readBytes what tasks read of that: {@code Q|A| + P|B|}, without those in place
+   * @param partialBytes shuffled with partial products: {@code R|C|}, 0 if R is 1 and the blocks of
+   *     C are whole in the cuboids
+   * @param broadcastBytes collected by the driver and sent to the machines
+   * @param uploadBytes of the operands, to devices
+   * @param pcieBytes to and from devices
+   * @param flops floating-point operations, 2 M K N
+   * @param tasks that multiply
+   * @param seconds what all of it is estimated to take, by {@link ClusterLimits.Rates}
+   */
+  public record Cost(
+      long operandBytes,
+      long readBytes,
+      long partialBytes,
+      long broadcastBytes,
+      long uploadBytes,
+      long pcieBytes,
+      double flops,
+      int tasks,
+      double seconds) {
+    /** Bytes through both shuffles. */
+    public long shuffleBytes() {
+      return Bytes.sum(operandBytes, partialBytes);
+    }
+
+    @Override
+    public String toString() {
+      StringBuilder text =
+          new StringBuilder(String.format(Locale.ROOT, "%.3g s (shuffle ", seconds))
+              .append(Bytes.text(operandBytes));
+      if (readBytes != operandBytes) {
+        text.append(" read as ").append(Bytes.text(readBytes));
+      }
+      if (partialBytes > 0) {
+        text.append(" + ").append(Bytes.text(partialBytes));
+      }
+      if (broadcastBytes > 0) {
+        text.append(", broadcast ").append(Bytes.text(broadcastBytes));
+      }
+      if (pcieBytes > 0) {
+        text.append(", PCIe ").append(Bytes.text(pcieBytes));
+        text.append(" with ").append(Bytes.text(uploadBytes)).append(" up");
+      }
+      return text.append(String.format(Locale.ROOT, ", %.3g flops, %d tasks)", flops, tasks))
+          .toString();
+    }
+  }
+
+  /** Where the axes of all three matrices are cut. */
+  public CuboidCuts cuts() {
+    return new CuboidCuts(
+        shape.cutsM(chosen.p()),
+        AxisCuts.even(shape.k(), chosen.strategy().isBroadcast() ? 1 : chosen.r(), shape.blockK()),
+        shape.cutsN(chosen.q()));
+  }
+
+  /**
+   * The cuts of M, K and N.
+   *
+   * @param m P parts
+   * @param k R parts
+   * @param n Q parts
+   */
+  public record CuboidCuts(AxisCuts m, AxisCuts k, AxisCuts n) implements java.io.Serializable {
+    /** The cuts of A, M x K. */
+    public Cuts left() {
+      return Cuts.of(m, k);
+    }
+
+    /** The cuts of B, K x N. */
+    public Cuts right() {
+      return Cuts.of(k, n);
+    }
+
+    /** The cuts of C, M x N. */
+    public Cuts result() {
+      return Cuts.of(m, n);
+    }
+  }
+
+  /** As EXPLAIN shows it: the choice with its cost, and the best of the rejected. */
+  @Override
+  public String toString() {
+    return chosen
+        + rejected.stream()
+            .map(Candidate::toString)
+            .collect(Collectors.joining("; ", rejected.isEmpty() ? "" : "; rejected: ", ""));
+  }
+}

@@ -1,0 +1,162 @@
+package org.tilespark.spark.multiply.cost;
+
+import java.util.Objects;
+import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.Bytes;
+
+/**
+ * What a planner knows of a product C = A B of an M x K and a K x N matrix.
+ *
+ * @param m rows of A and C, 1 or more
+ * @param k columns of A, rows of B, 1 or more
+ * @param n columns of B and C, 1 or more
+ * @param type of all elements: FLOAT32 or FLOAT64
+ * @param bytesA bytes of A's blocks as they are there; less than m x k elements if blocks are
+ *     missing
+ * @param bytesB the same of B
+ * @param blockM elements along M of a block of A; 1 if not known
+ * @param blockKA elements along K of a block of A; 1 if not known
+ * @param blockKB elements along K of a block of B; 1 if not known
+ * @param blockN elements along N of a block of B; 1 if not known
+ * @param wholeA true if the products of A's blocks with B are blocks of C, of which none is
+ *     missing: where B is broadcast, nothing is shuffled
+ * @param wholeB the same of B's blocks
+ * @param gridM rows of a block of C: where C is cut elsewhere, its blocks are put together by a
+ *     shuffle of all of C
+ * @param gridN columns of a block of C
+ */
+public record MultiplyShape(
+    long m,
+    long k,
+    long n,
+    ElementType type,
+    long bytesA,
+    long bytesB,
+    long blockM,
+    long blockKA,
+    long blockKB,
+    long blockN,
+    boolean wholeA,
+    boolean wholeB,
+    long gridM,
+    long gridN) {
+  /** An axis of a product. */
+  public enum Axis {
+    M,
+    K,
+    N
+  }
+
+  /**
+   * Operands whose blocks lie in partitions already, each of which could be a cuboid that is whole
+   * along the other axes: their pieces need not be shuffled again.
+   *
+   * @param left true if A's do
+   * @param right true if B's do; both only along K
+   * @param axis along which the partitions differ
+   * @param parts partitions that have blocks, 1 or more
+   * @param largest elements of the largest part along the axis
+   * @param onGrid true if blocks of C are whole in one of them
+   */
+  public record Placed(
+      boolean left, boolean right, Axis axis, int parts, long largest, boolean onGrid) {}
+
+  /** Checks that all extents are 1 or more. */
+  public MultiplyShape {
+    Objects.requireNonNull(type, "type");
+    if (Math.min(Math.min(m, k), n) < 1
+        || Math.min(Math.min(blockM, blockN), Math.min(blockKA, blockKB)) < 1
+        || Math.min(gridM, gridN) < 1
+        || Math.min(bytesA, bytesB) < 0) {
+      throw new IllegalArgumentException(
+          "Multiply of "
+              + m
+              + " x "
+              + k
+              + " x "
+              + n
+              + " in blocks of "
+              + blockM
+              + " x "
+              + blockK()
+              + " x "
+              + blockN
+              + ", "
+              + bytesA
+              + " and "
+              + bytesB
+              + " bytes; expected extents and blocks of 1 or more and bytes of 0 or more");
+    }
+  }
+
+  /** A product of operands in blocks of unknown shape. */
+  public MultiplyShape(long m, long k, long n, ElementType type, long bytesA, long bytesB) {
+    this(m, k, n, type, bytesA, bytesB, 1, 1, 1, 1, false, false, 1, 1);
+  }
+
+  /** A product of operands without missing blocks. */
+  public static MultiplyShape dense(long m, long k, long n, ElementType type) {
+    return new MultiplyShape(
+        m, k, n, type, Bytes.product(m, k, type.bytes()), Bytes.product(k, n, type.bytes()));
+  }
+
+  /** Elements along K of a block of the operand with the longer ones. */
+  public long blockK() {
+    return Math.max(blockKA, blockKB);
+  }
+
+  /** The cuts of M into parts: between blocks of C, if there are enough. */
+  public AxisCuts cutsM(int parts) {
+    return cuts(m, parts, gridM);
+  }
+
+  /** The cuts of N, likewise. */
+  public AxisCuts cutsN(int parts) {
+    return cuts(n, parts, gridN);
+  }
+
+  /** True if blocks of C are whole in so many parts of M and of N. */
+  public boolean onGrid(int p, int q) {
+    return p <= blocks(m, gridM) && q <= blocks(n, gridN);
+  }
+
+  /** Elements of the largest of so many parts of M. */
+  long largestM(int parts) {
+    return largest(m, parts, gridM);
+  }
+
+  /** Elements of the largest of so many parts of N. */
+  long largestN(int parts) {
+    return largest(n, parts, gridN);
+  }
+
+  private static AxisCuts cuts(long extent, int parts, long grid) {
+    if (parts > blocks(extent, grid)) {
+      return AxisCuts.even(extent, parts, 1);
+    }
+    long[] places = AxisCuts.even(blocks(extent, grid), parts, 1).places();
+    for (int i = 0; i < places.length; i++) {
+      places[i] = i == parts ? extent : places[i] * grid;
+    }
+    return AxisCuts.at(places);
+  }
+
+  private static long largest(long extent, int parts, long grid) {
+    long blocks = blocks(extent, grid);
+    return parts > blocks ? ceil(extent, parts) : Math.min(extent, ceil(blocks, parts) * grid);
+  }
+
+  private static long blocks(long extent, long grid) {
+    return ceil(extent, grid);
+  }
+
+  private static long ceil(long whole, long parts) {
+    return whole / parts + (whole % parts == 0 ? 0 : 1);
+  }
+
+  /** Bytes of C. */
+  public long bytesC() {
+    return Bytes.product(m, n, type.bytes());
+  }
+}

@@ -1,0 +1,35 @@
+package org.tilespark.spark.options;
+
+import java.util.Locale;
+import org.tilespark.spark.error.Require;
+
+/** What an operator that combines blocks does where a block is missing. */
+public enum Missing {
+  /** Fails with a message that names the place. */
+  ERROR,
+  /** Takes the elements for zeros. */
+  ZERO;
+
+  /**
+   * Reads {@code error} or {@code zero}, in any case.
+   *
+   * @param what who stated it, for the message
+   * @throws IllegalArgumentException if it is neither
+   */
+  public static Missing parse(String what, String text) {
+    Require.given(what, "Missing.parse", "what");
+    Require.given(text, "Missing.parse", "text");
+    for (Missing missing : values()) {
+      if (missing.toString().equalsIgnoreCase(text.trim())) {
+        return missing;
+      }
+    }
+    throw new IllegalArgumentException(what + " is '" + text + "'; expected error or zero");
+  }
+
+  /** As users write it. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

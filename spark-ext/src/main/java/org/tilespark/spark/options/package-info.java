@@ -1,0 +1,5 @@
+/**
+ * Options that users set: immutable, the same in Java, in a map and in SQL. Of this module it
+ * imports {@code error} only.
+ */
+package org.tilespark.spark.options;

@@ -1,0 +1,72 @@
+package org.tilespark.spark.permute;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.Renaming;
+import org.tilespark.spark.catalyst.ScalaInterop;
+
+/**
+ * Makes one permutation of two in a row, and none of one that changes nothing: a transpose of a
+ * transpose leaves only a renaming of columns. A projection between the two that merely drops or
+ * reorders columns is stepped over.
+ */
+public final class ComposePermutations extends Rule<LogicalPlan> {
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    return plan.transformUp(
+        ScalaInterop.partialFunction(
+            node -> node instanceof PermuteBlocks permute ? simplify(permute) : null));
+  }
+
+  /** The simpler plan, or null if there is none. */
+  private static LogicalPlan simplify(PermuteBlocks outer) {
+    if (outer.permutation().isIdentity()) {
+      return renamed(outer);
+    }
+    // A projection between the two can only choose columns, as far as the ones read are the
+    // inner node's own.
+    LogicalPlan below = outer.child() instanceof Project project ? project.child() : outer.child();
+    return below instanceof PermuteBlocks inner && inner.kind() == outer.kind()
+        ? composed(outer, inner)
+        : null;
+  }
+
+  /**
+   * One node for two: each column that {@code outer} reads is one that {@code inner} produces, and
+   * so comes from the input of {@code inner} in the same place.
+   */
+  private static LogicalPlan composed(PermuteBlocks outer, PermuteBlocks inner) {
+    PermutedColumns below = inner.columns();
+    List<Attribute> inputs = new ArrayList<>();
+    for (Attribute read : outer.columns().inputs()) {
+      int position = Attributes.indexOf(below.produced(), read);
+      if (position < 0) {
+        return null; // a projection between them computes this column
+      }
+      inputs.add(below.inputs().get(position));
+    }
+    return new PermuteBlocks(
+        outer.kind(),
+        inner.permutation().then(outer.permutation()),
+        inner.extents(),
+        ScalaInterop.seq(inputs),
+        outer.produced(),
+        inner.child());
+  }
+
+  /** The columns of a permutation that changes nothing, under the names and ids it gave them. */
+  private static LogicalPlan renamed(PermuteBlocks permute) {
+    PermutedColumns columns = permute.columns();
+    List<NamedExpression> list = new ArrayList<>();
+    for (int i = 0; i < columns.produced().size(); i++) {
+      list.add(Renaming.as(columns.inputs().get(i), columns.produced().get(i)));
+    }
+    return new Project(ScalaInterop.seq(list), permute.child());
+  }
+}

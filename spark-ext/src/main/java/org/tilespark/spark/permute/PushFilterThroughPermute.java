@@ -1,0 +1,87 @@
+package org.tilespark.spark.permute;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression$;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.CheckedBlocks;
+
+/**
+ * Moves conditions on places, sizes and further columns below a permutation, in terms of its input,
+ * so that blocks nobody wants are neither read nor moved. Below a check, all conditions are moved.
+ */
+public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    return plan.transformDown(
+        ScalaInterop.partialFunction(node -> node instanceof Filter filter ? push(filter) : null));
+  }
+
+  private static LogicalPlan push(Filter filter) {
+    if (filter.child() instanceof PermuteBlocks permute) {
+      return push(
+          filter,
+          permute.columns()::source,
+          below ->
+              permute.withNewChildren(
+                  ScalaInterop.<LogicalPlan>seq(new Filter(below, permute.child()))));
+    }
+    if (filter.child() instanceof CheckedBlocks checked) {
+      return push(
+          filter, Optional::of, below -> checked.withBlocks(new Filter(below, checked.blocks())));
+    }
+    return null;
+  }
+
+  /**
+   * Moves what can be moved.
+   *
+   * @param source what a column of the node is called below it; empty if it is made there
+   * @param onto the node over what is left by a condition
+   */
+  private static LogicalPlan push(
+      Filter filter,
+      Function<Attribute, Optional<? extends Expression>> source,
+      Function<Expression, LogicalPlan> onto) {
+    List<Expression> below = new ArrayList<>();
+    List<Expression> above = new ArrayList<>();
+    for (Expression condition : conjuncts(filter.condition())) {
+      boolean movable =
+          above.isEmpty() // keep the order in which conditions that may fail are evaluated
+              && condition.deterministic()
+              && !SubqueryExpression$.MODULE$.hasSubquery(condition);
+      Optional<Expression> moved =
+          movable ? Attributes.renamed(condition, source) : Optional.empty();
+      moved.ifPresentOrElse(below::add, () -> above.add(condition));
+    }
+    if (below.isEmpty()) {
+      return null;
+    }
+    LogicalPlan pushed = onto.apply(all(below));
+    return above.isEmpty() ? pushed : new Filter(all(above), pushed);
+  }
+
+  private static List<Expression> conjuncts(Expression condition) {
+    List<Expression> list = new ArrayList<>();
+    if (condition instanceof And and) {
+      list.addAll(conjuncts(and.left()));
+      list.addAll(conjuncts(and.right()));
+    } else {
+      list.add(condition);
+    }
+    return list;
+  }
+
+  private static Expression all(List<Expression> conditions) {
+    return conditions.stream().reduce(And::new).orElseThrow();
+  }
+}

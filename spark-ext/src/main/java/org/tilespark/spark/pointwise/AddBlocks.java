@@ -1,0 +1,140 @@
+package org.tilespark.spark.pointwise;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.rows.BlockArguments.Block;
+import scala.collection.immutable.Seq;
+
+/**
+ * The sums of the values of two blocks at one place, of an outer join. Children: whether there is a
+ * first block, that block, whether there is a second, that block. With {@link Missing#ZERO} a block
+ * that only one array has is added to zeros.
+ */
+public final class AddBlocks extends BlockValuesExpression {
+  private static final long serialVersionUID = 1;
+
+  /** For Catalyst and {@link ElementwisePlans}. */
+  public AddBlocks(BlockArguments arguments, int plane, Seq<Expression> children) {
+    super(arguments, plane, children);
+  }
+
+  @Override
+  Block read(List<Expression> children, InternalRow input) {
+    int second = 1 + arguments().count();
+    boolean hasFirst = has(0, children, input);
+    boolean hasSecond = has(second, children, input);
+    Block block = arguments().read(children, hasFirst ? 1 : second + 1, input);
+    if (arguments().missing() == Missing.ERROR && !(hasFirst && hasSecond)) {
+      throw new IllegalArgumentException(
+          block.describe()
+              + ": only the "
+              + (hasFirst ? "first" : "second")
+              + " "
+              + block.kind().label()
+              + " has a block there ("
+              + block.sizeText()
+              + "); expected both to be cut alike (see reblock), without holes (in "
+              + arguments().operator()
+              + "). With missing=zero what is missing counts as zeros");
+    }
+    return block;
+  }
+
+  private static boolean has(int flag, List<Expression> children, InternalRow input) {
+    return Boolean.TRUE.equals(children.get(flag).eval(input));
+  }
+
+  @Override
+  Step step(Block first, List<Expression> children, InternalRow input) {
+    int flag = 1 + arguments().count();
+    if (!has(0, children, input) || !has(flag, children, input)) {
+      return new AddZeros();
+    }
+    Block second = arguments().read(children, flag + 1, input);
+    if (!first.size().equals(second.size())) {
+      throw new IllegalArgumentException(
+          first.describe()
+              + ": it is "
+              + first.sizeText()
+              + " in the first "
+              + first.kind().label()
+              + " and "
+              + second.sizeText()
+              + " in the second; expected both to be cut alike, see reblock (in "
+              + arguments().operator()
+              + ")");
+    }
+    HostMemory other = second.planes().get(plane());
+    return new Step() {
+      private float[] floats;
+      private double[] doubles;
+
+      @Override
+      public void apply(float[] values, int count, int start) {
+        floats = floats == null ? new float[values.length] : floats;
+        copyIn(other, start, floats, count);
+        for (int i = 0; i < count; i++) {
+          values[i] += floats[i];
+        }
+      }
+
+      @Override
+      public void apply(double[] values, int count, int start) {
+        doubles = doubles == null ? new double[values.length] : doubles;
+        copyIn(other, start, doubles, count);
+        for (int i = 0; i < count; i++) {
+          values[i] += doubles[i];
+        }
+      }
+    };
+  }
+
+  /** What is left of a sum with nothing: a negative zero becomes a positive one. */
+  private static final class AddZeros implements Step {
+    @Override
+    public void apply(float[] values, int count, int start) {
+      for (int i = 0; i < count; i++) {
+        values[i] += 0;
+      }
+    }
+
+    @Override
+    public void apply(double[] values, int count, int start) {
+      for (int i = 0; i < count; i++) {
+        values[i] += 0;
+      }
+    }
+  }
+
+  @Override
+  protected Expression with(Seq<Expression> newChildren) {
+    return new AddBlocks(arguments(), plane(), newChildren);
+  }
+
+  @Override
+  Object parameter() {
+    return null;
+  }
+
+  @Override
+  public String prettyName() {
+    return "add_blocks";
+  }
+
+  /** The children in their order. */
+  static Seq<Expression> children(
+      Expression hasFirst, List<Expression> first, Expression hasSecond, List<Expression> second) {
+    List<Expression> all = new ArrayList<>();
+    all.add(hasFirst);
+    all.addAll(first);
+    all.add(hasSecond);
+    all.addAll(second);
+    return ScalaInterop.seq(all);
+  }
+}

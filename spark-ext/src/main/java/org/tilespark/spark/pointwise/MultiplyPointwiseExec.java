@@ -1,0 +1,258 @@
+package org.tilespark.spark.pointwise;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Runs {@link MultiplyPointwise}: asks Spark to bring equal places of both volumes into one
+ * partition, sorted, which they are where both come from transforms, and multiplies block by block.
+ */
+public final class MultiplyPointwiseExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  static final String BLOCKS = "numOutputRows";
+
+  private final PointwiseSpec spec;
+  private final Seq<Attribute> leftInputs;
+  private final Seq<Attribute> rightInputs;
+  private final Seq<Attribute> produced;
+  private final SparkPlan left;
+  private final SparkPlan right;
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
+
+  /**
+   * The node over two children.
+   *
+   * @param leftInputs columns of the first: its block, then further ones
+   * @param rightInputs columns of the second, further ones in the order of the first one's
+   * @param produced the output: a block, then further columns in that order
+   */
+  public MultiplyPointwiseExec(
+      PointwiseSpec spec,
+      Seq<Attribute> leftInputs,
+      Seq<Attribute> rightInputs,
+      Seq<Attribute> produced,
+      SparkPlan left,
+      SparkPlan right) {
+    this.spec = spec;
+    this.leftInputs = leftInputs;
+    this.rightInputs = rightInputs;
+    this.produced = produced;
+    this.left = left;
+    this.right = right;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(produced);
+  }
+
+  /**
+   * By further columns and places: in the order in which a child is partitioned by them, since
+   * Spark keeps it only then.
+   */
+  @Override
+  public Seq<Distribution> requiredChildDistribution() {
+    List<Attribute> leftKeys = keys(leftInputs, spec.left().blockColumns().size());
+    List<Attribute> rightKeys = keys(rightInputs, spec.right().blockColumns().size());
+    List<Integer> order =
+        order(left.outputPartitioning(), leftKeys)
+            .or(() -> order(right.outputPartitioning(), rightKeys))
+            .orElseGet(() -> IntStream.range(0, leftKeys.size()).boxed().toList());
+    return ScalaInterop.<Distribution>seq(
+        Arrays.asList(
+            clustered(order.stream().map(leftKeys::get).toList()),
+            clustered(order.stream().map(rightKeys::get).toList())));
+  }
+
+  /** Positions of what a child is partitioned by among the keys, if that is all of them. */
+  private static Optional<List<Integer>> order(Partitioning partitioning, List<Attribute> keys) {
+    List<Integer> order = new ArrayList<>();
+    if (partitioning instanceof Expression hashed) {
+      for (Expression by : ScalaInterop.<Expression>list(hashed.children())) {
+        order.add(by instanceof Attribute column ? Attributes.indexOf(keys, column) : -1);
+      }
+    }
+    boolean areAll =
+        order.size() == keys.size()
+            && !order.contains(-1)
+            && order.stream().distinct().count() == keys.size();
+    return areAll ? Optional.of(order) : Optional.empty();
+  }
+
+  @Override
+  public Seq<Seq<SortOrder>> requiredChildOrdering() {
+    return ScalaInterop.<Seq<SortOrder>>seq(
+        Arrays.asList(
+            Attributes.ascending(keys(leftInputs, spec.left().blockColumns().size())),
+            Attributes.ascending(keys(rightInputs, spec.right().blockColumns().size()))));
+  }
+
+  @Override
+  public Partitioning outputPartitioning() {
+    Partitioning partitioning = left.outputPartitioning();
+    return Attributes.renamedPartitioning(partitioning, this::renamed)
+        .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return Attributes.ascending(keys(produced, spec.out().blockColumns().size()));
+  }
+
+  /** Further columns, then the place: rows of both sides that agree in them belong together. */
+  private List<Attribute> keys(Seq<Attribute> columns, int blockColumns) {
+    List<Attribute> keys = new ArrayList<>();
+    for (int i = blockColumns; i < columns.size(); i++) {
+      keys.add(columns.apply(i));
+    }
+    for (int axis = 0; axis < spec.out().kind().rank(); axis++) {
+      keys.add(columns.apply(axis));
+    }
+    return keys;
+  }
+
+  private static Distribution clustered(List<Attribute> keys) {
+    return ClusteredDistributions.of(keys);
+  }
+
+  /** The output column with the content of a key of the first factor. */
+  private Optional<Attribute> renamed(Attribute used) {
+    int key = Attributes.indexOf(keys(leftInputs, spec.left().blockColumns().size()), used);
+    return key < 0
+        ? Optional.empty()
+        : Optional.of(keys(produced, spec.out().blockColumns().size()).get(key));
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics == null) {
+      Map<String, SQLMetric> map = new LinkedHashMap<>();
+      map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
+      metrics = ScalaInterop.map(map);
+    }
+    return metrics;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return left.execute()
+        .zipPartitions(
+            right.execute(),
+            true,
+            new PointwiseTask(
+                spec,
+                side(left, leftInputs, spec.left().blockColumns().size()),
+                side(right, rightInputs, spec.right().blockColumns().size()),
+                Attributes.schema(ScalaInterop.list(produced)),
+                metrics().apply(BLOCKS)),
+            ScalaInterop.classTag(InternalRow.class),
+            ScalaInterop.classTag(InternalRow.class));
+  }
+
+  private PointwiseTask.Side side(SparkPlan child, Seq<Attribute> inputs, int blockColumns) {
+    return new PointwiseTask.Side(
+        Attributes.schema(ScalaInterop.list(inputs)),
+        ChildColumns.ordinals(this, child, inputs),
+        blockColumns);
+  }
+
+  @Override
+  public String nodeName() {
+    return "MultiplyPointwise";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return "MultiplyPointwise " + spec;
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return formattedNodeName()
+        + "\nFactors: "
+        + spec
+        + "\nOutput: "
+        + ScalaInterop.list(output())
+        + "\n";
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(Arrays.asList(left, right));
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return new MultiplyPointwiseExec(
+        spec, leftInputs, rightInputs, produced, newChildren.apply(0), newChildren.apply(1));
+  }
+
+  @Override
+  public int productArity() {
+    return 6;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> spec;
+      case 1 -> leftInputs;
+      case 2 -> rightInputs;
+      case 3 -> produced;
+      case 4 -> left;
+      case 5 -> right;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof MultiplyPointwiseExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof MultiplyPointwiseExec that
+        && spec.equals(that.spec)
+        && leftInputs.equals(that.leftInputs)
+        && rightInputs.equals(that.rightInputs)
+        && produced.equals(that.produced)
+        && left.equals(that.left)
+        && right.equals(that.right);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(spec, leftInputs, rightInputs, produced, left, right);
+  }
+}

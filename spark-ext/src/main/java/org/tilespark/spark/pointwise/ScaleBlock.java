@@ -1,0 +1,56 @@
+package org.tilespark.spark.pointwise;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.tilespark.spark.rows.BlockArguments;
+import org.tilespark.spark.rows.BlockArguments.Block;
+import scala.collection.immutable.Seq;
+
+/** A block's values times a number, computed in double and rounded once. */
+public final class ScaleBlock extends BlockValuesExpression {
+  private static final long serialVersionUID = 1;
+
+  private final double alpha;
+
+  /** For Catalyst and {@link ElementwisePlans}; the children are the block. */
+  public ScaleBlock(BlockArguments arguments, int plane, double alpha, Seq<Expression> children) {
+    super(arguments, plane, children);
+    this.alpha = alpha;
+  }
+
+  @Override
+  Step step(Block block, List<Expression> children, InternalRow input) {
+    double factor = alpha;
+    return new Step() {
+      @Override
+      public void apply(float[] values, int count, int start) {
+        for (int i = 0; i < count; i++) {
+          values[i] = (float) (factor * values[i]);
+        }
+      }
+
+      @Override
+      public void apply(double[] values, int count, int start) {
+        for (int i = 0; i < count; i++) {
+          values[i] *= factor;
+        }
+      }
+    };
+  }
+
+  @Override
+  protected Expression with(Seq<Expression> newChildren) {
+    return new ScaleBlock(arguments(), plane(), alpha, newChildren);
+  }
+
+  @Override
+  Object parameter() {
+    return alpha;
+  }
+
+  @Override
+  public String prettyName() {
+    return "scale_block";
+  }
+}

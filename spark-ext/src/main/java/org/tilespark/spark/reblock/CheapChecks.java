@@ -1,0 +1,82 @@
+package org.tilespark.spark.reblock;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.rules.Rule;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.Renaming;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.AssembleBlocks;
+import org.tilespark.spark.exchange.CheckedBlocks;
+import org.tilespark.spark.exchange.MarkCells;
+import org.tilespark.spark.multiply.WatchPlaces;
+
+/**
+ * Keeps the check of all places of a re-block's input only if it is cheap. The places of blocks
+ * that a re-block made are those that its {@link MarkCells} lists. Where other places cannot be
+ * read without computing all of the input again, the check is dropped, and each block is checked by
+ * itself only.
+ *
+ * <p>This rule runs once, after Spark has removed the columns that nobody reads.
+ */
+public final class CheapChecks extends Rule<LogicalPlan> {
+  @Override
+  public LogicalPlan apply(LogicalPlan plan) {
+    return plan.transformUp(
+        ScalaInterop.partialFunction(
+            node ->
+                node instanceof CheckedBlocks checked && checked.grid().isDefined()
+                    ? cheap(checked)
+                    : null));
+  }
+
+  /** The node with a cheap check or none; null if it need not change. */
+  private static LogicalPlan cheap(CheckedBlocks checked) {
+    List<LogicalPlan> checks = ScalaInterop.list(checked.checks());
+    if (checks.isEmpty()) {
+      return null;
+    }
+    LogicalPlan check =
+        checks
+            .get(0)
+            .transformUp(
+                ScalaInterop.partialFunction(
+                    node -> node instanceof AssembleBlocks blocks ? marks(blocks) : null));
+    boolean readsValues = // of a re-block, in a condition, say
+        check.exists(ScalaInterop.function(node -> !node.missingInput().isEmpty()));
+    return !readsValues
+            && check instanceof Aggregate places
+            && WatchPlaces.coordinatesAreCheap(places.child())
+        ? checked.withChecks(check)
+        : checked.withoutChecks();
+  }
+
+  /** The places of assembled blocks without their values, by the same ids; null if unknown. */
+  private static LogicalPlan marks(AssembleBlocks blocks) {
+    if (!(blocks.child() instanceof Union union)
+        || !(union.children().last() instanceof MarkCells marks)) {
+      return null;
+    }
+    List<Attribute> pieces = ScalaInterop.list(blocks.inputs());
+    List<Attribute> produced = ScalaInterop.list(blocks.produced());
+    List<Attribute> marked = ScalaInterop.list(marks.produced());
+    int keys = pieces.size() - produced.size();
+    BlockSchema schema =
+        BlockSchema.find(
+            Attributes.schema(produced), blocks.spec().kind(), blocks.spec().operator());
+    List<NamedExpression> list = new ArrayList<>();
+    for (int i = 0; i < produced.size(); i++) {
+      if (!schema.planes().contains(i)) {
+        list.add(Renaming.as(marked.get(keys + i), produced.get(i)));
+      }
+    }
+    return new Project(ScalaInterop.seq(list), marks);
+  }
+}

@@ -1,0 +1,454 @@
+package org.tilespark.spark.reblock;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.function.Function;
+import java.util.stream.IntStream;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.Max;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.types.DataTypes;
+import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.Cuts;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockEnd;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.Bytes;
+import org.tilespark.spark.block.GridCheck;
+import org.tilespark.spark.block.GroupingColumns;
+import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.block.RowBytes;
+import org.tilespark.spark.block.Streaming;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.AssembleBlocks;
+import org.tilespark.spark.exchange.AssembleSpec;
+import org.tilespark.spark.exchange.AssembleSpec.Prediction;
+import org.tilespark.spark.exchange.CellOrigins;
+import org.tilespark.spark.exchange.CheckedBlocks;
+import org.tilespark.spark.exchange.CutBlocks;
+import org.tilespark.spark.exchange.CutSpec;
+import org.tilespark.spark.exchange.MarkCells;
+import org.tilespark.spark.exchange.PieceSizes;
+import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.permute.BlockPlans;
+import scala.Option;
+
+/**
+ * The logical plan of a re-block, of matrices and volumes alike:
+ *
+ * <pre>
+ *   AssembleBlocks                    asks for one partition per target block, and order
+ *     Union
+ *       CutBlocks                     pieces of the blocks, by target block
+ *         the blocks
+ *       MarkCells                     where each target block begins and ends
+ *         extents                     stated ones, or an aggregate over the coordinate columns
+ * </pre>
+ */
+public final class ReblockPlans {
+  /** A block of slabs or pencils stays below this, where users do not say how large it is. */
+  private static final long USUAL_BLOCK_BYTES = 256L << 20;
+
+  private final LogicalPlan input;
+  private final BlockKind kind;
+  private final String operator;
+  private final BlockSchema blocks;
+  private final List<Attribute> columns;
+  private final List<Integer> further;
+  private final ArrayMetadata metadata;
+  private final Optional<Shape> extents;
+  private final Cuts grid;
+  private final Shape blockShape;
+  private final Missing missing;
+  private final boolean isMarked;
+  private LogicalPlan origin; // whose further columns tell which arrays there are; null for input's
+
+  private ReblockPlans(
+      LogicalPlan input,
+      BlockKind kind,
+      long[] blockShape,
+      Missing missing,
+      boolean mayBeUnmarked,
+      String operator) {
+    Streaming.refuse(operator, input);
+    this.input = input;
+    this.kind = kind;
+    this.operator = operator;
+    this.missing = missing;
+    this.blocks = BlockSchema.find(input.schema(), kind, operator);
+    this.columns = ScalaInterop.list(input.output());
+    this.further =
+        IntStream.range(0, columns.size())
+            .filter(position -> !blocks.blockColumns().contains(position))
+            .boxed()
+            .toList();
+    this.metadata = ArrayMetadata.of(columns.get(blocks.values()).metadata());
+    this.extents = metadata.extents(kind.rank());
+    checkShape(blockShape);
+    checkGroups();
+    this.isMarked = !mayBeUnmarked || further.isEmpty() || extents.isEmpty();
+    this.blockShape = Shape.of(blockShape);
+    this.grid =
+        Cuts.of(Arrays.stream(blockShape).mapToObj(AxisCuts::every).toArray(AxisCuts[]::new));
+  }
+
+  /**
+   * The same array in blocks of another shape. Further columns tell several arrays apart.
+   *
+   * @param blockShape elements along each axis of a full target block
+   * @param operator who asks, for messages
+   * @throws IllegalArgumentException if {@code input} has no such blocks, the shape is not positive
+   *     or too large for a row, or a further column has no order
+   */
+  public static LogicalPlan reblock(
+      LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
+    ReblockPlans plans = new ReblockPlans(input, kind, blockShape, missing, false, operator);
+    return plans.liesRight() ? plans.checked() : plans.cutAndAssembled();
+  }
+
+  /**
+   * As {@link #reblock}, for arrays of which every block gives a piece to every target block, as
+   * slabs do to slabs of another axis. Where further columns tell several apart, which ones there
+   * are is then not looked up first.
+   */
+  public static LogicalPlan crossed(
+      LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
+    ReblockPlans plans = new ReblockPlans(input, kind, blockShape, missing, true, operator);
+    return plans.liesRight() ? plans.checked() : plans.cutAndAssembled();
+  }
+
+  /**
+   * As {@link #reblock}, for blocks that were computed of others.
+   *
+   * @param origin those others: if further columns tell several arrays apart, which ones there are
+   *     is looked up here
+   */
+  public static LogicalPlan reblock(
+      LogicalPlan input,
+      BlockKind kind,
+      long[] blockShape,
+      Missing missing,
+      LogicalPlan origin,
+      String operator) {
+    ReblockPlans plans = new ReblockPlans(input, kind, blockShape, missing, false, operator);
+    plans.origin = origin;
+    return plans.liesRight() ? plans.checked() : plans.cutAndAssembled();
+  }
+
+  /**
+   * The same array in slabs: cut along one axis, whole along the others.
+   *
+   * @param thickness elements of a slab along the axis; if empty, that of the slabs that are there
+   *     already, or the most that keeps a block below {@value #USUAL_BLOCK_BYTES} bytes and gives
+   *     every task a slab
+   * @param tasks that can run at once
+   * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
+   *     small aggregate over the coordinates, which runs now
+   * @throws IllegalArgumentException as {@link #reblock}
+   */
+  public static LogicalPlan slabs(
+      LogicalPlan input,
+      BlockKind kind,
+      int axis,
+      OptionalLong thickness,
+      Missing missing,
+      int tasks,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
+    KnownArray known = KnownArray.of(input, blocks, missing, asDataset, operator);
+    long[] shape = whole(known);
+    shape[axis] = thickness.orElse(known.largest().extent(axis));
+    boolean areThere = known.isSlabs(axis) && !known.isOneBlock();
+    if (thickness.isEmpty() && (!areThere || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
+      long extent = known.extents().extent(axis);
+      shape[axis] = 1;
+      long most = (USUAL_BLOCK_BYTES - 1) / bytes(shape, blocks);
+      shape[axis] = evenly(extent, Math.max(1, Math.min(most, extent / tasks)));
+    }
+    return reblock(stating(input, kind, known, operator), kind, shape, missing, operator);
+  }
+
+  /**
+   * The same array in pencils: whole along one axis, cut along the others.
+   *
+   * @param sizes elements of a pencil along the other axes, in their order; if empty, those of the
+   *     pencils that are there already, or the volume is halved across its longest other axis until
+   *     blocks are below {@value #USUAL_BLOCK_BYTES} bytes and every task has one
+   * @param tasks that can run at once
+   * @param asDataset as for {@link #slabs}
+   * @throws IllegalArgumentException as {@link #reblock}, or if there are not as many sizes as
+   *     other axes
+   */
+  public static LogicalPlan pencils(
+      LogicalPlan input,
+      BlockKind kind,
+      int axis,
+      Optional<long[]> sizes,
+      Missing missing,
+      int tasks,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator) {
+    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
+    KnownArray known = KnownArray.of(input, blocks, missing, asDataset, operator);
+    long[] shape = whole(known);
+    int[] others = IntStream.range(0, shape.length).filter(other -> other != axis).toArray();
+    for (int i = 0; i < others.length; i++) {
+      shape[others[i]] = sizes.isPresent() ? sizes.get()[i] : known.largest().extent(others[i]);
+    }
+    boolean areThere = known.whole().get(axis) && !known.isOneBlock();
+    if (sizes.isEmpty() && (!areThere || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
+      long[] parts = new long[shape.length];
+      Arrays.fill(parts, 1);
+      shape = whole(known);
+      while (bytes(shape, blocks) >= USUAL_BLOCK_BYTES || count(known.extents(), shape) < tasks) {
+        int longest = others[0];
+        for (int other : others) {
+          longest = shape[other] > shape[longest] ? other : longest;
+        }
+        if (shape[longest] == 1) {
+          break; // each line is a block; the check of the shape tells if that is too large
+        }
+        parts[longest] *= 2;
+        shape[longest] = ceilDiv(known.extents().extent(longest), parts[longest]);
+      }
+    }
+    return reblock(stating(input, kind, known, operator), kind, shape, missing, operator);
+  }
+
+  /** The shape of a block that is the whole array; 1 along axes that have no elements. */
+  private static long[] whole(KnownArray known) {
+    return Arrays.stream(known.extents().toArray()).map(extent -> Math.max(1, extent)).toArray();
+  }
+
+  private static long bytes(long[] shape, BlockSchema blocks) {
+    long bytes = (long) blocks.elementType().bytes() * blocks.planes().size();
+    for (long extent : shape) {
+      bytes = Bytes.product(bytes, extent);
+    }
+    return bytes;
+  }
+
+  /** Blocks of a shape in an array. */
+  private static long count(Shape extents, long[] shape) {
+    long count = 1;
+    for (int axis = 0; axis < shape.length; axis++) {
+      count = Bytes.product(count, Math.max(1, ceilDiv(extents.extent(axis), shape[axis])));
+    }
+    return count;
+  }
+
+  /** The size of parts that are as equal as can be, as few as keep to {@code most}. */
+  private static long evenly(long extent, long most) {
+    return Math.max(1, ceilDiv(extent, Math.max(1, ceilDiv(extent, most))));
+  }
+
+  /** The quotient, rounded up; of any two positive numbers. */
+  public static long ceilDiv(long a, long b) {
+    return a / b + (a % b == 0 ? 0 : 1);
+  }
+
+  /** The input, with the extents stated if they had to be found and are those of all arrays. */
+  private static LogicalPlan stating(
+      LogicalPlan input, BlockKind kind, KnownArray known, String operator) {
+    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
+    ArrayMetadata metadata = ArrayMetadata.of(input.schema().fields()[blocks.values()].metadata());
+    return metadata.extents(kind.rank()).isPresent() || !known.alike()
+        ? input
+        : BlockPlans.withExtents(
+            input, kind, Optional.of(ArrayMetadata.text(known.extents())), operator);
+  }
+
+  private void checkShape(long[] shape) {
+    long elements = 1;
+    for (int axis = 0; axis < shape.length; axis++) {
+      if (shape[axis] < 1 || shape[axis] > Integer.MAX_VALUE) {
+        throw new IllegalArgumentException(
+            operator
+                + ": target blocks of "
+                + Arrays.toString(shape)
+                + " elements; expected 1 to 2^31 - 1 along each axis");
+      }
+      long most = extents.isPresent() ? Math.max(1, extents.get().extent(axis)) : shape[axis];
+      elements = Bytes.product(elements, Math.min(shape[axis], most));
+    }
+    long bytes =
+        Bytes.product(elements, (long) blocks.elementType().bytes() * blocks.planes().size());
+    if (extents.isPresent() && bytes > Integer.MAX_VALUE - (64 << 10) - bytes / 8) {
+      throw new IllegalArgumentException(
+          operator
+              + ": target blocks of "
+              + Arrays.toString(shape)
+              + " elements would have "
+              + bytes
+              + " bytes of values; a block must stay below 2 GiB");
+    }
+  }
+
+  private void checkGroups() {
+    GroupingColumns.of(blocks, columns, operator);
+  }
+
+  // ---- nothing to do
+
+  /** True if the metadata says that all blocks are target blocks already. */
+  private boolean liesRight() {
+    Optional<Shape> stated = metadata.blockShape(kind.rank());
+    if (missing != Missing.ERROR || extents.isEmpty() || stated.isEmpty()) {
+      return false;
+    }
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      long extent = extents.get().extent(axis);
+      long found = Math.min(stated.get().extent(axis), extent);
+      if (found != Math.min(blockShape.extent(axis), extent) || found == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /**
+   * The input, with a look at each block's place, and at all places together: metadata may be
+   * stale. The rule {@link CheapChecks} drops the second look where places cannot be read without
+   * computing all of the input again.
+   */
+  private LogicalPlan checked() {
+    List<Attribute> places = new ArrayList<>();
+    blocks.offsets().forEach(position -> places.add(columns.get(position)));
+    blocks.sizes().forEach(position -> places.add(columns.get(position)));
+    GridCheck check = new GridCheck(kind, blockShape, extents.orElseThrow(), operator);
+    List<Expression> groups = new ArrayList<>();
+    further.forEach(position -> groups.add(columns.get(position)));
+    NamedExpression isTiled =
+        Attributes.alias(
+            new TilingCheck(check, ScalaInterop.<Expression>seq(places), 0, 0)
+                .toAggregateExpression(),
+            "is_tiled");
+    LogicalPlan checks =
+        new Aggregate(
+            ScalaInterop.seq(groups),
+            ScalaInterop.<NamedExpression>seq(isTiled),
+            input,
+            ScalaInterop.none());
+    return new CheckedBlocks(
+        Option.apply(check),
+        ScalaInterop.seq(places),
+        checks.output(),
+        input,
+        ScalaInterop.<LogicalPlan>seq(checks));
+  }
+
+  // ---- cut, shuffle, assemble
+
+  private LogicalPlan cutAndAssembled() {
+    AssembleSpec spec =
+        new AssembleSpec(
+            kind,
+            grid,
+            missing,
+            operator,
+            predicted(),
+            isMarked ? ScalaInterop.none() : ScalaInterop.option(extents));
+    CutBlocks cut =
+        CutBlocks.of(
+            input,
+            new CutSpec(kind, grid, new CellOrigins(grid), ScalaInterop.option(extents), operator));
+    LogicalPlan pieces = isMarked ? withMarks(cut, spec) : cut;
+    List<Attribute> produced = new ArrayList<>();
+    for (int i = 0; i < columns.size(); i++) {
+      produced.add(produce(i));
+    }
+    return new AssembleBlocks(spec, pieces.output(), ScalaInterop.seq(produced), pieces);
+  }
+
+  /** The pieces, and a mark for each target block of each array. */
+  private LogicalPlan withMarks(CutBlocks cut, AssembleSpec spec) {
+    LogicalPlan arrays = arrays();
+    List<Attribute> marks = new ArrayList<>();
+    for (Attribute column : ScalaInterop.<Attribute>list(cut.output())) {
+      marks.add(column.newInstance().withNullability(true));
+    }
+    MarkCells mark = new MarkCells(spec, arrays.output(), ScalaInterop.seq(marks), arrays);
+    return new Union(ScalaInterop.<LogicalPlan>seq(cut, mark), false, false);
+  }
+
+  /** The output column at a position: as the input's, with the new block shape stated. */
+  private Attribute produce(int position) {
+    Attribute column = CutBlocks.produce(columns.get(position), position, blocks);
+    return position == blocks.values() || position == blocks.imag()
+        ? (Attribute)
+            column.withMetadata(
+                ArrayMetadata.of(column.metadata()).withBlockShape(blockShape).toMetadata())
+        : column;
+  }
+
+  /** One row per array: its extents, then its grouping columns. */
+  private LogicalPlan arrays() {
+    List<NamedExpression> outputs = new ArrayList<>();
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      Expression extent =
+          extents.isPresent()
+              ? Literal.create(extents.get().extent(axis), DataTypes.LongType)
+              : new Max(
+                      new BlockEnd(
+                          columns.get(blocks.offsets().get(axis)),
+                          columns.get(blocks.sizes().get(axis))))
+                  .toAggregateExpression();
+      outputs.add(Attributes.alias(extent, "extent" + axis));
+    }
+    if (extents.isPresent() && further.isEmpty()) {
+      return new Project(ScalaInterop.seq(outputs), new OneRowRelation());
+    }
+    LogicalPlan from = origin == null || extents.isEmpty() ? input : origin;
+    List<Attribute> known = ScalaInterop.list(from.output());
+    List<Expression> groups = new ArrayList<>();
+    for (int position : further) {
+      Attribute own = columns.get(position);
+      Attribute column = from == input ? own : GroupingColumns.named(known, own).orElseThrow();
+      groups.add(column);
+      outputs.add(Attributes.alias(column, own.name()));
+    }
+    return new Aggregate(
+        ScalaInterop.seq(groups), ScalaInterop.seq(outputs), from, ScalaInterop.none());
+  }
+
+  private Prediction predicted() {
+    if (extents.isEmpty() || extents.get().elements() == 0) {
+      return new Prediction(-1, false, !further.isEmpty(), 0);
+    }
+    Optional<Shape> stated = metadata.blockShape(kind.rank());
+    int rank = kind.rank();
+    AxisCuts[] source = new AxisCuts[rank];
+    AxisCuts[] target = new AxisCuts[rank];
+    for (int axis = 0; axis < rank; axis++) {
+      long extent = extents.get().extent(axis);
+      target[axis] = AxisCuts.every(blockShape.extent(axis), extent);
+      source[axis] =
+          stated.isPresent() && stated.get().extent(axis) > 0
+              ? AxisCuts.every(stated.get().extent(axis), extent)
+              : AxisCuts.every(extent, extent);
+    }
+    RowBytes row =
+        new RowBytes(rank + columns.size(), blocks.planes().size(), blocks.elementType().bytes());
+    long pieces = new PieceSizes(Cuts.of(source), Cuts.of(target)).sum(row);
+    long marks =
+        isMarked ? Bytes.product(row.withoutValues(), Math.max(1, Cuts.of(target).cells())) : 0;
+    return new Prediction(
+        Bytes.sum(pieces, marks), stated.isEmpty(), !further.isEmpty(), Cuts.of(target).cells());
+  }
+}

@@ -1,0 +1,77 @@
+package org.tilespark.spark.rows;
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.unsafe.Platform;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.RowBytes;
+
+/**
+ * Writes rows that hold one array of numbers beside small columns, into one {@code byte[]} that is
+ * used again for the next row: the small columns as Spark's own projection wrote them, then the
+ * array, whose elements the caller puts in place.
+ */
+public final class ArrayRowWriter {
+  private static final int WORD_BYTES = 8;
+
+  private final int columns;
+  private final int arrayOrdinal;
+  private final ElementType type;
+  private final UnsafeRow row;
+  private byte[] bytes = new byte[0];
+
+  /**
+   * @param columns of the row
+   * @param arrayOrdinal the array's
+   */
+  public ArrayRowWriter(int columns, int arrayOrdinal, ElementType type) {
+    this.columns = columns;
+    this.arrayOrdinal = arrayOrdinal;
+    this.type = type;
+    this.row = new UnsafeRow(columns);
+  }
+
+  /**
+   * Begins a row.
+   *
+   * @param head a row of the same columns, with null in place of the array
+   * @param elements of the array
+   * @return where the elements go; what it holds is not defined
+   * @throws IllegalArgumentException if the row would exceed what Spark allows
+   */
+  public HostMemory start(UnsafeRow head, long elements) {
+    int headBytes = head.getSizeInBytes();
+    long size = headBytes + RowBytes.array(elements, type.bytes());
+    if (size > Integer.MAX_VALUE - WORD_BYTES) {
+      throw new IllegalArgumentException(
+          "A row of " + size + " bytes exceeds Spark's 2 GiB; use smaller blocks");
+    }
+    if (bytes.length < size) {
+      bytes = new byte[(int) size];
+    }
+    Platform.copyMemory(
+        head.getBaseObject(), head.getBaseOffset(), bytes, Platform.BYTE_ARRAY_OFFSET, headBytes);
+    row.pointTo(bytes, (int) size);
+    row.setNotNullAt(arrayOrdinal);
+    long field =
+        Platform.BYTE_ARRAY_OFFSET
+            + UnsafeRow.calculateBitSetWidthInBytes(columns)
+            + (long) arrayOrdinal * WORD_BYTES;
+    Platform.putLong(bytes, field, ((long) headBytes << 32) | (size - headBytes));
+    long header = UnsafeArrayData.calculateHeaderPortionInBytes(elements);
+    long start = Platform.BYTE_ARRAY_OFFSET + (long) headBytes;
+    Platform.setMemory(bytes, start, header, (byte) 0);
+    Platform.putLong(bytes, start, elements);
+    long valueBytes = elements * type.bytes();
+    for (long pad = header + valueBytes; pad < size - headBytes; pad++) {
+      Platform.putByte(bytes, start + pad, (byte) 0);
+    }
+    return new HostMemory(bytes, start + header, valueBytes);
+  }
+
+  /** The row; its small columns may be set. Valid until the next {@link #start}. */
+  public UnsafeRow row() {
+    return row;
+  }
+}

@@ -1,0 +1,127 @@
+package org.tilespark.spark.rows;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import java.util.stream.LongStream;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayValues;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.options.Missing;
+
+/**
+ * A block as arguments of an expression: offsets, sizes, values[, imag], in this order. All of
+ * them, whatever the expression computes, so that a wrong block can be named.
+ *
+ * @param schema ordinals of the block's columns among the arguments; values of FLOAT32 or FLOAT64
+ * @param operator who asks, for messages
+ * @param extents of the whole array, or null if they are not known
+ * @param missing what an element in no block is
+ */
+public record BlockArguments(BlockSchema schema, String operator, Shape extents, Missing missing)
+    implements Serializable {
+
+  /**
+   * A block whose row was checked.
+   *
+   * @param offset place of its first element, per axis
+   * @param size its extents
+   * @param planes values[, imag]; valid as long as the row is
+   */
+  public record Block(
+      BlockKind kind, List<Long> offset, List<Integer> size, List<HostMemory> planes) {
+    public int count() {
+      return size.stream().reduce(1, Math::multiplyExact);
+    }
+
+    /** Offsets, then sizes. */
+    public long[] box() {
+      return LongStream.concat(
+              offset.stream().mapToLong(Long::longValue),
+              size.stream().mapToLong(Integer::longValue))
+          .toArray();
+    }
+
+    public String describe() {
+      return kind.describe(offset.stream().mapToLong(Long::longValue).toArray());
+    }
+
+    /** In words: {@code 4 x 3}. */
+    public String sizeText() {
+      return size.stream().map(String::valueOf).collect(Collectors.joining(" x "));
+    }
+  }
+
+  /** Checks that nothing is missing but the extents. */
+  public BlockArguments {
+    Objects.requireNonNull(schema);
+    Objects.requireNonNull(operator);
+    Objects.requireNonNull(missing);
+  }
+
+  /**
+   * The arguments that {@link #columns} gives.
+   *
+   * @param blocks where the block's columns are in rows
+   */
+  public static BlockArguments of(
+      BlockSchema blocks, String operator, Shape extents, Missing missing) {
+    List<Integer> own = blocks.blockColumns();
+    return new BlockArguments(blocks.mapped(own::indexOf), operator, extents, missing);
+  }
+
+  /** The columns of a block among {@code columns}, in the order of these arguments. */
+  public static List<Expression> columns(BlockSchema blocks, List<? extends Expression> columns) {
+    List<Expression> arguments = new ArrayList<>();
+    blocks.blockColumns().forEach(ordinal -> arguments.add(columns.get(ordinal)));
+    return arguments;
+  }
+
+  /** Short, for plans. */
+  @Override
+  public String toString() {
+    return (extents == null ? "" : extents + " ")
+        + (schema.isComplex() ? "complex " : "")
+        + type()
+        + (missing == Missing.ZERO ? " missing=zero" : "");
+  }
+
+  public ElementType type() {
+    return schema.elementType();
+  }
+
+  /** How many arguments a block is. */
+  public int count() {
+    return schema.blockColumns().size();
+  }
+
+  /**
+   * Evaluates the arguments and checks the block that they are.
+   *
+   * @param arguments among which the block's begin at {@code first}
+   * @throws IllegalArgumentException that names the block, if anything is wrong with it
+   */
+  public Block read(List<Expression> arguments, int first, InternalRow input) {
+    Object[] cells = new Object[count()];
+    for (int i = 0; i < cells.length; i++) {
+      cells[i] = arguments.get(first + i).eval(input);
+    }
+    RowCheck.check(schema, operator, extents, new GenericInternalRow(cells));
+    return new Block(
+        schema.kind(),
+        schema.offsets().stream().map(ordinal -> (Long) cells[ordinal]).toList(),
+        schema.sizes().stream().map(ordinal -> (Integer) cells[ordinal]).toList(),
+        schema.planes().stream()
+            .map(ordinal -> ArrayValues.memory((ArrayData) cells[ordinal], type()))
+            .toList());
+  }
+}

@@ -1,0 +1,137 @@
+package org.tilespark.spark.rows;
+
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.execution.ColumnarToRowTransition;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.Function1;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Turns batches of blocks into rows with one copy per array, where Spark's own transition goes
+ * element by element. The optimizer rule puts it above our nodes and sources.
+ */
+public final class BlockBatchesToRowsExec extends SparkPlan implements ColumnarToRowTransition {
+  private static final long serialVersionUID = 1;
+
+  private final SparkPlan child;
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
+
+  /** The transition above a columnar node. */
+  public BlockBatchesToRowsExec(SparkPlan child) {
+    this.child = child;
+  }
+
+  @Override
+  public SparkPlan child() {
+    return child;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return child.output();
+  }
+
+  @Override
+  public Partitioning outputPartitioning() {
+    return child.outputPartitioning();
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return child.outputOrdering();
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics == null) {
+      Map<String, SQLMetric> map = new LinkedHashMap<>();
+      map.put("numOutputRows", SQLMetrics.createMetric(sparkContext(), "number of output rows"));
+      map.put(
+          "numInputBatches", SQLMetrics.createMetric(sparkContext(), "number of input batches"));
+      metrics = ScalaInterop.map(map);
+    }
+    return metrics;
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return child
+        .executeColumnar()
+        .mapPartitions(
+            new BlockRows.Opener(
+                child.schema(),
+                metrics().apply("numOutputRows"),
+                metrics().apply("numInputBatches")),
+            true,
+            ScalaInterop.classTag(InternalRow.class));
+  }
+
+  @Override
+  public String nodeName() {
+    return "BlockBatchesToRows";
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    return ColumnarToRowTransition.super.verboseStringWithOperatorId();
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public SparkPlan mapChildren(Function1<SparkPlan, SparkPlan> f) {
+    SparkPlan mapped = f.apply(child);
+    return mapped == child ? this : withNewChildInternal(mapped);
+  }
+
+  @Override
+  public SparkPlan withNewChildInternal(SparkPlan newChild) {
+    return new BlockBatchesToRowsExec(newChild);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return withNewChildInternal(newChildren.apply(0));
+  }
+
+  @Override
+  public int productArity() {
+    return 1;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    if (n != 0) {
+      throw new IndexOutOfBoundsException(n);
+    }
+    return child;
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof BlockBatchesToRowsExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof BlockBatchesToRowsExec that && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return child.hashCode() + 1;
+  }
+}

@@ -1,0 +1,139 @@
+package org.tilespark.spark.rows;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import org.apache.arrow.vector.complex.ListVector;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayValues;
+
+/**
+ * Walks over the rows of a partition, whether they come as rows or as batches, and finds their
+ * value arrays in place. What it returns is valid until the next {@link #advance}.
+ */
+public abstract class BlockCursor {
+  /**
+   * How a partition becomes a walk over its rows; travels to the executors.
+   *
+   * @param <T> what the partition holds: rows or batches
+   */
+  public interface Source<T> extends Serializable {
+    BlockCursor open(Iterator<T> partition);
+  }
+
+  /** Moves to the next row; false if there is none. */
+  public abstract boolean advance();
+
+  /** The current row, for everything but values. */
+  public abstract InternalRow row();
+
+  /** Elements in the array in column {@code ordinal}, which is not null. */
+  abstract int length(int ordinal);
+
+  /** Index of the first null in the array in column {@code ordinal}, or -1. */
+  abstract long firstNull(int ordinal);
+
+  /** The values of the array in column {@code ordinal}, which holds no nulls. */
+  public abstract BlockValues values(int ordinal, ElementType type);
+
+  public static BlockCursor overRows(Iterator<InternalRow> rows) {
+    return new Rows(rows);
+  }
+
+  public static BlockCursor overBatches(Iterator<ColumnarBatch> batches) {
+    return new Batches(batches);
+  }
+
+  private static final class Rows extends BlockCursor {
+    private final Iterator<InternalRow> rows;
+    private InternalRow row;
+
+    private Rows(Iterator<InternalRow> rows) {
+      this.rows = rows;
+    }
+
+    @Override
+    public boolean advance() {
+      row = rows.hasNext() ? rows.next() : null;
+      return row != null;
+    }
+
+    @Override
+    public InternalRow row() {
+      return row;
+    }
+
+    @Override
+    int length(int ordinal) {
+      return row.getArray(ordinal).numElements();
+    }
+
+    @Override
+    long firstNull(int ordinal) {
+      return ArrayValues.firstNull(row.getArray(ordinal));
+    }
+
+    @Override
+    public BlockValues values(int ordinal, ElementType type) {
+      return BlockValues.of(row.getArray(ordinal), type);
+    }
+  }
+
+  private static final class Batches extends BlockCursor {
+    private final Iterator<ColumnarBatch> batches;
+    private ColumnarBatch batch;
+    private int index;
+
+    private Batches(Iterator<ColumnarBatch> batches) {
+      this.batches = batches;
+    }
+
+    @Override
+    public boolean advance() {
+      index++;
+      while (batch == null || index >= batch.numRows()) {
+        if (!batches.hasNext()) {
+          batch = null;
+          return false;
+        }
+        batch = batches.next();
+        index = 0;
+      }
+      return true;
+    }
+
+    @Override
+    public InternalRow row() {
+      return batch.getRow(index);
+    }
+
+    @Override
+    int length(int ordinal) {
+      return array(ordinal).numElements();
+    }
+
+    @Override
+    long firstNull(int ordinal) {
+      ColumnVector column = batch.column(ordinal);
+      ListVector list = BlockValues.arrowList(column);
+      if (list != null) {
+        return BlockValues.firstNull(list, index);
+      }
+      // Spark's own vectors know whether there is any null in the batch.
+      return column.getChild(0).hasNull() ? ArrayValues.firstNull(array(ordinal)) : -1;
+    }
+
+    @Override
+    public BlockValues values(int ordinal, ElementType type) {
+      ListVector list = BlockValues.arrowList(batch.column(ordinal));
+      return list == null ? BlockValues.of(array(ordinal), type) : BlockValues.of(list, index);
+    }
+
+    private ArrayData array(int ordinal) {
+      return batch.column(ordinal).getArray(index);
+    }
+  }
+}

@@ -1,0 +1,158 @@
+package org.tilespark.spark.rows;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.IntFunction;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.RowBytes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+
+/**
+ * Makes rows of blocks, each in one {@code byte[]}: the small columns as Spark's own projection
+ * writes them, then room for the value arrays, which the caller fills in bulk.
+ *
+ * <p>A row is valid until the next one is begun.
+ */
+public final class BlockRowBuilder {
+  private static final int WORD_BYTES = 8;
+
+  private final BlockSchema blocks;
+  private final UnsafeProjection head;
+  private final UnsafeRow row;
+  private final int columns;
+  private final int elementBytes;
+  private final HostMemory[] planes;
+  private UnsafeRow cells;
+  private byte[] bytes = new byte[0];
+
+  /**
+   * A builder of rows of one schema.
+   *
+   * @param schema of the rows
+   * @param blocks where in it the block columns stand
+   * @param keys further columns of numbers, which the caller sets
+   * @param carried what stands in each other column, by its ordinal, over the source row
+   */
+  public BlockRowBuilder(
+      StructType schema, BlockSchema blocks, int[] keys, IntFunction<Expression> carried) {
+    this.blocks = blocks;
+    this.columns = schema.length();
+    this.row = new UnsafeRow(columns);
+    this.elementBytes = blocks.elementType().bytes();
+    this.planes = new HostMemory[blocks.planes().size()];
+    List<Integer> numbers = new ArrayList<>(blocks.offsets());
+    numbers.addAll(blocks.sizes());
+    for (int key : keys) {
+      numbers.add(key);
+    }
+    List<Expression> expressions = new ArrayList<>();
+    for (int i = 0; i < columns; i++) {
+      var type = schema.fields()[i].dataType();
+      if (numbers.contains(i)) {
+        expressions.add(
+            type.equals(DataTypes.LongType)
+                ? Literal.create(0L, DataTypes.LongType)
+                : Literal.create(0, DataTypes.IntegerType));
+      } else if (blocks.planes().contains(i)) {
+        expressions.add(Literal.create(null, type));
+      } else {
+        expressions.add(carried.apply(i));
+      }
+    }
+    this.head = UnsafeProjection.create(ScalaInterop.<Expression>seq(expressions));
+  }
+
+  /** Takes the carried columns of the rows to come from {@code source}, which is borrowed. */
+  public void carry(InternalRow source) {
+    cells = head.apply(source);
+  }
+
+  /**
+   * Begins a row of the box from {@code low} to {@code high}.
+   *
+   * @return room for the elements of each plane, whose content is whatever was there
+   * @throws IllegalArgumentException if the row would have 2 GiB or more
+   */
+  public HostMemory[] begin(long[] low, long[] high) {
+    long elements = 1;
+    for (int axis = 0; axis < low.length; axis++) {
+      elements = Math.multiplyExact(elements, high[axis] - low[axis]);
+    }
+    long headBytes = cells.getSizeInBytes();
+    long size = headBytes;
+    if (elements <= Integer.MAX_VALUE) {
+      size += planes.length * RowBytes.array(elements, elementBytes);
+    }
+    if (elements > Integer.MAX_VALUE || size > Integer.MAX_VALUE - WORD_BYTES) {
+      throw new IllegalArgumentException(
+          blocks.kind().describe(low)
+              + ": it would have "
+              + elements
+              + " elements, and its row 2 GiB or more; use smaller blocks");
+    }
+    place((int) size, low, high);
+    long at = headBytes;
+    for (int plane = 0; plane < planes.length; plane++) {
+      int ordinal = blocks.planes().get(plane);
+      long header = UnsafeArrayData.calculateHeaderPortionInBytes(elements);
+      long start = Platform.BYTE_ARRAY_OFFSET + at;
+      Platform.setMemory(bytes, start, header, (byte) 0);
+      Platform.putLong(bytes, start, elements);
+      long whole = RowBytes.array(elements, elementBytes);
+      Platform.putLong(bytes, start + whole - WORD_BYTES, 0); // the last word may end in padding
+      row.setNotNullAt(ordinal);
+      Platform.putLong(bytes, field(ordinal), (at << 32) | whole);
+      planes[plane] = new HostMemory(bytes, start + header, elements * elementBytes);
+      at += whole;
+    }
+    return planes;
+  }
+
+  /** Begins and ends a row with null in place of the values, for the box given. */
+  public void beginWithoutValues(long[] low, long[] high) {
+    place(cells.getSizeInBytes(), low, high);
+  }
+
+  /** Sets a number of the row begun last. */
+  public void set(int ordinal, long value, boolean isLong) {
+    Platform.putLong(bytes, field(ordinal), isLong ? value : Math.toIntExact(value) & 0xffffffffL);
+  }
+
+  /** The row begun last. */
+  public UnsafeRow row() {
+    return row;
+  }
+
+  private void place(int size, long[] low, long[] high) {
+    if (bytes.length < size) {
+      bytes = new byte[size];
+    }
+    Platform.copyMemory(
+        cells.getBaseObject(),
+        cells.getBaseOffset(),
+        bytes,
+        Platform.BYTE_ARRAY_OFFSET,
+        cells.getSizeInBytes());
+    row.pointTo(bytes, size);
+    for (int axis = 0; axis < low.length; axis++) {
+      set(blocks.offsets().get(axis), low[axis], true);
+      set(blocks.sizes().get(axis), high[axis] - low[axis], false);
+    }
+  }
+
+  private long field(int ordinal) {
+    return Platform.BYTE_ARRAY_OFFSET
+        + UnsafeRow.calculateBitSetWidthInBytes(columns)
+        + (long) ordinal * WORD_BYTES;
+  }
+}

@@ -1,0 +1,56 @@
+package org.tilespark.spark.rows;
+
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.vector.BaseFixedWidthVector;
+import org.apache.arrow.vector.complex.ListVector;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.tilespark.arrow.blocks.BlockVectors;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayValues;
+
+/**
+ * The values of one array cell, found in place where that is possible: Spark's {@link
+ * UnsafeArrayData} and our Arrow lists are read where they lie, other representations are copied
+ * once, in bulk.
+ *
+ * @param values the elements; valid as long as the row or batch they were found in
+ * @param owner the Arrow buffer that holds them, or null
+ */
+public record BlockValues(HostMemory values, ArrowBuf owner) {
+  /** The values of an array from a row; it holds no nulls. */
+  static BlockValues of(ArrayData array, ElementType type) {
+    return new BlockValues(ArrayValues.memory(array, type), null);
+  }
+
+  /** The values of our own Arrow list, in place; null if the column is no such list. */
+  static ListVector arrowList(ColumnVector column) {
+    return column instanceof ArrowColumnVector arrow
+            && arrow.getValueVector() instanceof ListVector list
+            && list.getDataVector() instanceof BaseFixedWidthVector
+        ? list
+        : null;
+  }
+
+  /** The values of list {@code row}, in place. */
+  static BlockValues of(ListVector list, int row) {
+    return new BlockValues(BlockVectors.values(list, row), list.getDataVector().getDataBuffer());
+  }
+
+  /** Index of the first null element of list {@code row}, or -1. */
+  static long firstNull(ListVector list, int row) {
+    var elements = list.getDataVector();
+    if (!elements.getField().isNullable() || elements.getNullCount() == 0) {
+      return -1;
+    }
+    int start = list.getElementStartIndex(row);
+    for (int i = start; i < list.getElementEndIndex(row); i++) {
+      if (elements.isNull(i)) {
+        return (long) i - start;
+      }
+    }
+    return -1;
+  }
+}

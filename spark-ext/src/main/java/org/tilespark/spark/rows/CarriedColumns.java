@@ -1,0 +1,62 @@
+package org.tilespark.spark.rows;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.stage.StageSpec;
+
+/** Keeps the columns that an operator only carries through, whatever their types. */
+public final class CarriedColumns {
+  private final DataType[] types;
+  private final UnsafeProjection projection;
+
+  public CarriedColumns(StageSpec spec) {
+    this(spec.inputSchema(), Arrays.stream(spec.carried()).boxed().toList(), spec.inputOrdinals());
+  }
+
+  /**
+   * @param inputs schema of the columns that an operator reads
+   * @param positions of those that it carries
+   * @param ordinals the child's column at each position
+   */
+  public CarriedColumns(StructType inputs, List<Integer> positions, List<Integer> ordinals) {
+    List<Expression> references = new ArrayList<>();
+    this.types = new DataType[positions.size()];
+    for (int i = 0; i < types.length; i++) {
+      int position = positions.get(i);
+      StructField field = inputs.fields()[position];
+      types[i] = field.dataType();
+      references.add(
+          new BoundReference(ordinals.get(position), field.dataType(), field.nullable()));
+    }
+    this.projection = UnsafeProjection.create(ScalaInterop.<Expression>seq(references));
+  }
+
+  /** The carried columns of a row, which need not stay valid. */
+  public UnsafeRow kept(InternalRow row) {
+    return projection.apply(row).copy();
+  }
+
+  /**
+   * The columns of rows.
+   *
+   * @param kept what {@link #kept} gave for each; borrowed as long as the columns are read
+   */
+  public ColumnVector[] vectors(List<UnsafeRow> kept) {
+    ColumnVector[] vectors = new ColumnVector[types.length];
+    for (int i = 0; i < vectors.length; i++) {
+      vectors[i] = RowsVector.of(types[i], kept, i);
+    }
+    return vectors;
+  }
+}

@@ -1,0 +1,35 @@
+package org.tilespark.spark.rows;
+
+import java.util.Collections;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockSchema;
+
+/** Checks what one row shows of a block, for whoever meets single rows. Stateless. */
+public final class RowCheck {
+  private RowCheck() {}
+
+  /**
+   * Checks a block's nulls, sizes, array lengths, and that it lies inside the stated extents.
+   *
+   * @param blocks where the block's columns are in {@code row}
+   * @param operator who asks, for the message
+   * @param extents of the whole array, or null if they are not known
+   * @throws IllegalArgumentException that begins with the block, if anything is wrong
+   */
+  public static void check(BlockSchema blocks, String operator, Shape extents, InternalRow row) {
+    BlockCursor cursor = BlockCursor.overRows(Collections.singleton(row).iterator());
+    cursor.advance();
+    new BlockCheck(blocks, operator, extents).check(cursor);
+  }
+
+  /**
+   * Checks a block's place and sizes alone; nothing is asked of the columns of its values.
+   *
+   * @return the count of elements that the sizes ask for
+   * @throws IllegalArgumentException as {@link #check}
+   */
+  public static long checkBox(BlockSchema blocks, String operator, Shape extents, InternalRow row) {
+    return new BlockCheck(blocks, operator, extents).checkBox(row);
+  }
+}

@@ -1,0 +1,231 @@
+package org.tilespark.spark.rows;
+
+import java.util.List;
+import java.util.function.IntFunction;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
+import org.apache.spark.sql.catalyst.util.ArrayData;
+import org.apache.spark.sql.catalyst.util.MapData;
+import org.apache.spark.sql.types.ArrayType;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Decimal;
+import org.apache.spark.sql.types.MapType;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.types.VariantType;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarArray;
+import org.apache.spark.sql.vectorized.ColumnarMap;
+import org.apache.spark.unsafe.types.CalendarInterval;
+import org.apache.spark.unsafe.types.UTF8String;
+
+/**
+ * One column of rows that stay as they are: each value is read where its row, or the struct or
+ * array around it, holds it. So a column of any type goes, as long as Spark's rows can hold it;
+ * Spark's own vectors take some types only.
+ */
+abstract class RowsVector extends ColumnVector {
+  private RowsVector(DataType type) {
+    super(type);
+  }
+
+  /** The column at {@code ordinal} of rows, which are borrowed. */
+  static ColumnVector of(DataType type, List<? extends InternalRow> rows, int ordinal) {
+    return new Field(type, rows::get, ordinal);
+  }
+
+  /** What holds the value of a row. */
+  abstract SpecializedGetters holder(int rowId);
+
+  /** Where in its holder the value is. */
+  abstract int ordinal(int rowId);
+
+  /** A field of the row or struct that each row has. */
+  private static final class Field extends RowsVector {
+    private final IntFunction<? extends SpecializedGetters> rows;
+    private final int ordinal;
+
+    private Field(DataType type, IntFunction<? extends SpecializedGetters> rows, int ordinal) {
+      super(type);
+      this.rows = rows;
+      this.ordinal = ordinal;
+    }
+
+    @Override
+    SpecializedGetters holder(int rowId) {
+      return rows.apply(rowId);
+    }
+
+    @Override
+    int ordinal(int rowId) {
+      return ordinal;
+    }
+  }
+
+  /** The elements of one array. */
+  private static final class Elements extends RowsVector {
+    private final ArrayData array;
+
+    private Elements(DataType type, ArrayData array) {
+      super(type);
+      this.array = array;
+    }
+
+    @Override
+    SpecializedGetters holder(int rowId) {
+      return array;
+    }
+
+    @Override
+    int ordinal(int rowId) {
+      return rowId;
+    }
+  }
+
+  /** One of the two byte arrays of which a VARIANT consists. */
+  private static final class VariantBytes extends RowsVector {
+    private final RowsVector variants;
+    private final boolean isMetadata;
+
+    private VariantBytes(RowsVector variants, boolean isMetadata) {
+      super(DataTypes.BinaryType);
+      this.variants = variants;
+      this.isMetadata = isMetadata;
+    }
+
+    @Override
+    SpecializedGetters holder(int rowId) {
+      return variants.holder(rowId);
+    }
+
+    @Override
+    int ordinal(int rowId) {
+      return variants.ordinal(rowId);
+    }
+
+    @Override
+    public byte[] getBinary(int rowId) {
+      var variant = holder(rowId).getVariant(ordinal(rowId));
+      return isMetadata ? variant.getMetadata() : variant.getValue();
+    }
+  }
+
+  @Override
+  public final void close() {}
+
+  /** True, since nobody has looked: readers then ask for each row. */
+  @Override
+  public final boolean hasNull() {
+    return true;
+  }
+
+  /** Not known; Spark's readers ask {@link #isNullAt}. */
+  @Override
+  public final int numNulls() {
+    throw new UnsupportedOperationException("the rows' nulls are not counted");
+  }
+
+  @Override
+  public final boolean isNullAt(int rowId) {
+    return holder(rowId).isNullAt(ordinal(rowId));
+  }
+
+  @Override
+  public final boolean getBoolean(int rowId) {
+    return holder(rowId).getBoolean(ordinal(rowId));
+  }
+
+  @Override
+  public final byte getByte(int rowId) {
+    return holder(rowId).getByte(ordinal(rowId));
+  }
+
+  @Override
+  public final short getShort(int rowId) {
+    return holder(rowId).getShort(ordinal(rowId));
+  }
+
+  @Override
+  public final int getInt(int rowId) {
+    return holder(rowId).getInt(ordinal(rowId));
+  }
+
+  @Override
+  public final long getLong(int rowId) {
+    return holder(rowId).getLong(ordinal(rowId));
+  }
+
+  @Override
+  public final float getFloat(int rowId) {
+    return holder(rowId).getFloat(ordinal(rowId));
+  }
+
+  @Override
+  public final double getDouble(int rowId) {
+    return holder(rowId).getDouble(ordinal(rowId));
+  }
+
+  @Override
+  public final Decimal getDecimal(int rowId, int precision, int scale) {
+    return isNullAt(rowId) ? null : holder(rowId).getDecimal(ordinal(rowId), precision, scale);
+  }
+
+  @Override
+  public final UTF8String getUTF8String(int rowId) {
+    return isNullAt(rowId) ? null : holder(rowId).getUTF8String(ordinal(rowId));
+  }
+
+  @Override
+  public byte[] getBinary(int rowId) {
+    return isNullAt(rowId) ? null : holder(rowId).getBinary(ordinal(rowId));
+  }
+
+  @Override
+  public final CalendarInterval getInterval(int rowId) {
+    return isNullAt(rowId) ? null : holder(rowId).getInterval(ordinal(rowId));
+  }
+
+  @Override
+  public final ColumnarArray getArray(int rowId) {
+    if (isNullAt(rowId)) {
+      return null;
+    }
+    ArrayData array = holder(rowId).getArray(ordinal(rowId));
+    return new ColumnarArray(
+        new Elements(((ArrayType) type).elementType(), array), 0, array.numElements());
+  }
+
+  @Override
+  public final ColumnarMap getMap(int rowId) {
+    if (isNullAt(rowId)) {
+      return null;
+    }
+    MapData map = holder(rowId).getMap(ordinal(rowId));
+    MapType types = (MapType) type;
+    return new ColumnarMap(
+        new Elements(types.keyType(), map.keyArray()),
+        new Elements(types.valueType(), map.valueArray()),
+        0,
+        map.numElements());
+  }
+
+  /**
+   * A field of a struct, or a part of a VARIANT. Spark asks it of an array only for {@link
+   * #hasNull}.
+   */
+  @Override
+  public final ColumnVector getChild(int ordinal) {
+    if (type instanceof StructType struct) {
+      return new Field(
+          struct.fields()[ordinal].dataType(),
+          rowId -> holder(rowId).getStruct(ordinal(rowId), struct.length()),
+          ordinal);
+    } else if (type instanceof VariantType) {
+      return new VariantBytes(this, ordinal == 1);
+    } else if (type instanceof ArrayType) {
+      return this;
+    }
+    throw new UnsupportedOperationException(
+        "a column of " + type.sql() + " cannot be carried in batches; drop it, or CAST it");
+  }
+}

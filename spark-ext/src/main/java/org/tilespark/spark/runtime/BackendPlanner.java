@@ -1,0 +1,68 @@
+package org.tilespark.spark.runtime;
+
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.SparkContext;
+import org.tilespark.kernels.device.DeviceFourier;
+import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.spark.conf.Backend;
+
+/**
+ * Says, on the driver, who will compute. In local mode that is known; on a cluster each executor
+ * acts on the configuration by what it finds, and the plugin's reports say what that will be.
+ */
+public final class BackendPlanner {
+  private static final String PLUGIN = "org.tilespark.spark.TileSparkPlugin";
+
+  private BackendPlanner() {}
+
+  public static BackendChoice choose(Backend requested, SparkContext context) {
+    if (requested == Backend.CPU) {
+      return new BackendChoice(requested, "cpu");
+    }
+    String expected =
+        context.isLocal()
+            ? inThisProcess(requested, DeviceProbe.run())
+            : onExecutors(ExecutorReports.current().map(ExecutorReports::summary));
+    return new BackendChoice(requested, expected);
+  }
+
+  /**
+   * The same for Fourier transforms, which need cuFFT on a GPU.
+   *
+   * @param libraryPath where to look for it besides the system's directories
+   */
+  public static BackendChoice chooseForTransforms(
+      Backend requested, List<Path> libraryPath, SparkContext context) {
+    BackendChoice choice = choose(requested, context);
+    if (requested == Backend.CPU || (context.isLocal() && !DeviceProbe.run().available())) {
+      return choice;
+    }
+    if (!context.isLocal()) {
+      return new BackendChoice(requested, choice.expected() + "; GPUs need cuFFT");
+    }
+    String missing = DeviceFourier.whyMissing(libraryPath);
+    if (missing.isEmpty()) {
+      return choice;
+    }
+    return new BackendChoice(
+        requested,
+        requested == Backend.GPU ? "gpu, which will fail: " + missing : "cpu: " + missing);
+  }
+
+  static String inThisProcess(Backend requested, DeviceProbe probe) {
+    if (probe.available()) {
+      int more = probe.deviceCount() - 1;
+      return "gpu: " + probe.description() + (more > 0 ? ", and " + more + " more" : "");
+    }
+    return requested == Backend.GPU
+        ? "gpu, which will fail: " + probe.reason()
+        : "cpu: " + probe.reason();
+  }
+
+  private static String onExecutors(Optional<String> summary) {
+    return "each executor decides: "
+        + summary.orElse("unknown to the driver without spark.plugins=" + PLUGIN);
+  }
+}

@@ -1,0 +1,27 @@
+package org.tilespark.spark.runtime;
+
+import java.io.Serializable;
+
+/**
+ * One device of an executor at one time. Bytes of device memory.
+ *
+ * @param ordinal number of the device, in the executor's numbering
+ * @param description name, architecture and driver
+ * @param totalBytes all memory of the device
+ * @param inUseBytes what all processes and the driver use of it; -1 if that cannot be asked, as
+ *     after the device was lost
+ * @param limitBytes what tasks of this executor may hold together
+ * @param heldBytes what they hold now
+ * @param peakBytes the most they ever held
+ * @param work what they did on it
+ */
+public record DeviceStatus(
+    int ordinal,
+    String description,
+    long totalBytes,
+    long inUseBytes,
+    long limitBytes,
+    long heldBytes,
+    long peakBytes,
+    PipelineTotals.Snapshot work)
+    implements Serializable {}

@@ -1,0 +1,19 @@
+package org.tilespark.spark.runtime;
+
+import java.io.Serializable;
+
+/**
+ * What an executor has, as it tells the driver when it starts.
+ *
+ * @param executorId Spark's id of the executor
+ * @param devices GPUs that it can use
+ * @param description the first device and the driver, or why there is none
+ * @param deviceBytes memory that its tasks may hold of one device together; 0 without one
+ */
+public record ExecutorReport(String executorId, int devices, String description, long deviceBytes)
+    implements Serializable {
+  /** True if it can use a GPU. */
+  boolean hasGpu() {
+    return devices > 0;
+  }
+}

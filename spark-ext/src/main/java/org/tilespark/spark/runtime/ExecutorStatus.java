@@ -1,0 +1,25 @@
+package org.tilespark.spark.runtime;
+
+import java.io.Serializable;
+import java.util.List;
+
+/**
+ * What an executor says about itself at one time; it travels to the driver.
+ *
+ * @param executorId Spark's id of the executor
+ * @param cpuReason why tasks compute on the CPU there; empty if none did
+ * @param lostDevice the CUDA error that cost it its device; empty if it has it
+ * @param devices those it opened
+ * @param host its host memory
+ */
+public record ExecutorStatus(
+    String executorId,
+    String cpuReason,
+    String lostDevice,
+    List<DeviceStatus> devices,
+    HostStatus host)
+    implements Serializable {
+  public ExecutorStatus {
+    devices = List.copyOf(devices);
+  }
+}

@@ -1,0 +1,89 @@
+package org.tilespark.spark.runtime;
+
+import java.io.IOException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells the driver how the executor is: when it begins, within a second after a task ended, and
+ * every ten seconds. Tasks wait for nothing, since a thread of its own looks and sends.
+ * Thread-safe.
+ */
+public final class StatusSender implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(StatusSender.class);
+
+  private static final long AFTER_TASK_MILLIS = 1_000;
+  private static final long INTERVAL_MILLIS = 10_000;
+  private static final long CLOSING_MILLIS = 2_000;
+
+  /** The way to the driver. */
+  public interface Line {
+    /** Hands a message over; it may be lost without notice. */
+    void send(Object message) throws IOException;
+  }
+
+  private final Line line;
+  private final Supplier<ExecutorStatus> status;
+  private final AtomicBoolean pending = new AtomicBoolean();
+  private final AtomicBoolean saidFailure = new AtomicBoolean();
+  private final ScheduledThreadPoolExecutor thread =
+      new ScheduledThreadPoolExecutor(
+          1,
+          work -> {
+            Thread made = new Thread(work, "tilespark-status");
+            made.setDaemon(true);
+            return made;
+          },
+          new ThreadPoolExecutor.DiscardPolicy()); // tasks may end while the executor does
+
+  /** Begins to send what {@code status} says. */
+  public StatusSender(Line line, Supplier<ExecutorStatus> status) {
+    this.line = line;
+    this.status = status;
+    var ignored =
+        thread.scheduleWithFixedDelay(this::now, 0, INTERVAL_MILLIS, TimeUnit.MILLISECONDS);
+  }
+
+  /** A task ended: the next status goes within a second, one for all tasks that end until then. */
+  public void soon() {
+    if (pending.compareAndSet(false, true)) {
+      var ignored =
+          thread.schedule(
+              () -> {
+                pending.set(false);
+                now();
+              },
+              AFTER_TASK_MILLIS,
+              TimeUnit.MILLISECONDS);
+    }
+  }
+
+  /** Sends at once, on the caller's thread. */
+  public void now() {
+    try {
+      line.send(status.get());
+    } catch (IOException | RuntimeException e) { // a status is worth no task and no executor
+      if (saidFailure.compareAndSet(false, true)) {
+        LOG.warn("Could not tell the driver how the GPU is; the GPU tab may be behind", e);
+      }
+    }
+  }
+
+  /** Ends it; waits a little for a status that is on its way. */
+  @Override
+  public void close() {
+    thread.shutdownNow();
+    try {
+      if (!thread.awaitTermination(CLOSING_MILLIS, TimeUnit.MILLISECONDS)) {
+        LOG.warn("A status is still being sent while the executor ends");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,170 @@
+package org.tilespark.spark.runtime;
+
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.IntUnaryOperator;
+import java.util.stream.IntStream;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.InvalidInputException;
+
+/**
+ * Which device each task of one executor uses, by number. Where Spark schedules GPUs, it has
+ * decided; else a task attempt keeps the device that fewest others use when it first asks, of
+ * several such that which fewest ever used. No more devices are used than tasks ever ran at once,
+ * since each costs the time that it takes to open it. Thread-safe.
+ */
+final class TaskDevices {
+  /** Tasks that a device may have more than twice those of another, and still be wished for. */
+  private static final int MOST_AHEAD = 4;
+
+  private final List<String> addresses;
+  private final String whyNone;
+  private final boolean leavesOthers;
+  // Guarded by this.
+  private final int[] tasks; // of each address, now
+  private final long[] everTasks; // of each address, since the beginning
+  private int used = 1; // of the addresses, the first ones
+  private final Map<Long, Integer> chosen = new HashMap<>(); // by task attempt
+
+  private TaskDevices(List<String> addresses, String whyNone, boolean leavesOthers) {
+    this.addresses = List.copyOf(addresses);
+    this.whyNone = whyNone;
+    this.leavesOthers = leavesOthers;
+    this.tasks = new int[addresses.size()];
+    this.everTasks = new long[addresses.size()];
+  }
+
+  /**
+   * The devices that an executor may use: those that Spark assigned to it; in local mode, where
+   * Spark assigns none, all; and on a cluster without GPU scheduling the first, since the others
+   * may be meant for others.
+   *
+   * @param assigned addresses that Spark assigned to the executor; nothing if that is not known
+   * @param scheduled true if the application asks Spark for GPUs
+   * @param local true in local mode
+   * @param visible devices that the driver shows to this process
+   */
+  static TaskDevices of(
+      Optional<List<String>> assigned, boolean scheduled, boolean local, int visible) {
+    List<String> given = assigned.orElse(List.of());
+    if (!given.isEmpty()) {
+      return new TaskDevices(given, "", false);
+    }
+    if (local) {
+      return new TaskDevices(
+          IntStream.range(0, Math.max(1, visible)).mapToObj(Integer::toString).toList(), "", false);
+    }
+    if (scheduled && assigned.isPresent()) {
+      return new TaskDevices(
+          List.of(),
+          "Spark assigned no GPU to this executor, though the application asks for some",
+          false);
+    }
+    return new TaskDevices(List.of("0"), "", visible > 1);
+  }
+
+  /** How many devices the executor may use. */
+  int count() {
+    return addresses.size();
+  }
+
+  /** Why it may use none; empty if it may. */
+  String whyNone() {
+    return whyNone;
+  }
+
+  /** True if there are devices that nobody assigned, and that the executor does not use. */
+  boolean leavesOthers() {
+    return leavesOthers;
+  }
+
+  /** The device for what is no task. */
+  int first() {
+    requireAny();
+    return number(addresses.get(0));
+  }
+
+  /**
+   * The device of a task attempt; the same one until {@link #ended}.
+   *
+   * @param assigned the addresses that Spark assigned to the task; of several, the first is used
+   * @throws IllegalArgumentException if an address is no number
+   */
+  int of(long taskAttempt, List<String> assigned) {
+    return of(taskAttempt, assigned, devices -> -1);
+  }
+
+  /**
+   * As {@link #of(long, List)} for a task that does better on one of several devices.
+   *
+   * @param wish the one, from 0, of as many as the function is given; less than 0 if it is all the
+   *     same. It is met while that device has not far more tasks than another
+   */
+  int of(long taskAttempt, List<String> assigned, IntUnaryOperator wish) {
+    if (!assigned.isEmpty()) {
+      return number(assigned.get(0));
+    }
+    requireAny();
+    return number(addresses.get(choose(taskAttempt, wish)));
+  }
+
+  private synchronized int choose(long taskAttempt, IntUnaryOperator wish) {
+    Integer before = chosen.get(taskAttempt);
+    if (before != null) {
+      return before;
+    }
+    used = Math.min(tasks.length, Math.max(used, chosen.size() + 1));
+    int least = 0;
+    for (int i = 1; i < used; i++) {
+      if (tasks[i] < tasks[least] || tasks[i] == tasks[least] && everTasks[i] < everTasks[least]) {
+        least = i;
+      }
+    }
+    int wished = wish.applyAsInt(used);
+    int device = wished >= 0 && tasks[wished] <= 2 * tasks[least] + MOST_AHEAD ? wished : least;
+    tasks[device]++;
+    everTasks[device]++;
+    chosen.put(taskAttempt, device);
+    return device;
+  }
+
+  /** True if the task attempt has not chosen a device. */
+  synchronized boolean isNew(long taskAttempt) {
+    return !chosen.containsKey(taskAttempt);
+  }
+
+  /** The task attempt uses its device no more; nothing happens if it had none. */
+  synchronized void ended(long taskAttempt) {
+    Integer device = chosen.remove(taskAttempt);
+    if (device != null) {
+      tasks[device]--;
+    }
+  }
+
+  /** Task attempts that have chosen a device, on all of them. */
+  synchronized int choosers() {
+    return Arrays.stream(tasks).sum();
+  }
+
+  private void requireAny() {
+    if (addresses.isEmpty()) {
+      throw new IllegalStateException(whyNone);
+    }
+  }
+
+  private static int number(String address) {
+    try {
+      return Integer.parseInt(address);
+    } catch (NumberFormatException e) {
+      throw new InvalidInputException(
+          ErrorCondition.INVALID_ARGUMENT,
+          "Spark assigned the GPU address '"
+              + address
+              + "'; expected a device number, as nvidia-smi -L counts them. Check"
+              + " spark.executor.resource.gpu.discoveryScript");
+    }
+  }
+}

@@ -1,0 +1,240 @@
+package org.tilespark.spark.source;
+
+import java.io.Serializable;
+import java.util.Arrays;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.source.npy.NpyOptions;
+
+/**
+ * The regular tiling of an array that the source makes: full blocks of one shape, ragged at the far
+ * edges, numbered in row-major order of the grid with {@code outermostAxis} varying slowest.
+ *
+ * <p>Immutable.
+ */
+public final class BlockGrid implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  /** The default's size of a block, in bytes of its columns. */
+  private static final long DEFAULT_BLOCK_BYTES = 8L << 20;
+
+  /** Spark's limit for a row, less room for its fixed part. */
+  private static final long MAX_BLOCK_BYTES = (1L << 31) - (64L << 10);
+
+  /** Blocks that the driver can list. */
+  private static final long MAX_BLOCKS = 100_000_000;
+
+  private final long[] extents;
+  private final long[] blockShape;
+  private final long[] counts; // blocks along each axis
+  private final boolean firstAxisFastest;
+
+  private BlockGrid(long[] extents, long[] blockShape, boolean firstAxisFastest) {
+    this.extents = extents;
+    this.blockShape = blockShape;
+    this.firstAxisFastest = firstAxisFastest;
+    this.counts = new long[extents.length];
+    for (int axis = 0; axis < extents.length; axis++) {
+      counts[axis] =
+          extents[axis] / blockShape[axis] + (extents[axis] % blockShape[axis] == 0 ? 0 : 1);
+    }
+  }
+
+  /**
+   * The tiling of {@code shape} that the option {@code blockShape} asks for.
+   *
+   * @param text elements per axis, {@code "2048,2048"}, or null for blocks of some MiB; clipped to
+   *     the extents
+   * @param shape extents of the array, of rank 2 or 3
+   * @param columnType type of the columns
+   * @param parts value columns: 2 for complex blocks
+   * @param firstAxisFastest true to number blocks along the first axis first, as a Fortran file
+   *     lies
+   * @throws IllegalArgumentException if the text is no such shape, if a block would have 2 GiB or
+   *     more, or if there would be too many blocks
+   */
+  public static BlockGrid of(
+      String text, Shape shape, ElementType columnType, int parts, boolean firstAxisFastest) {
+    int bytes = columnType.bytes() * parts;
+    long[] extents = shape.toArray();
+    long[] block = text == null ? defaultShape(extents, bytes) : parse(text, extents.length);
+    for (int axis = 0; axis < block.length; axis++) {
+      block[axis] = Math.max(1, Math.min(block[axis], extents[axis]));
+    }
+    BlockGrid grid = new BlockGrid(extents, block, firstAxisFastest);
+    grid.checkBlockBytes(bytes, parts);
+    grid.checkCount();
+    return grid;
+  }
+
+  private void checkBlockBytes(int bytes, int parts) {
+    // A row holds 8 bytes of null bits for every 64 elements of each part.
+    double rowBytes = parts / 8.0 + bytes;
+    for (long extent : blockShape) {
+      rowBytes *= extent;
+    }
+    if (rowBytes >= MAX_BLOCK_BYTES || anyAbove(blockShape, Integer.MAX_VALUE)) {
+      throw new IllegalArgumentException(
+          "Option "
+              + NpyOptions.BLOCK_SHAPE
+              + ": blocks of "
+              + Shape.of(blockShape)
+              + " elements of "
+              + bytes
+              + " bytes; a block must stay below 2 GiB, choose a smaller "
+              + NpyOptions.BLOCK_SHAPE);
+    }
+  }
+
+  private void checkCount() {
+    double count = 1;
+    for (long along : counts) {
+      count *= along;
+    }
+    if (count > MAX_BLOCKS) {
+      throw new IllegalArgumentException(
+          "Option "
+              + NpyOptions.BLOCK_SHAPE
+              + ": blocks of "
+              + Shape.of(blockShape)
+              + " cut the shape "
+              + Shape.of(extents)
+              + " into "
+              + (long) count
+              + " blocks; expected at most "
+              + MAX_BLOCKS
+              + ", choose a larger "
+              + NpyOptions.BLOCK_SHAPE);
+    }
+  }
+
+  private static boolean anyAbove(long[] numbers, long limit) {
+    for (long number : numbers) {
+      if (number > limit) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static long[] parse(String text, int rank) {
+    String[] parts = text.split(",", -1);
+    long[] block = new long[parts.length];
+    for (int axis = 0; axis < parts.length; axis++) {
+      try {
+        block[axis] = Long.parseLong(parts[axis].trim());
+      } catch (NumberFormatException e) {
+        throw invalid(text, rank, e);
+      }
+      if (block[axis] < 1) {
+        throw invalid(text, rank, null);
+      }
+    }
+    if (parts.length != rank) {
+      throw invalid(text, rank, null);
+    }
+    return block;
+  }
+
+  private static IllegalArgumentException invalid(String text, int rank, Throwable cause) {
+    return new IllegalArgumentException(
+        "Option "
+            + NpyOptions.BLOCK_SHAPE
+            + " is '"
+            + text
+            + "'; expected elements per axis, "
+            + rank
+            + " whole numbers of 1 or more such as '"
+            + (rank == 2 ? "2048,2048" : "128,128,128")
+            + "' (more than the extent means the whole axis)",
+        cause);
+  }
+
+  /** Blocks near a square or a cube; axes too short for that are taken whole. */
+  private static long[] defaultShape(long[] extents, int bytes) {
+    long[] block = new long[extents.length];
+    long budget = DEFAULT_BLOCK_BYTES / bytes;
+    int open = extents.length;
+    boolean clipped = true;
+    while (open > 0 && clipped) {
+      clipped = false;
+      long side = roundDown((long) Math.floor(Math.pow((double) budget, 1.0 / open) + 1e-9));
+      for (int axis = 0; axis < extents.length; axis++) {
+        if (block[axis] == 0 && extents[axis] <= side) {
+          block[axis] = Math.max(1, extents[axis]);
+          budget = Math.max(1, budget / block[axis]);
+          open--;
+          clipped = true;
+        }
+      }
+      if (!clipped) {
+        for (int axis = 0; axis < extents.length; axis++) {
+          block[axis] = block[axis] == 0 ? side : block[axis];
+        }
+      }
+    }
+    return block;
+  }
+
+  /** The largest power of two, or 3 times a power of two, that is not above {@code side}. */
+  private static long roundDown(long side) {
+    long power = Long.highestOneBit(Math.max(1, side));
+    return power >= 2 && power + power / 2 <= side ? power + power / 2 : power;
+  }
+
+  /** Count of axes. */
+  public int rank() {
+    return extents.length;
+  }
+
+  /** Elements per axis of a full block; a copy. */
+  public long[] blockShape() {
+    return blockShape.clone();
+  }
+
+  /** Extents of the array; a copy. */
+  public long[] extents() {
+    return extents.clone();
+  }
+
+  /** Count of blocks; 0 for an array without elements. */
+  public long count() {
+    long count = 1;
+    for (long along : counts) {
+      count *= along;
+    }
+    return count;
+  }
+
+  /**
+   * Writes the place of block {@code index} into {@code offset} and its extents into {@code size},
+   * both of length {@link #rank()}.
+   */
+  public void locate(long index, long[] offset, long[] size) {
+    long rest = index;
+    for (int i = 0; i < extents.length; i++) {
+      int axis = firstAxisFastest ? i : extents.length - 1 - i;
+      offset[axis] = rest % counts[axis] * blockShape[axis];
+      size[axis] = Math.min(blockShape[axis], extents[axis] - offset[axis]);
+      rest /= counts[axis];
+    }
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof BlockGrid other
+        && Arrays.equals(extents, other.extents)
+        && Arrays.equals(blockShape, other.blockShape)
+        && firstAxisFastest == other.firstAxisFastest;
+  }
+
+  @Override
+  public int hashCode() {
+    return Arrays.hashCode(extents) * 31 + Arrays.hashCode(blockShape);
+  }
+
+  @Override
+  public String toString() {
+    return Arrays.toString(extents) + " in blocks of " + Arrays.toString(blockShape);
+  }
+}

@@ -1,0 +1,119 @@
+package org.tilespark.spark.source;
+
+import java.util.Arrays;
+import org.apache.spark.sql.sources.AlwaysFalse;
+import org.apache.spark.sql.sources.AlwaysTrue;
+import org.apache.spark.sql.sources.And;
+import org.apache.spark.sql.sources.EqualNullSafe;
+import org.apache.spark.sql.sources.EqualTo;
+import org.apache.spark.sql.sources.Filter;
+import org.apache.spark.sql.sources.GreaterThan;
+import org.apache.spark.sql.sources.GreaterThanOrEqual;
+import org.apache.spark.sql.sources.In;
+import org.apache.spark.sql.sources.IsNotNull;
+import org.apache.spark.sql.sources.IsNull;
+import org.apache.spark.sql.sources.LessThan;
+import org.apache.spark.sql.sources.LessThanOrEqual;
+import org.apache.spark.sql.sources.Not;
+import org.apache.spark.sql.sources.Or;
+import org.tilespark.spark.block.BlockKind;
+
+/**
+ * Spark's filters on the places and sizes of blocks, answered from the tiling alone, so that blocks
+ * which a query leaves out are never read. Stateless.
+ */
+public final class CoordinateFilter {
+  private CoordinateFilter() {}
+
+  /** True if the filter speaks of nothing but places and sizes, in terms understood here. */
+  public static boolean supports(Filter filter, BlockKind kind) {
+    if (filter instanceof And and) {
+      return supports(and.left(), kind) && supports(and.right(), kind);
+    } else if (filter instanceof Or or) {
+      return supports(or.left(), kind) && supports(or.right(), kind);
+    } else if (filter instanceof Not not) {
+      return supports(not.child(), kind);
+    } else if (filter instanceof AlwaysTrue || filter instanceof AlwaysFalse) {
+      return true;
+    } else if (filter instanceof IsNotNull isNotNull) {
+      // The arrays of a file are never null either.
+      return isArray(isNotNull.attribute()) || isPlace(isNotNull.attribute(), kind);
+    } else if (filter instanceof IsNull isNull) {
+      return isArray(isNull.attribute()) || isPlace(isNull.attribute(), kind);
+    } else if (filter instanceof In in) {
+      return isPlace(in.attribute(), kind)
+          && Arrays.stream(in.values()).allMatch(CoordinateFilter::isWhole);
+    }
+    Comparison comparison = Comparison.of(filter);
+    return comparison != null && isPlace(comparison.attribute, kind) && isWhole(comparison.value);
+  }
+
+  /**
+   * The filter's answer for one block.
+   *
+   * @param filter a supported one
+   * @param offset place of the block's first element
+   * @param size the block's extents
+   */
+  public static boolean test(Filter filter, BlockKind kind, long[] offset, long[] size) {
+    if (filter instanceof And and) {
+      return test(and.left(), kind, offset, size) && test(and.right(), kind, offset, size);
+    } else if (filter instanceof Or or) {
+      return test(or.left(), kind, offset, size) || test(or.right(), kind, offset, size);
+    } else if (filter instanceof Not not) {
+      return !test(not.child(), kind, offset, size);
+    } else if (filter instanceof AlwaysTrue || filter instanceof IsNotNull) {
+      return true;
+    } else if (filter instanceof AlwaysFalse || filter instanceof IsNull) {
+      return false;
+    } else if (filter instanceof In in) {
+      long place = place(in.attribute(), kind, offset, size);
+      return Arrays.stream(in.values()).anyMatch(value -> ((Number) value).longValue() == place);
+    }
+    Comparison comparison = Comparison.of(filter);
+    return comparison.accepts(place(comparison.attribute, kind, offset, size));
+  }
+
+  private static boolean isPlace(String attribute, BlockKind kind) {
+    return kind.offsetColumns().contains(attribute) || kind.sizeColumns().contains(attribute);
+  }
+
+  private static boolean isArray(String attribute) {
+    return attribute.equals(BlockKind.VALUES) || attribute.equals(BlockKind.IMAG);
+  }
+
+  private static boolean isWhole(Object value) {
+    return value instanceof Long || value instanceof Integer;
+  }
+
+  private static long place(String attribute, BlockKind kind, long[] offset, long[] size) {
+    int axis = kind.offsetColumns().indexOf(attribute);
+    return axis >= 0 ? offset[axis] : size[kind.sizeColumns().indexOf(attribute)];
+  }
+
+  /** A comparison with a constant: {@code attribute} lies below, at or above {@code value}. */
+  private record Comparison(
+      String attribute, Object value, boolean below, boolean equal, boolean above) {
+    static Comparison of(Filter filter) {
+      if (filter instanceof EqualTo f) {
+        return new Comparison(f.attribute(), f.value(), false, true, false);
+      } else if (filter instanceof EqualNullSafe f) {
+        return new Comparison(f.attribute(), f.value(), false, true, false);
+      } else if (filter instanceof LessThan f) {
+        return new Comparison(f.attribute(), f.value(), true, false, false);
+      } else if (filter instanceof LessThanOrEqual f) {
+        return new Comparison(f.attribute(), f.value(), true, true, false);
+      } else if (filter instanceof GreaterThan f) {
+        return new Comparison(f.attribute(), f.value(), false, false, true);
+      } else if (filter instanceof GreaterThanOrEqual f) {
+        return new Comparison(f.attribute(), f.value(), false, true, true);
+      }
+      return null;
+    }
+
+    boolean accepts(long place) {
+      int order = Long.compare(place, ((Number) value).longValue());
+      return order < 0 ? below : order == 0 ? equal : above;
+    }
+  }
+}

@@ -1,0 +1,144 @@
+package org.tilespark.spark.source;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.UUID;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The hidden files beside a target, each being written by some driver or left by one that was
+ * killed. The first kind is told from the second by its time of modification, which a driver renews
+ * as long as it lives: that needs no locks, which shared file systems may lack, and no process
+ * numbers, which mean nothing on another machine.
+ */
+public final class HiddenFiles {
+  /** How often a driver renews its file's time. */
+  public static final Duration BEAT = Duration.ofSeconds(10);
+
+  /** A file whose time was not renewed for so long has no driver any more. */
+  static final Duration ABANDONED_AFTER = Duration.ofMinutes(2);
+
+  private static final Logger LOG = LoggerFactory.getLogger(HiddenFiles.class);
+  private static final String UUID_PATTERN =
+      "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}";
+
+  private HiddenFiles() {}
+
+  /** A new name beside {@code target}; nobody else has it. */
+  public static Path newName(Path target) {
+    return directory(target).resolve("." + target.getFileName() + "." + UUID.randomUUID() + ".tmp");
+  }
+
+  /**
+   * Removes what killed drivers left beside a target, and says in the log what it removed and what
+   * it left; never fails.
+   *
+   * @param own a hidden file that was just made: the file system's own clock
+   */
+  public static void removeAbandoned(Path target, Path own) {
+    Pattern names =
+        Pattern.compile(
+            "\\."
+                + Pattern.quote(target.getFileName().toString())
+                + "\\."
+                + UUID_PATTERN
+                + "\\.tmp");
+    try (DirectoryStream<Path> files =
+        Files.newDirectoryStream(
+            directory(target), file -> names.matcher(file.getFileName().toString()).matches())) {
+      Instant now = Files.getLastModifiedTime(own).toInstant();
+      for (Path file : files) {
+        if (!file.getFileName().equals(own.getFileName())) {
+          removeIfAbandoned(file, now);
+        }
+      }
+    } catch (IOException | RuntimeException e) { // somebody else's file is worth no write of ours
+      LOG.warn("Could not look for abandoned files beside {}", target, e);
+    }
+  }
+
+  private static void removeIfAbandoned(Path file, Instant now) throws IOException {
+    try {
+      Duration age = Duration.between(Files.getLastModifiedTime(file).toInstant(), now);
+      if (age.compareTo(ABANDONED_AFTER) > 0) {
+        long bytes = Files.size(file);
+        Files.delete(file);
+        LOG.warn("Removed {} ({} bytes), which a write that was killed had left", file, bytes);
+      } else {
+        LOG.warn(
+            "Left {}: another write is under way, or was killed less than {} s ago; then a later"
+                + " write to the same place removes it",
+            file,
+            ABANDONED_AFTER.toSeconds());
+      }
+    } catch (NoSuchFileException e) {
+      LOG.info("{} is gone: its write has ended", file);
+    }
+  }
+
+  private static Path directory(Path target) {
+    return target.toAbsolutePath().getParent();
+  }
+
+  /** Renews the time of a hidden file until it is closed. */
+  public static final class Heartbeat implements Closeable {
+    private final FileChannel channel;
+    private final byte firstByte;
+    private final ScheduledThreadPoolExecutor thread =
+        new ScheduledThreadPoolExecutor(
+            1,
+            work -> {
+              Thread made = new Thread(work, "tilespark-npy-heartbeat");
+              made.setDaemon(true);
+              return made;
+            });
+
+    /**
+     * Begins.
+     *
+     * @param channel of the file, for writing; borrowed
+     * @param firstByte what the file begins with: writing it anew makes the file system set the
+     *     time by its own clock
+     */
+    public Heartbeat(FileChannel channel, byte firstByte, Duration interval) {
+      this.channel = channel;
+      this.firstByte = firstByte;
+      var ignored =
+          thread.scheduleWithFixedDelay(
+              this::beat, interval.toMillis(), interval.toMillis(), TimeUnit.MILLISECONDS);
+    }
+
+    private void beat() {
+      try {
+        channel.write(ByteBuffer.wrap(new byte[] {firstByte}), 0);
+      } catch (IOException | RuntimeException e) {
+        LOG.warn("Could not renew the time of a file that is being written", e);
+      }
+    }
+
+    /** Ends it; a beat under way is waited for, since an interrupt would close the channel. */
+    @Override
+    public void close() {
+      thread.shutdown();
+      try {
+        if (!thread.awaitTermination(1, TimeUnit.MINUTES)) {
+          LOG.warn("The file system holds up a write of one byte for a minute");
+        }
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+      }
+    }
+  }
+}

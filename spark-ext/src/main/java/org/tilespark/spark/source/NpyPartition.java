@@ -1,0 +1,48 @@
+package org.tilespark.spark.source;
+
+import java.util.Arrays;
+import org.apache.spark.sql.connector.read.InputPartition;
+
+/** The blocks that one task reads, as ranges of their numbers in the tiling. Immutable. */
+public final class NpyPartition implements InputPartition {
+  private static final long serialVersionUID = 1;
+
+  private final long[] ranges;
+  private final String[] hosts;
+
+  /**
+   * A partition.
+   *
+   * @param ranges pairs of first block and end, ascending
+   * @param hosts where most of their bytes lie, best first; may be empty
+   */
+  public NpyPartition(long[] ranges, String[] hosts) {
+    this.ranges = ranges.clone();
+    this.hosts = hosts.clone();
+  }
+
+  /** Count of ranges. */
+  public int rangeCount() {
+    return ranges.length / 2;
+  }
+
+  /** Number of the first block of range {@code i}. */
+  public long start(int i) {
+    return ranges[2 * i];
+  }
+
+  /** Number after the last block of range {@code i}. */
+  public long end(int i) {
+    return ranges[2 * i + 1];
+  }
+
+  @Override
+  public String[] preferredLocations() {
+    return hosts.clone();
+  }
+
+  @Override
+  public String toString() {
+    return "blocks " + Arrays.toString(ranges);
+  }
+}

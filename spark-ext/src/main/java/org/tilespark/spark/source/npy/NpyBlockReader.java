@@ -1,0 +1,224 @@
+package org.tilespark.spark.source.npy;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.util.Arrays;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.transpose.TransposeProblem;
+import org.tilespark.kernels.transpose.Transposer;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.numpy.NpyDecoder;
+import org.tilespark.spark.source.BoxRuns;
+
+/**
+ * Brings single blocks of a file into memory outside the heap: row-major, decoded to the columns'
+ * type. Reads the bytes of the block and no others, in runs as long as the file's order allows.
+ *
+ * <p>Used by one thread. Owns its scratch memory and the open file until {@link #close()}.
+ */
+final class NpyBlockReader implements Closeable {
+  /** Bytes of encoded numbers that are decoded at a time: they stay in cache between the steps. */
+  private static final int SCRATCH_BYTES = 1 << 20;
+
+  private final NpyInput input; // taken
+  private final NpyLayout layout;
+  private final BufferAllocator allocator; // borrowed
+  private final Transposer transposer; // borrowed
+
+  private ArrowBuf raw; // encoded numbers on their way; null until needed
+  private long rawFilled; // bytes of raw in use
+  private long decoded; // elements of the block decoded so far
+
+  /**
+   * A reader of one file.
+   *
+   * @param input the open file; taken, also if this constructor fails
+   * @param layout the file's layout
+   * @param allocator borrowed for scratch memory
+   * @param transposer borrowed; turns blocks of Fortran files round
+   */
+  NpyBlockReader(
+      NpyInput input, NpyLayout layout, BufferAllocator allocator, Transposer transposer) {
+    this.input = input;
+    this.layout = layout;
+    this.allocator = allocator;
+    this.transposer = transposer;
+  }
+
+  /**
+   * Checks that the file still is the one that was planned for; what is read of another would be
+   * noise.
+   *
+   * @throws IOException if its header says something else now
+   */
+  void requireSameFile() throws IOException {
+    int bytes = Math.toIntExact(layout.dataOffset());
+    byte[] header = new byte[bytes];
+    try (ArrowBuf buffer = allocator.buffer(bytes)) {
+      input.read(0, buffer, 0, bytes);
+      buffer.getBytes(0, header);
+    }
+    String found;
+    try {
+      byte[] prefix = Arrays.copyOf(header, Math.min(bytes, NpyHeader.PREFIX_BYTES));
+      if (NpyHeader.headerBytes(prefix) == bytes) {
+        NpyHeader now = NpyHeader.parse(header);
+        if (layout.isOf(now)) {
+          return;
+        }
+        found = now.shape() + " of " + now.type().numpyName();
+      } else {
+        found = "another header";
+      }
+    } catch (IllegalArgumentException e) {
+      found = e.getMessage();
+    }
+    throw new IOException(
+        layout.path()
+            + " was changed since the DataFrame was made: expected "
+            + Shape.of(layout.grid().extents())
+            + " of "
+            + layout.type().numpyName()
+            + ", found "
+            + found
+            + ". Load it again");
+  }
+
+  /**
+   * Reads one block.
+   *
+   * @param offset place of its first element
+   * @param size its extents, none of them 0
+   * @param values where the numbers go (of complex files the real parts), room for all of them; or
+   *     null if they are not wanted
+   * @param valuesAt where in {@code values}, in bytes
+   * @param imag where the imaginary parts go, or null
+   * @param imagAt where in {@code imag}, in bytes
+   * @throws IOException if the file cannot be read
+   */
+  void read(long[] offset, long[] size, ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt)
+      throws IOException {
+    long[] extents = layout.grid().extents();
+    if (!layout.fortranOrder()) {
+      gather(extents, offset, size, values, valuesAt, imag, imagAt);
+      return;
+    }
+    // In the file the block lies row-major with its axes in reverse: read it so, then turn it
+    // round.
+    long[] fileSize = reversed(size);
+    long bytes = Shape.of(size).elements() * layout.columnType().bytes();
+    try (ArrowBuf real = values == null ? null : allocator.buffer(bytes);
+        ArrowBuf imaginary = imag == null ? null : allocator.buffer(bytes)) {
+      gather(reversed(extents), reversed(offset), fileSize, real, 0, imaginary, 0);
+      TransposeProblem problem =
+          new TransposeProblem(
+              Shape.of(fileSize), reversal(size.length), layout.columnType().bytes());
+      if (values != null) {
+        transposer.transpose(
+            problem, Buffers.memory(real, 0, bytes), Buffers.memory(values, valuesAt, bytes));
+      }
+      if (imag != null) {
+        transposer.transpose(
+            problem, Buffers.memory(imaginary, 0, bytes), Buffers.memory(imag, imagAt, bytes));
+      }
+    }
+  }
+
+  /** Reads a box of a row-major array; all arrays have the axes as the file has them. */
+  private void gather(
+      long[] extents,
+      long[] offset,
+      long[] size,
+      ArrowBuf values,
+      long valuesAt,
+      ArrowBuf imag,
+      long imagAt)
+      throws IOException {
+    BoxRuns runs = new BoxRuns(extents, offset, size);
+    int elementBytes = layout.type().elementBytes();
+    long runBytes = runs.elements() * elementBytes;
+    boolean copy = NpyDecoder.isCopy(layout.type(), layout.columnType());
+    decoded = 0;
+    rawFilled = 0;
+    long done = 0;
+    for (long i = 0; i < runs.count(); i++) {
+      long position = layout.dataOffset() + runs.start(i) * elementBytes;
+      if (copy) {
+        input.read(position, values, valuesAt + done, runBytes);
+        done += runBytes;
+        continue;
+      }
+      long at = 0;
+      while (at < runBytes) {
+        long piece = Math.min(runBytes - at, raw().capacity() - rawFilled);
+        input.read(position + at, raw(), rawFilled, piece);
+        at += piece;
+        rawFilled += piece;
+        if (rawFilled == raw().capacity()) {
+          decodeRaw(values, valuesAt, imag, imagAt);
+        }
+      }
+    }
+    if (copy && layout.bigEndian()) {
+      NpyDecoder.swapBytes(
+          Buffers.memory(values, valuesAt, done).offset(), done / elementBytes, elementBytes);
+    } else if (!copy) {
+      decodeRaw(values, valuesAt, imag, imagAt);
+    }
+  }
+
+  private void decodeRaw(ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt) {
+    long count = rawFilled / layout.type().elementBytes();
+    HostMemory elements = Buffers.memory(raw(), 0, rawFilled);
+    if (layout.bigEndian()) {
+      NpyDecoder.swapBytes(elements.offset(), count * layout.parts(), layout.type().partBytes());
+    }
+    if (values != null) {
+      decodePart(elements, 0, count, values, valuesAt);
+    }
+    if (imag != null) {
+      decodePart(elements, 1, count, imag, imagAt);
+    }
+    decoded += count;
+    rawFilled = 0;
+  }
+
+  private void decodePart(HostMemory elements, int part, long count, ArrowBuf out, long at) {
+    int width = layout.columnType().bytes();
+    HostMemory numbers = Buffers.memory(out, at + decoded * width, count * width);
+    NpyDecoder.decode(layout.type(), layout.columnType(), elements, part, numbers);
+  }
+
+  /** Scratch of a whole number of elements, since it is a power of two as their widths are. */
+  private ArrowBuf raw() {
+    if (raw == null) {
+      raw = allocator.buffer(SCRATCH_BYTES);
+    }
+    return raw;
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (raw != null) {
+      raw.close();
+      raw = null;
+    }
+    input.close();
+  }
+
+  private static long[] reversed(long[] perAxis) {
+    return reversal(perAxis.length).apply(perAxis);
+  }
+
+  private static Permutation reversal(int rank) {
+    int[] axes = new int[rank];
+    for (int i = 0; i < rank; i++) {
+      axes[i] = rank - 1 - i;
+    }
+    return Permutation.of(axes);
+  }
+}

@@ -1,0 +1,163 @@
+package org.tilespark.spark.source.npy;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Arrays;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumFileSystem;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.source.IoReasons;
+
+/**
+ * One .npy file as the driver found it: its header, checked against its length. Immutable.
+ *
+ * @param path with scheme and authority
+ * @param header what its header says
+ * @param modificationMillis when it was last written, to tell two files of one name apart
+ */
+record NpyFile(Path path, NpyHeader header, long modificationMillis) {
+
+  /**
+   * Reads the header and nothing else.
+   *
+   * @throws IllegalArgumentException if there is no such file, it is no .npy file of a matrix or a
+   *     volume, or its length is not the one that its header states
+   * @throws UncheckedIOException if the file cannot be read
+   */
+  static NpyFile open(String text, Configuration conf) {
+    try {
+      Path path = qualify(text, conf);
+      FileSystem fileSystem = fileSystem(path, conf);
+      FileStatus status;
+      try {
+        status = fileSystem.getFileStatus(path);
+      } catch (FileNotFoundException e) {
+        throw new IllegalArgumentException("Path does not exist: " + text, e);
+      }
+      if (status.isDirectory()) {
+        throw new IllegalArgumentException(
+            path + " is a directory; format npy reads one .npy file");
+      }
+      NpyHeader header = header(path, fileSystem, status.getLen());
+      return new NpyFile(path, header, status.getModificationTime());
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot read " + text + ": " + IoReasons.reason(e), e);
+    }
+  }
+
+  /** True if there is a file or directory of that name. */
+  static boolean exists(String text, Configuration conf) {
+    try {
+      Path path = qualify(text, conf);
+      return fileSystem(path, conf).exists(path);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot read " + text + ": " + IoReasons.reason(e), e);
+    }
+  }
+
+  /**
+   * The file system of a path. Local files are read without Hadoop's checksums: numpy overwrites a
+   * file and leaves its hidden checksum file as it is, and names with colons have none.
+   */
+  private static FileSystem fileSystem(Path path, Configuration conf) throws IOException {
+    FileSystem fileSystem = path.getFileSystem(conf);
+    return fileSystem instanceof ChecksumFileSystem checked
+        ? checked.getRawFileSystem()
+        : fileSystem;
+  }
+
+  private static NpyHeader header(Path path, FileSystem fileSystem, long length)
+      throws IOException {
+    NpyHeader header;
+    try (FSDataInputStream stream = fileSystem.open(path)) {
+      byte[] prefix = new byte[(int) Math.min(length, NpyHeader.PREFIX_BYTES)];
+      stream.readFully(0, prefix);
+      int headerBytes = NpyHeader.headerBytes(prefix);
+      if (headerBytes > length) {
+        throw new IllegalArgumentException(
+            "truncated header: expected " + headerBytes + " bytes, found " + length);
+      }
+      byte[] bytes = Arrays.copyOf(prefix, headerBytes);
+      stream.readFully(0, bytes);
+      header = NpyHeader.parse(bytes);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(path + ": " + e.getMessage(), e);
+    }
+    int rank = header.shape().rank();
+    if (rank != 2 && rank != 3) {
+      throw new IllegalArgumentException(
+          path
+              + ": an array of "
+              + rank
+              + " axes, shape "
+              + header.shape()
+              + "; expected 2 (a matrix) or 3 (a volume)"
+              + (rank == 1 ? "; save a.reshape(1, -1) instead" : ""));
+    }
+    if (header.fileBytes() != length) {
+      throw new IllegalArgumentException(
+          path
+              + (length < header.fileBytes() ? " is truncated" : " has bytes after its array")
+              + ": expected "
+              + header.fileBytes()
+              + " bytes ("
+              + header.dataOffset()
+              + " of header, then "
+              + header.shape()
+              + " of "
+              + header.type().numpyName()
+              + "), found "
+              + length);
+    }
+    return header;
+  }
+
+  /** The kind of blocks the file holds. */
+  BlockKind kind() {
+    return kind(header.shape().rank());
+  }
+
+  /** The kind of blocks of an array of 2 or 3 axes. */
+  static BlockKind kind(int rank) {
+    return rank == 2 ? BlockKind.MATRIX : BlockKind.VOLUME;
+  }
+
+  /**
+   * The path with the scheme and authority that Hadoop's configuration gives it.
+   *
+   * @throws IllegalArgumentException if the text is no path
+   */
+  static Path qualify(String text, Configuration conf) throws IOException {
+    Path path;
+    try {
+      path = new Path(text);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "'"
+              + text
+              + "' is no path ("
+              + e.getMessage()
+              + "); what stands before a colon is taken for a scheme, so write a relative name with"
+              + " a colon as ./"
+              + text,
+          e);
+    }
+    FileSystem fileSystem = path.getFileSystem(conf);
+    return path.makeQualified(fileSystem.getUri(), fileSystem.getWorkingDirectory());
+  }
+
+  /** True for a path on a POSIX file system that this machine mounts. */
+  static boolean isLocal(Path qualified) {
+    return "file".equals(qualified.toUri().getScheme());
+  }
+
+  /** A local path as the JDK has it. */
+  static java.nio.file.Path localPath(Path qualified) {
+    return java.nio.file.Path.of(qualified.toUri().getPath());
+  }
+}

@@ -1,0 +1,167 @@
+package org.tilespark.spark.source.npy;
+
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.spark.sql.connector.catalog.TableCatalog;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.error.Suggestions;
+import org.tilespark.spark.numpy.NpyType;
+
+/**
+ * The options of {@code format("npy")}; names are matched without regard to case.
+ *
+ * <table>
+ *   <caption>Options</caption>
+ *   <tr><td>{@code path}</td><td>reading, writing</td><td>the one .npy file</td></tr>
+ *   <tr><td>{@code blockShape}</td><td>reading</td><td>elements per axis of a block,
+ *     {@code "2048,2048"}; by default blocks of about 8 MiB</td></tr>
+ *   <tr><td>{@code as}</td><td>reading</td><td>{@code float} or {@code double}: converts the values
+ *     (of complex files: both parts) while reading</td></tr>
+ *   <tr><td>{@code dtype}</td><td>writing</td><td>the file's type, {@code "float32"} or
+ *     {@code "<f4"}; by default the type of the file that was read, else the column's</td></tr>
+ *   <tr><td>{@code extents}</td><td>writing</td><td>extents of the whole array,
+ *     {@code "10000,784"}; by default the column metadata's, else found in the blocks</td></tr>
+ *   <tr><td>{@code durable}</td><td>writing</td><td>{@code true} (default): when the write returns,
+ *     the file is on the disk; {@code false}: it may still be in the system's cache, and is lost if
+ *     the machine stops</td></tr>
+ * </table>
+ *
+ * @param path the file, as the user wrote it
+ * @param blockShape elements per axis, or null
+ * @param as the type to convert to while reading, or null
+ * @param dtype the type to write, or null
+ * @param extents the extents to write, or null
+ * @param durable whether a write waits for the disk
+ */
+public record NpyOptions(
+    String path,
+    String blockShape,
+    ElementType as,
+    NpyType dtype,
+    String extents,
+    boolean durable) {
+  static final String PATH = "path";
+  public static final String BLOCK_SHAPE = "blockShape";
+  static final String AS = "as";
+  static final String DTYPE = "dtype";
+  static final String EXTENTS = "extents";
+  static final String DURABLE = "durable";
+
+  private static final List<String> NAMES = List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
+
+  /** Keys that Spark puts among a user's options. */
+  private static final List<String> SPARKS = List.of("checkpointLocation", "serialization.format");
+
+  /**
+   * Reads the options.
+   *
+   * @param options a user's options, or the properties of a catalog's table, which hold them too
+   * @throws IllegalArgumentException if there is not exactly one path, or an option or a value is
+   *     unknown
+   */
+  static NpyOptions of(CaseInsensitiveStringMap options) {
+    String path = options.get(PATH);
+    if (options.containsKey("paths")) {
+      throw new IllegalArgumentException(
+          "format npy reads one file, found several paths: "
+              + options.get("paths")
+              + "; load each by itself and union the DataFrames");
+    }
+    if (path == null || path.isBlank()) {
+      throw new IllegalArgumentException(
+          "format npy needs the path of one file: load(path), save(path), the option path, or in"
+              + " SQL's CREATE TABLE a LOCATION");
+    }
+    requireKnown(options);
+    String dtype = options.get(DTYPE);
+    NpyType type = dtype == null ? null : NpyType.parse("Option " + DTYPE, dtype);
+    return new NpyOptions(
+        path,
+        options.get(BLOCK_SHAPE),
+        as(options.get(AS)),
+        type,
+        options.get(EXTENTS),
+        durable(options.get(DURABLE)));
+  }
+
+  /** These options, where a single query says nothing else. */
+  NpyOptions overriddenBy(CaseInsensitiveStringMap query) {
+    Map<String, String> options = new HashMap<>(query.asCaseSensitiveMap());
+    options.keySet().removeIf(PATH::equalsIgnoreCase);
+    options.put(PATH, path);
+    NpyOptions asked = of(new CaseInsensitiveStringMap(options));
+    return new NpyOptions(
+        path,
+        asked.blockShape == null ? blockShape : asked.blockShape,
+        asked.as == null ? as : asked.as,
+        asked.dtype == null ? dtype : asked.dtype,
+        asked.extents == null ? extents : asked.extents,
+        asked.durable && durable);
+  }
+
+  private static void requireKnown(CaseInsensitiveStringMap options) {
+    // Among a table's properties, those that came as options have a prefix; others are no concern
+    // of ours.
+    boolean properties = options.containsKey(TableCatalog.PROP_PROVIDER);
+    for (String key : options.asCaseSensitiveMap().keySet()) {
+      boolean prefixed = key.startsWith(TableCatalog.OPTION_PREFIX);
+      String name = prefixed ? key.substring(TableCatalog.OPTION_PREFIX.length()) : key;
+      if (prefixed == properties
+          && !name.startsWith("__") // what DataFrameWriter's other methods were given
+          && NAMES.stream().noneMatch(name::equalsIgnoreCase)
+          && SPARKS.stream().noneMatch(name::equalsIgnoreCase)) {
+        throw new IllegalArgumentException(
+            "format npy has no option "
+                + name
+                + ", it has "
+                + String.join(", ", NAMES)
+                + Suggestions.didYouMean(name, NAMES));
+      }
+    }
+  }
+
+  private static boolean durable(String text) {
+    if (text == null || text.trim().equalsIgnoreCase("true")) {
+      return true;
+    }
+    if (text.trim().equalsIgnoreCase("false")) {
+      return false;
+    }
+    throw new IllegalArgumentException(
+        "Option " + DURABLE + " is '" + text + "'; expected 'true' or 'false'");
+  }
+
+  private static ElementType as(String text) {
+    if (text == null) {
+      return null;
+    }
+    return switch (text.trim().toLowerCase(Locale.ROOT)) {
+      case "float" -> ElementType.FLOAT32;
+      case "double" -> ElementType.FLOAT64;
+      default ->
+          throw new IllegalArgumentException(
+              "Option " + AS + " is '" + text + "'; expected 'float' or 'double'");
+    };
+  }
+
+  /**
+   * The type of the file that blocks are written to.
+   *
+   * @param metadata of the column {@code values}
+   * @throws IllegalArgumentException as {@link NpyType#ofBlocks}
+   */
+  NpyType fileType(BlockSchema blocks, ArrayMetadata metadata) {
+    return NpyType.ofBlocks(blocks, metadata, dtype, "Option " + DTYPE);
+  }
+
+  /** The option {@code extents} as a shape, or null if it is not given. */
+  Shape extents(int rank) {
+    return extents == null ? null : ArrayMetadata.parseShape("Option " + EXTENTS, extents, rank);
+  }
+}

@@ -1,0 +1,243 @@
+package org.tilespark.spark.source.npy;
+
+import java.io.IOException;
+import java.util.Arrays;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.arrow.vector.complex.ListVector;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.arrow.blocks.BlockVectors;
+import org.tilespark.kernels.transpose.Transposer;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.source.NpyPartition;
+
+/**
+ * A task's reading of its blocks: batches of whole blocks, places and sizes on the heap, values in
+ * Arrow list vectors over memory that the file was read into.
+ *
+ * <p>Owns the batch it handed out last, until the next call of {@link #next()} or {@link #close()}.
+ * A query that wants neither {@code values} nor {@code imag} does not open the file.
+ */
+final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
+  /** Blocks of a batch that holds few bytes or none. */
+  private static final int MAX_BATCH_BLOCKS = 4096;
+
+  private final NpyLayout layout;
+  private final StructType columns;
+  private final NpyPartition partition;
+  private final int rank;
+  private final long batchBytes;
+  private final boolean wantsValues;
+  private final boolean wantsImag;
+  private final BufferAllocator allocator; // owned
+  private final NpyBlockReader reader; // owned; null if no values are wanted
+
+  private int range;
+  private long block;
+  private ColumnarBatch batch; // owned
+  private boolean checked;
+  private boolean closed;
+
+  /**
+   * A reader of one partition.
+   *
+   * @param batchBytes of values in a batch; one block if that is larger
+   * @param allocator taken, also if this constructor fails: closed with this reader
+   * @param transposer borrowed
+   * @throws IOException if the file cannot be opened
+   */
+  NpyPartitionReader(
+      NpyLayout layout,
+      StructType columns,
+      NpyPartition partition,
+      Configuration conf,
+      long batchBytes,
+      BufferAllocator allocator,
+      Transposer transposer)
+      throws IOException {
+    this.layout = layout;
+    this.columns = columns;
+    this.partition = partition;
+    this.rank = layout.grid().rank();
+    this.wantsValues = Arrays.asList(columns.fieldNames()).contains(BlockKind.VALUES);
+    this.wantsImag = Arrays.asList(columns.fieldNames()).contains(BlockKind.IMAG);
+    this.block = partition.rangeCount() == 0 ? 0 : partition.start(0);
+    this.batchBytes = batchBytes;
+    this.allocator = allocator;
+    try {
+      this.reader =
+          wantsValues || wantsImag
+              ? new NpyBlockReader(
+                  NpyInput.open(new Path(layout.path()), conf), layout, allocator, transposer)
+              : null;
+    } catch (Throwable t) {
+      allocator.close();
+      throw t;
+    }
+  }
+
+  @Override
+  public boolean next() throws IOException {
+    closeBatch();
+    if (reader != null && !checked) {
+      reader.requireSameFile();
+      checked = true;
+    }
+    // (blocks, axes): places and sizes of the batch's blocks
+    long[][] offsets = new long[MAX_BATCH_BLOCKS][];
+    long[][] sizes = new long[MAX_BATCH_BLOCKS][];
+    int count = collect(offsets, sizes);
+    if (count == 0) {
+      return false;
+    }
+    batch = fill(offsets, sizes, count);
+    return true;
+  }
+
+  /** Takes the next blocks that fit a batch; returns how many. */
+  private int collect(long[][] offsets, long[][] sizes) {
+    int count = 0;
+    long bytes = 0;
+    while (count < MAX_BATCH_BLOCKS && range < partition.rangeCount()) {
+      if (block == partition.end(range)) {
+        range++;
+        block = range < partition.rangeCount() ? partition.start(range) : block;
+        continue;
+      }
+      long[] offset = new long[rank];
+      long[] size = new long[rank];
+      layout.grid().locate(block, offset, size);
+      if (reader != null) {
+        bytes += length(size) * layout.columnType().bytes() * (wantsValues && wantsImag ? 2 : 1);
+        if (count > 0 && bytes > batchBytes) {
+          break;
+        }
+      }
+      offsets[count] = offset;
+      sizes[count] = size;
+      count++;
+      block++;
+    }
+    return count;
+  }
+
+  private ColumnarBatch fill(long[][] offsets, long[][] sizes, int count) throws IOException {
+    ColumnVector[] vectors = new ColumnVector[columns.length()];
+    try {
+      ColumnVector[] values = reader == null ? new ColumnVector[2] : read(offsets, sizes, count);
+      for (int i = 0; i < vectors.length; i++) {
+        String name = columns.fields()[i].name();
+        vectors[i] =
+            switch (name) {
+              case BlockKind.VALUES -> values[0];
+              case BlockKind.IMAG -> values[1];
+              default -> places(name, offsets, sizes, count);
+            };
+      }
+      return new ColumnarBatch(vectors, count);
+    } catch (Throwable t) {
+      for (ColumnVector vector : vectors) {
+        if (vector != null) {
+          vector.close();
+        }
+      }
+      throw t;
+    }
+  }
+
+  private ColumnVector places(String name, long[][] offsets, long[][] sizes, int count) {
+    int axis = layout.kind().offsetColumns().indexOf(name);
+    if (axis >= 0) {
+      OnHeapColumnVector vector = new OnHeapColumnVector(count, DataTypes.LongType);
+      for (int i = 0; i < count; i++) {
+        vector.putLong(i, offsets[i][axis]);
+      }
+      return vector;
+    }
+    axis = layout.kind().sizeColumns().indexOf(name);
+    OnHeapColumnVector vector = new OnHeapColumnVector(count, DataTypes.IntegerType);
+    for (int i = 0; i < count; i++) {
+      vector.putInt(i, (int) sizes[i][axis]);
+    }
+    return vector;
+  }
+
+  /** The columns values and imag, each null if not wanted. */
+  private ColumnVector[] read(long[][] offsets, long[][] sizes, int count) throws IOException {
+    int[] lengths = new int[count];
+    long elements = 0;
+    for (int i = 0; i < count; i++) {
+      lengths[i] = Math.toIntExact(length(sizes[i]));
+      elements += lengths[i];
+    }
+    int width = layout.columnType().bytes();
+    try (ArrowBuf values = wantsValues ? allocator.buffer(elements * width) : null;
+        ArrowBuf imag = wantsImag ? allocator.buffer(elements * width) : null) {
+      long at = 0;
+      for (int i = 0; i < count; i++) {
+        reader.read(offsets[i], sizes[i], values, at, imag, at);
+        at += (long) lengths[i] * width;
+      }
+      ColumnVector real = values == null ? null : vector(BlockKind.VALUES, lengths, values);
+      try {
+        return new ColumnVector[] {
+          real, imag == null ? null : vector(BlockKind.IMAG, lengths, imag)
+        };
+      } catch (Throwable t) {
+        if (real != null) {
+          real.close();
+        }
+        throw t;
+      }
+    }
+  }
+
+  private ColumnVector vector(String name, int[] lengths, ArrowBuf data) {
+    ListVector list = BlockVectors.list(name, layout.columnType(), lengths, data, allocator);
+    return new ArrowColumnVector(list);
+  }
+
+  private static long length(long[] size) {
+    long length = 1;
+    for (long extent : size) {
+      length *= extent;
+    }
+    return length;
+  }
+
+  @Override
+  public ColumnarBatch get() {
+    return batch;
+  }
+
+  private void closeBatch() {
+    if (batch != null) {
+      batch.close();
+      batch = null;
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    closeBatch();
+    try {
+      if (reader != null) {
+        reader.close();
+      }
+    } finally {
+      allocator.close();
+    }
+  }
+}

@@ -1,0 +1,113 @@
+package org.tilespark.spark.source.npy;
+
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.NoSuchFileException;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.connector.metric.CustomTaskMetric;
+import org.apache.spark.sql.connector.read.InputPartition;
+import org.apache.spark.sql.connector.read.PartitionReader;
+import org.apache.spark.sql.connector.read.PartitionReaderFactory;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.SerializableConfiguration;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.source.IoReasons;
+import org.tilespark.spark.source.NpyPartition;
+
+/** Makes the readers of a scan's partitions on the executors. */
+final class NpyReaderFactory implements PartitionReaderFactory {
+  private static final long serialVersionUID = 1;
+
+  private final NpyLayout layout;
+  private final StructType columns;
+  private final SerializableConfiguration conf;
+  private final Backend backend;
+  private final long batchBytes;
+
+  NpyReaderFactory(
+      NpyLayout layout,
+      StructType columns,
+      SerializableConfiguration conf,
+      Backend backend,
+      long batchBytes) {
+    this.layout = layout;
+    this.columns = columns;
+    this.conf = conf;
+    this.backend = backend;
+    this.batchBytes = batchBytes;
+  }
+
+  @Override
+  public boolean supportColumnarReads(InputPartition partition) {
+    return true;
+  }
+
+  @Override
+  public PartitionReader<InternalRow> createReader(InputPartition partition) {
+    throw new UnsupportedOperationException(
+        "format npy is read in columns, see createColumnarReader");
+  }
+
+  @Override
+  public PartitionReader<ColumnarBatch> createColumnarReader(InputPartition partition) {
+    return new Guarded(ErrorBoundary.FILES.call(() -> reader(partition)));
+  }
+
+  private PartitionReader<ColumnarBatch> reader(InputPartition partition) {
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    // Where a device may compute, it takes the values from where they are read to. Whether it must
+    // is for the operators to say: reading alone works without.
+    ArrowMemory memory =
+        runtime.memory(
+            runtime.gpu(backend == Backend.CPU ? Backend.CPU : Backend.AUTO, TaskContext.get()));
+    try {
+      return new NpyPartitionReader(
+          layout,
+          columns,
+          (NpyPartition) partition,
+          conf.value(),
+          batchBytes,
+          memory.newChild("npy read " + layout.path() + " " + partition),
+          runtime.hostTransposer());
+    } catch (NoSuchFileException | FileNotFoundException e) {
+      throw new UncheckedIOException(
+          layout.path()
+              + " was deleted since the DataFrame was made, or this executor does not see it: a"
+              + " local path must be one that the driver and all executors share",
+          e);
+    } catch (IOException e) {
+      throw new UncheckedIOException(
+          "Cannot open " + layout.path() + ": " + IoReasons.reason(e), e);
+    }
+  }
+
+  /** A reader whose failures carry a condition. */
+  private record Guarded(PartitionReader<ColumnarBatch> reader)
+      implements PartitionReader<ColumnarBatch> {
+    @Override
+    public boolean next() {
+      return ErrorBoundary.FILES.call(reader::next);
+    }
+
+    @Override
+    public ColumnarBatch get() {
+      return reader.get();
+    }
+
+    @Override
+    public CustomTaskMetric[] currentMetricsValues() {
+      return reader.currentMetricsValues();
+    }
+
+    @Override
+    public void close() throws IOException {
+      reader.close();
+    }
+  }
+}

@@ -1,0 +1,102 @@
+package org.tilespark.spark.source.npy;
+
+import java.io.Serializable;
+import java.util.Arrays;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.numpy.NpyEncoder;
+import org.tilespark.spark.numpy.NpyType;
+
+/**
+ * What tasks must know to write blocks into one file: where it lies until it is committed, and what
+ * array it holds. Immutable.
+ */
+final class NpyTarget implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final String temporaryFile;
+  private final NpyEncoder encoder;
+  private final long dataOffset;
+  private final long[] extents;
+  private final String extentsSource;
+  private final boolean durable;
+  private final BlockKind kind;
+  private final int[] ordinals; // offsets, sizes, values[, imag]
+
+  /**
+   * A target.
+   *
+   * @param temporaryFile the hidden file, whole in length, on storage that all executors see
+   * @param header of that file
+   * @param restored true if the type is that of a file that was read, so that values must be exact
+   * @param extentsSource who stated the extents, for messages
+   * @param durable whether what is written must be on the disk before the file gets its name
+   * @param schema where the blocks' columns lie
+   */
+  NpyTarget(
+      String temporaryFile,
+      NpyHeader header,
+      boolean restored,
+      String extentsSource,
+      boolean durable,
+      BlockSchema schema) {
+    this.temporaryFile = temporaryFile;
+    this.encoder = new NpyEncoder(schema.elementType(), header.type(), restored);
+    this.dataOffset = header.dataOffset();
+    this.extents = header.shape().toArray();
+    this.extentsSource = extentsSource;
+    this.durable = durable;
+    this.kind = schema.kind();
+    this.ordinals = schema.blockColumns().stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  java.nio.file.Path temporaryFile() {
+    return java.nio.file.Path.of(temporaryFile);
+  }
+
+  NpyType type() {
+    return encoder.to();
+  }
+
+  /** What makes the file's elements of the columns' numbers. */
+  NpyEncoder encoder() {
+    return encoder;
+  }
+
+  /** Whether what is written must be on the disk before the file gets its name. */
+  boolean isDurable() {
+    return durable;
+  }
+
+  long dataOffset() {
+    return dataOffset;
+  }
+
+  BlockKind kind() {
+    return kind;
+  }
+
+  /** Extents of the array; not to be changed. */
+  long[] extents() {
+    return extents;
+  }
+
+  String extentsText() {
+    return Arrays.toString(extents) + " (from " + extentsSource + ")";
+  }
+
+  /** Ordinal of the place column of an axis. */
+  int offsetOrdinal(int axis) {
+    return ordinals[axis];
+  }
+
+  /** Ordinal of the size column of an axis. */
+  int sizeOrdinal(int axis) {
+    return ordinals[kind.rank() + axis];
+  }
+
+  /** Ordinal of {@code values} (part 0) or {@code imag} (part 1). */
+  int partOrdinal(int part) {
+    return ordinals[2 * kind.rank() + part];
+  }
+}

@@ -1,0 +1,236 @@
+package org.tilespark.spark.source.npy;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.FileAlreadyExistsException;
+import java.nio.file.FileSystemException;
+import java.nio.file.Files;
+import java.nio.file.LinkOption;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.time.Duration;
+import org.apache.hadoop.conf.Configuration;
+import org.tilespark.spark.source.HiddenFiles;
+import org.tilespark.spark.source.IoReasons;
+
+/**
+ * A place for one .npy file on a POSIX file system, on which it appears whole or not at all: it is
+ * made under a hidden name beside it and renamed. Immutable.
+ *
+ * @param path where the file will be
+ */
+record PosixTarget(Path path) {
+  /** Links that Linux follows before it takes a chain for a circle. */
+  private static final int MAX_LINKS = 40;
+
+  /**
+   * The place that a user named. If that is a symbolic link, the place is the one it leads to,
+   * whether a file is there yet or not: the link stays, and the file appears whole behind it.
+   *
+   * @throws IllegalArgumentException if it is not on a local or shared POSIX file system, a
+   *     directory is in its place, or no directory can be where it must be
+   */
+  static PosixTarget of(String text, Configuration conf) {
+    org.apache.hadoop.fs.Path qualified;
+    try {
+      qualified = NpyFile.qualify(text, conf);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot write " + text + ": " + IoReasons.reason(e), e);
+    }
+    if (!NpyFile.isLocal(qualified)) {
+      throw new IllegalArgumentException(
+          "format npy writes to local or shared POSIX paths (file:/...), since its tasks write at"
+              + " places inside one file; found "
+              + qualified
+              + ". Write blocks as Parquet there: df.write().parquet(...)");
+    }
+    Path path;
+    try {
+      path = behindLinks(NpyFile.localPath(qualified));
+      requireDirectory(path);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot write " + text + ": " + IoReasons.reason(e), e);
+    }
+    if (Files.isDirectory(path)) {
+      throw new IllegalArgumentException(
+          path + " is a directory; format npy writes one file, name it: " + path.resolve("a.npy"));
+    }
+    return new PosixTarget(path);
+  }
+
+  /** Where a chain of links ends; the path itself if it is no link. */
+  private static Path behindLinks(Path path) throws IOException {
+    Path end = path;
+    for (int links = 0; Files.isSymbolicLink(end); links++) {
+      if (links == MAX_LINKS) {
+        throw new IllegalArgumentException(
+            "Cannot write " + path + ": it is a link that leads back to itself");
+      }
+      end = end.resolveSibling(Files.readSymbolicLink(end));
+    }
+    if (!end.equals(path) && !Files.isDirectory(end.getParent())) {
+      // Directories are made on the way to a name that a user gave, not behind a link: it may lead
+      // to a disk that is not mounted.
+      throw new IllegalArgumentException(
+          "Cannot write "
+              + path
+              + ": it is a link to "
+              + end
+              + ", and the directory "
+              + end.getParent()
+              + " does not exist; make it, or remove the link");
+    }
+    return end;
+  }
+
+  /** Checks that nothing else stands where the file's directory is or will be made. */
+  private static void requireDirectory(Path path) throws IOException {
+    Path directory = path.getParent();
+    while (directory != null && !Files.exists(directory, LinkOption.NOFOLLOW_LINKS)) {
+      directory = directory.getParent();
+    }
+    if (directory != null && !Files.isDirectory(directory)) {
+      throw new IllegalArgumentException(
+          "Cannot write "
+              + path
+              + ": "
+              + directory
+              + (Files.isSymbolicLink(directory)
+                  ? " is a link to " + Files.readSymbolicLink(directory) + ", which does not exist"
+                  : " is a file")
+              + "; expected a directory");
+    }
+  }
+
+  /** True if the file is there already. */
+  boolean exists() {
+    return Files.exists(path);
+  }
+
+  /**
+   * Makes the hidden file, with its header and its whole length, and removes those that killed
+   * drivers left.
+   *
+   * @return the file, to be closed whatever happens
+   */
+  Pending begin(NpyHeader header) throws IOException {
+    return begin(header, HiddenFiles.BEAT);
+  }
+
+  Pending begin(NpyHeader header, Duration heartbeat) throws IOException {
+    Files.createDirectories(path.toAbsolutePath().getParent());
+    Path file = HiddenFiles.newName(path);
+    FileChannel channel =
+        FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+    try {
+      ByteBuffer bytes = ByteBuffer.wrap(header.encode());
+      while (bytes.hasRemaining()) {
+        channel.write(bytes);
+      }
+      if (header.dataBytes() > 0) {
+        channel.write(ByteBuffer.allocate(1), header.fileBytes() - 1);
+      }
+      HiddenFiles.removeAbandoned(path, file);
+      return new Pending(
+          path, file, channel, new HiddenFiles.Heartbeat(channel, bytes.get(0), heartbeat));
+    } catch (Throwable t) {
+      try {
+        channel.close();
+      } finally {
+        Files.deleteIfExists(file);
+      }
+      throw t;
+    }
+  }
+
+  /** The hidden file, until it has its name; owns it. */
+  static final class Pending implements Closeable {
+    private final Path target;
+    private final Path file;
+    private final FileChannel channel;
+    private final HiddenFiles.Heartbeat heartbeat;
+
+    private Pending(Path target, Path file, FileChannel channel, HiddenFiles.Heartbeat heartbeat) {
+      this.target = target;
+      this.file = file;
+      this.channel = channel;
+      this.heartbeat = heartbeat;
+    }
+
+    Path file() {
+      return file;
+    }
+
+    /**
+     * Gives the file its name in one step.
+     *
+     * @param replace true to put it in place of one that is there
+     * @param durable true if the file and its name must be on the disk when this returns
+     * @throws FileAlreadyExistsException if not, and one is there by now
+     */
+    void commit(boolean replace, boolean durable) throws IOException {
+      heartbeat.close();
+      if (durable) {
+        channel.force(true);
+      }
+      // Hadoop's checksums of what was there; its readers would refuse the new file. If this ends
+      // here, they read the old file without.
+      Files.deleteIfExists(target.resolveSibling("." + target.getFileName() + ".crc"));
+      try {
+        if (replace || !linked()) {
+          Files.move(file, target, StandardCopyOption.ATOMIC_MOVE);
+        }
+      } catch (FileAlreadyExistsException e) {
+        throw new FileAlreadyExistsException(
+            target.toString(),
+            null,
+            "another write has made it meanwhile, and it was left as it is; use mode overwrite or"
+                + " another path");
+      } catch (NoSuchFileException e) {
+        throw new NoSuchFileException(
+            file.toString(), null, "it was removed while it was being written; write again");
+      }
+      if (!durable) {
+        return;
+      }
+      // The name lies in the directory, which has its own way to the disk.
+      try (FileChannel directory = FileChannel.open(target.toAbsolutePath().getParent())) {
+        directory.force(true);
+      } catch (IOException e) {
+        // Not every file system opens directories; the data itself is on the disk.
+        return;
+      }
+    }
+
+    /** A rename would replace what appeared meanwhile, a link does not. */
+    private boolean linked() throws IOException {
+      try {
+        Files.createLink(target, file);
+        return true;
+      } catch (FileAlreadyExistsException e) {
+        throw e;
+      } catch (UnsupportedOperationException | FileSystemException e) {
+        if (Files.exists(target)) {
+          throw new FileAlreadyExistsException(target.toString());
+        }
+        return false; // no links on this file system
+      }
+    }
+
+    /** Removes the hidden name, if it is still there; may be called twice. */
+    @Override
+    public void close() throws IOException {
+      heartbeat.close();
+      try {
+        channel.close();
+      } finally {
+        Files.deleteIfExists(file);
+      }
+    }
+  }
+}

@@ -1,0 +1,268 @@
+package org.tilespark.spark.stage;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.stream.Collectors;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.sql.vectorized.ArrowColumnVector;
+import org.apache.spark.sql.vectorized.ColumnVector;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.permute.PermutedColumns;
+import org.tilespark.spark.rows.BlockBatchesToRowsExec;
+import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.TaskMetrics;
+import scala.Option;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * Runs one or more operators that work block by block, such as {@link
+ * org.tilespark.spark.permute.PermuteBlocks}: each block goes to the device once, through all
+ * operators there, and back once. Takes rows or batches, gives batches whose value columns are
+ * Arrow lists. Partitions stay where they are.
+ */
+public final class BlockStageExec extends SparkPlan {
+  private static final long serialVersionUID = 1;
+
+  private final Seq<BlockOperator> operators;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> produced;
+  private final BackendChoice backend;
+  private final long batchBytes;
+  private final SparkPlan child;
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
+
+  /**
+   * A stage over {@code child}.
+   *
+   * @param operators first to last, one or more, all of one kind
+   * @param inputs columns of the child that are read, in the parts they play for the first operator
+   * @param produced the output; position by position what becomes of {@code inputs}
+   * @param backend who computes
+   * @param batchBytes bytes of values that make a batch
+   */
+  public BlockStageExec(
+      Seq<BlockOperator> operators,
+      Seq<Attribute> inputs,
+      Seq<Attribute> produced,
+      BackendChoice backend,
+      long batchBytes,
+      SparkPlan child) {
+    this.operators = operators;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.backend = backend;
+    this.batchBytes = batchBytes;
+    this.child = child;
+  }
+
+  /** Who is expected to compute, and why. */
+  public BackendChoice backend() {
+    return backend;
+  }
+
+  /** What happens to each block, first to last. */
+  public List<BlockOperator> operators() {
+    return ScalaInterop.list(operators);
+  }
+
+  /** The only child. */
+  public SparkPlan child() {
+    return child;
+  }
+
+  /** This node without a transition from rows between it and its child: it reads rows itself. */
+  public BlockStageExec withChild(SparkPlan newChild) {
+    return new BlockStageExec(operators, inputs, produced, backend, batchBytes, newChild);
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public AttributeSet producedAttributes() {
+    return Attributes.set(produced);
+  }
+
+  @Override
+  public Partitioning outputPartitioning() {
+    Partitioning partitioning = child.outputPartitioning();
+    return partitioning instanceof Expression
+        ? Attributes.renamedPartitioning(partitioning, columns()::target)
+            .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()))
+        : partitioning;
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return Attributes.renamedOrdering(child.outputOrdering(), columns()::target);
+  }
+
+  @Override
+  public boolean supportsColumnar() {
+    return true;
+  }
+
+  @Override
+  public Option<Seq<String>> vectorTypes() {
+    List<String> types = new ArrayList<>();
+    BlockSchema blocks = columns().blocks();
+    for (int i = 0; i < produced.size(); i++) {
+      types.add(
+          blocks.planes().contains(i)
+              ? ArrowColumnVector.class.getName()
+              : ColumnVector.class.getName());
+    }
+    return Option.apply(ScalaInterop.seq(types));
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics == null) {
+      metrics = TaskMetrics.create(sparkContext());
+    }
+    return metrics;
+  }
+
+  @Override
+  public RDD<ColumnarBatch> doExecuteColumnar() {
+    TaskMetrics taskMetrics = new TaskMetrics(metrics());
+    StageSpec spec = spec();
+    return child.supportsColumnar()
+        ? child
+            .executeColumnar()
+            .mapPartitions(
+                StageTask.overBatches(spec, backend, taskMetrics),
+                true,
+                ScalaInterop.classTag(ColumnarBatch.class))
+        : child
+            .execute()
+            .mapPartitions(
+                StageTask.overRows(spec, backend, taskMetrics),
+                true,
+                ScalaInterop.classTag(ColumnarBatch.class));
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return new BlockBatchesToRowsExec(this).doExecute();
+  }
+
+  private StageSpec spec() {
+    PermutedColumns columns = columns();
+    return new StageSpec(
+        columns.blocks(),
+        ChildColumns.ordinals(this, child, inputs),
+        Attributes.schema(columns.inputs()),
+        List.copyOf(operators()),
+        batchBytes);
+  }
+
+  /** The columns as one operator with the effect of all would have them. */
+  private PermutedColumns columns() {
+    return new PermutedColumns(
+        operators.apply(0).kind(),
+        StageSpec.permutation(operators()),
+        ScalaInterop.list(inputs),
+        ScalaInterop.list(produced));
+  }
+
+  @Override
+  public String nodeName() {
+    return operators.size() == 1 ? "PermuteBlocks" : "BlockStage";
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    StringBuilder text = new StringBuilder();
+    if (operators.size() > 1) {
+      text.append("BlockStage [").append(operators.size()).append(" operators] ");
+    }
+    text.append(
+        operators().stream().map(BlockOperator::toString).collect(Collectors.joining(", then ")));
+    return text.append(" [").append(backend).append("]").toString();
+  }
+
+  @Override
+  public String verboseStringWithOperatorId() {
+    StringBuilder text = new StringBuilder(formattedNodeName());
+    for (int i = 0; i < operators.size(); i++) {
+      text.append("\nOperator ").append(i + 1).append(": ").append(operators.apply(i));
+    }
+    return text.append("\nBackend: ")
+        .append(backend)
+        .append("\nBatch: ")
+        .append(batchBytes)
+        .append(" bytes of values\nInput: ")
+        .append(ScalaInterop.list(child.output()))
+        .append("\nOutput: ")
+        .append(ScalaInterop.list(output()))
+        .append("\n")
+        .toString();
+  }
+
+  @Override
+  public Seq<SparkPlan> children() {
+    return ScalaInterop.seq(child);
+  }
+
+  @Override
+  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
+    return withChild(newChildren.apply(0));
+  }
+
+  @Override
+  public int productArity() {
+    return 6;
+  }
+
+  @Override
+  public Object productElement(int n) {
+    return switch (n) {
+      case 0 -> operators;
+      case 1 -> inputs;
+      case 2 -> produced;
+      case 3 -> backend;
+      case 4 -> batchBytes;
+      case 5 -> child;
+      default -> throw new IndexOutOfBoundsException(n);
+    };
+  }
+
+  @Override
+  public boolean canEqual(Object that) {
+    return that instanceof BlockStageExec;
+  }
+
+  @Override
+  public boolean equals(Object o) {
+    return o instanceof BlockStageExec that
+        && operators.equals(that.operators)
+        && inputs.equals(that.inputs)
+        && produced.equals(that.produced)
+        && backend.equals(that.backend)
+        && batchBytes == that.batchBytes
+        && child.equals(that.child);
+  }
+
+  @Override
+  public int hashCode() {
+    return Objects.hash(operators, inputs, produced, backend, batchBytes, child);
+  }
+}

@@ -1,0 +1,109 @@
+package org.tilespark.spark.exchange;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import java.util.Random;
+import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.memory.HostMemory;
+
+/** Boxes copied between blocks, against a copy element by element. */
+class BoxCopyTest {
+  @Test
+  void copiesTheBoxAndNothingElse() {
+    Random random = new Random(1);
+    for (int round = 0; round < 3000; round++) {
+      int rank = 1 + random.nextInt(3);
+      int width = 1 << random.nextInt(4);
+      int most = random.nextInt(4) == 0 ? 40 : 8; // short runs and long ones
+      long[] low = new long[rank];
+      long[] high = new long[rank];
+      long[] sourceLow = new long[rank];
+      long[] targetLow = new long[rank];
+      long[] sourceSize = new long[rank];
+      long[] targetSize = new long[rank];
+      for (int axis = 0; axis < rank; axis++) {
+        low[axis] = 100L + random.nextInt(50);
+        high[axis] = low[axis] + 1 + random.nextInt(most);
+        // Often without a margin, so that axes join into one run.
+        sourceLow[axis] = low[axis] - margin(random);
+        targetLow[axis] = low[axis] - margin(random);
+        sourceSize[axis] = high[axis] + margin(random) - sourceLow[axis];
+        targetSize[axis] = high[axis] + margin(random) - targetLow[axis];
+      }
+      byte[] source = new byte[Math.toIntExact(product(sourceSize)) * width];
+      random.nextBytes(source);
+      byte[] target = new byte[Math.toIntExact(product(targetSize)) * width];
+      random.nextBytes(target);
+      byte[] expected = target.clone();
+      for (long[] at = low.clone(); at != null; at = next(at, low, high)) {
+        System.arraycopy(
+            source,
+            index(at, sourceLow, sourceSize) * width,
+            expected,
+            index(at, targetLow, targetSize) * width,
+            width);
+      }
+      boolean offHeap = random.nextBoolean();
+      ByteBuffer direct = ByteBuffer.allocateDirect(source.length).put(source);
+      BoxCopy.copy(
+          offHeap ? HostMemory.ofDirectBuffer(direct) : HostMemory.ofArray(source),
+          sourceLow,
+          sourceSize,
+          HostMemory.ofArray(target),
+          targetLow,
+          targetSize,
+          low,
+          high,
+          width);
+      assertArrayEquals(
+          expected, target, () -> Arrays.toString(low) + " to " + Arrays.toString(high));
+    }
+  }
+
+  @Test
+  void neverWritesOutside() {
+    long[] zero = {0, 0};
+    assertThrows(
+        IndexOutOfBoundsException.class,
+        () ->
+            BoxCopy.copy(
+                HostMemory.ofArray(new byte[16]),
+                zero,
+                new long[] {4, 4},
+                HostMemory.ofArray(new byte[15]),
+                zero,
+                new long[] {4, 4},
+                zero,
+                new long[] {4, 4},
+                1));
+  }
+
+  private static long margin(Random random) {
+    return Math.max(0, random.nextInt(5) - 2);
+  }
+
+  private static long product(long[] size) {
+    return Arrays.stream(size).reduce(1, (a, b) -> a * b);
+  }
+
+  private static int index(long[] at, long[] low, long[] size) {
+    long index = 0;
+    for (int axis = 0; axis < at.length; axis++) {
+      index = index * size[axis] + at[axis] - low[axis];
+    }
+    return (int) index;
+  }
+
+  private static long[] next(long[] at, long[] low, long[] high) {
+    for (int axis = at.length - 1; axis >= 0; axis--) {
+      if (++at[axis] < high[axis]) {
+        return at;
+      }
+      at[axis] = low[axis];
+    }
+    return null;
+  }
+}

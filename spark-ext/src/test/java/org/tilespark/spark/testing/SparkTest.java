@@ -1,0 +1,175 @@
+package org.tilespark.spark.testing;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.codahale.metrics.MetricRegistry;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeoutException;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.SparkExecutorInfo;
+import org.apache.spark.SparkStatusTracker;
+import org.apache.spark.metrics.source.Source;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.function.Executable;
+import org.tilespark.spark.TileSparkExtensions;
+import org.tilespark.spark.TileSparkPlugin;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.error.TileSparkThrowable;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import scala.Option;
+
+/**
+ * Base of the tests that need Spark: one session for the whole test run, and a check at the end of
+ * every class that no Arrow, pinned or device byte is alive.
+ */
+public abstract class SparkTest {
+  protected static SparkSession spark;
+
+  @BeforeAll
+  public static void startSpark() {
+    spark = session();
+  }
+
+  private static synchronized SparkSession session() {
+    String backend = System.getProperty("tilespark.test.backend", "auto");
+    Path scratch = Path.of(System.getProperty("java.io.tmpdir"));
+    return SparkSession.builder()
+        .master("local[4]")
+        .appName("tilespark tests")
+        .config("spark.ui.port", "0")
+        .config("spark.sql.shuffle.partitions", "4")
+        .config("spark.sql.warehouse.dir", scratch.resolve("warehouse").toUri().toString())
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.extensions", TileSparkExtensions.class.getName())
+        .config("spark.plugins", TileSparkPlugin.class.getName())
+        .config(TileSparkConf.BACKEND.name(), backend)
+        .config(TileSparkConf.FAIL_EVERY_NTH_ALLOCATION.name(), "7")
+        .config(TileSparkConf.AUTOTUNE_CACHE_DIR.name(), scratch.resolve("tilings").toString())
+        .getOrCreate();
+  }
+
+  /** Waits until no task runs: those of a query that failed or was cut short may go on. */
+  protected static void awaitNoTasks() throws InterruptedException {
+    int running = -1;
+    for (int i = 0; i < 1200 && running != 0; i++) {
+      if (i > 0) {
+        Thread.sleep(50);
+      }
+      SparkStatusTracker tracker = spark.sparkContext().statusTracker();
+      try {
+        spark.sparkContext().listenerBus().waitUntilEmpty(300_000);
+      } catch (TimeoutException e) {
+        throw new IllegalStateException("Spark's listeners are far behind", e);
+      }
+      running = tracker.getActiveJobIds().length;
+      for (SparkExecutorInfo executor : tracker.getExecutorInfos()) {
+        running += executor.numRunningTasks();
+      }
+    }
+    assertEquals(0, running, "jobs and tasks that go on");
+  }
+
+  @AfterAll
+  public static void nothingIsAlive() throws InterruptedException {
+    awaitNoTasks();
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    // A task that is told of no more may still be ending.
+    for (int i = 0; i < 1200 && runtime.liveArrowBytes() + runtime.liveDeviceBytes() > 0; i++) {
+      Thread.sleep(50);
+    }
+    assertEquals(0, runtime.liveArrowBytes(), "Arrow bytes alive after the class");
+    assertEquals(0, runtime.liveDeviceBytes(), "device bytes alive after the class");
+    assertEquals(0, runtime.turns().held(), "tasks that still hold a turn on the device");
+  }
+
+  /** What this process has counted so far, at once and exactly; the UI hears of it later. */
+  protected static MetricRegistry executorMetrics() {
+    var sources =
+        ScalaInterop.<Source>list(
+            SparkEnv.get()
+                .metricsSystem()
+                .getSourcesByName("plugin." + TileSparkPlugin.class.getName()));
+    assertEquals(1, sources.size());
+    return sources.get(0).metricRegistry();
+  }
+
+  /** Runs {@code body} with session settings changed, and restores them. */
+  protected static void with(Map<String, String> settings, Runnable body) {
+    Map<String, Option<String>> before = new HashMap<>();
+    settings.keySet().forEach(key -> before.put(key, spark.conf().getOption(key)));
+    try {
+      settings.forEach((key, value) -> spark.conf().set(key, value));
+      body.run();
+    } finally {
+      before.forEach(
+          (key, value) -> {
+            if (value.isDefined()) {
+              spark.conf().set(key, value.get());
+            } else {
+              spark.conf().unset(key);
+            }
+          });
+    }
+  }
+
+  /** The four combinations of adaptive execution and whole-stage code generation. */
+  protected static Iterable<Map<String, String>> executionModes() {
+    return java.util.List.of(
+        mode(true, true), mode(true, false), mode(false, true), mode(false, false));
+  }
+
+  private static Map<String, String> mode(boolean adaptive, boolean codegen) {
+    return Map.of(
+        "spark.sql.adaptive.enabled", Boolean.toString(adaptive),
+        "spark.sql.codegen.wholeStage", Boolean.toString(codegen),
+        "spark.sql.codegen.factoryMode", codegen ? "CODEGEN_ONLY" : "NO_CODEGEN");
+  }
+
+  /** The plans of a query. */
+  public static QueryExecution plan(Dataset<Row> df) {
+    return ((org.apache.spark.sql.classic.Dataset<Row>) df).queryExecution();
+  }
+
+  /** What EXPLAIN prints. */
+  public static String explained(Dataset<Row> df) {
+    return plan(df).toString();
+  }
+
+  /** The optimized logical plan, as text. */
+  protected static String optimized(Dataset<Row> df) {
+    return plan(df).optimizedPlan().toString();
+  }
+
+  /** Runs it, and gives the reason of the exception of ours that it throws for wrong input. */
+  protected static String reasonOf(Executable body) {
+    Exception thrown = assertThrows(Exception.class, body);
+    TileSparkThrowable ours = assertInstanceOf(TileSparkThrowable.class, thrown);
+    assertTrue(ours.condition().isWrongInput(), thrown::toString);
+    return ours.reason();
+  }
+
+  /** Runs it, and asserts that the failure's chain of causes says all of {@code parts}. */
+  protected static void assertFails(Executable body, String... parts) {
+    Throwable thrown = assertThrows(Throwable.class, body);
+    StringBuilder messages = new StringBuilder();
+    for (Throwable t = thrown; t != null; t = t.getCause()) {
+      messages.append(t.getMessage()).append('\n');
+    }
+    for (String part : parts) {
+      assertTrue(
+          messages.toString().contains(part), () -> "expected '" + part + "' in: " + messages);
+    }
+  }
+}
