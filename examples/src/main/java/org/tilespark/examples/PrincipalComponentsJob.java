@@ -53,7 +53,7 @@ public final class PrincipalComponentsJob {
               Option.checked("components", PrincipalComponentsJob::checkCount),
               Option.checked(
                   "image-shape",
-                  text -> ArrayMetadata.parseShape("the shape of a picture", text, 2)),
+                  text -> Shape.parse("the shape of a picture", text, 2)),
               ReadAs.OPTION,
               Option.text("block-shape"),
               Option.BACKEND,
@@ -198,7 +198,7 @@ public final class PrincipalComponentsJob {
     Shape picture =
         arguments
             .option("image-shape")
-            .map(text -> ArrayMetadata.parseShape("Option --image-shape", text, 2))
+            .map(text -> Shape.parse("Option --image-shape", text, 2))
             .orElse(Shape.of(side, side));
     if (picture.elements() != features) {
       report.line(

@@ -46,6 +46,33 @@ public final class Shape implements java.io.Serializable {
     return new Shape(extents.clone());
   }
 
+  /**
+   * Reads numbers separated by commas, {@code "2048,2048"}.
+   *
+   * @param what who stated it, for the message
+   * @throws IllegalArgumentException if there are not {@code rank} numbers of 0 or more
+   */
+  public static Shape parse(String what, String text, int rank) {
+    long[] extents;
+    try {
+      extents =
+          Arrays.stream(text.split(",", -1)).map(String::trim).mapToLong(Long::parseLong).toArray();
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException(
+          what + " is '" + text + "'; expected " + rank + " whole numbers separated by commas", e);
+    }
+    if (extents.length != rank || Arrays.stream(extents).anyMatch(extent -> extent < 0)) {
+      throw new IllegalArgumentException(
+          what + " is '" + text + "'; expected " + rank + " whole numbers of 0 or more");
+    }
+    return of(extents);
+  }
+
+  /** Extents as {@link #parse} reads them. */
+  public String text() {
+    return Arrays.stream(extents).mapToObj(Long::toString).collect(Collectors.joining(","));
+  }
+
   /** Count of axes. */
   public int rank() {
     return extents.length;

@@ -23,8 +23,8 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.fourier.Spectrum;
-import org.tilespark.spark.fourier.Spectrum.Norm;
-import org.tilespark.spark.fourier.Spectrum.Shift;
+import org.tilespark.spark.options.Norm;
+import org.tilespark.spark.options.Shift;
 
 /**
  * Blocks of an array of 12 elements along each axis, of which one (the victim) or two are broken in

@@ -1,5 +1,6 @@
 package org.tilespark.examples.bench;
 
+import org.tilespark.spark.rows.BlockScan;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -181,11 +182,11 @@ final class ArrowBlocks implements AutoCloseable {
 
     @Override
     public ScanBuilder newScanBuilder(CaseInsensitiveStringMap options) {
-      return () -> new BlockScan(name);
+      return () -> new BlocksOf(name);
     }
   }
 
-  private record BlockScan(String name) implements BulkTransitions.BlockScan, Batch {
+  private record BlocksOf(String name) implements BlockScan, Batch {
     @Override
     public StructType readSchema() {
       return COLUMNS;

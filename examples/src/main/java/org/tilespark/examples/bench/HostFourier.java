@@ -2,7 +2,7 @@ package org.tilespark.examples.bench;
 
 import java.util.Arrays;
 import java.util.Optional;
-import org.tilespark.spark.fourier.Spectrum.Norm;
+import org.tilespark.spark.options.Norm;
 
 /**
  * The spectrum of a volume by the sums that define it, axis by axis; its axes in the volume's

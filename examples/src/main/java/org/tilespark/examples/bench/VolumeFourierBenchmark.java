@@ -59,7 +59,7 @@ public final class VolumeFourierBenchmark {
           List.of(),
           List.of(
               Option.text("commit"),
-              Option.checked("shape", text -> ArrayMetadata.parseShape("--shape", text, 3)),
+              Option.checked("shape", text -> Shape.parse("--shape", text, 3)),
               Option.checked("type", VolumeFourierBenchmark::type),
               Option.checked("thickness", Integer::parseInt),
               Option.checked("decompositions", VolumeFourierBenchmark::decompositions),
@@ -89,7 +89,7 @@ public final class VolumeFourierBenchmark {
     this.report = new JobReport(out);
     this.out = out;
     this.shape =
-        ArrayMetadata.parseShape("--shape", arguments.option("shape").orElse("128,128,128"), 3);
+        Shape.parse("--shape", arguments.option("shape").orElse("128,128,128"), 3);
     int plane = Math.toIntExact(Math.multiplyExact(shape.extent(1), shape.extent(2)));
     int byDefault =
         Math.toIntExact(
@@ -130,7 +130,7 @@ public final class VolumeFourierBenchmark {
         String.format(
             Locale.ROOT,
             "%s complex %s, %d slabs of %d planes",
-            ArrayMetadata.text(shape),
+            shape.text(),
             planes.type() == ElementType.FLOAT32 ? "FLOAT" : "DOUBLE",
             slabs,
             planes.blockRows());

@@ -1,5 +1,6 @@
 package org.tilespark.spark.aggregate;
 
+import org.tilespark.spark.block.ArrayValues;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -14,7 +15,6 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockBoxes;
 import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.pointwise.BlockValuesExpression;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
 
@@ -90,15 +90,15 @@ final class ColumnSums {
     Sums sums = ranges.computeIfAbsent(columns, range -> new Sums(cols));
     HostMemory values = block.planes().get(plane);
     int count = block.count();
-    int chunk = Math.min(BlockValuesExpression.CHUNK, count);
+    int chunk = Math.min(ArrayValues.CHUNK, count);
     float[] floats = type == ElementType.FLOAT32 ? new float[chunk] : null;
     double[] doubles = floats == null ? new double[chunk] : null;
     for (int start = 0; start < count; start += chunk) {
       int length = Math.min(chunk, count - start);
       if (floats != null) {
-        BlockValuesExpression.copyIn(values, start, floats, length);
+        ArrayValues.read(values, start, floats, length);
       } else {
-        BlockValuesExpression.copyIn(values, start, doubles, length);
+        ArrayValues.read(values, start, doubles, length);
       }
       int col = start % cols;
       for (int i = 0; i < length; col = 0) {

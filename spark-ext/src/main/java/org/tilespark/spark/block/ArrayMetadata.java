@@ -121,7 +121,7 @@ public final class ArrayMetadata {
   /** This metadata with other extents. */
   public ArrayMetadata withExtents(Shape extents) {
     Require.given(extents, "ArrayMetadata.withExtents", "extents");
-    return with(EXTENTS, join(extents.toArray()));
+    return with(EXTENTS, extents.text());
   }
 
   /**
@@ -146,13 +146,13 @@ public final class ArrayMetadata {
     ArrayMetadata readable = withoutUnreadable();
     return text.trim().toLowerCase(Locale.ROOT).equals(UNKNOWN)
         ? readable.withoutExtents()
-        : readable.withExtents(parseShape(what, text, rank));
+        : readable.withExtents(Shape.parse(what, text, rank));
   }
 
   /** This metadata with another full block shape. */
   public ArrayMetadata withBlockShape(Shape blockShape) {
     Require.given(blockShape, "ArrayMetadata.withBlockShape", "blockShape");
-    return with(BLOCK_SHAPE, join(blockShape.toArray()));
+    return with(BLOCK_SHAPE, blockShape.text());
   }
 
   /** This metadata with other axis letters. */
@@ -222,40 +222,10 @@ public final class ArrayMetadata {
     return out;
   }
 
-  /**
-   * Reads numbers separated by commas, {@code "2048,2048"}.
-   *
-   * @param what who stated it, for the message
-   * @throws IllegalArgumentException if there are not {@code rank} numbers of 0 or more
-   */
-  public static Shape parseShape(String what, String text, int rank) {
-    Require.given(what, "ArrayMetadata.parseShape", "what");
-    Require.given(text, "ArrayMetadata.parseShape", "text");
-    long[] extents;
-    try {
-      extents =
-          Arrays.stream(text.split(",", -1)).map(String::trim).mapToLong(Long::parseLong).toArray();
-    } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(
-          what + " is '" + text + "'; expected " + rank + " whole numbers separated by commas", e);
-    }
-    if (extents.length != rank || Arrays.stream(extents).anyMatch(extent -> extent < 0)) {
-      throw new IllegalArgumentException(
-          what + " is '" + text + "'; expected " + rank + " whole numbers of 0 or more");
-    }
-    return Shape.of(extents);
-  }
-
-  /** Extents as {@link #parseShape} reads them. */
-  public static String text(Shape shape) {
-    Require.given(shape, "ArrayMetadata.text", "shape");
-    return join(shape.toArray());
-  }
-
   private Optional<Shape> shape(String key, int rank) {
     return text(key)
         .filter(text -> !text.equals(UNKNOWN))
-        .map(text -> parseShape("Column metadata " + key, text, rank));
+        .map(text -> Shape.parse("Column metadata " + key, text, rank));
   }
 
   private Optional<String> text(String key) {
@@ -279,9 +249,5 @@ public final class ArrayMetadata {
   private ArrayMetadata with(String key, String value) {
     return new ArrayMetadata(
         new MetadataBuilder().withMetadata(metadata).putString(key, value).build());
-  }
-
-  private static String join(long[] numbers) {
-    return Arrays.stream(numbers).mapToObj(Long::toString).collect(Collectors.joining(","));
   }
 }

@@ -7,6 +7,9 @@ import org.tilespark.layout.ElementType;
 
 /** Bulk access to the numbers of one array of a row. Stateless. */
 public final class ArrayValues {
+  /** Values computed with at a time where they are copied first: 32 KiB of DOUBLE. */
+  public static final int CHUNK = 4096;
+
   private ArrayValues() {}
 
   /** Index of the first null, or -1; looks at 64 elements at a time where it can. */
@@ -54,5 +57,17 @@ public final class ArrayValues {
           case FLOAT32 -> array.toFloatArray();
           case FLOAT64 -> array.toDoubleArray();
         });
+  }
+
+  /** Copies the elements from {@code start} on to the beginning of {@code values}. */
+  public static void read(HostMemory from, int start, float[] values, int length) {
+    from.slice((long) start * Float.BYTES, (long) length * Float.BYTES)
+        .copyTo(HostMemory.ofArray(values));
+  }
+
+  /** The same for DOUBLE. */
+  public static void read(HostMemory from, int start, double[] values, int length) {
+    from.slice((long) start * Double.BYTES, (long) length * Double.BYTES)
+        .copyTo(HostMemory.ofArray(values));
   }
 }

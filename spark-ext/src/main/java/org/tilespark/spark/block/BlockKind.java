@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import org.tilespark.layout.Axes;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.InvalidInputException;
@@ -106,23 +107,7 @@ public enum BlockKind {
    * @return empty if it names what is no axis, an axis twice, or none
    */
   public Optional<List<Integer>> axes(String text) {
-    List<Integer> axes = new ArrayList<>();
-    for (String word : text.replaceAll("\\s", "").toLowerCase(Locale.ROOT).split(",", -1)) {
-      if (word.matches("-?\\d")) {
-        int number = Integer.parseInt(word);
-        axes.add(number < 0 ? number + rank() : number);
-      } else if (word.isEmpty()) {
-        return Optional.empty();
-      } else if (offsets.contains(word)) {
-        axes.add(offsets.indexOf(word));
-      } else {
-        word.chars().forEach(letter -> axes.add(offsets.indexOf(Character.toString(letter))));
-      }
-    }
-    boolean areAxes = axes.stream().allMatch(axis -> axis >= 0 && axis < rank());
-    return areAxes && !axes.isEmpty() && axes.stream().distinct().count() == axes.size()
-        ? Optional.of(List.copyOf(axes))
-        : Optional.empty();
+    return Axes.named(text, offsets);
   }
 
   /** {@code "matrix"} or {@code "volume"}, for messages. */

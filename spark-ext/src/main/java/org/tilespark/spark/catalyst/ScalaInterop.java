@@ -50,6 +50,11 @@ public final class ScalaInterop {
     return CollectionConverters.asJava(iterator);
   }
 
+  /** A Java view of a Scala map. */
+  public static <K, V> Map<K, V> javaMap(scala.collection.Map<K, V> map) {
+    return CollectionConverters.asJava(map);
+  }
+
   /** A Scala view of a Java iterator. */
   public static <T> scala.collection.Iterator<T> iterator(Iterator<T> iterator) {
     return CollectionConverters.asScala(iterator);

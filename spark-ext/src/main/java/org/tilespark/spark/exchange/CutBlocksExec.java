@@ -1,5 +1,6 @@
 package org.tilespark.spark.exchange;
 
+import org.tilespark.spark.rows.ReadsBlocks;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -21,7 +22,7 @@ import scala.collection.immutable.Seq;
  * Runs {@link CutBlocks}: takes rows or batches, gives rows, each made by one bulk copy per run of
  * elements. Partitions stay where they are.
  */
-public final class CutBlocksExec extends SparkPlan {
+public final class CutBlocksExec extends SparkPlan implements ReadsBlocks {
   private static final long serialVersionUID = 1;
 
   static final String BLOCKS = "numInputBlocks";
@@ -67,12 +68,14 @@ public final class CutBlocksExec extends SparkPlan {
   }
 
   /** The only child. */
-  public SparkPlan child() {
+  @Override
+  public SparkPlan blocks() {
     return child;
   }
 
   /** This node over another child, which gives rows or batches. */
-  public CutBlocksExec withChild(SparkPlan newChild) {
+  @Override
+  public CutBlocksExec withBlocks(SparkPlan newChild) {
     return new CutBlocksExec(spec, inputs, keys, produced, newChild);
   }
 
@@ -159,7 +162,7 @@ public final class CutBlocksExec extends SparkPlan {
 
   @Override
   public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return withChild(newChildren.apply(0));
+    return withBlocks(newChildren.apply(0));
   }
 
   @Override

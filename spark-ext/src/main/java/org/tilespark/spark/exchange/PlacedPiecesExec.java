@@ -50,7 +50,7 @@ public final class PlacedPiecesExec extends SparkPlan {
   public Partitioning outputPartitioning() {
     int partitions = expected.numPartitions();
     return child instanceof CutBlocksExec cut
-            && cut.child().outputPartitioning() instanceof HashPartitioning found
+            && cut.blocks().outputPartitioning() instanceof HashPartitioning found
             && found.numPartitions() == partitions
             && found.semanticEquals(expected.over(cut.inputs()))
         ? new HashPartitioning(ScalaInterop.<Expression>seq(key), partitions)

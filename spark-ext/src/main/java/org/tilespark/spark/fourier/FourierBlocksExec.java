@@ -1,5 +1,7 @@
 package org.tilespark.spark.fourier;
 
+import org.tilespark.spark.rows.GivesBlockBatches;
+import org.tilespark.spark.rows.ReadsBlocks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -47,7 +49,7 @@ import scala.reflect.ClassTag;
  * straight from their rows, and pieces for the next are taken straight from the result. Gives
  * batches of one block or piece each, whose value columns are Arrow lists.
  */
-public final class FourierBlocksExec extends SparkPlan {
+public final class FourierBlocksExec extends SparkPlan implements ReadsBlocks, GivesBlockBatches {
   private static final long serialVersionUID = 1;
 
   /** Batches of results that may wait in pinned memory until they are asked for. */
@@ -124,12 +126,14 @@ public final class FourierBlocksExec extends SparkPlan {
   }
 
   /** The only child. */
-  public SparkPlan child() {
+  @Override
+  public SparkPlan blocks() {
     return child;
   }
 
   /** This node over another child, which gives rows or batches. */
-  public FourierBlocksExec withChild(SparkPlan newChild) {
+  @Override
+  public FourierBlocksExec withBlocks(SparkPlan newChild) {
     return new FourierBlocksExec(
         spec, assembled, cut, cells, inputs, keys, produced, backend, batchBytes, newChild);
   }
@@ -397,7 +401,7 @@ public final class FourierBlocksExec extends SparkPlan {
 
   @Override
   public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return withChild(newChildren.apply(0));
+    return withBlocks(newChildren.apply(0));
   }
 
   @Override

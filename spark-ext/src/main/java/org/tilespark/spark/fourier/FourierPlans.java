@@ -27,8 +27,8 @@ import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.fourier.FourierStages.Stage;
 import org.tilespark.spark.fourier.FourierStages.Transform;
-import org.tilespark.spark.fourier.Spectrum.Norm;
-import org.tilespark.spark.fourier.Spectrum.Shift;
+import org.tilespark.spark.options.Norm;
+import org.tilespark.spark.options.Shift;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.FftOptions.Detrend;
 import org.tilespark.spark.options.Missing;
@@ -88,7 +88,7 @@ public final class FourierPlans {
             : BlockPlans.withExtents(
                 input,
                 BlockKind.VOLUME,
-                Optional.of(ArrayMetadata.text(known.extents())),
+                Optional.of(known.extents().text()),
                 context.operator());
     this.letters = metadata.axes().filter(axes -> axes.length() == RANK).orElse(LETTERS);
   }

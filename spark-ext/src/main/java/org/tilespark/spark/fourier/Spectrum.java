@@ -12,6 +12,8 @@ import java.util.function.Function;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.tilespark.spark.options.Norm;
+import org.tilespark.spark.options.Shift;
 
 /**
  * What an inverse must know of a transform; rides as column metadata, as text. Axes are named by
@@ -35,57 +37,6 @@ public record Spectrum(
     List<Double> spacing,
     String order)
     implements Serializable {
-  /** Which of the two transforms divides by the count of elements. */
-  public enum Norm {
-    /** The inverse. */
-    BACKWARD,
-    /** Both, by the square root. */
-    ORTHO,
-    /** The forward one. */
-    FORWARD;
-
-    /** The factor of a transform of so many elements. */
-    public double scale(double elements, boolean inverse) {
-      return switch (this) {
-        case BACKWARD -> inverse ? 1 / elements : 1;
-        case ORTHO -> 1 / Math.sqrt(elements);
-        case FORWARD -> inverse ? 1 : 1 / elements;
-      };
-    }
-
-    @Override
-    public String toString() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-  }
-
-  /** What has its origin in the middle rather than at the first element. */
-  public enum Shift {
-    /** Nothing. */
-    NONE,
-    /** The spectrum. */
-    SPECTRUM,
-    /** The volume. */
-    VOLUME,
-    /** Both. */
-    BOTH;
-
-    /** True if the spectrum's origin is in the middle. */
-    public boolean ofSpectrum() {
-      return this == SPECTRUM || this == BOTH;
-    }
-
-    /** True if the volume's origin is in the middle. */
-    public boolean ofVolume() {
-      return this == VOLUME || this == BOTH;
-    }
-
-    @Override
-    public String toString() {
-      return name().toLowerCase(Locale.ROOT);
-    }
-  }
-
   private static final String BETWEEN = "|"; // of transforms one after another, the last one last
 
   /** Copies the list and checks that every axis has a spacing. */

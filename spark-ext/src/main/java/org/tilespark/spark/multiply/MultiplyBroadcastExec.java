@@ -1,5 +1,6 @@
 package org.tilespark.spark.multiply;
 
+import org.tilespark.spark.rows.ReadsBlocks;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -36,7 +37,7 @@ import scala.reflect.ClassTag;
  * whole. Where each block spans all of K it makes blocks of C alone, and nothing is shuffled; else
  * it makes parts of sums, which {@link SumBlocksExec} adds.
  */
-public final class MultiplyBroadcastExec extends SparkPlan {
+public final class MultiplyBroadcastExec extends SparkPlan implements ReadsBlocks {
   private static final long serialVersionUID = 1;
 
   private final MultiplySpec spec;
@@ -93,12 +94,14 @@ public final class MultiplyBroadcastExec extends SparkPlan {
   }
 
   /** The side whose blocks stay. */
-  public SparkPlan large() {
+  @Override
+  public SparkPlan blocks() {
     return large;
   }
 
   /** The same over another side whose blocks stay, which gives rows or batches. */
-  public MultiplyBroadcastExec withLarge(SparkPlan newLarge) {
+  @Override
+  public MultiplyBroadcastExec withBlocks(SparkPlan newLarge) {
     return copy(newLarge, small, places);
   }
 

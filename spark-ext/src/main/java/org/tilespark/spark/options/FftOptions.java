@@ -11,10 +11,8 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.stream.Collectors;
-import org.tilespark.spark.block.BlockKind;
+import org.tilespark.layout.Axes;
 import org.tilespark.spark.error.Require;
-import org.tilespark.spark.fourier.Spectrum.Norm;
-import org.tilespark.spark.fourier.Spectrum.Shift;
 
 /**
  * How a Fourier transform is to be done; immutable. Every option has a name and a text, the same in
@@ -99,6 +97,8 @@ public final class FftOptions implements Serializable {
     /** One axis after the other, an exchange between each two. */
     PENCILS
   }
+
+  private static final List<String> LETTERS = List.of("x", "y", "z");
 
   private static final FftOptions DEFAULTS = new FftOptions(Map.of());
 
@@ -364,15 +364,14 @@ public final class FftOptions implements Serializable {
 
   private static String letters(String text) {
     List<Integer> axes =
-        BlockKind.VOLUME
-            .axes(text)
+        Axes.named(text, LETTERS)
             .orElseThrow(
                 () ->
                     bad(
                         "axes",
                         text,
                         "some of x, y and z, each once, by letter or number, as 'yz' or '1,2'"));
-    return axes.stream().map(BlockKind.VOLUME.offsetColumns()::get).collect(Collectors.joining());
+    return axes.stream().map(LETTERS::get).collect(Collectors.joining());
   }
 
   private static void requirePad(String word) {

@@ -221,7 +221,7 @@ public final class MultiplyOptions implements Serializable {
   /** Rows and columns of a block of C, if they are asked for. */
   public Optional<Shape> blockShape() {
     return Optional.ofNullable(blockShape)
-        .map(text -> ArrayMetadata.parseShape("blockShape", text, 2));
+        .map(text -> Shape.parse("blockShape", text, 2));
   }
 
   /** These options with blocks of C of so many rows and columns. */
@@ -278,7 +278,7 @@ public final class MultiplyOptions implements Serializable {
   }
 
   private static String requireBlockShape(String text) {
-    Shape shape = ArrayMetadata.parseShape("blockShape", text, 2);
+    Shape shape = Shape.parse("blockShape", text, 2);
     long rows = shape.extent(0);
     long cols = shape.extent(1);
     if (rows < 1 || cols < 1 || rows > Integer.MAX_VALUE / cols) {

@@ -1,5 +1,6 @@
 package org.tilespark.spark.pointwise;
 
+import org.tilespark.spark.block.ArrayValues;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -78,7 +79,7 @@ public final class AddBlocks extends BlockValuesExpression {
       @Override
       public void apply(float[] values, int count, int start) {
         floats = floats == null ? new float[values.length] : floats;
-        copyIn(other, start, floats, count);
+        ArrayValues.read(other, start, floats, count);
         for (int i = 0; i < count; i++) {
           values[i] += floats[i];
         }
@@ -87,7 +88,7 @@ public final class AddBlocks extends BlockValuesExpression {
       @Override
       public void apply(double[] values, int count, int start) {
         doubles = doubles == null ? new double[values.length] : doubles;
-        copyIn(other, start, doubles, count);
+        ArrayValues.read(other, start, doubles, count);
         for (int i = 0; i < count; i++) {
           values[i] += doubles[i];
         }

@@ -26,9 +26,6 @@ import scala.collection.immutable.Seq;
 public abstract class BlockValuesExpression extends BlockExpression {
   private static final long serialVersionUID = 1;
 
-  /** Values computed at a time: 32 KiB of DOUBLE. */
-  public static final int CHUNK = 4096;
-
   /** What is done to a run of a block's values. */
   interface Step {
     /**
@@ -80,20 +77,20 @@ public abstract class BlockValuesExpression extends BlockExpression {
     UnsafeArrayData result = UnsafeArrayData.createFreshArray(count, type.bytes());
     HostMemory to = ArrayValues.memory(result, type);
     if (type == ElementType.FLOAT32) {
-      float[] values = new float[Math.min(CHUNK, count)];
+      float[] values = new float[Math.min(ArrayValues.CHUNK, count)];
       for (int start = 0; start < count; start += values.length) {
         int length = Math.min(values.length, count - start);
-        copyIn(from, start, values, length);
+        ArrayValues.read(from, start, values, length);
         step.apply(values, length, start);
         HostMemory.ofArray(values)
             .slice(0, (long) length * Float.BYTES)
             .copyTo(to.slice((long) start * Float.BYTES, (long) length * Float.BYTES));
       }
     } else {
-      double[] values = new double[Math.min(CHUNK, count)];
+      double[] values = new double[Math.min(ArrayValues.CHUNK, count)];
       for (int start = 0; start < count; start += values.length) {
         int length = Math.min(values.length, count - start);
-        copyIn(from, start, values, length);
+        ArrayValues.read(from, start, values, length);
         step.apply(values, length, start);
         HostMemory.ofArray(values)
             .slice(0, (long) length * Double.BYTES)
@@ -106,18 +103,6 @@ public abstract class BlockValuesExpression extends BlockExpression {
   /** The block to be computed with; it is checked. */
   Block read(List<Expression> children, InternalRow input) {
     return arguments.read(children, 0, input);
-  }
-
-  /** Copies the elements from {@code start} on to the beginning of {@code values}. */
-  public static void copyIn(HostMemory from, int start, float[] values, int length) {
-    from.slice((long) start * Float.BYTES, (long) length * Float.BYTES)
-        .copyTo(HostMemory.ofArray(values));
-  }
-
-  /** The same for DOUBLE. */
-  public static void copyIn(HostMemory from, int start, double[] values, int length) {
-    from.slice((long) start * Double.BYTES, (long) length * Double.BYTES)
-        .copyTo(HostMemory.ofArray(values));
   }
 
   @Override

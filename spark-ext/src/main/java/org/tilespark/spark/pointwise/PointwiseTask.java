@@ -1,5 +1,6 @@
 package org.tilespark.spark.pointwise;
 
+import org.tilespark.spark.block.ArrayValues;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -37,9 +38,6 @@ final class PointwiseTask
         scala.collection.Iterator<InternalRow>>
     implements Serializable {
   private static final long serialVersionUID = 1;
-
-  /** Elements computed at a time: 32 KiB of DOUBLE for each of six arrays. */
-  private static final int CHUNK = 4096;
 
   /**
    * One of the two.
@@ -226,9 +224,9 @@ final class PointwiseTask
     /** Products in double, rounded once. */
     private void multiplyFloats(HostMemory[] room) {
       long count = room[0].bytes() / Float.BYTES;
-      float[][] of = new float[6][(int) Math.min(CHUNK, count)];
-      for (long start = 0; start < count; start += CHUNK) {
-        int length = (int) Math.min(CHUNK, count - start);
+      float[][] of = new float[6][(int) Math.min(ArrayValues.CHUNK, count)];
+      for (long start = 0; start < count; start += ArrayValues.CHUNK) {
+        int length = (int) Math.min(ArrayValues.CHUNK, count - start);
         copyIn(first, of[0], of[1], start * Float.BYTES, (long) length * Float.BYTES);
         copyIn(second, of[2], of[3], start * Float.BYTES, (long) length * Float.BYTES);
         for (int i = 0; i < length; i++) {
@@ -249,9 +247,9 @@ final class PointwiseTask
 
     private void multiplyDoubles(HostMemory[] room) {
       long count = room[0].bytes() / Double.BYTES;
-      double[][] of = new double[6][(int) Math.min(CHUNK, count)];
-      for (long start = 0; start < count; start += CHUNK) {
-        int length = (int) Math.min(CHUNK, count - start);
+      double[][] of = new double[6][(int) Math.min(ArrayValues.CHUNK, count)];
+      for (long start = 0; start < count; start += ArrayValues.CHUNK) {
+        int length = (int) Math.min(ArrayValues.CHUNK, count - start);
         copyIn(first, of[0], of[1], start * Double.BYTES, (long) length * Double.BYTES);
         copyIn(second, of[2], of[3], start * Double.BYTES, (long) length * Double.BYTES);
         for (int i = 0; i < length; i++) {

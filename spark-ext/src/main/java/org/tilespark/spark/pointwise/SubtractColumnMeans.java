@@ -40,8 +40,8 @@ public final class SubtractColumnMeans extends BlockValuesExpression {
     HostMemory memory = ArrayValues.memory(means, ElementType.FLOAT64);
     double[] high = new double[cols];
     double[] low = new double[cols];
-    copyIn(memory, 0, high, cols);
-    copyIn(memory, cols, low, cols);
+    ArrayValues.read(memory, 0, high, cols);
+    ArrayValues.read(memory, cols, low, cols);
     return new Step() {
       @Override
       public void apply(float[] values, int count, int start) {

@@ -271,7 +271,7 @@ public final class ReblockPlans {
     return metadata.extents(kind.rank()).isPresent() || !known.alike()
         ? input
         : BlockPlans.withExtents(
-            input, kind, Optional.of(ArrayMetadata.text(known.extents())), operator);
+            input, kind, Optional.of(known.extents().text()), operator);
   }
 
   private void checkShape(long[] shape) {

@@ -1,7 +1,6 @@
 package org.tilespark.spark.rows;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
@@ -13,16 +12,11 @@ import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.stage.StageSpec;
 
 /** Keeps the columns that an operator only carries through, whatever their types. */
 public final class CarriedColumns {
   private final DataType[] types;
   private final UnsafeProjection projection;
-
-  public CarriedColumns(StageSpec spec) {
-    this(spec.inputSchema(), Arrays.stream(spec.carried()).boxed().toList(), spec.inputOrdinals());
-  }
 
   /**
    * @param inputs schema of the columns that an operator reads

@@ -4,7 +4,6 @@ import java.io.Serializable;
 import java.util.Arrays;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.source.npy.NpyOptions;
 
 /**
  * The regular tiling of an array that the source makes: full blocks of one shape, ragged at the far
@@ -14,6 +13,9 @@ import org.tilespark.spark.source.npy.NpyOptions;
  */
 public final class BlockGrid implements Serializable {
   private static final long serialVersionUID = 1;
+
+  /** The option that states the elements per axis of a block. */
+  public static final String BLOCK_SHAPE = "blockShape";
 
   /** The default's size of a block, in bytes of its columns. */
   private static final long DEFAULT_BLOCK_BYTES = 8L << 20;
@@ -76,13 +78,13 @@ public final class BlockGrid implements Serializable {
     if (rowBytes >= MAX_BLOCK_BYTES || anyAbove(blockShape, Integer.MAX_VALUE)) {
       throw new IllegalArgumentException(
           "Option "
-              + NpyOptions.BLOCK_SHAPE
+              + BLOCK_SHAPE
               + ": blocks of "
               + Shape.of(blockShape)
               + " elements of "
               + bytes
               + " bytes; a block must stay below 2 GiB, choose a smaller "
-              + NpyOptions.BLOCK_SHAPE);
+              + BLOCK_SHAPE);
     }
   }
 
@@ -94,7 +96,7 @@ public final class BlockGrid implements Serializable {
     if (count > MAX_BLOCKS) {
       throw new IllegalArgumentException(
           "Option "
-              + NpyOptions.BLOCK_SHAPE
+              + BLOCK_SHAPE
               + ": blocks of "
               + Shape.of(blockShape)
               + " cut the shape "
@@ -104,7 +106,7 @@ public final class BlockGrid implements Serializable {
               + " blocks; expected at most "
               + MAX_BLOCKS
               + ", choose a larger "
-              + NpyOptions.BLOCK_SHAPE);
+              + BLOCK_SHAPE);
     }
   }
 
@@ -139,7 +141,7 @@ public final class BlockGrid implements Serializable {
   private static IllegalArgumentException invalid(String text, int rank, Throwable cause) {
     return new IllegalArgumentException(
         "Option "
-            + NpyOptions.BLOCK_SHAPE
+            + BLOCK_SHAPE
             + " is '"
             + text
             + "'; expected elements per axis, "

@@ -77,9 +77,8 @@ final class BatchLabels implements AutoCloseable {
       columns[spec.blocks().sizes().get(axis)] = sizes[axis];
     }
     ColumnVector[] carriedColumns = carried.vectors(further);
-    int[] carriedPositions = spec.carried();
     for (int i = 0; i < carriedColumns.length; i++) {
-      columns[carriedPositions[i]] = carriedColumns[i];
+      columns[spec.carried().get(i)] = carriedColumns[i];
     }
     try {
       for (int p = 0; p < planes.size(); p++) {

@@ -1,5 +1,7 @@
 package org.tilespark.spark.stage;
 
+import org.tilespark.spark.rows.GivesBlockBatches;
+import org.tilespark.spark.rows.ReadsBlocks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -35,7 +37,7 @@ import scala.collection.immutable.Seq;
  * operators there, and back once. Takes rows or batches, gives batches whose value columns are
  * Arrow lists. Partitions stay where they are.
  */
-public final class BlockStageExec extends SparkPlan {
+public final class BlockStageExec extends SparkPlan implements ReadsBlocks, GivesBlockBatches {
   private static final long serialVersionUID = 1;
 
   private final Seq<BlockOperator> operators;
@@ -81,12 +83,14 @@ public final class BlockStageExec extends SparkPlan {
   }
 
   /** The only child. */
-  public SparkPlan child() {
+  @Override
+  public SparkPlan blocks() {
     return child;
   }
 
   /** This node without a transition from rows between it and its child: it reads rows itself. */
-  public BlockStageExec withChild(SparkPlan newChild) {
+  @Override
+  public BlockStageExec withBlocks(SparkPlan newChild) {
     return new BlockStageExec(operators, inputs, produced, backend, batchBytes, newChild);
   }
 
@@ -224,7 +228,7 @@ public final class BlockStageExec extends SparkPlan {
 
   @Override
   public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return withChild(newChildren.apply(0));
+    return withBlocks(newChildren.apply(0));
   }
 
   @Override

@@ -52,7 +52,7 @@ final class StageIterator implements Iterator<ColumnarBatch>, AutoCloseable {
     this.permutations = spec.operators().stream().map(BlockOperator::permutation).toList();
     this.checks = spec.checks();
     this.check = checks.get(0);
-    this.carried = new CarriedColumns(spec);
+    this.carried = new CarriedColumns(spec.inputSchema(), spec.carried(), spec.inputOrdinals());
   }
 
   @Override

@@ -61,10 +61,11 @@ public record StageSpec(
   }
 
   /** Positions of the columns that are only carried through. */
-  public int[] carried() {
+  public List<Integer> carried() {
     return IntStream.range(0, columns())
         .filter(position -> !blocks.blockColumns().contains(position))
-        .toArray();
+        .boxed()
+        .toList();
   }
 
   /** The block columns by ordinal, for reading the child's rows. */

@@ -139,7 +139,7 @@ public final class TransferPlans {
       return known;
     }
     String what = operator + ": blockShape";
-    long[] shape = ArrayMetadata.parseShape(what, blockShape.get(), rank).toArray();
+    long[] shape = Shape.parse(what, blockShape.get(), rank).toArray();
     Optional<Shape> extents = known.extents(rank);
     for (int axis = 0; axis < rank; axis++) {
       if (shape[axis] < 1) {

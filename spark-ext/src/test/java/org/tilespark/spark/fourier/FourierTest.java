@@ -56,7 +56,7 @@ class FourierTest extends FourierTestBase {
       assertEquals("yzx", metadata.axes().orElseThrow());
       assertEquals(
           expected.shape()[0] + "," + expected.shape()[1] + "," + expected.shape()[2],
-          ArrayMetadata.text(metadata.extents(3).orElseThrow()));
+          metadata.extents(3).orElseThrow().text());
       Dataset<Row> back = VolumeBlocks.ifft(spectrum, way);
       TestField.of(back, shape).assertNear(field, type, "back, " + what);
       assertEquals("xyz", metadata(back).axes().orElseThrow());

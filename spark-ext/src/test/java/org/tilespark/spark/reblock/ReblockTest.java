@@ -543,8 +543,8 @@ class ReblockTest extends SparkTest {
   private static Dataset<Row> stated(Dataset<Row> df, String extents, String blockShape) {
     Metadata metadata =
         ArrayMetadata.empty()
-            .withExtents(ArrayMetadata.parseShape("extents", extents, 2))
-            .withBlockShape(ArrayMetadata.parseShape("shape", blockShape, 2))
+            .withExtents(Shape.parse("extents", extents, 2))
+            .withBlockShape(Shape.parse("shape", blockShape, 2))
             .toMetadata();
     return df.withColumn("values", col("values").as("values", metadata));
   }
@@ -565,7 +565,7 @@ class ReblockTest extends SparkTest {
     df.collectAsList();
     List<CutBlocksExec> nodes = PlanNodes.all(plan(df), CutBlocksExec.class);
     assertEquals(1, nodes.size());
-    assertTrue(nodes.get(0).child().supportsColumnar(), () -> plan(df).executedPlan().toString());
+    assertTrue(nodes.get(0).blocks().supportsColumnar(), () -> plan(df).executedPlan().toString());
   }
 
   /** Cuts the array at random places, again and again. */

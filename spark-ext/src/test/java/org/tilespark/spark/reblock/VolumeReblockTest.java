@@ -262,7 +262,7 @@ class VolumeReblockTest extends SparkTest {
     assertTiled(array, VolumeBlocks.permute(before, "zxy"), 12, 10, 2);
     assertEquals(1, shuffles(before).size(), explained(before));
     List<CutBlocksExec> cuts = PlanNodes.all(plan(before), CutBlocksExec.class);
-    assertTrue(cuts.get(0).child() instanceof BlockStageExec, explained(before));
+    assertTrue(cuts.get(0).blocks() instanceof BlockStageExec, explained(before));
     assertEquals(0, PlanNodes.all(plan(before), BlockBatchesToRowsExec.class).size());
 
     Dataset<Row> after = VolumeBlocks.permute(VolumeBlocks.slabs(read, "y", 3), "yzx");
@@ -270,7 +270,7 @@ class VolumeReblockTest extends SparkTest {
     assertEquals(1, shuffles(after).size(), explained(after));
     List<BlockStageExec> stages = PlanNodes.all(plan(after), BlockStageExec.class);
     assertEquals(1, stages.size());
-    assertTrue(stages.get(0).child() instanceof AssembleBlocksExec, explained(after));
+    assertTrue(stages.get(0).blocks() instanceof AssembleBlocksExec, explained(after));
   }
 
   @Test
@@ -416,14 +416,14 @@ class VolumeReblockTest extends SparkTest {
   }
 
   private static Dataset<Row> stated(Dataset<Row> df, TestArray array) {
-    return stated(df, ArrayMetadata.text(array.extents()), ArrayMetadata.text(array.blockShape()));
+    return stated(df, array.extents().text(), array.blockShape().text());
   }
 
   private static Dataset<Row> stated(Dataset<Row> df, String extents, String blockShape) {
     Metadata metadata =
         ArrayMetadata.empty()
-            .withExtents(ArrayMetadata.parseShape("extents", extents, 3))
-            .withBlockShape(ArrayMetadata.parseShape("shape", blockShape, 3))
+            .withExtents(Shape.parse("extents", extents, 3))
+            .withBlockShape(Shape.parse("shape", blockShape, 3))
             .toMetadata();
     return df.withColumn("values", col("values").as("values", metadata));
   }

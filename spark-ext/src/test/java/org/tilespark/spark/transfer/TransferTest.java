@@ -45,8 +45,8 @@ class TransferTest extends SparkTest {
         array.kind(),
         df,
         "dtype => '" + array.type().numpyName() + "'",
-        "extents => '" + ArrayMetadata.text(array.extents()) + "'",
-        "blockShape => '" + ArrayMetadata.text(array.blockShape()) + "'");
+        "extents => '" + array.extents().text() + "'",
+        "blockShape => '" + array.blockShape().text() + "'");
   }
 
   private static List<PackedArray> both(NpyType type) {

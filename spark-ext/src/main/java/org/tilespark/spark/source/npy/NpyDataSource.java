@@ -1,5 +1,6 @@
 package org.tilespark.spark.source.npy;
 
+import org.tilespark.spark.catalyst.ScalaInterop;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.Dataset;
@@ -17,7 +18,6 @@ import org.apache.spark.sql.sources.DataSourceRegister;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.spark.error.ErrorBoundary;
-import scala.jdk.javaapi.CollectionConverters;
 
 /**
  * The data source {@code npy}: one numpy .npy file as a DataFrame of blocks, and back.
@@ -116,7 +116,7 @@ public final class NpyDataSource
       throw partitioned();
     }
     NpyOptions options =
-        NpyOptions.of(new CaseInsensitiveStringMap(CollectionConverters.asJava(parameters)));
+        NpyOptions.of(new CaseInsensitiveStringMap(ScalaInterop.javaMap(parameters)));
     if (mode == SaveMode.Append) {
       throw appended(options.path());
     }

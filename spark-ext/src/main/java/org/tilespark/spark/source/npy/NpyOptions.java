@@ -1,5 +1,6 @@
 package org.tilespark.spark.source.npy;
 
+import org.tilespark.spark.source.BlockGrid;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -47,13 +48,12 @@ public record NpyOptions(
     String extents,
     boolean durable) {
   static final String PATH = "path";
-  public static final String BLOCK_SHAPE = "blockShape";
   static final String AS = "as";
   static final String DTYPE = "dtype";
   static final String EXTENTS = "extents";
   static final String DURABLE = "durable";
 
-  private static final List<String> NAMES = List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
+  private static final List<String> NAMES = List.of(PATH, BlockGrid.BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
 
   /** Keys that Spark puts among a user's options. */
   private static final List<String> SPARKS = List.of("checkpointLocation", "serialization.format");
@@ -83,7 +83,7 @@ public record NpyOptions(
     NpyType type = dtype == null ? null : NpyType.parse("Option " + DTYPE, dtype);
     return new NpyOptions(
         path,
-        options.get(BLOCK_SHAPE),
+        options.get(BlockGrid.BLOCK_SHAPE),
         as(options.get(AS)),
         type,
         options.get(EXTENTS),
@@ -162,6 +162,6 @@ public record NpyOptions(
 
   /** The option {@code extents} as a shape, or null if it is not given. */
   Shape extents(int rank) {
-    return extents == null ? null : ArrayMetadata.parseShape("Option " + EXTENTS, extents, rank);
+    return extents == null ? null : Shape.parse("Option " + EXTENTS, extents, rank);
   }
 }

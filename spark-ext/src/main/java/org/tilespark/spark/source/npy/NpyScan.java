@@ -1,5 +1,6 @@
 package org.tilespark.spark.source.npy;
 
+import org.tilespark.spark.rows.BlockScan;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -37,7 +38,7 @@ import org.tilespark.spark.source.NpyPartition;
  * tasks. Two scans of the same columns and blocks of the same file are equal, so that Spark can
  * reuse what it has.
  */
-final class NpyScan implements BulkTransitions.BlockScan, Batch, SupportsReportStatistics {
+final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
   /** What a block costs a task that reads no values; so a task gets about a million of those. */
   private static final long COORDINATES_BYTES = 128;
 

@@ -131,10 +131,10 @@ class OptionTextsFuzzTest {
     }
     for (int rank = 1; rank <= 3; rank++) {
       int axes = rank;
-      Shape shape = orRefused(() -> ArrayMetadata.parseShape("a text", text, axes), text);
+      Shape shape = orRefused(() -> Shape.parse("a text", text, axes), text);
       if (shape != null) {
         String written = Arrays.toString(shape.toArray()).replaceAll("[\\[\\] ]", "");
-        assertEquals(shape, ArrayMetadata.parseShape("a text", written, axes));
+        assertEquals(shape, Shape.parse("a text", written, axes));
       }
     }
     Permutation axes = orRefused(() -> Permutation.parse(text), text);

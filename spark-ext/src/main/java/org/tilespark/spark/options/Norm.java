@@ -1,0 +1,27 @@
+package org.tilespark.spark.options;
+
+import java.util.Locale;
+
+/** Which of the two transforms divides by the count of elements. */
+public enum Norm {
+  /** The inverse. */
+  BACKWARD,
+  /** Both, by the square root. */
+  ORTHO,
+  /** The forward one. */
+  FORWARD;
+
+  /** The factor of a transform of so many elements. */
+  public double scale(double elements, boolean inverse) {
+    return switch (this) {
+      case BACKWARD -> inverse ? 1 / elements : 1;
+      case ORTHO -> 1 / Math.sqrt(elements);
+      case FORWARD -> inverse ? 1 : 1 / elements;
+    };
+  }
+
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}
