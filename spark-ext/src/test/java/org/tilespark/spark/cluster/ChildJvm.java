@@ -23,7 +23,8 @@ import java.util.stream.Stream;
  */
 public final class ChildJvm implements AutoCloseable {
   /** Processes that live for seconds start faster so. */
-  static final String SMALL_JVM = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m";
+  static final String SMALL_JVM =
+      "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m";
 
   private final String main;
   private final Path log;
