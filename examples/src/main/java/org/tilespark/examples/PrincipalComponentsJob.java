@@ -51,9 +51,7 @@ public final class PrincipalComponentsJob {
           List.of("IN.npy", "OUT_DIR"),
           List.of(
               Option.checked("components", PrincipalComponentsJob::checkCount),
-              Option.checked(
-                  "image-shape",
-                  text -> Shape.parse("the shape of a picture", text, 2)),
+              Option.checked("image-shape", text -> Shape.parse("the shape of a picture", text, 2)),
               ReadAs.OPTION,
               Option.text("block-shape"),
               Option.BACKEND,

@@ -13,8 +13,8 @@ public final class Axes {
    * The axes that a text names, in its order: {@code "yz"}, {@code "y,z"}, {@code "1,2"}. Numbers
    * below 0 count from the last axis, as in numpy: {@code "-2,-1"}.
    *
-   * @param text names in any case and numbers, with commas between numbers; names of one letter need
-   *     no commas
+   * @param text names in any case and numbers, with commas between numbers; names of one letter
+   *     need no commas
    * @param names of all axes, in lower case, outermost first
    * @return empty if it names what is no axis, an axis twice, or none
    */

@@ -1,6 +1,5 @@
 package org.tilespark.examples.bench;
 
-import org.tilespark.spark.rows.BlockScan;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -37,7 +36,7 @@ import org.tilespark.arrow.blocks.BlockVectors;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.rows.BulkTransitions;
+import org.tilespark.spark.rows.BlockScan;
 
 /**
  * FLOAT blocks that lie in Arrow buffers already, as a DataFrame: what an operator is handed by a

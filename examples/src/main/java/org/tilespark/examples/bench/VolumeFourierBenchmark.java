@@ -88,8 +88,7 @@ public final class VolumeFourierBenchmark {
     this.arguments = arguments;
     this.report = new JobReport(out);
     this.out = out;
-    this.shape =
-        Shape.parse("--shape", arguments.option("shape").orElse("128,128,128"), 3);
+    this.shape = Shape.parse("--shape", arguments.option("shape").orElse("128,128,128"), 3);
     int plane = Math.toIntExact(Math.multiplyExact(shape.extent(1), shape.extent(2)));
     int byDefault =
         Math.toIntExact(

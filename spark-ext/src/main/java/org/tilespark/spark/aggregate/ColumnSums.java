@@ -1,6 +1,5 @@
 package org.tilespark.spark.aggregate;
 
-import org.tilespark.spark.block.ArrayValues;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
@@ -13,6 +12,7 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockBoxes;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.rows.BlockArguments;

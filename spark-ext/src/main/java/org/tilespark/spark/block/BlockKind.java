@@ -1,6 +1,5 @@
 package org.tilespark.spark.block;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;

@@ -1,6 +1,5 @@
 package org.tilespark.spark.exchange;
 
-import org.tilespark.spark.rows.ReadsBlocks;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -15,6 +14,7 @@ import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.rows.ReadsBlocks;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 

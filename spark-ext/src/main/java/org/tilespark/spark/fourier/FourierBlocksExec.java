@@ -1,7 +1,5 @@
 package org.tilespark.spark.fourier;
 
-import org.tilespark.spark.rows.GivesBlockBatches;
-import org.tilespark.spark.rows.ReadsBlocks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -36,6 +34,8 @@ import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.rows.BlockBatchesToRowsExec;
+import org.tilespark.spark.rows.GivesBlockBatches;
+import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.TaskMetrics;
 import scala.Option;

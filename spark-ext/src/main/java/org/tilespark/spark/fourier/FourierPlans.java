@@ -27,11 +27,11 @@ import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.fourier.FourierStages.Stage;
 import org.tilespark.spark.fourier.FourierStages.Transform;
-import org.tilespark.spark.options.Norm;
-import org.tilespark.spark.options.Shift;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.FftOptions.Detrend;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.options.Norm;
+import org.tilespark.spark.options.Shift;
 import org.tilespark.spark.options.Window;
 import org.tilespark.spark.permute.BlockPlans;
 import org.tilespark.spark.reblock.ReblockPlans;
@@ -86,10 +86,7 @@ public final class FourierPlans {
         metadata.extents(RANK).isPresent()
             ? input
             : BlockPlans.withExtents(
-                input,
-                BlockKind.VOLUME,
-                Optional.of(known.extents().text()),
-                context.operator());
+                input, BlockKind.VOLUME, Optional.of(known.extents().text()), context.operator());
     this.letters = metadata.axes().filter(axes -> axes.length() == RANK).orElse(LETTERS);
   }
 

@@ -1,6 +1,5 @@
 package org.tilespark.spark.multiply;
 
-import org.tilespark.spark.rows.ReadsBlocks;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -27,6 +26,7 @@ import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;

@@ -11,7 +11,6 @@ import java.util.regex.Pattern;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.error.Require;
 
 /**
@@ -220,8 +219,7 @@ public final class MultiplyOptions implements Serializable {
 
   /** Rows and columns of a block of C, if they are asked for. */
   public Optional<Shape> blockShape() {
-    return Optional.ofNullable(blockShape)
-        .map(text -> Shape.parse("blockShape", text, 2));
+    return Optional.ofNullable(blockShape).map(text -> Shape.parse("blockShape", text, 2));
   }
 
   /** These options with blocks of C of so many rows and columns. */

@@ -1,11 +1,11 @@
 package org.tilespark.spark.pointwise;
 
-import org.tilespark.spark.block.ArrayValues;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockArguments;

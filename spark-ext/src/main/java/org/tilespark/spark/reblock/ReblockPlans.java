@@ -270,8 +270,7 @@ public final class ReblockPlans {
     ArrayMetadata metadata = ArrayMetadata.of(input.schema().fields()[blocks.values()].metadata());
     return metadata.extents(kind.rank()).isPresent() || !known.alike()
         ? input
-        : BlockPlans.withExtents(
-            input, kind, Optional.of(known.extents().text()), operator);
+        : BlockPlans.withExtents(input, kind, Optional.of(known.extents().text()), operator);
   }
 
   private void checkShape(long[] shape) {

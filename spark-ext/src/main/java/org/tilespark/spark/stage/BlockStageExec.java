@@ -1,7 +1,5 @@
 package org.tilespark.spark.stage;
 
-import org.tilespark.spark.rows.GivesBlockBatches;
-import org.tilespark.spark.rows.ReadsBlocks;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
@@ -25,6 +23,8 @@ import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.permute.PermutedColumns;
 import org.tilespark.spark.rows.BlockBatchesToRowsExec;
+import org.tilespark.spark.rows.GivesBlockBatches;
+import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.TaskMetrics;
 import scala.Option;

@@ -1,6 +1,5 @@
 package org.tilespark.spark.source.npy;
 
-import org.tilespark.spark.source.BlockGrid;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -13,6 +12,7 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.error.Suggestions;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.BlockGrid;
 
 /**
  * The options of {@code format("npy")}; names are matched without regard to case.
@@ -53,7 +53,8 @@ public record NpyOptions(
   static final String EXTENTS = "extents";
   static final String DURABLE = "durable";
 
-  private static final List<String> NAMES = List.of(PATH, BlockGrid.BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
+  private static final List<String> NAMES =
+      List.of(PATH, BlockGrid.BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
 
   /** Keys that Spark puts among a user's options. */
   private static final List<String> SPARKS = List.of("checkpointLocation", "serialization.format");

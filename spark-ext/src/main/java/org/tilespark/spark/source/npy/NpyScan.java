@@ -1,6 +1,5 @@
 package org.tilespark.spark.source.npy;
 
-import org.tilespark.spark.rows.BlockScan;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -29,7 +28,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.util.SerializableConfiguration;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.conf.TileSparkConf;
-import org.tilespark.spark.rows.BulkTransitions;
+import org.tilespark.spark.rows.BlockScan;
 import org.tilespark.spark.source.CoordinateFilter;
 import org.tilespark.spark.source.NpyPartition;
 

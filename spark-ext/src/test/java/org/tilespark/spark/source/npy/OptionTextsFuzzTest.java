@@ -17,7 +17,6 @@ import org.junit.jupiter.params.provider.MethodSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.source.BlockGrid;

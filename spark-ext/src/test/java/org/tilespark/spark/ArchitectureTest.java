@@ -1,0 +1,146 @@
+package org.tilespark.spark;
+
+import static com.tngtech.archunit.base.DescribedPredicate.describe;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
+import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
+import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.importer.ImportOption;
+import com.tngtech.archunit.core.importer.Location;
+import com.tngtech.archunit.junit.AnalyzeClasses;
+import com.tngtech.archunit.junit.ArchTest;
+import com.tngtech.archunit.lang.ArchRule;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.tilespark.spark.catalyst.ScalaInterop;
+
+/**
+ * The packages keep to the rules of docs/architecture.md; read from the class files of all modules.
+ */
+@AnalyzeClasses(
+    packages = "org.tilespark",
+    importOptions = {ImportOption.DoNotIncludeTests.class, ArchitectureTest.NoTestJars.class})
+class ArchitectureTest {
+  /** Of one package, so that a reader keeps an overview. */
+  private static final int MOST_CLASSES = 35;
+
+  /** Fixtures that modules share. */
+  static final class NoTestJars implements ImportOption {
+    @Override
+    public boolean includes(Location location) {
+      return !location.contains("-tests.jar");
+    }
+  }
+
+  @ArchTest
+  static final ArchRule packagesHaveNoCycles =
+      slices().matching("org.tilespark.(**)").should().beFreeOfCycles();
+
+  @ArchTest
+  static final ArchRule kernelsKnowNeitherArrowNorSpark =
+      noClasses()
+          .that()
+          .resideInAnyPackage("org.tilespark.layout..", "org.tilespark.kernels..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage(
+              "org.apache.arrow..",
+              "org.apache.spark..",
+              "scala..",
+              "org.tilespark.arrow..",
+              "org.tilespark.spark..");
+
+  @ArchTest
+  static final ArchRule arrowKnowsNoSpark =
+      noClasses()
+          .that()
+          .resideInAPackage("org.tilespark.arrow..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("org.apache.spark..", "scala..", "org.tilespark.spark..");
+
+  @ArchTest
+  static final ArchRule onlyTheDeviceKnowsCuda =
+      noClasses()
+          .that()
+          .resideOutsideOfPackage("org.tilespark.kernels.device..")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("jcuda..");
+
+  @ArchTest
+  static final ArchRule nothingDependsOnTheFacade =
+      noClasses()
+          .that()
+          .resideOutsideOfPackage("org.tilespark.spark")
+          .should()
+          .dependOnClassesThat()
+          .resideInAPackage("org.tilespark.spark");
+
+  /** Users touch options, and may see the errors of what they ask. */
+  @ArchTest
+  static final ArchRule optionsStandAlone =
+      noClasses()
+          .that()
+          .resideInAPackage("org.tilespark.spark.options")
+          .should()
+          .dependOnClassesThat(
+              resideInAPackage("org.tilespark.spark..")
+                  .and(
+                      describe(
+                          "neither options nor errors",
+                          type ->
+                              !resideInAnyPackage(
+                                      "org.tilespark.spark.options", "org.tilespark.spark.error")
+                                  .test(type))));
+
+  /** Costs are a pure function of facts about a product and a cluster. */
+  @ArchTest
+  static final ArchRule costsKnowNoSpark =
+      noClasses()
+          .that()
+          .resideInAPackage("org.tilespark.spark.multiply.cost")
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("org.apache.spark..", "scala..");
+
+  @ArchTest
+  static final ArchRule scalaCollectionsAreConvertedInOneClass =
+      noClasses()
+          .that()
+          .doNotBelongToAnyOf(ScalaInterop.class)
+          .should()
+          .dependOnClassesThat()
+          .resideInAnyPackage("scala.jdk..");
+
+  /** The level of a cached plan is not one of them. */
+  @ArchTest
+  static final ArchRule nothingKnowsHowSparkStoresAndShuffles =
+      noClasses()
+          .should()
+          .dependOnClassesThat(
+              resideInAnyPackage(
+                      "org.apache.spark.shuffle..",
+                      "org.apache.spark.storage..",
+                      "org.apache.spark.network..")
+                  .and(
+                      describe(
+                          "no StorageLevel and no JavaUtils",
+                          type ->
+                              !type.getSimpleName().matches("StorageLevel|JavaUtils|ByteUnit"))));
+
+  @ArchTest
+  static void packagesAreSmall(JavaClasses classes) {
+    Map<String, Long> counts =
+        classes.stream()
+            .filter(type -> !type.isNestedClass() && !type.getSimpleName().equals("package-info"))
+            .collect(Collectors.groupingBy(JavaClass::getPackageName, Collectors.counting()));
+    assertTrue(counts.size() > 30, "the class files were not found: " + counts);
+    counts.values().removeIf(count -> count <= MOST_CLASSES);
+    assertTrue(counts.isEmpty(), () -> "classes of large packages: " + counts);
+  }
+}
