@@ -2,26 +2,42 @@ package org.tilespark.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotSame;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.tngtech.archunit.core.domain.JavaClass;
+import com.tngtech.archunit.core.domain.JavaModifier;
+import com.tngtech.archunit.core.importer.ClassFileImporter;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.Supplier;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.trees.TreeNode;
+import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.catalyst.BlockExpression;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.fourier.FourierTestBase;
 import org.tilespark.spark.multiply.MultiplyPanelsExec;
@@ -179,6 +195,67 @@ class EqualPlansTest extends SparkTest {
           assertEquals(List.of(), different);
           assertEquals(QUERIES.size(), names.size());
         });
+  }
+
+  /** Spark copies nodes and expressions by reflection, from the fields that they state. */
+  @Test
+  void copiesOfNodesAreEqual() {
+    Set<String> copied = new TreeSet<>();
+    with(
+        Map.of("spark.sql.adaptive.enabled", "false"),
+        () ->
+            QUERIES.forEach(
+                (name, query) -> {
+                  QueryExecution plans = plan(query.get());
+                  for (LogicalPlan root : List.of(plans.analyzed(), plans.optimizedPlan())) {
+                    for (LogicalPlan node : below(root)) {
+                      copied.addAll(copies(node, LogicalBlockNode.class));
+                      for (Expression expression :
+                          ScalaInterop.<Expression>list(node.expressions())) {
+                        for (Expression part : below(expression)) {
+                          copied.addAll(copies(part, BlockExpression.class));
+                        }
+                      }
+                    }
+                  }
+                  for (SparkPlan node : below(plans.executedPlan())) {
+                    copied.addAll(copies(node, PhysicalBlockNode.class));
+                  }
+                }));
+    Set<String> all = new TreeSet<>();
+    for (JavaClass type : new ClassFileImporter().importPackages("org.tilespark.spark")) {
+      if (!type.getModifiers().contains(JavaModifier.ABSTRACT)
+          && Stream.of(LogicalBlockNode.class, PhysicalBlockNode.class, BlockExpression.class)
+              .anyMatch(type::isAssignableTo)) {
+        all.add(type.getSimpleName());
+      }
+    }
+    assertTrue(all.size() > 25, all::toString);
+    assertEquals(all, copied, "the queries of this test hold each node and expression");
+  }
+
+  /** All nodes of a tree, the root first. */
+  private static <T extends TreeNode<T>> List<T> below(T root) {
+    List<T> nodes = new ArrayList<>(List.of(root));
+    for (int i = 0; i < nodes.size(); i++) {
+      nodes.addAll(ScalaInterop.<T>list(nodes.get(i).children()));
+    }
+    return nodes;
+  }
+
+  /** The name of a node's class if it is ours; its copies are equal to it. */
+  private static <T extends TreeNode<T>> Set<String> copies(T node, Class<? extends T> ours) {
+    if (!ours.isInstance(node)) {
+      return Set.of();
+    }
+    Object[] fields =
+        IntStream.range(0, node.productArity()).mapToObj(node::productElement).toArray();
+    for (T copy : List.of(node.makeCopy(fields), node.clone())) {
+      assertNotSame(node, copy);
+      assertEquals(node, copy);
+      assertEquals(node.hashCode(), copy.hashCode());
+    }
+    return Set.of(node.getClass().getSimpleName());
   }
 
   @ParameterizedTest

@@ -1,5 +1,6 @@
 package org.tilespark.examples.bench;
 
+import java.util.List;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -7,16 +8,16 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.SparkStrategy;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
  * The identity that a transpose is measured against: every row of the child, with its array, copied
  * once. What the least operator would do that hands on rows of its own.
  */
-public final class CopyRows extends LogicalPlan {
+public final class CopyRows extends LogicalBlockNode {
   private static final long serialVersionUID = 1;
 
   private final boolean reuse;
@@ -78,41 +79,7 @@ public final class CopyRows extends LogicalPlan {
   }
 
   @Override
-  public Seq<LogicalPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    return new CopyRows(reuse, newChildren.apply(0));
-  }
-
-  @Override
-  public int productArity() {
-    return 2;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> reuse;
-      case 1 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof CopyRows;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof CopyRows that && reuse == that.reuse && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return 31 * child.hashCode() + Boolean.hashCode(reuse);
+  protected List<Object> fields() {
+    return List.of(reuse, child);
   }
 }

@@ -1,6 +1,7 @@
 package org.tilespark.examples.bench;
 
 import java.util.Iterator;
+import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -11,12 +12,12 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.unsafe.Platform;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /** Runs {@link CopyRows}: one bulk copy of each row's bytes, the array's among them. */
-public final class CopyRowsExec extends SparkPlan {
+public final class CopyRowsExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
 
   private final boolean reuse;
@@ -104,41 +105,7 @@ public final class CopyRowsExec extends SparkPlan {
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new CopyRowsExec(reuse, newChildren.apply(0));
-  }
-
-  @Override
-  public int productArity() {
-    return 2;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> reuse;
-      case 1 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof CopyRowsExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof CopyRowsExec that && reuse == that.reuse && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return 31 * child.hashCode() + Boolean.hashCode(reuse);
+  protected List<Object> fields() {
+    return List.of(reuse, child);
   }
 }

@@ -2,11 +2,9 @@ package org.tilespark.spark.exchange;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.layout.Shape;
@@ -14,8 +12,8 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -23,7 +21,7 @@ import scala.collection.immutable.Seq;
  * the place of the cell, then the columns of the pieces, and for each cell one mark that says where
  * its block ends: {@link CutBlocks} and {@link MarkCells}.
  */
-public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRelation {
+public final class AssembleBlocks extends LogicalBlockNode implements MultiInstanceRelation {
   private static final long serialVersionUID = 1;
 
   private final AssembleSpec spec;
@@ -89,25 +87,10 @@ public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRe
         output, blocks, new BlockStatistics.Input(child, blocks, known), true);
   }
 
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
-  }
-
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
     return new AssembleBlocks(spec, inputs, Attributes.fresh(produced), child);
-  }
-
-  @Override
-  public Seq<LogicalPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    return new AssembleBlocks(spec, inputs, produced, newChildren.apply(0));
   }
 
   @Override
@@ -116,37 +99,7 @@ public final class AssembleBlocks extends LogicalPlan implements MultiInstanceRe
   }
 
   @Override
-  public int productArity() {
-    return 4;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> inputs;
-      case 2 -> produced;
-      case 3 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof AssembleBlocks;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof AssembleBlocks that
-        && spec.equals(that.spec)
-        && inputs.equals(that.inputs)
-        && produced.equals(that.produced)
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, inputs, produced, child);
+  protected List<Object> fields() {
+    return List.of(spec, inputs, produced, child);
   }
 }

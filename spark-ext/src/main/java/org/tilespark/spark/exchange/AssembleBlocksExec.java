@@ -4,13 +4,11 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
@@ -23,17 +21,17 @@ import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.error.ErrorBoundary;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
  * Runs {@link AssembleBlocks}: asks Spark to bring all pieces of a target block into one partition,
  * sorted, and assembles one block after the other.
  */
-public final class AssembleBlocksExec extends SparkPlan {
+public final class AssembleBlocksExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
 
   static final String BLOCKS = "numOutputRows";
@@ -68,11 +66,6 @@ public final class AssembleBlocksExec extends SparkPlan {
   @Override
   public Seq<Attribute> output() {
     return produced;
-  }
-
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
   }
 
   @Override
@@ -201,47 +194,7 @@ public final class AssembleBlocksExec extends SparkPlan {
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new AssembleBlocksExec(spec, inputs, produced, newChildren.apply(0));
-  }
-
-  @Override
-  public int productArity() {
-    return 4;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> inputs;
-      case 2 -> produced;
-      case 3 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof AssembleBlocksExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof AssembleBlocksExec that
-        && spec.equals(that.spec)
-        && inputs.equals(that.inputs)
-        && produced.equals(that.produced)
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, inputs, produced, child);
+  protected List<Object> fields() {
+    return List.of(spec, inputs, produced, child);
   }
 }

@@ -1,15 +1,13 @@
 package org.tilespark.spark.exchange;
 
 import java.util.List;
-import java.util.Objects;
-import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.spark.block.GridCheck;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -20,7 +18,7 @@ import scala.collection.immutable.Seq;
  * a filter below joins, where it meets blocks that the join removes, and drops joins and filters
  * over plans that it finds to be empty.
  */
-public final class CheckedBlocks extends LogicalPlan {
+public final class CheckedBlocks extends LogicalBlockNode {
   private static final long serialVersionUID = 1;
 
   private final Option<GridCheck> grid;
@@ -112,57 +110,12 @@ public final class CheckedBlocks extends LogicalPlan {
   }
 
   @Override
-  public Seq<LogicalPlan> children() {
-    return ScalaInterop.seq(
-        Stream.concat(Stream.of(blocks), ScalaInterop.<LogicalPlan>list(checks).stream()).toList());
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    List<LogicalPlan> list = ScalaInterop.list(newChildren);
-    return new CheckedBlocks(
-        grid, places, found, list.get(0), ScalaInterop.seq(list.subList(1, list.size())));
-  }
-
-  @Override
   public String simpleString(int maxFields) {
     return "CheckedBlocks" + (grid.isEmpty() ? "" : " " + grid.get());
   }
 
   @Override
-  public int productArity() {
-    return 5;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> grid;
-      case 1 -> places;
-      case 2 -> found;
-      case 3 -> blocks;
-      case 4 -> checks;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof CheckedBlocks;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof CheckedBlocks that
-        && grid.equals(that.grid)
-        && places.equals(that.places)
-        && found.equals(that.found)
-        && blocks.equals(that.blocks)
-        && checks.equals(that.checks);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(grid, places, found, blocks, checks);
+  protected List<Object> fields() {
+    return List.of(grid, places, found, blocks, checks);
   }
 }

@@ -3,8 +3,6 @@ package org.tilespark.spark.exchange;
 import java.io.Serializable;
 import java.util.Iterator;
 import java.util.List;
-import java.util.Objects;
-import java.util.stream.Stream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -18,15 +16,15 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.block.GridCheck;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import scala.Option;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
 
 /** Runs {@link CheckedBlocks}: the blocks' rows pass through unchanged. */
-public final class CheckedBlocksExec extends SparkPlan {
+public final class CheckedBlocksExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
 
   private final Option<GridCheck> grid;
@@ -162,52 +160,7 @@ public final class CheckedBlocksExec extends SparkPlan {
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(
-        Stream.concat(Stream.of(blocks), ScalaInterop.<SparkPlan>list(checks).stream()).toList());
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    List<SparkPlan> list = ScalaInterop.list(newChildren);
-    return new CheckedBlocksExec(
-        grid, places, found, list.get(0), ScalaInterop.seq(list.subList(1, list.size())));
-  }
-
-  @Override
-  public int productArity() {
-    return 5;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> grid;
-      case 1 -> places;
-      case 2 -> found;
-      case 3 -> blocks;
-      case 4 -> checks;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof CheckedBlocksExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof CheckedBlocksExec that
-        && grid.equals(that.grid)
-        && places.equals(that.places)
-        && found.equals(that.found)
-        && blocks.equals(that.blocks)
-        && checks.equals(that.checks);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(grid, places, found, blocks, checks);
+  protected List<Object> fields() {
+    return List.of(grid, places, found, blocks, checks);
   }
 }

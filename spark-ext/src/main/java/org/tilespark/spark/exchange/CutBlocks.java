@@ -2,11 +2,9 @@ package org.tilespark.spark.exchange;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
@@ -16,8 +14,8 @@ import org.apache.spark.sql.types.Metadata;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -28,7 +26,7 @@ import scala.collection.immutable.Seq;
  * <p>{@code inputs} and {@code produced} are parallel lists: the columns of the child that are
  * read, and what stands in their places in the output, after the keys.
  */
-public final class CutBlocks extends LogicalPlan implements MultiInstanceRelation {
+public final class CutBlocks extends LogicalBlockNode implements MultiInstanceRelation {
   private static final long serialVersionUID = 1;
 
   private final CutSpec spec;
@@ -127,25 +125,10 @@ public final class CutBlocks extends LogicalPlan implements MultiInstanceRelatio
     return BlockStatistics.ofPieces(child);
   }
 
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(output());
-  }
-
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
     return new CutBlocks(spec, inputs, Attributes.fresh(keys), Attributes.fresh(produced), child);
-  }
-
-  @Override
-  public Seq<LogicalPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    return new CutBlocks(spec, inputs, keys, produced, newChildren.apply(0));
   }
 
   @Override
@@ -154,39 +137,7 @@ public final class CutBlocks extends LogicalPlan implements MultiInstanceRelatio
   }
 
   @Override
-  public int productArity() {
-    return 5;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> inputs;
-      case 2 -> keys;
-      case 3 -> produced;
-      case 4 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof CutBlocks;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof CutBlocks that
-        && spec.equals(that.spec)
-        && inputs.equals(that.inputs)
-        && keys.equals(that.keys)
-        && produced.equals(that.produced)
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, inputs, keys, produced, child);
+  protected List<Object> fields() {
+    return List.of(spec, inputs, keys, produced, child);
   }
 }

@@ -3,26 +3,24 @@ package org.tilespark.spark.exchange;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.rows.ReadsBlocks;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
  * Runs {@link CutBlocks}: takes rows or batches, gives rows, each made by one bulk copy per run of
  * elements. Partitions stay where they are.
  */
-public final class CutBlocksExec extends SparkPlan implements ReadsBlocks {
+public final class CutBlocksExec extends PhysicalBlockNode implements ReadsBlocks {
   private static final long serialVersionUID = 1;
 
   static final String BLOCKS = "numInputBlocks";
@@ -84,11 +82,6 @@ public final class CutBlocksExec extends SparkPlan implements ReadsBlocks {
     List<Attribute> all = ScalaInterop.list(keys);
     all.addAll(ScalaInterop.list(produced));
     return ScalaInterop.seq(all);
-  }
-
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(output());
   }
 
   @Override
@@ -156,49 +149,7 @@ public final class CutBlocksExec extends SparkPlan implements ReadsBlocks {
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return withBlocks(newChildren.apply(0));
-  }
-
-  @Override
-  public int productArity() {
-    return 5;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> inputs;
-      case 2 -> keys;
-      case 3 -> produced;
-      case 4 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof CutBlocksExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof CutBlocksExec that
-        && spec.equals(that.spec)
-        && inputs.equals(that.inputs)
-        && keys.equals(that.keys)
-        && produced.equals(that.produced)
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, inputs, keys, produced, child);
+  protected List<Object> fields() {
+    return List.of(spec, inputs, keys, produced, child);
   }
 }

@@ -1,20 +1,18 @@
 package org.tilespark.spark.exchange;
 
 import java.util.List;
-import java.util.Objects;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /** Runs {@link MarkCells}. */
-public final class MarkCellsExec extends SparkPlan {
+public final class MarkCellsExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
 
   private final AssembleSpec spec;
@@ -39,11 +37,6 @@ public final class MarkCellsExec extends SparkPlan {
   @Override
   public Seq<Attribute> output() {
     return produced;
-  }
-
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
   }
 
   @Override
@@ -83,47 +76,7 @@ public final class MarkCellsExec extends SparkPlan {
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new MarkCellsExec(spec, inputs, produced, newChildren.apply(0));
-  }
-
-  @Override
-  public int productArity() {
-    return 4;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> inputs;
-      case 2 -> produced;
-      case 3 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof MarkCellsExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof MarkCellsExec that
-        && spec.equals(that.spec)
-        && inputs.equals(that.inputs)
-        && produced.equals(that.produced)
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, inputs, produced, child);
+  protected List<Object> fields() {
+    return List.of(spec, inputs, produced, child);
   }
 }

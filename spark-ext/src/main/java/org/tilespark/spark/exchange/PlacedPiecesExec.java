@@ -1,6 +1,6 @@
 package org.tilespark.spark.exchange;
 
-import java.util.Objects;
+import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -10,8 +10,8 @@ import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -21,7 +21,7 @@ import scala.collection.immutable.Seq;
  * org.tilespark.spark.multiply.Cuboids#placed Cuboids.placed}. Where it does not hold after all,
  * Spark shuffles the pieces.
  */
-public final class PlacedPiecesExec extends SparkPlan {
+public final class PlacedPiecesExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
 
   private final Attribute key;
@@ -87,45 +87,7 @@ public final class PlacedPiecesExec extends SparkPlan {
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new PlacedPiecesExec(key, expected, newChildren.apply(0));
-  }
-
-  @Override
-  public int productArity() {
-    return 3;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> key;
-      case 1 -> expected;
-      case 2 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof PlacedPiecesExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof PlacedPiecesExec that
-        && key.equals(that.key)
-        && expected.equals(that.expected)
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(key, expected, child);
+  protected List<Object> fields() {
+    return List.of(key, expected, child);
   }
 }

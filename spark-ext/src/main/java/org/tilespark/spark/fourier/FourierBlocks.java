@@ -2,11 +2,9 @@ package org.tilespark.spark.fourier;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.types.ArrayType;
@@ -19,10 +17,10 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.options.Missing;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -30,7 +28,7 @@ import scala.collection.immutable.Seq;
  * whole along the axes that are transformed. Or, if the spec says that volumes are gathered, puts
  * each volume through it as a whole.
  */
-public final class FourierBlocks extends LogicalPlan implements MultiInstanceRelation {
+public final class FourierBlocks extends LogicalBlockNode implements MultiInstanceRelation {
   private static final long serialVersionUID = 1;
 
   /** The column of what {@link ArrayStep.Detrend} takes off. */
@@ -132,25 +130,10 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
         spec.gathered().isDefined());
   }
 
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
-  }
-
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
     return new FourierBlocks(spec, inputs, Attributes.fresh(produced), child);
-  }
-
-  @Override
-  public Seq<LogicalPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    return new FourierBlocks(spec, inputs, produced, newChildren.apply(0));
   }
 
   @Override
@@ -159,37 +142,7 @@ public final class FourierBlocks extends LogicalPlan implements MultiInstanceRel
   }
 
   @Override
-  public int productArity() {
-    return 4;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> inputs;
-      case 2 -> produced;
-      case 3 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof FourierBlocks;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof FourierBlocks that
-        && spec.equals(that.spec)
-        && inputs.equals(that.inputs)
-        && produced.equals(that.produced)
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, inputs, produced, child);
+  protected List<Object> fields() {
+    return List.of(spec, inputs, produced, child);
   }
 }

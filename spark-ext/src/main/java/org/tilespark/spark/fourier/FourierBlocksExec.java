@@ -3,13 +3,11 @@ package org.tilespark.spark.fourier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
@@ -28,6 +26,7 @@ import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -39,7 +38,6 @@ import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.TaskMetrics;
 import scala.Option;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
 
@@ -49,7 +47,8 @@ import scala.reflect.ClassTag;
  * straight from their rows, and pieces for the next are taken straight from the result. Gives
  * batches of one block or piece each, whose value columns are Arrow lists.
  */
-public final class FourierBlocksExec extends SparkPlan implements ReadsBlocks, GivesBlockBatches {
+public final class FourierBlocksExec extends PhysicalBlockNode
+    implements ReadsBlocks, GivesBlockBatches {
   private static final long serialVersionUID = 1;
 
   /** Batches of results that may wait in pinned memory until they are asked for. */
@@ -143,11 +142,6 @@ public final class FourierBlocksExec extends SparkPlan implements ReadsBlocks, G
     List<Attribute> all = ScalaInterop.list(keys);
     all.addAll(ScalaInterop.list(produced));
     return ScalaInterop.seq(all);
-  }
-
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(output());
   }
 
   // ---- where rows must be, and where they are
@@ -395,60 +389,7 @@ public final class FourierBlocksExec extends SparkPlan implements ReadsBlocks, G
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return withBlocks(newChildren.apply(0));
-  }
-
-  @Override
-  public int productArity() {
-    return 10;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> assembled;
-      case 2 -> cut;
-      case 3 -> cells;
-      case 4 -> inputs;
-      case 5 -> keys;
-      case 6 -> produced;
-      case 7 -> backend;
-      case 8 -> batchBytes;
-      case 9 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof FourierBlocksExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof FourierBlocksExec that
-        && spec.equals(that.spec)
-        && assembled.equals(that.assembled)
-        && cut.equals(that.cut)
-        && cells.equals(that.cells)
-        && inputs.equals(that.inputs)
-        && keys.equals(that.keys)
-        && produced.equals(that.produced)
-        && backend.equals(that.backend)
-        && batchBytes == that.batchBytes
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(
-        spec, assembled, cut, cells, inputs, keys, produced, backend, batchBytes, child);
+  protected List<Object> fields() {
+    return List.of(spec, assembled, cut, cells, inputs, keys, produced, backend, batchBytes, child);
   }
 }

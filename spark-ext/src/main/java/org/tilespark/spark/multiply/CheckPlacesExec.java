@@ -6,11 +6,9 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.physical.AllTuples$;
@@ -19,14 +17,13 @@ import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.DataType;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.Coverage;
-import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.multiply.MultiplyBlocks.PlaceColumn;
 import org.tilespark.spark.options.Missing;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.runtime.AbstractFunction1;
 
@@ -35,7 +32,7 @@ import scala.runtime.AbstractFunction1;
  * that they tile each matrix. Gives one row for each matrix that there is, of no extent, and with
  * missing=zero one for each range along M or N that no block holds.
  */
-public final class CheckPlacesExec extends SparkPlan {
+public final class CheckPlacesExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
 
   // The output, before grouping columns: a range along M or N.
@@ -72,11 +69,6 @@ public final class CheckPlacesExec extends SparkPlan {
   @Override
   public Seq<Attribute> output() {
     return produced;
-  }
-
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
   }
 
   @Override
@@ -205,49 +197,7 @@ public final class CheckPlacesExec extends SparkPlan {
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new CheckPlacesExec(spec, right, places, produced, newChildren.apply(0));
-  }
-
-  @Override
-  public int productArity() {
-    return 5;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> right;
-      case 2 -> places;
-      case 3 -> produced;
-      case 4 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof CheckPlacesExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof CheckPlacesExec that
-        && spec.equals(that.spec)
-        && right == that.right
-        && places.equals(that.places)
-        && produced.equals(that.produced)
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, right, places, produced, child);
+  protected List<Object> fields() {
+    return List.of(spec, right, places, produced, child);
   }
 }

@@ -2,11 +2,9 @@ package org.tilespark.spark.multiply;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.layout.Shape;
@@ -14,8 +12,8 @@ import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -26,7 +24,7 @@ import scala.collection.immutable.Seq;
  * lists of both follow each other in {@code inputs}. The output has the same columns under fresh
  * ids.
  */
-public final class MultiplyBlocks extends LogicalPlan implements MultiInstanceRelation {
+public final class MultiplyBlocks extends LogicalBlockNode implements MultiInstanceRelation {
   private static final long serialVersionUID = 1;
 
   /** The order of the columns of an operand and of the output; grouping columns follow. */
@@ -168,35 +166,10 @@ public final class MultiplyBlocks extends LogicalPlan implements MultiInstanceRe
         output, blocks, new BlockStatistics.Input(operands.head(), blocks, Optional.of(ofA)), true);
   }
 
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
-  }
-
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
     return producing(ScalaInterop.list(Attributes.fresh(produced)));
-  }
-
-  @Override
-  public Seq<LogicalPlan> children() {
-    List<LogicalPlan> children = operands();
-    children.addAll(ScalaInterop.<LogicalPlan>list(places));
-    return ScalaInterop.seq(children);
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    List<LogicalPlan> children = ScalaInterop.list(newChildren);
-    int count = operands.size();
-    return new MultiplyBlocks(
-        spec,
-        inputs,
-        produced,
-        ScalaInterop.seq(children.subList(0, count)),
-        placeColumns,
-        ScalaInterop.seq(children.subList(count, children.size())));
   }
 
   @Override
@@ -205,41 +178,7 @@ public final class MultiplyBlocks extends LogicalPlan implements MultiInstanceRe
   }
 
   @Override
-  public int productArity() {
-    return 6;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> inputs;
-      case 2 -> produced;
-      case 3 -> operands;
-      case 4 -> placeColumns;
-      case 5 -> places;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof MultiplyBlocks;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof MultiplyBlocks that
-        && spec.equals(that.spec)
-        && inputs.equals(that.inputs)
-        && produced.equals(that.produced)
-        && operands.equals(that.operands)
-        && placeColumns.equals(that.placeColumns)
-        && places.equals(that.places);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, inputs, produced, operands, placeColumns, places);
+  protected List<Object> fields() {
+    return List.of(spec, inputs, produced, operands, placeColumns, places);
   }
 }

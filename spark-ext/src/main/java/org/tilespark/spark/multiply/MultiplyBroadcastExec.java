@@ -1,15 +1,12 @@
 package org.tilespark.spark.multiply;
 
-import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution;
@@ -19,8 +16,8 @@ import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
-import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
@@ -28,7 +25,6 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
 
@@ -37,7 +33,7 @@ import scala.reflect.ClassTag;
  * whole. Where each block spans all of K it makes blocks of C alone, and nothing is shuffled; else
  * it makes parts of sums, which {@link SumBlocksExec} adds.
  */
-public final class MultiplyBroadcastExec extends SparkPlan implements ReadsBlocks {
+public final class MultiplyBroadcastExec extends PhysicalBlockNode implements ReadsBlocks {
   private static final long serialVersionUID = 1;
 
   private final MultiplySpec spec;
@@ -113,11 +109,6 @@ public final class MultiplyBroadcastExec extends SparkPlan implements ReadsBlock
   @Override
   public Seq<Attribute> output() {
     return produced;
-  }
-
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
   }
 
   @Override
@@ -219,20 +210,6 @@ public final class MultiplyBroadcastExec extends SparkPlan implements ReadsBlock
     return formattedNodeName() + prediction.explained(spec, depth, backend);
   }
 
-  @Override
-  public Seq<SparkPlan> children() {
-    List<SparkPlan> children = new ArrayList<>(List.of(large, small));
-    children.addAll(ScalaInterop.<SparkPlan>list(places));
-    return ScalaInterop.seq(children);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    List<SparkPlan> children = ScalaInterop.list(newChildren);
-    return copy(
-        children.get(0), children.get(1), ScalaInterop.seq(children.subList(2, children.size())));
-  }
-
   private MultiplyBroadcastExec copy(
       SparkPlan newLarge, SparkPlan newSmall, Seq<SparkPlan> newPlaces) {
     return new MultiplyBroadcastExec(
@@ -250,52 +227,8 @@ public final class MultiplyBroadcastExec extends SparkPlan implements ReadsBlock
   }
 
   @Override
-  public int productArity() {
-    return 11;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> depth;
-      case 2 -> mostOuter;
-      case 3 -> prediction;
-      case 4 -> backend;
-      case 5 -> smallIsRight;
-      case 6 -> inputs;
-      case 7 -> produced;
-      case 8 -> large;
-      case 9 -> small;
-      case 10 -> places;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof MultiplyBroadcastExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof MultiplyBroadcastExec that
-        && spec.equals(that.spec)
-        && depth == that.depth
-        && mostOuter == that.mostOuter
-        && prediction.equals(that.prediction)
-        && backend.equals(that.backend)
-        && smallIsRight == that.smallIsRight
-        && inputs.equals(that.inputs)
-        && produced.equals(that.produced)
-        && large.equals(that.large)
-        && small.equals(that.small)
-        && places.equals(that.places);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(
+  protected List<Object> fields() {
+    return List.of(
         spec,
         depth,
         mostOuter,

@@ -2,11 +2,9 @@ package org.tilespark.spark.multiply;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
@@ -16,13 +14,13 @@ import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.runtime.BackendChoice;
 import scala.Option;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
 
@@ -31,7 +29,7 @@ import scala.reflect.ClassTag;
  * along K, adds their products to a tile of C, and gives the tile's blocks. Where K is cut, they
  * are parts of sums, which {@link SumBlocksExec} adds.
  */
-public final class MultiplyPanelsExec extends SparkPlan {
+public final class MultiplyPanelsExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
 
   private final MultiplySpec spec;
@@ -104,11 +102,6 @@ public final class MultiplyPanelsExec extends SparkPlan {
     return isPlaced
         ? placement.get().over(ScalaInterop.list(produced))
         : super.outputPartitioning();
-  }
-
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
   }
 
   @Override
@@ -192,54 +185,7 @@ public final class MultiplyPanelsExec extends SparkPlan {
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return pieces;
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new MultiplyPanelsExec(
-        spec, cuboids, prediction, backend, placement, produced, newChildren);
-  }
-
-  @Override
-  public int productArity() {
-    return 7;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> cuboids;
-      case 2 -> prediction;
-      case 3 -> backend;
-      case 4 -> placement;
-      case 5 -> produced;
-      case 6 -> pieces;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof MultiplyPanelsExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof MultiplyPanelsExec that
-        && spec.equals(that.spec)
-        && cuboids.equals(that.cuboids)
-        && prediction.equals(that.prediction)
-        && backend.equals(that.backend)
-        && placement.equals(that.placement)
-        && produced.equals(that.produced)
-        && pieces.equals(that.pieces);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, cuboids, prediction, backend, placement, produced, pieces);
+  protected List<Object> fields() {
+    return List.of(spec, cuboids, prediction, backend, placement, produced, pieces);
   }
 }

@@ -2,25 +2,22 @@ package org.tilespark.spark.multiply;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /** Adds the partial blocks of C that a shuffle brought together, in a fixed order. */
-public final class SumBlocksExec extends SparkPlan {
+public final class SumBlocksExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
 
   private final MultiplySpec spec;
@@ -52,11 +49,6 @@ public final class SumBlocksExec extends SparkPlan {
   @Override
   public Seq<Attribute> output() {
     return produced;
-  }
-
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
   }
 
   /** The child's by block of C and grouping columns, which are the output's own places. */
@@ -107,49 +99,7 @@ public final class SumBlocksExec extends SparkPlan {
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new SumBlocksExec(spec, strategy, partials, produced, newChildren.apply(0));
-  }
-
-  @Override
-  public int productArity() {
-    return 5;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> strategy;
-      case 2 -> partials;
-      case 3 -> produced;
-      case 4 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof SumBlocksExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof SumBlocksExec that
-        && spec.equals(that.spec)
-        && strategy == that.strategy
-        && partials.equals(that.partials)
-        && produced.equals(that.produced)
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, strategy, partials, produced, child);
+  protected List<Object> fields() {
+    return List.of(spec, strategy, partials, produced, child);
   }
 }

@@ -2,11 +2,9 @@ package org.tilespark.spark.permute;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.tilespark.layout.Permutation;
@@ -15,10 +13,9 @@ import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
-import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -29,7 +26,7 @@ import scala.collection.immutable.Seq;
  * are read, and what stands in their places in the output under fresh ids. Further columns have
  * fresh ids too, since Spark tells two instances of a relation apart by all of their ids.
  */
-public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRelation {
+public final class PermuteBlocks extends LogicalBlockNode implements MultiInstanceRelation {
   private static final long serialVersionUID = 1;
 
   private final BlockKind kind;
@@ -134,11 +131,6 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
   }
 
   @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
-  }
-
-  @Override
   public Option<Object> maxRows() {
     return child.maxRows();
   }
@@ -154,56 +146,12 @@ public final class PermuteBlocks extends LogicalPlan implements MultiInstanceRel
   }
 
   @Override
-  public Seq<LogicalPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    return new PermuteBlocks(kind, permutation, extents, inputs, produced, newChildren.apply(0));
-  }
-
-  @Override
   public String simpleString(int maxFields) {
     return "PermuteBlocks " + kind.label() + " " + kind.axesText(permutation);
   }
 
   @Override
-  public int productArity() {
-    return 6;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> kind;
-      case 1 -> permutation;
-      case 2 -> extents;
-      case 3 -> inputs;
-      case 4 -> produced;
-      case 5 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof PermuteBlocks;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof PermuteBlocks that
-        && kind == that.kind
-        && permutation.equals(that.permutation)
-        && extents.equals(that.extents)
-        && inputs.equals(that.inputs)
-        && produced.equals(that.produced)
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(kind, permutation, extents, inputs, produced, child);
+  protected List<Object> fields() {
+    return List.of(kind, permutation, extents, inputs, produced, child);
   }
 }

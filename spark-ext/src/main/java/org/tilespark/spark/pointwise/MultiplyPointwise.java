@@ -1,14 +1,11 @@
 package org.tilespark.spark.pointwise;
 
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.types.DataTypes;
@@ -21,18 +18,18 @@ import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.fourier.Spectrum;
 import org.tilespark.spark.multiply.MultiplyPlans;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
  * The products of the elements of two volumes at equal places, block by block: both are cut alike.
  * Output: as the first one's, complex if one of the two is.
  */
-public final class MultiplyPointwise extends LogicalPlan implements MultiInstanceRelation {
+public final class MultiplyPointwise extends LogicalBlockNode implements MultiInstanceRelation {
   private static final long serialVersionUID = 1;
 
   private final PointwiseSpec spec;
@@ -283,11 +280,6 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
         false);
   }
 
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
-  }
-
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
@@ -296,57 +288,12 @@ public final class MultiplyPointwise extends LogicalPlan implements MultiInstanc
   }
 
   @Override
-  public Seq<LogicalPlan> children() {
-    return ScalaInterop.seq(Arrays.asList(left, right));
-  }
-
-  @Override
-  public LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
-    return new MultiplyPointwise(
-        spec, leftInputs, rightInputs, produced, newChildren.apply(0), newChildren.apply(1));
-  }
-
-  @Override
   public String simpleString(int maxFields) {
     return "MultiplyPointwise " + spec;
   }
 
   @Override
-  public int productArity() {
-    return 6;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> leftInputs;
-      case 2 -> rightInputs;
-      case 3 -> produced;
-      case 4 -> left;
-      case 5 -> right;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof MultiplyPointwise;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof MultiplyPointwise that
-        && spec.equals(that.spec)
-        && leftInputs.equals(that.leftInputs)
-        && rightInputs.equals(that.rightInputs)
-        && produced.equals(that.produced)
-        && left.equals(that.left)
-        && right.equals(that.right);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, leftInputs, rightInputs, produced, left, right);
+  protected List<Object> fields() {
+    return List.of(spec, leftInputs, rightInputs, produced, left, right);
   }
 }

@@ -5,13 +5,11 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
@@ -22,16 +20,16 @@ import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
  * Runs {@link MultiplyPointwise}: asks Spark to bring equal places of both volumes into one
  * partition, sorted, which they are where both come from transforms, and multiplies block by block.
  */
-public final class MultiplyPointwiseExec extends SparkPlan {
+public final class MultiplyPointwiseExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
 
   static final String BLOCKS = "numOutputRows";
@@ -69,11 +67,6 @@ public final class MultiplyPointwiseExec extends SparkPlan {
   @Override
   public Seq<Attribute> output() {
     return produced;
-  }
-
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
   }
 
   /**
@@ -207,52 +200,7 @@ public final class MultiplyPointwiseExec extends SparkPlan {
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(Arrays.asList(left, right));
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return new MultiplyPointwiseExec(
-        spec, leftInputs, rightInputs, produced, newChildren.apply(0), newChildren.apply(1));
-  }
-
-  @Override
-  public int productArity() {
-    return 6;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> spec;
-      case 1 -> leftInputs;
-      case 2 -> rightInputs;
-      case 3 -> produced;
-      case 4 -> left;
-      case 5 -> right;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof MultiplyPointwiseExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof MultiplyPointwiseExec that
-        && spec.equals(that.spec)
-        && leftInputs.equals(that.leftInputs)
-        && rightInputs.equals(that.rightInputs)
-        && produced.equals(that.produced)
-        && left.equals(that.left)
-        && right.equals(that.right);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(spec, leftInputs, rightInputs, produced, left, right);
+  protected List<Object> fields() {
+    return List.of(spec, leftInputs, rightInputs, produced, left, right);
   }
 }

@@ -1,6 +1,7 @@
 package org.tilespark.spark.rows;
 
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -11,16 +12,16 @@ import org.apache.spark.sql.execution.ColumnarToRowTransition;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import scala.Function1;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
  * Turns batches of blocks into rows with one copy per array, where Spark's own transition goes
  * element by element. The optimizer rule puts it above our nodes and sources.
  */
-public final class BlockBatchesToRowsExec extends SparkPlan implements ColumnarToRowTransition {
+public final class BlockBatchesToRowsExec extends PhysicalBlockNode
+    implements ColumnarToRowTransition {
   private static final long serialVersionUID = 1;
 
   private final SparkPlan child;
@@ -87,51 +88,12 @@ public final class BlockBatchesToRowsExec extends SparkPlan implements ColumnarT
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public SparkPlan mapChildren(Function1<SparkPlan, SparkPlan> f) {
-    SparkPlan mapped = f.apply(child);
-    return mapped == child ? this : withNewChildInternal(mapped);
-  }
-
-  @Override
   public SparkPlan withNewChildInternal(SparkPlan newChild) {
     return new BlockBatchesToRowsExec(newChild);
   }
 
   @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return withNewChildInternal(newChildren.apply(0));
-  }
-
-  @Override
-  public int productArity() {
-    return 1;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    if (n != 0) {
-      throw new IndexOutOfBoundsException(n);
-    }
-    return child;
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof BlockBatchesToRowsExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof BlockBatchesToRowsExec that && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return child.hashCode() + 1;
+  protected List<Object> fields() {
+    return List.of(child);
   }
 }

@@ -2,12 +2,10 @@ package org.tilespark.spark.stage;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.stream.Collectors;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
@@ -20,6 +18,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.permute.PermutedColumns;
 import org.tilespark.spark.rows.BlockBatchesToRowsExec;
@@ -28,7 +27,6 @@ import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.TaskMetrics;
 import scala.Option;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -37,7 +35,8 @@ import scala.collection.immutable.Seq;
  * operators there, and back once. Takes rows or batches, gives batches whose value columns are
  * Arrow lists. Partitions stay where they are.
  */
-public final class BlockStageExec extends SparkPlan implements ReadsBlocks, GivesBlockBatches {
+public final class BlockStageExec extends PhysicalBlockNode
+    implements ReadsBlocks, GivesBlockBatches {
   private static final long serialVersionUID = 1;
 
   private final Seq<BlockOperator> operators;
@@ -97,11 +96,6 @@ public final class BlockStageExec extends SparkPlan implements ReadsBlocks, Give
   @Override
   public Seq<Attribute> output() {
     return produced;
-  }
-
-  @Override
-  public AttributeSet producedAttributes() {
-    return Attributes.set(produced);
   }
 
   @Override
@@ -222,51 +216,7 @@ public final class BlockStageExec extends SparkPlan implements ReadsBlocks, Give
   }
 
   @Override
-  public Seq<SparkPlan> children() {
-    return ScalaInterop.seq(child);
-  }
-
-  @Override
-  public SparkPlan withNewChildrenInternal(IndexedSeq<SparkPlan> newChildren) {
-    return withBlocks(newChildren.apply(0));
-  }
-
-  @Override
-  public int productArity() {
-    return 6;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> operators;
-      case 1 -> inputs;
-      case 2 -> produced;
-      case 3 -> backend;
-      case 4 -> batchBytes;
-      case 5 -> child;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof BlockStageExec;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof BlockStageExec that
-        && operators.equals(that.operators)
-        && inputs.equals(that.inputs)
-        && produced.equals(that.produced)
-        && backend.equals(that.backend)
-        && batchBytes == that.batchBytes
-        && child.equals(that.child);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(operators, inputs, produced, backend, batchBytes, child);
+  protected List<Object> fields() {
+    return List.of(operators, inputs, produced, backend, batchBytes, child);
   }
 }

@@ -1,0 +1,86 @@
+package org.tilespark.spark.catalyst;
+
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.sql.catalyst.expressions.AttributeSet;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * A logical node. Children, product methods, equality and copies follow from the list of its
+ * fields.
+ *
+ * <p>A subclass is public and has a public constructor that takes the fields in their order:
+ * Catalyst copies by reflection.
+ */
+public abstract class LogicalBlockNode extends LogicalPlan {
+  private static final long serialVersionUID = 1;
+
+  private transient List<Object> fieldList; // made at need
+  private transient Seq<LogicalPlan> children; // the same
+
+  /**
+   * The arguments of the constructor in their order. Plans and sequences of plans are the children.
+   */
+  protected abstract List<Object> fields();
+
+  private List<Object> fieldList() {
+    if (fieldList == null) {
+      fieldList = fields();
+    }
+    return fieldList;
+  }
+
+  @Override
+  public final Seq<LogicalPlan> children() {
+    if (children == null) {
+      children = ScalaInterop.seq(NodeFields.children(fieldList(), LogicalPlan.class));
+    }
+    return children;
+  }
+
+  @Override
+  public final LogicalPlan withNewChildrenInternal(IndexedSeq<LogicalPlan> newChildren) {
+    return (LogicalPlan)
+        makeCopy(
+            NodeFields.with(
+                fieldList(),
+                LogicalPlan.class,
+                ScalaInterop.<LogicalPlan>list(newChildren).iterator()));
+  }
+
+  /** All columns that no child has. */
+  @Override
+  public final AttributeSet producedAttributes() {
+    AttributeSet inputs = inputSet();
+    return outputSet().filter(ScalaInterop.function(column -> !inputs.contains(column)));
+  }
+
+  @Override
+  public final int productArity() {
+    return fieldList().size();
+  }
+
+  @Override
+  public final Object productElement(int n) {
+    return fieldList().get(n);
+  }
+
+  @Override
+  public final boolean canEqual(Object that) {
+    return that != null && that.getClass() == getClass();
+  }
+
+  @Override
+  public final boolean equals(Object o) {
+    return o instanceof LogicalBlockNode that
+        && canEqual(that)
+        && fieldList().equals(that.fieldList());
+  }
+
+  @Override
+  public final int hashCode() {
+    return Objects.hash(getClass().getName(), fieldList());
+  }
+}

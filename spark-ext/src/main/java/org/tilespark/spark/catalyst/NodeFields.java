@@ -1,0 +1,46 @@
+package org.tilespark.spark.catalyst;
+
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+
+/** What nodes of plans take from the list of their fields. Stateless. */
+final class NodeFields {
+  private NodeFields() {}
+
+  /** The nodes among the fields, and in sequences among them. */
+  static <T> List<T> children(List<Object> fields, Class<T> type) {
+    List<T> children = new ArrayList<>();
+    for (Object field : fields) {
+      if (type.isInstance(field)) {
+        children.add(type.cast(field));
+      } else if (isOfNodes(field, type)) {
+        children.addAll(ScalaInterop.<T>list((scala.collection.Seq<T>) field));
+      }
+    }
+    return children;
+  }
+
+  /** The fields with other nodes in place of {@link #children}. */
+  static <T> Object[] with(List<Object> fields, Class<T> type, Iterator<T> children) {
+    Object[] replaced = fields.toArray();
+    for (int i = 0; i < replaced.length; i++) {
+      if (type.isInstance(replaced[i])) {
+        replaced[i] = children.next();
+      } else if (isOfNodes(replaced[i], type)) {
+        List<T> sequence = new ArrayList<>();
+        for (int left = ((scala.collection.Seq<?>) replaced[i]).size(); left > 0; left--) {
+          sequence.add(children.next());
+        }
+        replaced[i] = ScalaInterop.seq(sequence);
+      }
+    }
+    return replaced;
+  }
+
+  private static boolean isOfNodes(Object field, Class<?> type) {
+    return field instanceof scala.collection.Seq<?> sequence
+        && sequence.nonEmpty()
+        && type.isInstance(sequence.head());
+  }
+}
