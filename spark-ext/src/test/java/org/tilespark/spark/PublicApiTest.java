@@ -78,7 +78,8 @@ class PublicApiTest {
     List<String> recorded = Files.readAllLines(RECORD);
     for (String start :
         List.of(
-            "java FftOptions$Detrend: public static final FftOptions$Detrend FftOptions$Detrend.MEAN",
+            "java options.FftOptions$Detrend: public static final options.FftOptions$Detrend"
+                + " options.FftOptions$Detrend.MEAN",
             "java MatrixBlocks: public static Dataset<Row> MatrixBlocks.transpose(Dataset<Row>)",
             "spark org.tilespark.spark.TileSparkPlugin",
             "sql matrix_multiply(a, b, transposeA",

@@ -48,13 +48,13 @@ public record NpyOptions(
     String extents,
     boolean durable) {
   static final String PATH = "path";
+  static final String BLOCK_SHAPE = BlockGrid.BLOCK_SHAPE;
   static final String AS = "as";
   static final String DTYPE = "dtype";
   static final String EXTENTS = "extents";
   static final String DURABLE = "durable";
 
-  private static final List<String> NAMES =
-      List.of(PATH, BlockGrid.BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
+  private static final List<String> NAMES = List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
 
   /** Keys that Spark puts among a user's options. */
   private static final List<String> SPARKS = List.of("checkpointLocation", "serialization.format");
@@ -84,7 +84,7 @@ public record NpyOptions(
     NpyType type = dtype == null ? null : NpyType.parse("Option " + DTYPE, dtype);
     return new NpyOptions(
         path,
-        options.get(BlockGrid.BLOCK_SHAPE),
+        options.get(BLOCK_SHAPE),
         as(options.get(AS)),
         type,
         options.get(EXTENTS),
