@@ -34,6 +34,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.catalyst.BlockAggregate;
 import org.tilespark.spark.catalyst.BlockExpression;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
@@ -214,6 +215,7 @@ class EqualPlansTest extends SparkTest {
                           ScalaInterop.<Expression>list(node.expressions())) {
                         for (Expression part : below(expression)) {
                           copied.addAll(copies(part, BlockExpression.class));
+                          copied.addAll(copies(part, BlockAggregate.class));
                         }
                       }
                     }
@@ -225,7 +227,11 @@ class EqualPlansTest extends SparkTest {
     Set<String> all = new TreeSet<>();
     for (JavaClass type : new ClassFileImporter().importPackages("org.tilespark.spark")) {
       if (!type.getModifiers().contains(JavaModifier.ABSTRACT)
-          && Stream.of(LogicalBlockNode.class, PhysicalBlockNode.class, BlockExpression.class)
+          && Stream.of(
+                  LogicalBlockNode.class,
+                  PhysicalBlockNode.class,
+                  BlockExpression.class,
+                  BlockAggregate.class)
               .anyMatch(type::isAssignableTo)) {
         all.add(type.getSimpleName());
       }

@@ -53,11 +53,6 @@ public final class BlockColumnSums extends BlockExpression {
   }
 
   @Override
-  protected Expression with(Seq<Expression> newChildren) {
-    return new BlockColumnSums(arguments, plane, newChildren);
-  }
-
-  @Override
   public String prettyName() {
     return "block_column_sums";
   }

@@ -1,18 +1,15 @@
 package org.tilespark.spark.aggregate;
 
-import java.io.Serializable;
-import java.util.Objects;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
-import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
+import org.tilespark.spark.catalyst.BlockAggregate;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.pointwise.ElementwisePlans;
 import org.tilespark.spark.rows.BlockArguments;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -20,8 +17,7 @@ import scala.collection.immutable.Seq;
  * structs, one for each range of columns that some block has. A task sends 16 bytes for each column
  * it met, and 32 for each block. The child is what {@link BlockColumnSums} gives.
  */
-public final class ColumnMeans extends TypedImperativeAggregate<ColumnSums>
-    implements Serializable {
+public final class ColumnMeans extends BlockAggregate<ColumnSums> {
   private static final long serialVersionUID = 1;
 
   /** Of one range: {@code col}, {@code cols}, {@code means}. */
@@ -32,9 +28,6 @@ public final class ColumnMeans extends TypedImperativeAggregate<ColumnSums>
           .add("means", DataTypes.createArrayType(DataTypes.DoubleType, false), false);
 
   private final BlockArguments arguments;
-  private final Seq<Expression> children;
-  private final int mutableAggBufferOffset;
-  private final int inputAggBufferOffset;
 
   /**
    * For Catalyst and {@link ElementwisePlans}.
@@ -46,10 +39,8 @@ public final class ColumnMeans extends TypedImperativeAggregate<ColumnSums>
       Seq<Expression> children,
       int mutableAggBufferOffset,
       int inputAggBufferOffset) {
+    super(children, mutableAggBufferOffset, inputAggBufferOffset);
     this.arguments = arguments;
-    this.children = children;
-    this.mutableAggBufferOffset = mutableAggBufferOffset;
-    this.inputAggBufferOffset = inputAggBufferOffset;
   }
 
   @Override
@@ -59,7 +50,7 @@ public final class ColumnMeans extends TypedImperativeAggregate<ColumnSums>
 
   @Override
   public ColumnSums update(ColumnSums sums, InternalRow input) {
-    return sums.merge(ColumnSums.deserialize((byte[]) children.apply(0).eval(input)));
+    return sums.merge(ColumnSums.deserialize((byte[]) childList().get(0).eval(input)));
   }
 
   @Override
@@ -83,43 +74,8 @@ public final class ColumnMeans extends TypedImperativeAggregate<ColumnSums>
   }
 
   @Override
-  public boolean nullable() {
-    return false;
-  }
-
-  @Override
   public DataType dataType() {
     return DataTypes.createArrayType(RANGE, false);
-  }
-
-  @Override
-  public Seq<Expression> children() {
-    return children;
-  }
-
-  @Override
-  public Expression withNewChildrenInternal(IndexedSeq<Expression> newChildren) {
-    return new ColumnMeans(arguments, newChildren, mutableAggBufferOffset, inputAggBufferOffset);
-  }
-
-  @Override
-  public int mutableAggBufferOffset() {
-    return mutableAggBufferOffset;
-  }
-
-  @Override
-  public int inputAggBufferOffset() {
-    return inputAggBufferOffset;
-  }
-
-  @Override
-  public ImperativeAggregate withNewMutableAggBufferOffset(int offset) {
-    return new ColumnMeans(arguments, children, offset, inputAggBufferOffset);
-  }
-
-  @Override
-  public ImperativeAggregate withNewInputAggBufferOffset(int offset) {
-    return new ColumnMeans(arguments, children, mutableAggBufferOffset, offset);
   }
 
   @Override
@@ -128,37 +84,7 @@ public final class ColumnMeans extends TypedImperativeAggregate<ColumnSums>
   }
 
   @Override
-  public int productArity() {
-    return 4;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> arguments;
-      case 1 -> children;
-      case 2 -> mutableAggBufferOffset;
-      case 3 -> inputAggBufferOffset;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof ColumnMeans;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof ColumnMeans that
-        && arguments.equals(that.arguments)
-        && children.equals(that.children)
-        && mutableAggBufferOffset == that.mutableAggBufferOffset
-        && inputAggBufferOffset == that.inputAggBufferOffset;
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(arguments, children, mutableAggBufferOffset, inputAggBufferOffset);
+  protected List<Object> fields() {
+    return List.of(arguments);
   }
 }

@@ -1,22 +1,19 @@
 package org.tilespark.spark.aggregate;
 
-import java.io.Serializable;
 import java.nio.ByteBuffer;
+import java.util.List;
 import java.util.Objects;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
-import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockBoxes;
 import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.BlockAggregate;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -25,8 +22,7 @@ import scala.collection.immutable.Seq;
  *
  * @param <B> what is kept while blocks go by
  */
-public abstract class VolumeAggregate<B extends VolumeAggregate.Kept>
-    extends TypedImperativeAggregate<B> implements Serializable {
+public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends BlockAggregate<B> {
   private static final long serialVersionUID = 1;
 
   /** What is kept while blocks go by: of each, where it lies. */
@@ -43,9 +39,6 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept>
 
   private final BlockArguments arguments;
   private final Object parameter;
-  private final Seq<Expression> children;
-  private final int mutableAggBufferOffset;
-  private final int inputAggBufferOffset;
 
   public VolumeAggregate(
       BlockArguments arguments,
@@ -53,21 +46,15 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept>
       Seq<Expression> children,
       int mutableAggBufferOffset,
       int inputAggBufferOffset) {
+    super(children, mutableAggBufferOffset, inputAggBufferOffset);
     this.arguments = arguments;
     Objects.requireNonNull(arguments.extents(), "extents");
     this.parameter = parameter;
-    this.children = children;
-    this.mutableAggBufferOffset = mutableAggBufferOffset;
-    this.inputAggBufferOffset = inputAggBufferOffset;
   }
 
   public final BlockArguments arguments() {
     return arguments;
   }
-
-  /** The same aggregate of other children, elsewhere in the rows that Spark aggregates in. */
-  public abstract VolumeAggregate<B> with(
-      Seq<Expression> newChildren, int mutableOffset, int inputOffset);
 
   /**
    * Adds a line of a block.
@@ -90,7 +77,7 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept>
     Kept kept = buffer;
     ErrorBoundary.BLOCKS.run(
         () -> {
-          Block block = arguments.read(ScalaInterop.list(children), 0, input);
+          Block block = arguments.read(childList(), 0, input);
           kept.boxes.add(block.box());
           addLines(buffer, block);
         });
@@ -182,81 +169,7 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept>
   }
 
   @Override
-  public final boolean nullable() {
-    return false;
-  }
-
-  @Override
-  public final Seq<Expression> children() {
-    return children;
-  }
-
-  @Override
-  public final Expression withNewChildrenInternal(IndexedSeq<Expression> newChildren) {
-    return with(newChildren, mutableAggBufferOffset, inputAggBufferOffset);
-  }
-
-  @Override
-  public final int mutableAggBufferOffset() {
-    return mutableAggBufferOffset;
-  }
-
-  @Override
-  public final int inputAggBufferOffset() {
-    return inputAggBufferOffset;
-  }
-
-  @Override
-  public final ImperativeAggregate withNewMutableAggBufferOffset(int offset) {
-    return with(children, offset, inputAggBufferOffset);
-  }
-
-  @Override
-  public final ImperativeAggregate withNewInputAggBufferOffset(int offset) {
-    return with(children, mutableAggBufferOffset, offset);
-  }
-
-  @Override
-  public final int productArity() {
-    return 5;
-  }
-
-  @Override
-  public final Object productElement(int n) {
-    return switch (n) {
-      case 0 -> arguments;
-      case 1 -> parameter;
-      case 2 -> children;
-      case 3 -> mutableAggBufferOffset;
-      case 4 -> inputAggBufferOffset;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public final boolean canEqual(Object that) {
-    return that != null && that.getClass() == getClass();
-  }
-
-  @Override
-  public final boolean equals(Object o) {
-    return o instanceof VolumeAggregate<?> that
-        && canEqual(that)
-        && arguments.equals(that.arguments)
-        && Objects.equals(parameter, that.parameter)
-        && children.equals(that.children)
-        && mutableAggBufferOffset == that.mutableAggBufferOffset
-        && inputAggBufferOffset == that.inputAggBufferOffset;
-  }
-
-  @Override
-  public final int hashCode() {
-    return Objects.hash(
-        getClass().getName(),
-        arguments,
-        parameter,
-        children,
-        mutableAggBufferOffset,
-        inputAggBufferOffset);
+  protected final List<Object> fields() {
+    return List.of(arguments, parameter);
   }
 }

@@ -1,6 +1,7 @@
 package org.tilespark.spark.catalyst;
 
 import java.io.Serializable;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -31,9 +32,6 @@ public abstract class BlockExpression extends Expression implements CodegenFallb
   /** What the expression holds beside its children: values, none of them null. */
   protected abstract List<Object> fields();
 
-  /** The same expression of other children. */
-  protected abstract Expression with(Seq<Expression> newChildren);
-
   /** The children, in order. */
   protected final List<Expression> childList() {
     if (list == null) {
@@ -49,7 +47,9 @@ public abstract class BlockExpression extends Expression implements CodegenFallb
 
   @Override
   public final Expression withNewChildrenInternal(IndexedSeq<Expression> newChildren) {
-    return with(newChildren);
+    List<Object> all = new ArrayList<>(fields());
+    all.add(newChildren);
+    return makeCopy(all.toArray());
   }
 
   @Override

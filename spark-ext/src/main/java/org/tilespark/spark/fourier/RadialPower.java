@@ -93,12 +93,6 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
   }
 
   @Override
-  public VolumeAggregate<Rings> with(
-      Seq<Expression> newChildren, int mutableOffset, int inputOffset) {
-    return new RadialPower(arguments(), spec, newChildren, mutableOffset, inputOffset);
-  }
-
-  @Override
   public Rings createAggregationBuffer() {
     return new Rings();
   }

@@ -79,12 +79,6 @@ public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
   }
 
   @Override
-  public VolumeAggregate<Sums> with(
-      Seq<Expression> newChildren, int mutableOffset, int inputOffset) {
-    return new VolumeTrend(arguments(), isLinear, newChildren, mutableOffset, inputOffset);
-  }
-
-  @Override
   public Sums createAggregationBuffer() {
     return new Sums();
   }

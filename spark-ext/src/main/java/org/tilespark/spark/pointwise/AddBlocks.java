@@ -114,11 +114,6 @@ public final class AddBlocks extends BlockValuesExpression {
   }
 
   @Override
-  protected Expression with(Seq<Expression> newChildren) {
-    return new AddBlocks(arguments(), plane(), newChildren);
-  }
-
-  @Override
   Object parameter() {
     return null;
   }

@@ -40,11 +40,6 @@ public final class ScaleBlock extends BlockValuesExpression {
   }
 
   @Override
-  protected Expression with(Seq<Expression> newChildren) {
-    return new ScaleBlock(arguments(), plane(), alpha, newChildren);
-  }
-
-  @Override
   Object parameter() {
     return alpha;
   }

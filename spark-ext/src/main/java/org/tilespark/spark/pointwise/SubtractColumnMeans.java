@@ -68,11 +68,6 @@ public final class SubtractColumnMeans extends BlockValuesExpression {
   }
 
   @Override
-  protected Expression with(Seq<Expression> newChildren) {
-    return new SubtractColumnMeans(arguments(), plane(), newChildren);
-  }
-
-  @Override
   Object parameter() {
     return null;
   }

@@ -1,18 +1,15 @@
 package org.tilespark.spark.reblock;
 
-import java.io.Serializable;
 import java.nio.ByteBuffer;
-import java.util.Objects;
+import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
-import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.spark.block.BlockBoxes;
 import org.tilespark.spark.block.GridCheck;
+import org.tilespark.spark.catalyst.BlockAggregate;
 import org.tilespark.spark.error.ErrorBoundary;
-import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
@@ -20,14 +17,10 @@ import scala.collection.immutable.Seq;
  * message that names the place. The children are the blocks' offsets, BIGINT, then their sizes,
  * INT.
  */
-public final class TilingCheck extends TypedImperativeAggregate<BlockBoxes>
-    implements Serializable {
+public final class TilingCheck extends BlockAggregate<BlockBoxes> {
   private static final long serialVersionUID = 1;
 
   private final GridCheck grid;
-  private final Seq<Expression> children;
-  private final int mutableAggBufferOffset;
-  private final int inputAggBufferOffset;
 
   /** For Catalyst and plans. */
   public TilingCheck(
@@ -35,10 +28,8 @@ public final class TilingCheck extends TypedImperativeAggregate<BlockBoxes>
       Seq<Expression> children,
       int mutableAggBufferOffset,
       int inputAggBufferOffset) {
+    super(children, mutableAggBufferOffset, inputAggBufferOffset);
     this.grid = grid;
-    this.children = children;
-    this.mutableAggBufferOffset = mutableAggBufferOffset;
-    this.inputAggBufferOffset = inputAggBufferOffset;
   }
 
   @Override
@@ -52,8 +43,8 @@ public final class TilingCheck extends TypedImperativeAggregate<BlockBoxes>
     Long[] offset = new Long[rank];
     Integer[] size = new Integer[rank];
     for (int axis = 0; axis < rank; axis++) {
-      offset[axis] = (Long) children.apply(axis).eval(input);
-      size[axis] = (Integer) children.apply(rank + axis).eval(input);
+      offset[axis] = (Long) childList().get(axis).eval(input);
+      size[axis] = (Integer) childList().get(rank + axis).eval(input);
     }
     ErrorBoundary.BLOCKS.run(() -> boxes.add(grid.check(offset, size)));
     return boxes;
@@ -86,43 +77,8 @@ public final class TilingCheck extends TypedImperativeAggregate<BlockBoxes>
   }
 
   @Override
-  public boolean nullable() {
-    return false;
-  }
-
-  @Override
   public DataType dataType() {
     return DataTypes.BooleanType;
-  }
-
-  @Override
-  public Seq<Expression> children() {
-    return children;
-  }
-
-  @Override
-  public Expression withNewChildrenInternal(IndexedSeq<Expression> newChildren) {
-    return new TilingCheck(grid, newChildren, mutableAggBufferOffset, inputAggBufferOffset);
-  }
-
-  @Override
-  public int mutableAggBufferOffset() {
-    return mutableAggBufferOffset;
-  }
-
-  @Override
-  public int inputAggBufferOffset() {
-    return inputAggBufferOffset;
-  }
-
-  @Override
-  public ImperativeAggregate withNewMutableAggBufferOffset(int offset) {
-    return new TilingCheck(grid, children, offset, inputAggBufferOffset);
-  }
-
-  @Override
-  public ImperativeAggregate withNewInputAggBufferOffset(int offset) {
-    return new TilingCheck(grid, children, mutableAggBufferOffset, offset);
   }
 
   @Override
@@ -131,37 +87,7 @@ public final class TilingCheck extends TypedImperativeAggregate<BlockBoxes>
   }
 
   @Override
-  public int productArity() {
-    return 4;
-  }
-
-  @Override
-  public Object productElement(int n) {
-    return switch (n) {
-      case 0 -> grid;
-      case 1 -> children;
-      case 2 -> mutableAggBufferOffset;
-      case 3 -> inputAggBufferOffset;
-      default -> throw new IndexOutOfBoundsException(n);
-    };
-  }
-
-  @Override
-  public boolean canEqual(Object that) {
-    return that instanceof TilingCheck;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof TilingCheck that
-        && grid.equals(that.grid)
-        && children.equals(that.children)
-        && mutableAggBufferOffset == that.mutableAggBufferOffset
-        && inputAggBufferOffset == that.inputAggBufferOffset;
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(grid, children, mutableAggBufferOffset, inputAggBufferOffset);
+  protected List<Object> fields() {
+    return List.of(grid);
   }
 }

@@ -75,11 +75,6 @@ public final class PackBlock extends BlockExpression {
   }
 
   @Override
-  protected Expression with(Seq<Expression> newChildren) {
-    return new PackBlock(blocks, exact, newChildren);
-  }
-
-  @Override
   public String prettyName() {
     return "pack_block";
   }

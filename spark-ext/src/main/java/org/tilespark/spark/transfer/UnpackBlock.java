@@ -102,11 +102,6 @@ public final class UnpackBlock extends BlockExpression {
   }
 
   @Override
-  protected Expression with(Seq<Expression> newChildren) {
-    return new UnpackBlock(blocks, part, newChildren);
-  }
-
-  @Override
   public String prettyName() {
     return "unpack_block";
   }

@@ -1,0 +1,126 @@
+package org.tilespark.spark.catalyst;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.aggregate.ImperativeAggregate;
+import org.apache.spark.sql.catalyst.expressions.aggregate.TypedImperativeAggregate;
+import scala.collection.immutable.IndexedSeq;
+import scala.collection.immutable.Seq;
+
+/**
+ * An aggregate over blocks that never gives null. Product methods, equality and copies follow from
+ * the list of its fields.
+ *
+ * <p>A subclass is public and has one public constructor, which takes the fields in their order,
+ * the children, and the two offsets: Catalyst copies by reflection.
+ *
+ * @param <B> what is kept while blocks go by
+ */
+public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
+    implements Serializable {
+  private static final long serialVersionUID = 1;
+
+  private final Seq<Expression> children;
+  private final int mutableAggBufferOffset;
+  private final int inputAggBufferOffset;
+  private transient List<Expression> list; // the children, made at need
+
+  protected BlockAggregate(
+      Seq<Expression> children, int mutableAggBufferOffset, int inputAggBufferOffset) {
+    this.children = children;
+    this.mutableAggBufferOffset = mutableAggBufferOffset;
+    this.inputAggBufferOffset = inputAggBufferOffset;
+  }
+
+  /** What the aggregate holds beside its children and offsets: values, none of them null. */
+  protected abstract List<Object> fields();
+
+  /** The children, in order. */
+  protected final List<Expression> childList() {
+    if (list == null) {
+      list = ScalaInterop.list(children);
+    }
+    return list;
+  }
+
+  private Expression copy(Seq<Expression> newChildren, int mutableOffset, int inputOffset) {
+    List<Object> all = new ArrayList<>(fields());
+    all.addAll(List.of(newChildren, mutableOffset, inputOffset));
+    return makeCopy(all.toArray());
+  }
+
+  @Override
+  public final Seq<Expression> children() {
+    return children;
+  }
+
+  @Override
+  public final Expression withNewChildrenInternal(IndexedSeq<Expression> newChildren) {
+    return copy(newChildren, mutableAggBufferOffset, inputAggBufferOffset);
+  }
+
+  @Override
+  public final int mutableAggBufferOffset() {
+    return mutableAggBufferOffset;
+  }
+
+  @Override
+  public final int inputAggBufferOffset() {
+    return inputAggBufferOffset;
+  }
+
+  @Override
+  public final ImperativeAggregate withNewMutableAggBufferOffset(int offset) {
+    return (ImperativeAggregate) copy(children, offset, inputAggBufferOffset);
+  }
+
+  @Override
+  public final ImperativeAggregate withNewInputAggBufferOffset(int offset) {
+    return (ImperativeAggregate) copy(children, mutableAggBufferOffset, offset);
+  }
+
+  @Override
+  public final boolean nullable() {
+    return false;
+  }
+
+  @Override
+  public final int productArity() {
+    return fields().size() + 3;
+  }
+
+  @Override
+  public final Object productElement(int n) {
+    int more = n - fields().size();
+    return switch (more) {
+      case 0 -> children;
+      case 1 -> mutableAggBufferOffset;
+      case 2 -> inputAggBufferOffset;
+      default -> fields().get(n);
+    };
+  }
+
+  @Override
+  public final boolean canEqual(Object that) {
+    return that != null && that.getClass() == getClass();
+  }
+
+  @Override
+  public final boolean equals(Object o) {
+    return o instanceof BlockAggregate<?> that
+        && canEqual(that)
+        && fields().equals(that.fields())
+        && children.equals(that.children)
+        && mutableAggBufferOffset == that.mutableAggBufferOffset
+        && inputAggBufferOffset == that.inputAggBufferOffset;
+  }
+
+  @Override
+  public final int hashCode() {
+    return Objects.hash(
+        getClass().getName(), fields(), children, mutableAggBufferOffset, inputAggBufferOffset);
+  }
+}
