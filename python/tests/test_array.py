@@ -397,7 +397,8 @@ def test_servers_that_see_no_files(spark, monkeypatch):
     from tilespark import _transfer
 
     monkeypatch.setattr(_transfer, "_sharing", {})
-    monkeypatch.setattr(Path, "as_uri", lambda path: f"file:///no/such/directory/{path.name}")
+    nowhere = property(lambda file: f"file:///no/such/directory/{file.path.name}")
+    monkeypatch.setattr(_transfer.TemporaryFile, "url", nowhere)
     assert not _transfer.shares_files(spark)
     a = sample((30, 40))
     np.testing.assert_array_equal(ts.from_numpy(a).compute(), a)
