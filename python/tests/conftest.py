@@ -83,7 +83,7 @@ def _classic(builder: SparkSession.Builder) -> Iterator[SparkSession]:
     session = builder.getOrCreate()
     try:
         yield session
-        runtime = session._jvm.org.tilespark.spark.ExecutorRuntime.current()  # type: ignore[union-attr]
+        runtime = session._jvm.org.tilespark.spark.runtime.ExecutorRuntime.current()  # type: ignore[union-attr]
         deadline = time.monotonic() + 30  # tasks of a failed query may still be ending
         while runtime.liveArrowBytes() + runtime.liveDeviceBytes() > 0 and time.monotonic() < deadline:
             time.sleep(0.1)
