@@ -92,13 +92,13 @@ class TableFunctionsTest extends SparkTest {
     } finally {
       connections.shutdownNow();
     }
-    assertFails(() -> sql("SELECT * FROM a"), "TABLE_OR_VIEW_NOT_FOUND");
+    assertFails(() -> sql("SELECT * FROM served"), "TABLE_OR_VIEW_NOT_FOUND");
   }
 
   /** Views of the same names as in the other connection, with other values. */
   private static void connection(SparkSession session, int scale) {
     session.sql(
-        "CREATE TEMPORARY VIEW a AS SELECT 0L AS row, 0L AS col, 2 AS rows, 3 AS cols,"
+        "CREATE TEMPORARY VIEW served AS SELECT 0L AS row, 0L AS col, 2 AS rows, 3 AS cols,"
             + " transform(array(1D, 2D, 3D, 4D, 5D, 6D), e -> e * "
             + scale
             + ") AS values");
@@ -107,10 +107,10 @@ class TableFunctionsTest extends SparkTest {
             + " transform(array(1D, 2D, 3D, 4D, 5D, 6D), e -> e * "
             + scale
             + ") AS values");
-    assertEquals(values(scale, 1, 4, 2, 5, 3, 6), fetched(session, "matrix_transpose(TABLE(a))"));
+    assertEquals(values(scale, 1, 4, 2, 5, 3, 6), fetched(session, "matrix_transpose(TABLE(served))"));
     assertEquals(
         values(scale * scale, 14, 32, 32, 77),
-        fetched(session, "matrix_multiply(TABLE(a), TABLE(a), transposeB => true)"));
+        fetched(session, "matrix_multiply(TABLE(served), TABLE(served), transposeB => true)"));
     assertEquals(
         values(scale, 1, 4, 2, 5, 3, 6), fetched(session, "volume_permute(TABLE(cube), 'zyx')"));
     assertEquals(
