@@ -107,7 +107,8 @@ class TableFunctionsTest extends SparkTest {
             + " transform(array(1D, 2D, 3D, 4D, 5D, 6D), e -> e * "
             + scale
             + ") AS values");
-    assertEquals(values(scale, 1, 4, 2, 5, 3, 6), fetched(session, "matrix_transpose(TABLE(served))"));
+    assertEquals(
+        values(scale, 1, 4, 2, 5, 3, 6), fetched(session, "matrix_transpose(TABLE(served))"));
     assertEquals(
         values(scale * scale, 14, 32, 32, 77),
         fetched(session, "matrix_multiply(TABLE(served), TABLE(served), transposeB => true)"));
