@@ -17,6 +17,7 @@ import com.tngtech.archunit.lang.ArchRule;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.Exchange;
 
 /**
  * The packages keep to the rules of docs/architecture.md; read from the class files of all modules.
@@ -132,6 +133,24 @@ class ArchitectureTest {
                           "no StorageLevel and no JavaUtils",
                           type ->
                               !type.getSimpleName().matches("StorageLevel|JavaUtils|ByteUnit"))));
+
+  @ArchTest
+  static final ArchRule shufflesAreMadeInOneClass =
+      noClasses()
+          .that()
+          .doNotBelongToAnyOf(Exchange.class)
+          .and()
+          .resideOutsideOfPackage("..catalyst.compat..")
+          .should()
+          .dependOnClassesThat(
+              describe(
+                  "say where rows must be, or hash as Spark does",
+                  type ->
+                      type.getSimpleName()
+                          .matches(
+                              "Murmur3_x86_32|ShuffleExchange\\w*|ClusteredDistributions?"
+                                  + "|BroadcastDistribution|AllTuples\\$?"
+                                  + "|UnspecifiedDistribution\\$?")));
 
   @ArchTest
   static void packagesAreSmall(JavaClasses classes) {

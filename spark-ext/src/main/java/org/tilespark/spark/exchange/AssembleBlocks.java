@@ -3,10 +3,12 @@ package org.tilespark.spark.exchange;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
@@ -21,7 +23,8 @@ import scala.collection.immutable.Seq;
  * the place of the cell, then the columns of the pieces, and for each cell one mark that says where
  * its block ends: {@link CutBlocks} and {@link MarkCells}.
  */
-public final class AssembleBlocks extends LogicalBlockNode implements MultiInstanceRelation {
+public final class AssembleBlocks extends LogicalBlockNode
+    implements PlacesBlocks, MultiInstanceRelation {
   private static final long serialVersionUID = 1;
 
   private final AssembleSpec spec;
@@ -58,13 +61,14 @@ public final class AssembleBlocks extends LogicalBlockNode implements MultiInsta
     return produced;
   }
 
-  /** The columns by which the output is partitioned: grouping columns, then the blocks' places. */
-  public List<Attribute> place() {
+  /** By grouping columns, then the blocks' places. */
+  @Override
+  public Optional<HashPartitioning> partitioning(SparkContext context) {
     List<Attribute> columns = ScalaInterop.list(produced);
     BlockSchema blocks = BlockSchema.find(Attributes.schema(columns), spec.kind(), spec.operator());
     List<Attribute> place = new ArrayList<>(blocks.further(columns));
     blocks.offsets().forEach(ordinal -> place.add(columns.get(ordinal)));
-    return place;
+    return Optional.of(Exchange.by(place, Exchange.partitions()));
   }
 
   /** The only child. */

@@ -9,12 +9,9 @@ import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -23,7 +20,6 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.error.ErrorBoundary;
 import scala.collection.immutable.Seq;
 
@@ -70,25 +66,24 @@ public final class AssembleBlocksExec extends PhysicalBlockNode {
 
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    return ScalaInterop.<Distribution>seq(ClusteredDistributions.of(clustering()));
+    return ScalaInterop.<Distribution>seq(Exchange.together(clustering()));
   }
 
   /** Rows of a target block together, its mark first, its pieces in the order of their places. */
   @Override
   public Seq<Seq<SortOrder>> requiredChildOrdering() {
-    List<Expression> order = new ArrayList<>(clustering());
     BlockSchema blocks = pieces();
-    order.add(new IsNotNull(inputs.apply(blocks.values())));
-    blocks.offsets().forEach(ordinal -> order.add(inputs.apply(ordinal)));
-    return ScalaInterop.<Seq<SortOrder>>seq(Attributes.ascending(order));
+    return ScalaInterop.<Seq<SortOrder>>seq(
+        Exchange.pieceOrder(
+            clustering(),
+            inputs.apply(blocks.values()),
+            blocks.offsets().stream().map(inputs::apply).toList()));
   }
 
   /** The child's, where it is by cells and grouping columns: a block's place is its cell's. */
   @Override
   public Partitioning outputPartitioning() {
-    Partitioning partitioning = child.outputPartitioning();
-    return Attributes.renamedPartitioning(partitioning, this::renamed)
-        .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
+    return Exchange.renamed(child.outputPartitioning(), this::renamed);
   }
 
   @Override

@@ -3,6 +3,8 @@ package org.tilespark.spark.exchange;
 import java.io.Serializable;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.ToIntFunction;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -56,6 +58,12 @@ public final class BoundPartitioning implements Serializable {
                     e instanceof BoundReference reference
                         ? columns.get(reference.ordinal())
                         : null));
+  }
+
+  /** The partition of a row with these columns, by Spark's own expression. */
+  public ToIntFunction<InternalRow> partitionOf() {
+    Expression number = bound.partitionIdExpression();
+    return row -> (Integer) number.eval(row);
   }
 
   /** Count of partitions. */

@@ -7,11 +7,8 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
-import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
-import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode$;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.block.GridCheck;
 import org.tilespark.spark.catalyst.ChildColumns;
@@ -71,11 +68,9 @@ public final class CheckedBlocksExec extends PhysicalBlockNode {
 
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    Distribution anywhere = UnspecifiedDistribution$.MODULE$;
     return checks.isEmpty()
-        ? ScalaInterop.<Distribution>seq(anywhere)
-        : ScalaInterop.<Distribution>seq(
-            anywhere, new BroadcastDistribution(IdentityBroadcastMode$.MODULE$));
+        ? ScalaInterop.<Distribution>seq(Exchange.anywhere())
+        : ScalaInterop.<Distribution>seq(Exchange.anywhere(), Exchange.everywhere());
   }
 
   @Override

@@ -4,14 +4,12 @@ import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
-import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /**
@@ -53,7 +51,7 @@ public final class PlacedPiecesExec extends PhysicalBlockNode {
             && cut.blocks().outputPartitioning() instanceof HashPartitioning found
             && found.numPartitions() == partitions
             && found.semanticEquals(expected.over(cut.inputs()))
-        ? new HashPartitioning(ScalaInterop.<Expression>seq(key), partitions)
+        ? Exchange.by(List.of(key), partitions)
         : new UnknownPartitioning(child.outputPartitioning().numPartitions());
   }
 

@@ -9,13 +9,11 @@ import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
-import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -28,10 +26,10 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutSpec;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.rows.BlockBatchesToRowsExec;
 import org.tilespark.spark.rows.GivesBlockBatches;
 import org.tilespark.spark.rows.ReadsBlocks;
@@ -150,20 +148,19 @@ public final class FourierBlocksExec extends PhysicalBlockNode
   public Seq<Distribution> requiredChildDistribution() {
     List<Attribute> together = together();
     return ScalaInterop.<Distribution>seq(
-        together.isEmpty()
-            ? UnspecifiedDistribution$.MODULE$
-            : ClusteredDistributions.of(together));
+        together.isEmpty() ? Exchange.anywhere() : Exchange.together(together));
   }
 
   /** Rows of an array together; of pieces the mark first, then in the order of their places. */
   @Override
   public Seq<Seq<SortOrder>> requiredChildOrdering() {
-    List<Expression> order = new ArrayList<>(together());
-    if (assembled.isDefined()) {
-      order.add(new IsNotNull(inputs.apply(spec.in().values())));
-      spec.in().offsets().forEach(position -> order.add(inputs.apply(position)));
-    }
-    return ScalaInterop.<Seq<SortOrder>>seq(Attributes.ascending(order));
+    return ScalaInterop.<Seq<SortOrder>>seq(
+        assembled.isEmpty()
+            ? Attributes.ascending(together())
+            : Exchange.pieceOrder(
+                together(),
+                inputs.apply(spec.in().values()),
+                spec.in().offsets().stream().map(inputs::apply).toList()));
   }
 
   /** Columns in which the rows of one array agree, if it is more than one row. */
@@ -193,8 +190,7 @@ public final class FourierBlocksExec extends PhysicalBlockNode
     boolean isBlockByBlock = assembled.isEmpty() && spec.gathered().isEmpty();
     return isBlockByBlock && !(partitioning instanceof Expression)
         ? partitioning
-        : Attributes.renamedPartitioning(partitioning, this::renamed)
-            .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
+        : Exchange.renamed(partitioning, this::renamed);
   }
 
   @Override

@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.plans.physical.AllTuples$;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.DataType;
@@ -21,7 +20,7 @@ import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.MultiplyBlocks.PlaceColumn;
 import org.tilespark.spark.options.Missing;
 import scala.collection.immutable.Seq;
@@ -75,8 +74,7 @@ public final class CheckPlacesExec extends PhysicalBlockNode {
   public Seq<Distribution> requiredChildDistribution() {
     List<Attribute> columns = ScalaInterop.list(places);
     List<Attribute> groups = columns.subList(PlaceColumn.COUNT, columns.size());
-    return ScalaInterop.<Distribution>seq(
-        groups.isEmpty() ? AllTuples$.MODULE$ : ClusteredDistributions.of(groups));
+    return ScalaInterop.<Distribution>seq(Exchange.together(groups));
   }
 
   @Override

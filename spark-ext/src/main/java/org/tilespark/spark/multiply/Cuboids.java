@@ -3,8 +3,11 @@ package org.tilespark.spark.multiply;
 import java.io.Serializable;
 import java.util.Arrays;
 import java.util.Objects;
-import org.apache.spark.unsafe.hash.Murmur3_x86_32;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.layout.AxisCuts;
+import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.exchange.SharedPartitions;
 import org.tilespark.spark.multiply.cost.Bands;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 
@@ -90,7 +93,7 @@ public final class Cuboids implements Serializable {
     this.keys = hashed ? ownPartitions(cuboids) : counted(cuboids);
     this.partKeys =
         partitions == 0
-            ? keysOf(Math.multiplyExact(gram ? p() : Math.addExact(p(), q()), r()))
+            ? Exchange.keys(Math.multiplyExact(gram ? p() : Math.addExact(p(), q()), r()))
             : new int[0];
   }
 
@@ -146,6 +149,22 @@ public final class Cuboids implements Serializable {
   /** Count of partitions of the shuffle that brings pieces to cuboids. */
   public int partitions() {
     return partitions;
+  }
+
+  /**
+   * One side of all cuboids, a partition for each, in the order of their numbers. The part of B on
+   * the diagonal of a gram is that of A, and is not read twice.
+   *
+   * @param parts partitions as {@link #part} counts them
+   */
+  RDD<InternalRow> parts(RDD<InternalRow> parts, boolean right) {
+    int[] partitions = new int[count()];
+    for (int cuboid = 0; cuboid < partitions.length; cuboid++) {
+      int[] place = place(cuboid);
+      partitions[cuboid] =
+          right && gram && place[0] == place[1] ? -1 : part(right, place[right ? 1 : 0], place[2]);
+    }
+    return SharedPartitions.of(parts, shufflePartitions(), partitions);
   }
 
   /** True if cuboids read parts of the operands that others read too. */
@@ -319,7 +338,7 @@ public final class Cuboids implements Serializable {
 
   /** The cuboid of a key. */
   int ofKey(int key) {
-    int partition = Math.floorMod(Murmur3_x86_32.hashInt(key, HASH_SEED), partitions);
+    int partition = Exchange.partition(key, partitions);
     int cuboid = hashed ? ofPartition(partition) : key;
     if (cuboid < 0 || cuboid >= keys.length || keys[cuboid] != key) {
       throw new IllegalStateException("No cuboid of " + this + " has key " + key);
@@ -340,30 +359,12 @@ public final class Cuboids implements Serializable {
     return new int[] {p, p + within % (q() - p), within / (q() - p)};
   }
 
-  private static final int HASH_SEED = 42; // of Spark's HashPartitioning
-
   /** Numbers of which each falls into the partition of its own cuboid. */
   private int[] ownPartitions(int count) {
-    int[] ofPartition = keysOf(partitions);
+    int[] ofPartition = Exchange.keys(partitions);
     int[] keys = new int[count];
     Arrays.setAll(keys, cuboid -> ofPartition[placed == null ? cuboid : bands.partition(cuboid)]);
     return keys;
-  }
-
-  /** A number for each partition, which Spark's hash puts there. */
-  private static int[] keysOf(int partitions) {
-    int[] ofPartition = new int[partitions];
-    boolean[] found = new boolean[partitions];
-    int open = partitions;
-    for (int key = 0; open > 0; key++) {
-      int partition = Math.floorMod(Murmur3_x86_32.hashInt(key, HASH_SEED), partitions);
-      if (!found[partition]) {
-        found[partition] = true;
-        ofPartition[partition] = key;
-        open--;
-      }
-    }
-    return ofPartition;
   }
 
   private static int[] counted(int count) {

@@ -3,10 +3,12 @@ package org.tilespark.spark.multiply;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
@@ -14,6 +16,7 @@ import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.PlacesBlocks;
 import scala.collection.immutable.Seq;
 
 /**
@@ -24,7 +27,8 @@ import scala.collection.immutable.Seq;
  * lists of both follow each other in {@code inputs}. The output has the same columns under fresh
  * ids.
  */
-public final class MultiplyBlocks extends LogicalBlockNode implements MultiInstanceRelation {
+public final class MultiplyBlocks extends LogicalBlockNode
+    implements PlacesBlocks, MultiInstanceRelation {
   private static final long serialVersionUID = 1;
 
   /** The order of the columns of an operand and of the output; grouping columns follow. */
@@ -155,6 +159,11 @@ public final class MultiplyBlocks extends LogicalBlockNode implements MultiInsta
   @Override
   public Seq<Attribute> output() {
     return produced;
+  }
+
+  @Override
+  public Optional<HashPartitioning> partitioning(SparkContext context) {
+    return new ProductChoice(context, this).partitioning();
   }
 
   @Override

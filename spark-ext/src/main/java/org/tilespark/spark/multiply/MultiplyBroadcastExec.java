@@ -9,10 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
-import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode$;
-import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -20,6 +17,7 @@ import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockCursor;
@@ -113,10 +111,10 @@ public final class MultiplyBroadcastExec extends PhysicalBlockNode implements Re
 
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    Distribution everywhere = new BroadcastDistribution(IdentityBroadcastMode$.MODULE$);
     return places.isEmpty()
-        ? ScalaInterop.<Distribution>seq(UnspecifiedDistribution$.MODULE$, everywhere)
-        : ScalaInterop.<Distribution>seq(UnspecifiedDistribution$.MODULE$, everywhere, everywhere);
+        ? ScalaInterop.<Distribution>seq(Exchange.anywhere(), Exchange.everywhere())
+        : ScalaInterop.<Distribution>seq(
+            Exchange.anywhere(), Exchange.everywhere(), Exchange.everywhere());
   }
 
   @Override

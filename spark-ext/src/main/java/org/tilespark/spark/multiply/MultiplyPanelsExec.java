@@ -5,19 +5,16 @@ import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
-import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.exchange.BoundPartitioning;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.runtime.BackendChoice;
 import scala.Option;
@@ -93,12 +90,9 @@ public final class MultiplyPanelsExec extends PhysicalBlockNode {
             && ScalaInterop.<SparkPlan>list(pieces).stream()
                 .allMatch(
                     each ->
-                        each.outputPartitioning() instanceof HashPartitioning hash
-                            && hash.numPartitions() == placement.get().numPartitions()
-                            && hash.expressions()
-                                .equals(
-                                    ScalaInterop.<Expression>seq(
-                                        PieceColumns.pieceKey(columns(each)))));
+                        each.outputPartitioning().numPartitions() == placement.get().numPartitions()
+                            && Exchange.isBy(
+                                each.outputPartitioning(), PieceColumns.pieceKey(columns(each))));
     return isPlaced
         ? placement.get().over(ScalaInterop.list(produced))
         : super.outputPartitioning();
@@ -110,9 +104,8 @@ public final class MultiplyPanelsExec extends PhysicalBlockNode {
     for (SparkPlan each : ScalaInterop.<SparkPlan>list(pieces)) {
       distributions.add(
           cuboids.isPlaced()
-              ? ClusteredDistributions.ofAll(
-                  PieceColumns.pieceKey(columns(each)), cuboids.partitions())
-              : UnspecifiedDistribution$.MODULE$);
+              ? Exchange.together(PieceColumns.pieceKey(columns(each)), cuboids.partitions())
+              : Exchange.anywhere());
     }
     return ScalaInterop.seq(distributions);
   }
@@ -152,10 +145,11 @@ public final class MultiplyPanelsExec extends PhysicalBlockNode {
     ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
     RDD<InternalRow> first = pieces.head().execute();
     if (cuboids.isShared()) {
-      return SharedParts.of(first, cuboids, false)
+      return cuboids
+          .parts(first, false)
           .mapPartitionsWithIndex(new NumberedRows.Numbering(), false, rows)
           .zipPartitions(
-              SharedParts.of(first, cuboids, true),
+              cuboids.parts(first, true),
               false,
               NumberedRows.Zipped.labelled(task, cuboids),
               rows,

@@ -1,33 +1,20 @@
 package org.tilespark.spark.multiply;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.ToIntFunction;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.plans.logical.Filter;
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
-import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
-import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
-import org.apache.spark.sql.execution.columnar.InMemoryRelation;
-import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.exchange.AssembleBlocks;
-import org.tilespark.spark.exchange.CheckedBlocks;
+import org.tilespark.spark.exchange.BoundPartitioning;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.Bands;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
@@ -58,7 +45,7 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
       return Optional.empty(); // one block, which lies anywhere
     }
     int operand = right ? 1 : 0;
-    Optional<HashPartitioning> found = partitioning(context, product.operands().get(operand));
+    Optional<HashPartitioning> found = Exchange.where(context, product.operands().get(operand));
     if (found.isEmpty() || found.get().numPartitions() < 2) {
       return Optional.empty();
     }
@@ -85,7 +72,14 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
     }
     Bands bands =
         new Bands(
-            length, extent, partitions(partitioning, alongOuter ? outer : inner, length, extent));
+            length,
+            extent,
+            partitions(
+                partitioning,
+                alongOuter ? outer : inner,
+                alongOuter ? inner : outer,
+                length,
+                extent));
     Axis axis = alongInner ? Axis.K : right ? Axis.N : Axis.M;
     return Optional.of(new PlacedOperand(right, axis, bands, partitioning));
   }
@@ -114,86 +108,15 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
 
   /** The partition of each band, by Spark's own expression. */
   private static int[] partitions(
-      HashPartitioning partitioning, Attribute along, long length, long extent) {
-    Expression id =
-        Attributes.renamed(
-                partitioning.partitionIdExpression(),
-                attribute ->
-                    Optional.of(
-                        new BoundReference(
-                            attribute.exprId().equals(along.exprId()) ? 0 : 1,
-                            DataTypes.LongType,
-                            false)))
-            .orElseThrow();
+      HashPartitioning partitioning, Attribute along, Attribute across, long length, long extent) {
+    ToIntFunction<InternalRow> partitionOf =
+        BoundPartitioning.of(partitioning, List.of(along, across)).partitionOf();
     int[] partitions = new int[(int) ((extent - 1) / length) + 1];
     for (int band = 0; band < partitions.length; band++) {
       InternalRow place = new GenericInternalRow(new Object[] {band * length, 0L});
-      partitions[band] = (Integer) id.eval(place);
+      partitions[band] = partitionOf.applyAsInt(place);
     }
     return partitions;
-  }
-
-  /** How a plan's rows will be partitioned, in terms of its output, as far as that can be known. */
-  private static Optional<HashPartitioning> partitioning(SparkContext context, LogicalPlan plan) {
-    if (plan instanceof Filter filter) {
-      return partitioning(context, filter.child());
-    }
-    if (plan instanceof CheckedBlocks checked) {
-      return partitioning(context, checked.blocks());
-    }
-    if (plan instanceof Project project) {
-      return partitioning(context, project.child()).flatMap(below -> above(project, below));
-    }
-    if (plan instanceof MultiplyBlocks product) {
-      return new ProductPlanner(context, product).partitioning();
-    }
-    if (plan instanceof RepartitionByExpression repartition) {
-      return repartition.partitioning() instanceof HashPartitioning hash
-          ? Optional.of(hash)
-          : Optional.empty();
-    }
-    if (plan instanceof AssembleBlocks blocks) {
-      return Optional.of(
-          new HashPartitioning(
-              ScalaInterop.<Expression>seq(blocks.place()), SQLConf.get().numShufflePartitions()));
-    }
-    if (plan instanceof LogicalQueryStage stage) { // adaptive execution has run it
-      return stage.physicalPlan().outputPartitioning() instanceof HashPartitioning hash
-          ? Optional.of(hash)
-          : Optional.empty();
-    }
-    if (plan instanceof InMemoryRelation cached) {
-      SparkPlan physical = cached.cachedPlan();
-      if (physical instanceof AdaptiveSparkPlanExec adaptive) {
-        physical = adaptive.executedPlan(); // known once the cache is filled
-      }
-      List<Attribute> before = ScalaInterop.list(cached.cachedPlan().output());
-      List<Attribute> after = ScalaInterop.list(cached.output());
-      return physical.outputPartitioning() instanceof HashPartitioning hash
-          ? renamed(hash, attribute -> at(after, Attributes.indexOf(before, attribute)))
-          : Optional.empty();
-    }
-    return Optional.empty();
-  }
-
-  private static Optional<HashPartitioning> above(Project project, HashPartitioning below) {
-    List<Attribute> from = new ArrayList<>();
-    List<Attribute> to = new ArrayList<>();
-    for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
-      if (each instanceof Attribute same) {
-        from.add(same);
-        to.add(same);
-      } else if (each instanceof Alias alias && alias.child() instanceof Attribute source) {
-        from.add(source);
-        to.add(alias.toAttribute());
-      }
-    }
-    return renamed(below, attribute -> at(to, Attributes.indexOf(from, attribute)));
-  }
-
-  /** The column at a position, which is -1 where there is none. */
-  private static Optional<Attribute> at(List<Attribute> columns, int position) {
-    return position < 0 ? Optional.empty() : Optional.of(columns.get(position));
   }
 
   private static Optional<HashPartitioning> renamed(

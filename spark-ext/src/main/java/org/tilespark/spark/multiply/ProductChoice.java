@@ -5,11 +5,13 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.cost.ClusterLimits;
 import org.tilespark.spark.multiply.cost.CuboidPlan;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
@@ -21,6 +23,7 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.BackendPlanner;
 import org.tilespark.spark.runtime.ExecutorReports;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 
@@ -45,11 +48,12 @@ final class ProductChoice {
   private List<Optional<PlacedOperand>> placed; // of A and B; null until asked for
 
   /** The choice for one product. */
-  ProductChoice(SparkContext context, MultiplyBlocks product, BackendChoice backend) {
+  ProductChoice(SparkContext context, MultiplyBlocks product) {
     this.context = context;
     this.product = product;
     this.spec = product.spec();
-    this.backend = backend;
+    this.backend =
+        BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context);
     this.limits = findLimits();
   }
 
@@ -65,6 +69,57 @@ final class ProductChoice {
    */
   CuboidPlan plan() {
     return spec.gram() ? gramPlan() : cuboidPlan();
+  }
+
+  /** Where tasks compute. */
+  BackendChoice backend() {
+    return backend;
+  }
+
+  /** True if one operand will be broadcast, and what the other's blocks make are blocks of C. */
+  boolean broadcastsWhole() {
+    try {
+      Candidate chosen = plan().chosen();
+      return chosen.strategy().isBroadcast() && chosen.cost().partialBytes() == 0;
+    } catch (IllegalArgumentException e) {
+      return false; // planning fails later, and says why
+    }
+  }
+
+  /** How the blocks of C will be partitioned, as far as that can be known. */
+  Optional<HashPartitioning> partitioning() {
+    try {
+      CuboidPlan plan = plan();
+      return plan.chosen().cost().partialBytes() > 0
+          ? Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums()))
+          : partitioningInPlace(plan);
+    } catch (IllegalArgumentException e) {
+      return Optional.empty(); // planning it fails later, and says why
+    }
+  }
+
+  /** The same of blocks that are made where an operand's are; others lie by cuboids. */
+  Optional<HashPartitioning> partitioningInPlace(CuboidPlan plan) {
+    return plan.chosen().strategy().isInPlace()
+        ? placedOperand(plan).partitioningOfProduct(product)
+        : Optional.empty();
+  }
+
+  /** Over how many partitions partial blocks of C are added. */
+  int partitionsOfSums() {
+    return spec.groups() > 0 // how many matrices there are is not known
+        ? Exchange.partitions()
+        : (int) Math.min(Exchange.partitions(), Math.max(1, blocksOfC()));
+  }
+
+  /** The operand that stays where it is. */
+  PlacedOperand placedOperand(CuboidPlan plan) {
+    return placed(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
+  }
+
+  private long blocksOfC() {
+    return ((spec.m() + spec.blockRows() - 1) / spec.blockRows())
+        * ((spec.n() + spec.blockCols() - 1) / spec.blockCols());
   }
 
   private ClusterLimits findLimits() {

@@ -2,27 +2,21 @@ package org.tilespark.spark.multiply;
 
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.Function;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
-import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnionExec;
-import org.apache.spark.sql.internal.SQLConf;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
 import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.RowBytes;
-import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.catalyst.compat.ShuffleExchanges;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.exchange.CutBlocksExec;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.PieceSizes;
 import org.tilespark.spark.exchange.PlacedPiecesExec;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
@@ -31,7 +25,6 @@ import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.runtime.BackendChoice;
-import org.tilespark.spark.runtime.BackendPlanner;
 
 /**
  * Turns a product into physical nodes: both operands are cut into pieces, one shuffle brings those
@@ -51,19 +44,8 @@ public final class ProductPlanner {
   public ProductPlanner(SparkContext context, MultiplyBlocks product) {
     this.product = product;
     this.spec = product.spec();
-    this.backend =
-        BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context);
-    this.choice = new ProductChoice(context, product, backend);
-  }
-
-  /** True if one operand will be broadcast, and what the other's blocks make are blocks of C. */
-  public boolean broadcastsWhole() {
-    try {
-      Candidate chosen = choice.plan().chosen();
-      return chosen.strategy().isBroadcast() && chosen.cost().partialBytes() == 0;
-    } catch (IllegalArgumentException e) {
-      return false; // planning fails later, and says why
-    }
+    this.choice = new ProductChoice(context, product);
+    this.backend = choice.backend();
   }
 
   /** The physical plan; {@code planLater} plans the operands. */
@@ -95,7 +77,9 @@ public final class ProductPlanner {
             prediction,
             backend,
             ScalaInterop.option(
-                partitioningInPlace(plan).map(by -> BoundPartitioning.of(by, product.produced()))),
+                choice
+                    .partitioningInPlace(plan)
+                    .map(by -> BoundPartitioning.of(by, product.produced()))),
             ScalaInterop.seq(partials),
             ScalaInterop.seq(pieces));
     return partial ? summed(tiles, plan.chosen().strategy(), partials) : tiles;
@@ -110,8 +94,10 @@ public final class ProductPlanner {
       cut.add(cut(cuboids, i, pieces, planLater));
     }
     SparkPlan together = cut.size() == 1 ? cut.get(0) : new UnionExec(ScalaInterop.seq(cut));
-    return sorted(
-        shuffled(together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions()),
+    return Exchange.shuffled(
+        together,
+        PieceColumns.pieceKey(pieces),
+        cuboids.shufflePartitions(),
         PieceColumns.pieceOrder(pieces));
   }
 
@@ -135,31 +121,6 @@ public final class ProductPlanner {
         : cut;
   }
 
-  /** How the blocks of C will be partitioned, as far as that can be known. */
-  Optional<HashPartitioning> partitioning() {
-    try {
-      CuboidPlan plan = choice.plan();
-      return plan.chosen().cost().partialBytes() > 0
-          ? Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums()))
-          : partitioningInPlace(plan);
-    } catch (IllegalArgumentException e) {
-      return Optional.empty(); // planning it fails later, and says why
-    }
-  }
-
-  /** The same of blocks that are made where an operand's are; others lie by cuboids. */
-  private Optional<HashPartitioning> partitioningInPlace(CuboidPlan plan) {
-    return plan.chosen().strategy().isInPlace()
-        ? placedOperand(plan).partitioningOfProduct(product)
-        : Optional.empty();
-  }
-
-  private int partitionsOfSums() {
-    return spec.groups() > 0 // how many matrices there are is not known
-        ? shufflePartitions()
-        : (int) Math.min(shufflePartitions(), Math.max(1, blocksOfC()));
-  }
-
   /** Partial blocks of C, brought together and added. */
   private SparkPlan summed(SparkPlan tiles, Strategy strategy, List<Attribute> partials) {
     return new SumBlocksExec(
@@ -167,8 +128,10 @@ public final class ProductPlanner {
         strategy,
         ScalaInterop.seq(partials),
         ScalaInterop.seq(product.produced()),
-        sorted(
-            shuffled(tiles, PieceColumns.partialKey(partials), partitionsOfSums()),
+        Exchange.shuffled(
+            tiles,
+            PieceColumns.partialKey(partials),
+            choice.partitionsOfSums(),
             PieceColumns.partialOrder(partials)));
   }
 
@@ -245,21 +208,8 @@ public final class ProductPlanner {
         0);
   }
 
-  private static SparkPlan shuffled(SparkPlan child, List<Attribute> key, int partitions) {
-    return ShuffleExchanges.of(
-        new HashPartitioning(ScalaInterop.<Expression>seq(key), partitions), child);
-  }
-
-  private static SparkPlan sorted(SparkPlan child, List<Attribute> order) {
-    return new SortExec(Attributes.ascending(order), false, child, 0);
-  }
-
-  private PlacedOperand placedOperand(CuboidPlan plan) {
-    return choice.placed(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
-  }
-
   private Cuboids placedCuboids(CuboidPlan plan) {
-    PlacedOperand operand = placedOperand(plan);
+    PlacedOperand operand = choice.placedOperand(plan);
     Axis axis = operand.axis();
     long largest = operand.bands().largest();
     return Cuboids.placed(
@@ -285,7 +235,7 @@ public final class ProductPlanner {
     int partitions = 0;
     if (spec.groups() > 0) {
       long count = (long) (cutsM.length - 1) * (cutsN.length - 1) * (cutsK.length - 1);
-      partitions = (int) Math.max(count, shufflePartitions());
+      partitions = (int) Math.max(count, Exchange.partitions());
     }
     return new Cuboids(
         cutsM,
@@ -415,14 +365,5 @@ public final class ProductPlanner {
 
   private static AxisCuts every(long block, long extent) {
     return AxisCuts.every(Math.max(1, block), extent);
-  }
-
-  private long blocksOfC() {
-    return ((spec.m() + spec.blockRows() - 1) / spec.blockRows())
-        * ((spec.n() + spec.blockCols() - 1) / spec.blockCols());
-  }
-
-  private static int shufflePartitions() {
-    return Math.max(1, SQLConf.get().numShufflePartitions());
   }
 }

@@ -5,13 +5,13 @@ import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import scala.collection.immutable.Seq;
@@ -55,12 +55,9 @@ public final class SumBlocksExec extends PhysicalBlockNode {
   @Override
   public Partitioning outputPartitioning() {
     Partitioning partitioning = child.outputPartitioning();
-    List<Attribute> key = PieceColumns.partialKey(ScalaInterop.list(partials));
-    if (!(partitioning instanceof HashPartitioning hash)
-        || !ScalaInterop.<Expression>list(hash.expressions()).equals(key)) {
-      return new UnknownPartitioning(partitioning.numPartitions());
-    }
-    return partitioning(ScalaInterop.list(produced), hash.numPartitions());
+    return Exchange.isBy(partitioning, PieceColumns.partialKey(ScalaInterop.list(partials)))
+        ? partitioning(ScalaInterop.list(produced), partitioning.numPartitions())
+        : new UnknownPartitioning(partitioning.numPartitions());
   }
 
   /** By the places of the blocks, and grouping columns. */
@@ -69,7 +66,7 @@ public final class SumBlocksExec extends PhysicalBlockNode {
     places.add(produced.get(Column.ROW.ordinal()));
     places.add(produced.get(Column.COL.ordinal()));
     places.addAll(produced.subList(Column.COUNT, produced.size()));
-    return new HashPartitioning(ScalaInterop.<Expression>seq(places), partitions);
+    return Exchange.by(places, partitions);
   }
 
   @Override

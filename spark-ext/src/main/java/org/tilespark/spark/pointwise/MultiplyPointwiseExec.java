@@ -14,7 +14,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -22,7 +21,7 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
+import org.tilespark.spark.exchange.Exchange;
 import scala.collection.immutable.Seq;
 
 /**
@@ -83,8 +82,8 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
             .orElseGet(() -> IntStream.range(0, leftKeys.size()).boxed().toList());
     return ScalaInterop.<Distribution>seq(
         Arrays.asList(
-            clustered(order.stream().map(leftKeys::get).toList()),
-            clustered(order.stream().map(rightKeys::get).toList())));
+            Exchange.together(order.stream().map(leftKeys::get).toList()),
+            Exchange.together(order.stream().map(rightKeys::get).toList())));
   }
 
   /** Positions of what a child is partitioned by among the keys, if that is all of them. */
@@ -112,9 +111,7 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
 
   @Override
   public Partitioning outputPartitioning() {
-    Partitioning partitioning = left.outputPartitioning();
-    return Attributes.renamedPartitioning(partitioning, this::renamed)
-        .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
+    return Exchange.renamed(left.outputPartitioning(), this::renamed);
   }
 
   @Override
@@ -132,10 +129,6 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
       keys.add(columns.apply(axis));
     }
     return keys;
-  }
-
-  private static Distribution clustered(List<Attribute> keys) {
-    return ClusteredDistributions.of(keys);
   }
 
   /** The output column with the content of a key of the first factor. */

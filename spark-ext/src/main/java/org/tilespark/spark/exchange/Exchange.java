@@ -1,0 +1,207 @@
+package org.tilespark.spark.exchange;
+
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.IsNotNull;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.logical.Filter;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.RepartitionByExpression;
+import org.apache.spark.sql.catalyst.plans.physical.AllTuples$;
+import org.apache.spark.sql.catalyst.plans.physical.BroadcastDistribution;
+import org.apache.spark.sql.catalyst.plans.physical.Distribution;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode$;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
+import org.apache.spark.sql.execution.SortExec;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
+import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.unsafe.hash.Murmur3_x86_32;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
+import org.tilespark.spark.catalyst.compat.ShuffleExchanges;
+import scala.collection.immutable.Seq;
+
+/**
+ * How rows of blocks and pieces reach the task that needs them. A node says here what it asks of
+ * its children and where its own rows lie; planners get shuffles here, and learn where blocks lie
+ * already. No other class builds a shuffle or knows how Spark hashes: today all of it is Spark's
+ * own shuffle.
+ */
+public final class Exchange {
+  private static final int HASH_SEED = 42; // of Spark's HashPartitioning
+
+  private Exchange() {}
+
+  // ---- what a node asks of a child
+
+  /** Rows may lie anywhere. */
+  public static Distribution anywhere() {
+    return UnspecifiedDistribution$.MODULE$;
+  }
+
+  /** Rows with equal keys in one partition; without keys, all rows. */
+  public static Distribution together(Collection<? extends Expression> keys) {
+    return keys.isEmpty() ? AllTuples$.MODULE$ : ClusteredDistributions.of(keys);
+  }
+
+  /** Rows with equal keys in that of {@code partitions} which {@link #partition} gives. */
+  public static Distribution together(Collection<? extends Expression> keys, int partitions) {
+    return ClusteredDistributions.ofAll(keys, partitions);
+  }
+
+  /** All rows to every executor, as an array of rows. */
+  public static Distribution everywhere() {
+    return new BroadcastDistribution(IdentityBroadcastMode$.MODULE$);
+  }
+
+  /**
+   * The order in which a block is assembled: by keys, the mark first, then pieces by their places.
+   */
+  public static Seq<SortOrder> pieceOrder(
+      List<? extends Expression> keys, Expression values, List<? extends Expression> offsets) {
+    List<Expression> order = new ArrayList<>(keys);
+    order.add(new IsNotNull(values));
+    order.addAll(offsets);
+    return Attributes.ascending(order);
+  }
+
+  // ---- where a node's rows lie
+
+  /** Partitioned by columns, as a shuffle does it. */
+  public static HashPartitioning by(Collection<? extends Expression> keys, int partitions) {
+    return new HashPartitioning(ScalaInterop.<Expression>seq(keys), partitions);
+  }
+
+  /** True if rows are partitioned by exactly these columns, in this order. */
+  public static boolean isBy(Partitioning partitioning, Collection<? extends Expression> keys) {
+    return partitioning instanceof HashPartitioning hash
+        && hash.expressions().equals(ScalaInterop.<Expression>seq(keys));
+  }
+
+  /** A child's partitioning in other terms; unknown if one of its columns has no other name. */
+  public static Partitioning renamed(
+      Partitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
+    return Attributes.renamedPartitioning(partitioning, names)
+        .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
+  }
+
+  /** Count of partitions where the user has not asked for another. */
+  public static int partitions() {
+    return Math.max(1, SQLConf.get().numShufflePartitions());
+  }
+
+  // ---- shuffles
+
+  /** A shuffle by keys, each partition sorted. */
+  public static SparkPlan shuffled(
+      SparkPlan child, List<Attribute> keys, int partitions, List<Attribute> order) {
+    return new SortExec(
+        Attributes.ascending(order), false, ShuffleExchanges.of(by(keys, partitions), child), 0);
+  }
+
+  // ---- how Spark hashes
+
+  /** The partition to which a shuffle by one INT column sends a key. */
+  public static int partition(int key, int partitions) {
+    return Math.floorMod(Murmur3_x86_32.hashInt(key, HASH_SEED), partitions);
+  }
+
+  /** A key for each partition, which {@link #partition} sends there. */
+  public static int[] keys(int partitions) {
+    int[] keys = new int[partitions];
+    boolean[] found = new boolean[partitions];
+    int open = partitions;
+    for (int key = 0; open > 0; key++) {
+      int partition = partition(key, partitions);
+      if (!found[partition]) {
+        found[partition] = true;
+        keys[partition] = key;
+        open--;
+      }
+    }
+    return keys;
+  }
+
+  // ---- where blocks lie already
+
+  /**
+   * How a plan's rows will be partitioned, in terms of its output, as far as that can be known.
+   * Where Spark plans it otherwise later, it shuffles, and the result is the same.
+   */
+  public static Optional<HashPartitioning> where(SparkContext context, LogicalPlan plan) {
+    if (plan instanceof Filter filter) {
+      return where(context, filter.child());
+    }
+    if (plan instanceof CheckedBlocks checked) {
+      return where(context, checked.blocks());
+    }
+    if (plan instanceof Project project) {
+      return where(context, project.child()).flatMap(below -> above(project, below));
+    }
+    if (plan instanceof PlacesBlocks node) {
+      return node.partitioning(context);
+    }
+    if (plan instanceof RepartitionByExpression repartition) {
+      return hashed(repartition.partitioning());
+    }
+    if (plan instanceof LogicalQueryStage stage) { // adaptive execution has run it
+      return hashed(stage.physicalPlan().outputPartitioning());
+    }
+    if (plan instanceof InMemoryRelation cached) {
+      SparkPlan physical = cached.cachedPlan();
+      if (physical instanceof AdaptiveSparkPlanExec adaptive) {
+        physical = adaptive.executedPlan(); // known once the cache is filled
+      }
+      List<Attribute> before = ScalaInterop.list(cached.cachedPlan().output());
+      List<Attribute> after = ScalaInterop.list(cached.output());
+      return hashed(physical.outputPartitioning()).flatMap(hash -> renamed(hash, before, after));
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<HashPartitioning> hashed(Partitioning partitioning) {
+    return partitioning instanceof HashPartitioning hash ? Optional.of(hash) : Optional.empty();
+  }
+
+  private static Optional<HashPartitioning> above(Project project, HashPartitioning below) {
+    List<Attribute> from = new ArrayList<>();
+    List<Attribute> to = new ArrayList<>();
+    for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
+      if (each instanceof Attribute same) {
+        from.add(same);
+        to.add(same);
+      } else if (each instanceof Alias alias && alias.child() instanceof Attribute source) {
+        from.add(source);
+        to.add(alias.toAttribute());
+      }
+    }
+    return renamed(below, from, to);
+  }
+
+  private static Optional<HashPartitioning> renamed(
+      HashPartitioning partitioning, List<Attribute> from, List<Attribute> to) {
+    return Attributes.renamed(
+            partitioning,
+            column -> {
+              int position = Attributes.indexOf(from, column);
+              return position < 0 ? Optional.empty() : Optional.of(to.get(position));
+            })
+        .map(HashPartitioning.class::cast);
+  }
+}

@@ -1,0 +1,11 @@
+package org.tilespark.spark.exchange;
+
+import java.util.Optional;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+
+/** A logical node that decides itself in which partitions its blocks will lie. */
+public interface PlacesBlocks {
+  /** How its output will be partitioned, in terms of its columns; empty if that is not known. */
+  Optional<HashPartitioning> partitioning(SparkContext context);
+}
