@@ -23,7 +23,7 @@ import org.tilespark.spark.exchange.MarkCellsExec;
 import org.tilespark.spark.fourier.FourierBlocks;
 import org.tilespark.spark.fourier.FourierStage;
 import org.tilespark.spark.multiply.MultiplyBlocks;
-import org.tilespark.spark.multiply.ProductPlanner;
+import org.tilespark.spark.multiply.MultiplyNodes;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.pointwise.MultiplyPointwise;
 import org.tilespark.spark.pointwise.MultiplyPointwiseExec;
@@ -35,7 +35,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * The strategy that turns our logical nodes into physical ones: one stage for all operators that
- * follow each other block by block, and what {@link ProductPlanner} makes of a product.
+ * follow each other block by block, and what {@link MultiplyNodes} makes of a product.
  */
 public final class PlanBlocks extends SparkStrategy {
   private final SparkContext context;
@@ -57,7 +57,7 @@ public final class PlanBlocks extends SparkStrategy {
       return permutation(permute);
     }
     if (plan instanceof MultiplyBlocks product) {
-      return new ProductPlanner(context, product).plan(this::planLater);
+      return new MultiplyNodes(context, product).plan(this::planLater);
     }
     if (plan instanceof FourierBlocks last) {
       return transform(FourierStage.endingIn(last), last.spec().out(), last.produced(), null);

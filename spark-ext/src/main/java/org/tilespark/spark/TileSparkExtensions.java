@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSessionExtensions;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.functions.TableFunctions;
-import org.tilespark.spark.multiply.SimplifyProducts;
+import org.tilespark.spark.multiply.SimplifyMultiply;
 import org.tilespark.spark.multiply.WatchPlaces;
 import org.tilespark.spark.permute.ComposePermutations;
 import org.tilespark.spark.permute.PrunePermutedColumns;
@@ -29,7 +29,7 @@ public final class TileSparkExtensions
     }
     // Optimization: work removed before it starts.
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new ComposePermutations()));
-    extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyProducts()));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyMultiply()));
     extensions.injectOptimizerRule(
         ScalaInterop.function(session -> new WatchPlaces(session.sparkContext())));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PrunePermutedColumns()));

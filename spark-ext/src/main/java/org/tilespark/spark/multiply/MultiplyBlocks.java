@@ -163,7 +163,7 @@ public final class MultiplyBlocks extends LogicalBlockNode
 
   @Override
   public Optional<HashPartitioning> partitioning(SparkContext context) {
-    return new ProductChoice(context, this).partitioning();
+    return new MultiplyChoice(context, this).partitioning();
   }
 
   @Override

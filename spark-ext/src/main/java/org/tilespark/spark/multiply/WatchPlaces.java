@@ -57,7 +57,7 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
       return null;
     }
     MultiplyBlocks watching = product.watching(places(product, larger, right));
-    return new ProductChoice(context, watching).broadcastsWhole() ? watching : null;
+    return new MultiplyChoice(context, watching).broadcastsWhole() ? watching : null;
   }
 
   /** The coordinates, as {@link PlaceColumn} has them, then the grouping columns. */

@@ -31,20 +31,20 @@ import org.tilespark.spark.runtime.BackendChoice;
  * of each part of an operand together, sorted along K; tasks read the parts of their cuboid and
  * multiply; and where K is cut, a second shuffle brings partial blocks together, which are added.
  */
-public final class ProductPlanner {
+public final class MultiplyNodes {
   /** Panels are at least so deep, where memory allows it: a shallower product is all transfers. */
   private static final long GOOD_DEPTH = 256;
 
   private final MultiplyBlocks product;
   private final MultiplySpec spec;
   private final BackendChoice backend;
-  private final ProductChoice choice;
+  private final MultiplyChoice choice;
 
   /** The planner of one product. */
-  public ProductPlanner(SparkContext context, MultiplyBlocks product) {
+  public MultiplyNodes(SparkContext context, MultiplyBlocks product) {
     this.product = product;
     this.spec = product.spec();
-    this.choice = new ProductChoice(context, product);
+    this.choice = new MultiplyChoice(context, product);
     this.backend = choice.backend();
   }
 
@@ -223,7 +223,7 @@ public final class ProductPlanner {
             axis == Axis.N ? largest : spec.n(),
             axis == Axis.K ? spec.side(operand.right()).inner() : spec.k()),
         spec.gram(),
-        ProductChoice.partitions(operand));
+        MultiplyChoice.partitions(operand));
   }
 
   // ---- the cuts
@@ -273,7 +273,7 @@ public final class ProductPlanner {
     long slice = Math.max(1, (m + n) * spec.type().bytes()); // of both panels, for one step of K
     long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
     long most =
-        Math.max(batch / slice, Math.min(GOOD_DEPTH, ProductChoice.BATCHES * batch / slice));
+        Math.max(batch / slice, Math.min(GOOD_DEPTH, MultiplyChoice.BATCHES * batch / slice));
     most = Math.max(1, Math.min(most, Math.max(1, k)));
     long block = Math.max(1, Math.min(k, Math.max(spec.a().inner(), spec.b().inner())));
     if (most >= block) {

@@ -27,7 +27,7 @@ import org.tilespark.spark.permute.PermutedColumns;
  *       give the same result.
  * </ul>
  */
-public final class SimplifyProducts extends Rule<LogicalPlan> {
+public final class SimplifyMultiply extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     return plan.transformUp(

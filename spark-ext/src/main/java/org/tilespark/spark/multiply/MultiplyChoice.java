@@ -31,7 +31,7 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  * Chooses how a product is spread over tasks: what is known of the operands, of the cluster and of
  * what the user asked for goes to {@link CuboidPlanner}; grams have cuts of their own.
  */
-final class ProductChoice {
+final class MultiplyChoice {
   /** Panels may exceed a batch so many times to be deep. */
   static final long BATCHES = 4;
 
@@ -48,7 +48,7 @@ final class ProductChoice {
   private List<Optional<PlacedOperand>> placed; // of A and B; null until asked for
 
   /** The choice for one product. */
-  ProductChoice(SparkContext context, MultiplyBlocks product) {
+  MultiplyChoice(SparkContext context, MultiplyBlocks product) {
     this.context = context;
     this.product = product;
     this.spec = product.spec();
