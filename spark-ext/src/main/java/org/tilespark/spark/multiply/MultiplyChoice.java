@@ -1,45 +1,30 @@
 package org.tilespark.spark.multiply;
 
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
-import org.tilespark.kernels.device.DeviceProbe;
-import org.tilespark.layout.ElementType;
-import org.tilespark.spark.block.Bytes;
-import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.cost.ClusterLimits;
 import org.tilespark.spark.multiply.cost.CuboidPlan;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
-import org.tilespark.spark.multiply.cost.CuboidPlan.Cost;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import org.tilespark.spark.multiply.cost.CuboidPlanner;
+import org.tilespark.spark.multiply.cost.GramPlanner;
 import org.tilespark.spark.multiply.cost.MultiplyShape;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.BackendPlanner;
-import org.tilespark.spark.runtime.ExecutorReports;
-import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /**
  * Chooses how a product is spread over tasks: what is known of the operands, of the cluster and of
  * what the user asked for goes to {@link CuboidPlanner}; grams have cuts of their own.
  */
 final class MultiplyChoice {
-  /** Panels may exceed a batch so many times to be deep. */
-  static final long BATCHES = 4;
-
-  /** A matrix that is broadcast takes one part in so many of a Java heap, at most. */
-  private static final int HEAP_SHARE = 8;
-
-  private static final int REJECTED = 4;
-
   private final SparkContext context;
   private final MultiplyBlocks product;
   private final MultiplySpec spec;
@@ -54,7 +39,7 @@ final class MultiplyChoice {
     this.spec = product.spec();
     this.backend =
         BackendPlanner.choose(TileSparkConf.BACKEND.read(TileSparkConf.session()), context);
-    this.limits = findLimits();
+    this.limits = new LimitsOfCluster(context, spec, backend).find();
   }
 
   /** What one task and the cluster hold. */
@@ -80,7 +65,7 @@ final class MultiplyChoice {
   boolean broadcastsWhole() {
     try {
       Candidate chosen = plan().chosen();
-      return chosen.strategy().isBroadcast() && chosen.cost().partialBytes() == 0;
+      return chosen.strategy().isBroadcast() && chosen.cost().traffic().partial() == 0;
     } catch (IllegalArgumentException e) {
       return false; // planning fails later, and says why
     }
@@ -90,7 +75,7 @@ final class MultiplyChoice {
   Optional<HashPartitioning> partitioning() {
     try {
       CuboidPlan plan = plan();
-      return plan.chosen().cost().partialBytes() > 0
+      return plan.chosen().cost().traffic().partial() > 0
           ? Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums()))
           : partitioningInPlace(plan);
     } catch (IllegalArgumentException e) {
@@ -122,89 +107,6 @@ final class MultiplyChoice {
         * ((spec.n() + spec.blockCols() - 1) / spec.blockCols());
   }
 
-  private ClusterLimits findLimits() {
-    long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
-    long panels = 2 * BATCHES * batch;
-    int cores = Math.max(1, context.defaultParallelism());
-    int executors =
-        Math.max(
-            1, context.statusTracker().getExecutorInfos().length - (context.isLocal() ? 0 : 1));
-    int turns = TileSparkConf.CONCURRENT_TASKS.read(TileSparkConf.application(context.getConf()));
-    int devices = devices();
-    long tile =
-        TileShare.bytes(
-            TileSparkConf.MULTIPLY_TILE_SIZE.read(TileSparkConf.session()),
-            batch,
-            devices == 0 ? 0 : deviceBytes(),
-            Math.min(turns, Math.max(1, cores / executors)));
-    return new ClusterLimits(
-        cores,
-        executors,
-        devices,
-        // A batch of matrices is spread over tasks matrix by matrix; how many there are is not
-        // known.
-        spec.groups() > 0 ? 1 : cores,
-        tile + panels,
-        tile + panels,
-        tile,
-        broadcastBytes(),
-        executors > 1 || devices != 1 ? 0 : sharedBytes(Math.min(turns, cores), tile, 2 * batch),
-        ClusterLimits.Rates.DEFAULT);
-  }
-
-  /**
-   * What tasks leave to panels that they share, of the one device of one executor; the most there
-   * is if no executor has said how much it has.
-   *
-   * @param tasks at a time
-   * @param tile of one, at most
-   * @param panels of one
-   */
-  private long sharedBytes(int tasks, long tile, long panels) {
-    long all = deviceBytes();
-    if (all == 0) {
-      return Long.MAX_VALUE;
-    }
-    long result = Bytes.product(Math.max(1, spec.m()), Math.max(1, spec.n()), spec.type().bytes());
-    long held =
-        Bytes.sum(Math.min(Bytes.product(tasks, tile), result), Bytes.product(tasks, panels));
-    return Math.max(0, all / 4 * 3 - held);
-  }
-
-  /**
-   * What may be broadcast without being asked for: the driver holds about three copies while it
-   * collects and sends, every executor one or two, all in the Java heap.
-   */
-  private long broadcastBytes() {
-    if (Math.min(Math.min(spec.m(), spec.k()), spec.n()) == 0) {
-      return 0;
-    }
-    long driver = Runtime.getRuntime().maxMemory();
-    long executor = context.isLocal() ? driver : (long) context.executorMemory() << 20;
-    long collected = context.getConf().getSizeAsBytes("spark.driver.maxResultSize", "1g");
-    return Math.min(
-        TileSparkConf.MULTIPLY_BROADCAST_SIZE.read(TileSparkConf.session()),
-        Math.min(
-            Math.min(driver, executor) / HEAP_SHARE,
-            collected == 0 ? Long.MAX_VALUE : collected / 2));
-  }
-
-  /** What tasks may hold of a device together; 0 if no executor has said. */
-  private long deviceBytes() {
-    long reported = ExecutorReports.current().map(ExecutorReports::deviceBytes).orElse(0L);
-    return reported == 0 && context.isLocal() ? ExecutorRuntime.openDeviceBytes() : reported;
-  }
-
-  private int devices() {
-    if (backend.requested() == Backend.CPU) {
-      return 0;
-    }
-    if (context.isLocal()) {
-      return DeviceProbe.run().deviceCount(); // 0 if none is available
-    }
-    return ExecutorReports.current().map(ExecutorReports::devices).orElse(0);
-  }
-
   private MultiplyShape shape() {
     // An empty matrix is planned as if it had one element; it is one cuboid anyway.
     long m = Math.max(1, spec.m());
@@ -215,20 +117,17 @@ final class MultiplyChoice {
     boolean square = spec.blockRows() == spec.blockCols();
     MultiplyShape dense = MultiplyShape.dense(m, k, n, spec.type());
     return new MultiplyShape(
-        m,
-        k,
-        n,
+        dense.extents(),
         spec.type(),
-        dense.bytesA(),
-        dense.bytesB(),
-        spec.a().outer(),
-        spec.a().inner(),
-        spec.b().inner(),
-        spec.b().outer(),
-        makesWholeBlocks(false),
-        makesWholeBlocks(true),
+        operand(dense.a().bytes(), false),
+        operand(dense.b().bytes(), true),
         gram && !square ? m : spec.blockRows(),
         gram && !square ? n : spec.blockCols());
+  }
+
+  private MultiplyShape.Operand operand(long bytes, boolean right) {
+    MultiplySpec.Side side = spec.side(right);
+    return new MultiplyShape.Operand(bytes, side.outer(), side.inner(), makesWholeBlocks(right));
   }
 
   /** Where an operand's blocks are already, if its partitions could be cuboids. */
@@ -340,140 +239,29 @@ final class MultiplyChoice {
     return new IllegalArgumentException(spec.operator() + ": " + e.getMessage() + advice, e);
   }
 
-  /**
-   * The best cuts of a gram: rows and columns of C at the same places, P (P + 1) / 2 tiles, and A
-   * is read by each task row and each task column once, {@code P |A|} in all.
-   */
   private CuboidPlan gramPlan() {
-    if (spec.strategy() instanceof MultiplyOptions.Strategy.Broadcast) {
+    MultiplyOptions.Strategy strategy = spec.strategy();
+    if (strategy instanceof MultiplyOptions.Strategy.Broadcast) {
       throw new IllegalArgumentException(
           spec.operator()
               + ": strategy is broadcast; a gram has one operand only, so expected auto or"
               + " cuboid(P,P,R)");
     }
-    MultiplyShape shape = shape();
-    if (spec.strategy() instanceof MultiplyOptions.Strategy.Cuboid cuboid) {
-      if (cuboid.p() != cuboid.q()) {
-        throw new IllegalArgumentException(
-            spec.operator()
-                + ": strategy is "
-                + cuboid
-                + "; a gram has the same cuts of rows and columns, so expected P = Q");
-      }
-      Optional<Candidate> inPlace =
-          gramInPlace(shape).filter(c -> c.p() == cuboid.p() && c.r() == cuboid.r());
-      if (inPlace.isPresent()) {
-        return new CuboidPlan(shape, inPlace.get(), List.of());
-      }
-      try {
-        return gramPlan(shape, cuboid.p(), cuboid.r(), List.of());
-      } catch (IllegalArgumentException e) {
-        throw refused(e);
-      }
+    if (strategy instanceof MultiplyOptions.Strategy.Cuboid cuboid && cuboid.p() != cuboid.q()) {
+      throw new IllegalArgumentException(
+          spec.operator()
+              + ": strategy is "
+              + cuboid
+              + "; a gram has the same cuts of rows and columns, so expected P = Q");
     }
-    List<Candidate> candidates = new ArrayList<>();
-    IllegalArgumentException refusal = null;
-    for (int p = 1;
-        p <= shape.m()
-            && tiles(p) <= Integer.MAX_VALUE // tasks that Spark can count
-            && (tiles(p) <= limits.usefulTasks() || candidates.isEmpty()); ) {
-      for (int r = 1; r <= shape.k() && (r == 1 || tiles(p) * r <= limits.usefulTasks()); r++) {
-        try {
-          candidates.add(gramPlan(shape, p, r, List.of()).chosen());
-        } catch (IllegalArgumentException e) {
-          refusal = e;
-        }
-      }
-      if (tiles(p) > limits.usefulTasks()) {
-        p = (int) Math.max(p + 1, Math.min(2L * p, shape.m())); // only memory asks for so many
-      } else {
-        p++;
-      }
+    GramPlanner planner =
+        new GramPlanner(shape(), limits, placed(false).map(a -> placed(a, true, true)));
+    try {
+      return strategy instanceof MultiplyOptions.Strategy.Cuboid cuboid
+          ? planner.forced(cuboid.p(), cuboid.r())
+          : planner.plan();
+    } catch (IllegalArgumentException e) {
+      throw refused(e);
     }
-    gramInPlace(shape).ifPresent(candidates::add);
-    if (candidates.isEmpty()) {
-      throw refused(refusal);
-    }
-    candidates.sort(
-        Comparator.<Candidate>comparingDouble(c -> c.cost().seconds())
-            .thenComparingInt(c -> c.cost().tasks()));
-    return new CuboidPlan(
-        shape, candidates.get(0), candidates.subList(1, Math.min(candidates.size(), 1 + REJECTED)));
-  }
-
-  /** A gram of blocks that stay where they are: what looks like B is A too, and stays as well. */
-  private Optional<Candidate> gramInPlace(MultiplyShape shape) {
-    if (placed(false).isEmpty() || placed(false).get().axis() != Axis.K) {
-      return Optional.empty();
-    }
-    Candidate inPlace =
-        CuboidPlanner.inPlace(shape, limits, placed(placed(false).get(), true, true));
-    Cost cost = inPlace.cost();
-    Candidate gram =
-        new Candidate(
-            Strategy.LEFT_IN_PLACE,
-            1,
-            1,
-            inPlace.r(),
-            new Cost(
-                0,
-                0,
-                cost.partialBytes(),
-                0,
-                cost.pcieBytes() == 0 ? 0 : shape.bytesA(), // goes there once
-                cost.pcieBytes() == 0 ? 0 : cost.pcieBytes() - cost.uploadBytes() + shape.bytesA(),
-                cost.flops(),
-                cost.tasks(),
-                cost.seconds()),
-            "");
-    return Optional.of(gram).filter(c -> inPlace.isAllowed());
-  }
-
-  private static long tiles(int p) {
-    return p * (p + 1L) / 2;
-  }
-
-  private CuboidPlan gramPlan(MultiplyShape shape, int p, int r, List<Candidate> rejected) {
-    Candidate full = CuboidPlanner.forced(shape, limits, Strategy.CUBOID, p, p, r).chosen();
-    Cost cost = full.cost();
-    long once = shape.bytesA();
-    long read = cost.readBytes() / 2;
-    int tasks = Math.toIntExact(tiles(p) * r);
-    double share = tiles(p) / ((double) p * p);
-    double busy = Math.min(tasks, limits.cores());
-    ClusterLimits.Rates rates = limits.rates();
-    boolean single = spec.type() == ElementType.FLOAT32;
-    double flops = cost.flops() * share;
-    double rate =
-        limits.devices() > 0
-            ? (single ? rates.deviceFloat() : rates.deviceDouble())
-                * Math.min(limits.devices(), busy)
-            : (single ? rates.coreFloat() : rates.coreDouble()) * busy;
-    long up = shape.bytesA() <= limits.sharedBytes() ? shape.bytesA() : read;
-    long pcie = limits.devices() > 0 ? up + (long) (shape.bytesC() * share) * r : 0;
-    double seconds =
-        (0.5 * once + 0.5 * read + cost.partialBytes()) / (rates.shuffle() * busy)
-            + flops / rate
-            + (limits.devices() > 0 ? pcie / (rates.pcie() * Math.min(limits.devices(), busy)) : 0)
-            + rates.taskStart() * tasks;
-    return new CuboidPlan(
-        shape,
-        new Candidate(
-            full.strategy(),
-            p,
-            p,
-            r,
-            new Cost(
-                once,
-                read,
-                cost.partialBytes(),
-                0,
-                limits.devices() > 0 ? up : 0,
-                pcie,
-                flops,
-                tasks,
-                seconds),
-            ""),
-        rejected);
   }
 }

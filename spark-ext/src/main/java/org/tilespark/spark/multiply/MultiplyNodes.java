@@ -67,7 +67,7 @@ public final class MultiplyNodes {
     } else {
       pieces.add(shuffledPieces(cuboids, groups, planLater));
     }
-    boolean partial = plan.chosen().cost().partialBytes() > 0;
+    boolean partial = plan.chosen().cost().traffic().partial() > 0;
     List<Attribute> partials =
         partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
     SparkPlan tiles =
@@ -150,7 +150,7 @@ public final class MultiplyNodes {
     long most = Math.max(1, choice.limits().tileBytes() / (other * spec.type().bytes()));
     long outer = most < grain ? most : most / grain * grain;
     List<Attribute> groups = product.produced().subList(Column.COUNT, product.produced().size());
-    boolean partial = plan.chosen().cost().partialBytes() > 0;
+    boolean partial = plan.chosen().cost().traffic().partial() > 0;
     List<Attribute> produced =
         partial ? PieceColumns.partials(spec.type(), groups) : product.produced();
     SparkPlan blocks =
@@ -273,7 +273,7 @@ public final class MultiplyNodes {
     long slice = Math.max(1, (m + n) * spec.type().bytes()); // of both panels, for one step of K
     long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
     long most =
-        Math.max(batch / slice, Math.min(GOOD_DEPTH, MultiplyChoice.BATCHES * batch / slice));
+        Math.max(batch / slice, Math.min(GOOD_DEPTH, LimitsOfCluster.BATCHES * batch / slice));
     most = Math.max(1, Math.min(most, Math.max(1, k)));
     long block = Math.max(1, Math.min(k, Math.max(spec.a().inner(), spec.b().inner())));
     if (most >= block) {
@@ -298,7 +298,7 @@ public final class MultiplyNodes {
               Bytes.product(cuboids.isShared() ? 1 : cuboids.p(), pieceBytes(cuboids, true)));
     }
     long partials = 0;
-    if (plan.chosen().cost().partialBytes() > 0) {
+    if (plan.chosen().cost().traffic().partial() > 0) {
       partials =
           Bytes.product(
               cuboids.r(),
@@ -336,7 +336,7 @@ public final class MultiplyNodes {
         operands,
         partials,
         broadcast,
-        plan.chosen().cost().uploadBytes());
+        plan.chosen().cost().traffic().upload());
   }
 
   /** Bytes of the rows of an operand's pieces, each counted once. */

@@ -5,9 +5,7 @@ import java.util.Objects;
 /**
  * What the machines that will run a multiply offer.
  *
- * @param cores tasks that run at the same time, 1 or more
- * @param machines executors that receive a broadcast, 1 or more
- * @param devices GPUs; 0 if the CPU computes
+ * @param cluster what there is
  * @param usefulTasks cuboids at most, unless memory asks for more; 1 or more
  * @param deviceBytes device memory of one task; not looked at without devices
  * @param hostBytes host memory of one task
@@ -18,9 +16,7 @@ import java.util.Objects;
  * @param rates how fast they move and compute
  */
 public record ClusterLimits(
-    int cores,
-    int machines,
-    int devices,
+    ClusterFacts cluster,
     int usefulTasks,
     long deviceBytes,
     long hostBytes,
@@ -31,22 +27,15 @@ public record ClusterLimits(
   /** Checks the ranges. */
   public ClusterLimits {
     Objects.requireNonNull(rates, "rates");
-    if (cores < 1
-        || machines < 1
-        || devices < 0
-        || usefulTasks < 1
+    if (usefulTasks < 1
         || Math.min(Math.min(deviceBytes, hostBytes), Math.min(tileBytes, broadcastBytes)) < 0
         || sharedBytes < 0) {
       throw new IllegalArgumentException(
           "Limits of "
-              + cores
-              + " cores, "
-              + machines
-              + " machines, "
-              + devices
-              + " devices, "
+              + cluster
+              + ", "
               + usefulTasks
-              + " tasks; expected 1 or more cores, machines and tasks, and nothing negative");
+              + " tasks; expected 1 or more tasks, and nothing negative");
     }
   }
 

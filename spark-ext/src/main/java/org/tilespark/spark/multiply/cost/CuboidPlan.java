@@ -89,55 +89,57 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
   }
 
   /**
+   * Bytes that a candidate is predicted to move, all tasks together.
+   *
+   * @param operands shuffled with the operands: {@code |A| + |B|}, since tasks share them; where
+   *     one stays in place, the other once for each task
+   * @param read what tasks read of that: {@code Q|A| + P|B|}, without those in place
+   * @param partial shuffled with partial products: {@code R|C|}, 0 if R is 1 and the blocks of C
+   *     are whole in the cuboids
+   * @param broadcast collected by the driver and sent to the machines
+   * @param upload of the operands, to devices
+   * @param pcie to and from devices
+   */
+  public record Traffic(
+      long operands, long read, long partial, long broadcast, long upload, long pcie) {
+    @Override
+    public String toString() {
+      StringBuilder text = new StringBuilder("shuffle ").append(Bytes.text(operands));
+      if (read != operands) {
+        text.append(" read as ").append(Bytes.text(read));
+      }
+      if (partial > 0) {
+        text.append(" + ").append(Bytes.text(partial));
+      }
+      if (broadcast > 0) {
+        text.append(", broadcast ").append(Bytes.text(broadcast));
+      }
+      if (pcie > 0) {
+        text.append(", PCIe ").append(Bytes.text(pcie));
+        text.append(" with ").append(Bytes.text(upload)).append(" up");
+      }
+      return text.toString();
+    }
+  }
+
+  /**
    * Predicted work of a candidate, all tasks together.
    *
-   * @param operandBytes shuffled with the operands: {@code |A| + |B|}, since tasks share them;
-   *     where one stays in place, the other once for each task
-   * @param readBytes what tasks read of that: {@code Q|A| + P|B|}, without those in place
-   * @param partialBytes shuffled with partial products: {@code R|C|}, 0 if R is 1 and the blocks of
-   *     C are whole in the cuboids
-   * @param broadcastBytes collected by the driver and sent to the machines
-   * @param uploadBytes of the operands, to devices
-   * @param pcieBytes to and from devices
+   * @param traffic bytes moved
    * @param flops floating-point operations, 2 M K N
    * @param tasks that multiply
    * @param seconds what all of it is estimated to take, by {@link ClusterLimits.Rates}
    */
-  public record Cost(
-      long operandBytes,
-      long readBytes,
-      long partialBytes,
-      long broadcastBytes,
-      long uploadBytes,
-      long pcieBytes,
-      double flops,
-      int tasks,
-      double seconds) {
+  public record Cost(Traffic traffic, double flops, int tasks, double seconds) {
     /** Bytes through both shuffles. */
     public long shuffleBytes() {
-      return Bytes.sum(operandBytes, partialBytes);
+      return Bytes.sum(traffic.operands, traffic.partial);
     }
 
     @Override
     public String toString() {
-      StringBuilder text =
-          new StringBuilder(String.format(Locale.ROOT, "%.3g s (shuffle ", seconds))
-              .append(Bytes.text(operandBytes));
-      if (readBytes != operandBytes) {
-        text.append(" read as ").append(Bytes.text(readBytes));
-      }
-      if (partialBytes > 0) {
-        text.append(" + ").append(Bytes.text(partialBytes));
-      }
-      if (broadcastBytes > 0) {
-        text.append(", broadcast ").append(Bytes.text(broadcastBytes));
-      }
-      if (pcieBytes > 0) {
-        text.append(", PCIe ").append(Bytes.text(pcieBytes));
-        text.append(" with ").append(Bytes.text(uploadBytes)).append(" up");
-      }
-      return text.append(String.format(Locale.ROOT, ", %.3g flops, %d tasks)", flops, tasks))
-          .toString();
+      return String.format(
+          Locale.ROOT, "%.3g s (%s, %.3g flops, %d tasks)", seconds, traffic, flops, tasks);
     }
   }
 

@@ -8,39 +8,33 @@ import org.tilespark.spark.block.Bytes;
 /**
  * What a planner knows of a product C = A B of an M x K and a K x N matrix.
  *
- * @param m rows of A and C, 1 or more
- * @param k columns of A, rows of B, 1 or more
- * @param n columns of B and C, 1 or more
+ * @param extents of both operands, each 1 or more
  * @param type of all elements: FLOAT32 or FLOAT64
- * @param bytesA bytes of A's blocks as they are there; less than m x k elements if blocks are
- *     missing
- * @param bytesB the same of B
- * @param blockM elements along M of a block of A; 1 if not known
- * @param blockKA elements along K of a block of A; 1 if not known
- * @param blockKB elements along K of a block of B; 1 if not known
- * @param blockN elements along N of a block of B; 1 if not known
- * @param wholeA true if the products of A's blocks with B are blocks of C, of which none is
- *     missing: where B is broadcast, nothing is shuffled
- * @param wholeB the same of B's blocks
+ * @param a what is known of A
+ * @param b what is known of B
  * @param gridM rows of a block of C: where C is cut elsewhere, its blocks are put together by a
  *     shuffle of all of C
  * @param gridN columns of a block of C
  */
 public record MultiplyShape(
-    long m,
-    long k,
-    long n,
-    ElementType type,
-    long bytesA,
-    long bytesB,
-    long blockM,
-    long blockKA,
-    long blockKB,
-    long blockN,
-    boolean wholeA,
-    boolean wholeB,
-    long gridM,
-    long gridN) {
+    Extents extents, ElementType type, Operand a, Operand b, long gridM, long gridN) {
+  /**
+   * What is known of an operand.
+   *
+   * @param bytes of its blocks as they are there; less than those of its extents if blocks are
+   *     missing
+   * @param outer elements of a block along M or N; 1 if not known
+   * @param inner elements of a block along K; 1 if not known
+   * @param whole true if the products of its blocks with the other operand are blocks of C, of
+   *     which none is missing: where the other one is broadcast, nothing is shuffled
+   */
+  public record Operand(long bytes, long outer, long inner, boolean whole) {
+    /** Blocks of unknown shape. */
+    public static Operand ofBytes(long bytes) {
+      return new Operand(bytes, 1, 1, false);
+    }
+  }
+
   /** An axis of a product. */
   public enum Axis {
     M,
@@ -60,75 +54,99 @@ public record MultiplyShape(
    * @param onGrid true if blocks of C are whole in one of them
    */
   public record Placed(
-      boolean left, boolean right, Axis axis, int parts, long largest, boolean onGrid) {}
+      boolean left, boolean right, Axis axis, int parts, long largest, boolean onGrid) {
+    /** Parts of an axis. */
+    int parts(Axis of) {
+      return of == axis ? parts : 1;
+    }
+
+    /** Elements of the largest part of an axis. */
+    long largest(Axis of, long extent) {
+      return of == axis ? largest : extent;
+    }
+  }
 
   /** Checks that all extents are 1 or more. */
   public MultiplyShape {
     Objects.requireNonNull(type, "type");
-    if (Math.min(Math.min(m, k), n) < 1
-        || Math.min(Math.min(blockM, blockN), Math.min(blockKA, blockKB)) < 1
+    if (Math.min(Math.min(extents.m(), extents.k()), extents.n()) < 1
+        || Math.min(Math.min(a.outer, b.outer), Math.min(a.inner, b.inner)) < 1
         || Math.min(gridM, gridN) < 1
-        || Math.min(bytesA, bytesB) < 0) {
+        || Math.min(a.bytes, b.bytes) < 0) {
       throw new IllegalArgumentException(
           "Multiply of "
-              + m
-              + " x "
-              + k
-              + " x "
-              + n
+              + extents
               + " in blocks of "
-              + blockM
+              + a.outer
               + " x "
-              + blockK()
+              + Math.max(a.inner, b.inner)
               + " x "
-              + blockN
+              + b.outer
               + ", "
-              + bytesA
+              + a.bytes
               + " and "
-              + bytesB
+              + b.bytes
               + " bytes; expected extents and blocks of 1 or more and bytes of 0 or more");
     }
   }
 
   /** A product of operands in blocks of unknown shape. */
-  public MultiplyShape(long m, long k, long n, ElementType type, long bytesA, long bytesB) {
-    this(m, k, n, type, bytesA, bytesB, 1, 1, 1, 1, false, false, 1, 1);
+  public MultiplyShape(Extents extents, ElementType type, long bytesA, long bytesB) {
+    this(extents, type, Operand.ofBytes(bytesA), Operand.ofBytes(bytesB), 1, 1);
   }
 
   /** A product of operands without missing blocks. */
   public static MultiplyShape dense(long m, long k, long n, ElementType type) {
     return new MultiplyShape(
-        m, k, n, type, Bytes.product(m, k, type.bytes()), Bytes.product(k, n, type.bytes()));
+        new Extents(m, k, n),
+        type,
+        Bytes.product(m, k, type.bytes()),
+        Bytes.product(k, n, type.bytes()));
+  }
+
+  /** Rows of C. */
+  public long m() {
+    return extents.m();
+  }
+
+  /** The extent that is summed over. */
+  public long k() {
+    return extents.k();
+  }
+
+  /** Columns of C. */
+  public long n() {
+    return extents.n();
   }
 
   /** Elements along K of a block of the operand with the longer ones. */
   public long blockK() {
-    return Math.max(blockKA, blockKB);
+    return Math.max(a.inner, b.inner);
   }
 
   /** The cuts of M into parts: between blocks of C, if there are enough. */
   public AxisCuts cutsM(int parts) {
-    return cuts(m, parts, gridM);
+    return cuts(m(), parts, gridM);
   }
 
   /** The cuts of N, likewise. */
   public AxisCuts cutsN(int parts) {
-    return cuts(n, parts, gridN);
+    return cuts(n(), parts, gridN);
   }
 
   /** True if blocks of C are whole in so many parts of M and of N. */
   public boolean onGrid(int p, int q) {
-    return p <= blocks(m, gridM) && q <= blocks(n, gridN);
+    return p <= blocks(m(), gridM) && q <= blocks(n(), gridN);
   }
 
   /** Elements of the largest of so many parts of M. */
   long largestM(int parts) {
-    return largest(m, parts, gridM);
+    return largest(m(), parts, gridM);
   }
 
   /** Elements of the largest of so many parts of N. */
   long largestN(int parts) {
-    return largest(n, parts, gridN);
+    return largest(n(), parts, gridN);
   }
 
   private static AxisCuts cuts(long extent, int parts, long grid) {
@@ -157,6 +175,6 @@ public record MultiplyShape(
 
   /** Bytes of C. */
   public long bytesC() {
-    return Bytes.product(m, n, type.bytes());
+    return Bytes.product(m(), n(), type.bytes());
   }
 }

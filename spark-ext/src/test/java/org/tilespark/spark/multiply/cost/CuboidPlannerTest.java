@@ -31,11 +31,13 @@ class CuboidPlannerTest {
 
   /** One machine of 16 cores with one GPU, nothing broadcast. */
   private static ClusterLimits gpu(int usefulTasks) {
-    return new ClusterLimits(16, 1, 1, usefulTasks, 8 * GIB, 4 * GIB, GIB, 0, 0, RATES);
+    return new ClusterLimits(
+        new ClusterFacts(16, 1, 1), usefulTasks, 8 * GIB, 4 * GIB, GIB, 0, 0, RATES);
   }
 
   private static ClusterLimits cpu(int cores, int usefulTasks) {
-    return new ClusterLimits(cores, 1, 0, usefulTasks, 0, 4 * GIB, GIB, 0, 0, RATES);
+    return new ClusterLimits(
+        new ClusterFacts(cores, 1, 0), usefulTasks, 0, 4 * GIB, GIB, 0, 0, RATES);
   }
 
   @ParameterizedTest(name = "{0}: {1} x {2} x {3}")
@@ -67,25 +69,23 @@ class CuboidPlannerTest {
     for (int round = 0; round < 200; round++) {
       MultiplyShape shape =
           new MultiplyShape(
-              extent(random),
-              extent(random),
-              extent(random),
+              new Extents(extent(random), extent(random), extent(random)),
               random.nextBoolean() ? ElementType.FLOAT32 : ElementType.FLOAT64,
-              1 + random.nextInt(1 << 30),
-              1 + random.nextInt(1 << 30),
-              1 + random.nextInt(2048),
-              1 + random.nextInt(2048),
-              1 + random.nextInt(2048),
-              1 + random.nextInt(2048),
-              random.nextBoolean(),
-              random.nextBoolean(),
+              new MultiplyShape.Operand(
+                  1 + random.nextInt(1 << 30),
+                  1 + random.nextInt(2048),
+                  1 + random.nextInt(2048),
+                  random.nextBoolean()),
+              new MultiplyShape.Operand(
+                  1 + random.nextInt(1 << 30),
+                  1 + random.nextInt(2048),
+                  1 + random.nextInt(2048),
+                  random.nextBoolean()),
               1 + random.nextInt(3000),
               1 + random.nextInt(3000));
       ClusterLimits limits =
           new ClusterLimits(
-              1 + random.nextInt(64),
-              1 + random.nextInt(4),
-              random.nextInt(3),
+              new ClusterFacts(1 + random.nextInt(64), 1 + random.nextInt(4), random.nextInt(3)),
               1 + random.nextInt(200),
               GIB << random.nextInt(6),
               GIB << random.nextInt(4),
@@ -111,9 +111,7 @@ class CuboidPlannerTest {
           MultiplyShape.dense(extent(random), extent(random), extent(random), ElementType.FLOAT64);
       ClusterLimits limits =
           new ClusterLimits(
-              1 + random.nextInt(32),
-              1,
-              random.nextInt(2),
+              new ClusterFacts(1 + random.nextInt(32), 1, random.nextInt(2)),
               1 + random.nextInt(60),
               2 * GIB,
               4 * GIB,
@@ -144,32 +142,38 @@ class CuboidPlannerTest {
     long b = 8192L * 2048 * 4;
     long c = 4096L * 2048 * 4;
     Candidate flat = CuboidPlanner.forced(shape, gpu(64), Strategy.CUBOID, 4, 2, 1).chosen();
-    assertEquals(a + b, flat.cost().operandBytes(), "tasks share the operands' parts");
-    assertEquals(2 * a + 4 * b, flat.cost().readBytes());
-    assertEquals(0, flat.cost().partialBytes(), "nothing is summed where K is whole");
-    assertEquals(2 * a + 4 * b + c, flat.cost().pcieBytes());
+    assertEquals(a + b, flat.cost().traffic().operands(), "tasks share the operands' parts");
+    assertEquals(2 * a + 4 * b, flat.cost().traffic().read());
+    assertEquals(0, flat.cost().traffic().partial(), "nothing is summed where K is whole");
+    assertEquals(2 * a + 4 * b + c, flat.cost().traffic().pcie());
     assertEquals(2.0 * 4096 * 8192 * 2048, flat.cost().flops());
     Candidate deep = CuboidPlanner.forced(shape, gpu(64), Strategy.CUBOID, 4, 2, 3).chosen();
-    assertEquals(a + b, deep.cost().operandBytes());
-    assertEquals(2 * a + 4 * b, deep.cost().readBytes());
-    assertEquals(3 * c, deep.cost().partialBytes());
-    assertEquals(2 * a + 4 * b + 3 * c, deep.cost().pcieBytes());
+    assertEquals(a + b, deep.cost().traffic().operands());
+    assertEquals(2 * a + 4 * b, deep.cost().traffic().read());
+    assertEquals(3 * c, deep.cost().traffic().partial());
+    assertEquals(2 * a + 4 * b + 3 * c, deep.cost().traffic().pcie());
     assertEquals(24, deep.cost().tasks());
     assertEquals(a + b + 3 * c, deep.cost().shuffleBytes());
-    ClusterLimits room = new ClusterLimits(16, 1, 1, 64, 8 * GIB, 4 * GIB, GIB, 0, a + b, RATES);
+    ClusterLimits room =
+        new ClusterLimits(new ClusterFacts(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 0, a + b, RATES);
     Candidate shared = CuboidPlanner.forced(shape, room, Strategy.CUBOID, 4, 2, 3).chosen();
-    assertEquals(a + b, shared.cost().uploadBytes());
-    assertEquals(a + b + 3 * c, shared.cost().pcieBytes());
-    assertEquals(2 * a + 4 * b, shared.cost().readBytes(), "from the shuffle as before");
+    assertEquals(a + b, shared.cost().traffic().upload());
+    assertEquals(a + b + 3 * c, shared.cost().traffic().pcie());
+    assertEquals(2 * a + 4 * b, shared.cost().traffic().read(), "from the shuffle as before");
     assertTrue(
         shared.toString().contains(", PCIe 288.0 MiB with 192.0 MiB up,"), shared.toString());
     ClusterLimits tight =
-        new ClusterLimits(16, 1, 1, 64, 8 * GIB, 4 * GIB, GIB, 0, a + b - 1, RATES);
+        new ClusterLimits(
+            new ClusterFacts(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 0, a + b - 1, RATES);
     assertEquals(
         2 * a + 4 * b,
-        CuboidPlanner.forced(shape, tight, Strategy.CUBOID, 4, 2, 3).chosen().cost().uploadBytes());
+        CuboidPlanner.forced(shape, tight, Strategy.CUBOID, 4, 2, 3)
+            .chosen()
+            .cost()
+            .traffic()
+            .upload());
     Candidate onCpu = CuboidPlanner.forced(shape, cpu(8, 8), Strategy.CUBOID, 4, 2, 3).chosen();
-    assertEquals(0, onCpu.cost().pcieBytes());
+    assertEquals(0, onCpu.cost().traffic().pcie());
   }
 
   @Test
@@ -182,7 +186,14 @@ class CuboidPlannerTest {
         CuboidPlanner.plan(
             MultiplyShape.dense(3, 2, 2, ElementType.FLOAT64),
             new ClusterLimits(
-                1000, 1, 0, 1000, 0, GIB, GIB, 0, 0, new Rates(1e18, 1, 1, 1, 1, 1, 1, 0)));
+                new ClusterFacts(1000, 1, 0),
+                1000,
+                0,
+                GIB,
+                GIB,
+                0,
+                0,
+                new Rates(1e18, 1, 1, 1, 1, 1, 1, 0)));
     assertEquals("cuboid(3,2,2)", flopsOnly.chosen().name(), "each element of the product alone");
   }
 
@@ -190,27 +201,22 @@ class CuboidPlannerTest {
   void smallSidesAreBroadcastUpToTheLimit() {
     MultiplyShape shape =
         new MultiplyShape(
-            1_000_000,
-            784,
-            16,
+            new Extents(1_000_000, 784, 16),
             ElementType.FLOAT32,
-            3_136_000_000L,
-            50_176,
-            1000,
-            784,
-            784,
-            16,
-            true,
-            false,
+            new MultiplyShape.Operand(3_136_000_000L, 1000, 784, true),
+            new MultiplyShape.Operand(50_176, 16, 784, false),
             1000,
             16);
     ClusterLimits none = gpu(64);
     ClusterLimits enough =
-        new ClusterLimits(16, 1, 1, 64, 8 * GIB, 4 * GIB, GIB, 64 * KIB, 0, RATES);
-    ClusterLimits scant = new ClusterLimits(16, 1, 1, 64, 8 * GIB, 4 * GIB, GIB, 50_175, 0, RATES);
+        new ClusterLimits(
+            new ClusterFacts(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 64 * KIB, 0, RATES);
+    ClusterLimits scant =
+        new ClusterLimits(new ClusterFacts(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 50_175, 0, RATES);
     assertEquals("broadcast(right)", CuboidPlanner.plan(shape, enough).chosen().name());
     assertEquals(0, CuboidPlanner.plan(shape, enough).chosen().cost().shuffleBytes());
-    assertEquals(2 * 50_176, CuboidPlanner.plan(shape, enough).chosen().cost().broadcastBytes());
+    assertEquals(
+        2 * 50_176, CuboidPlanner.plan(shape, enough).chosen().cost().traffic().broadcast());
     for (ClusterLimits limits : List.of(none, scant)) {
       CuboidPlan plan = CuboidPlanner.plan(shape, limits);
       assertEquals(Strategy.CUBOID, plan.chosen().strategy());
@@ -223,18 +229,10 @@ class CuboidPlannerTest {
     }
     MultiplyShape mirrored =
         new MultiplyShape(
-            16,
-            784,
-            1_000_000,
+            new Extents(16, 784, 1_000_000),
             ElementType.FLOAT32,
-            50_176,
-            3_136_000_000L,
-            16,
-            784,
-            784,
-            1000,
-            false,
-            true,
+            new MultiplyShape.Operand(50_176, 16, 784, false),
+            new MultiplyShape.Operand(3_136_000_000L, 1000, 784, true),
             16,
             1000);
     assertEquals("broadcast(left)", CuboidPlanner.plan(mirrored, enough).chosen().name());
@@ -248,24 +246,17 @@ class CuboidPlannerTest {
   void aBroadcastBesideBlocksCutAlongKShufflesPartialProducts() {
     MultiplyShape shape =
         new MultiplyShape(
-            100_000,
-            4000,
-            100,
+            new Extents(100_000, 4000, 100),
             ElementType.FLOAT64,
-            3_200_000_000L,
-            3_200_000,
-            1000,
-            1000,
-            4000, // of the small side, which does not count
-            100,
-            true, // and where there are several along K, neither does this
-            false,
+            // where there are several along K, whole blocks do not count
+            new MultiplyShape.Operand(3_200_000_000L, 1000, 1000, true),
+            new MultiplyShape.Operand(3_200_000, 100, 4000, false),
             1000,
             100);
     Candidate candidate =
         CuboidPlanner.forced(shape, cpu(16, 64), Strategy.BROADCAST_RIGHT, 1, 1, 1).chosen();
     assertEquals(4, candidate.r());
-    assertEquals(4 * 100_000L * 100 * 8, candidate.cost().partialBytes());
+    assertEquals(4 * 100_000L * 100 * 8, candidate.cost().traffic().partial());
   }
 
   /** Every shape with a small side; which strategy, and what it shuffles and sends. */
@@ -301,32 +292,25 @@ class CuboidPlannerTest {
       long partialBytes) {
     MultiplyShape shape =
         new MultiplyShape(
-            m,
-            k,
-            n,
+            new Extents(m, k, n),
             ElementType.FLOAT32,
-            4 * m * k,
-            4 * k * n,
-            blockM,
-            blockKA,
-            blockKB,
-            blockN,
-            whole,
-            whole,
+            new MultiplyShape.Operand(4 * m * k, blockM, blockKA, whole),
+            new MultiplyShape.Operand(4 * k * n, blockN, blockKB, whole),
             blockM,
             blockN);
     ClusterLimits limits =
-        new ClusterLimits(16, executors, 0, 16, 0, 4 * GIB, GIB, 256 * MIB, 0, RATES);
+        new ClusterLimits(
+            new ClusterFacts(16, executors, 0), 16, 0, 4 * GIB, GIB, 256 * MIB, 0, RATES);
     CuboidPlan plan = CuboidPlanner.plan(shape, limits);
     assertTrue(plan.chosen().name().startsWith(expected), plan::toString);
     boolean broadcast = expected.startsWith("broadcast");
     assertEquals(broadcast, plan.chosen().strategy().isBroadcast());
     if (broadcast) {
-      assertEquals(partialBytes, plan.chosen().cost().partialBytes(), plan::toString);
+      assertEquals(partialBytes, plan.chosen().cost().traffic().partial(), plan::toString);
     }
     assertEquals(
         broadcast ? (executors + 1) * Math.min(4 * m * k, 4 * k * n) : 0,
-        plan.chosen().cost().broadcastBytes());
+        plan.chosen().cost().traffic().broadcast());
     // The other way is among what EXPLAIN shows as rejected, with its cost.
     assertTrue(
         plan.rejected().stream()
@@ -334,7 +318,7 @@ class CuboidPlannerTest {
                 c ->
                     c.isAllowed()
                         && (c.strategy() == Strategy.CUBOID) == broadcast
-                        && (broadcast || c.cost().broadcastBytes() > 0)),
+                        && (broadcast || c.cost().traffic().broadcast() > 0)),
         plan::toString);
   }
 
@@ -368,13 +352,14 @@ class CuboidPlannerTest {
     MultiplyShape shape = MultiplyShape.dense(m, k, n, ElementType.FLOAT32);
     long extent = axis == MultiplyShape.Axis.M ? m : axis == MultiplyShape.Axis.N ? n : k;
     Placed placed = new Placed(left, right, axis, parts, (extent + parts - 1) / parts, true);
-    ClusterLimits limits = new ClusterLimits(16, 1, 0, 64, 0, 16 * GIB, 4 * GIB, 0, 0, RATES);
+    ClusterLimits limits =
+        new ClusterLimits(new ClusterFacts(16, 1, 0), 64, 0, 16 * GIB, 4 * GIB, 0, 0, RATES);
     CuboidPlan plan = CuboidPlanner.plan(shape, limits, List.of(placed));
     assertTrue(plan.chosen().name().startsWith(expected), plan::toString);
     assertEquals(expected.contains("place"), plan.chosen().strategy().isInPlace());
     if (plan.chosen().strategy().isInPlace()) {
-      assertEquals(operandBytes, plan.chosen().cost().operandBytes());
-      assertEquals(partialBytes, plan.chosen().cost().partialBytes());
+      assertEquals(operandBytes, plan.chosen().cost().traffic().operands());
+      assertEquals(partialBytes, plan.chosen().cost().traffic().partial());
       assertEquals(parts, plan.chosen().cost().tasks());
     } else {
       // What could stay is told.
@@ -383,7 +368,8 @@ class CuboidPlannerTest {
     // It is what the forced one costs too, and where memory does not hold a part it is refused.
     Candidate same = CuboidPlanner.inPlace(shape, limits, placed);
     assertTrue(plan.chosen().equals(same) || plan.rejected().contains(same));
-    ClusterLimits scant = new ClusterLimits(16, 1, 0, 64, 0, 16 * GIB, 1000, 0, 0, RATES);
+    ClusterLimits scant =
+        new ClusterLimits(new ClusterFacts(16, 1, 0), 64, 0, 16 * GIB, 1000, 0, 0, RATES);
     assertTrue(CuboidPlanner.inPlace(shape, scant, placed).refusal().contains("tile of C"), name);
   }
 
@@ -399,7 +385,12 @@ class CuboidPlannerTest {
       long extent, long grid, int parts, String expected, boolean onGrid) {
     MultiplyShape shape =
         new MultiplyShape(
-            extent, 8, extent, ElementType.FLOAT32, 1, 1, 1, 1, 1, 1, false, false, grid, grid);
+            new Extents(extent, 8, extent),
+            ElementType.FLOAT32,
+            new MultiplyShape.Operand(1, 1, 1, false),
+            new MultiplyShape.Operand(1, 1, 1, false),
+            grid,
+            grid);
     AxisCuts cuts =
         AxisCuts.at(Arrays.stream(expected.split(" ", -1)).mapToLong(Long::parseLong).toArray());
     assertEquals(cuts, shape.cutsM(parts));
@@ -414,7 +405,7 @@ class CuboidPlannerTest {
     MultiplyShape shape = MultiplyShape.dense(100_000, 100_000, 100_000, ElementType.FLOAT64);
     for (long tile : new long[] {4 * GIB, GIB, 256 * MIB, 16 * MIB, MIB}) {
       ClusterLimits limits =
-          new ClusterLimits(16, 1, 1, 64, 140 * GIB, 64 * GIB, tile, 0, 0, RATES);
+          new ClusterLimits(new ClusterFacts(16, 1, 1), 64, 140 * GIB, 64 * GIB, tile, 0, 0, RATES);
       CuboidPlan plan = CuboidPlanner.plan(shape, limits);
       CuboidPlan.CuboidCuts cuts = plan.cuts();
       assertTrue(cuts.m().largest() * cuts.n().largest() * 8 <= tile, plan::toString);
@@ -428,11 +419,13 @@ class CuboidPlannerTest {
     }
     // The panels count too: two of each side, 256 deep.
     MultiplyShape wide = MultiplyShape.dense(1, 1000, 1_000_000, ElementType.FLOAT32);
-    ClusterLimits small = new ClusterLimits(16, 1, 1, 1, 512 * MIB, GIB, GIB, 0, 0, RATES);
+    ClusterLimits small =
+        new ClusterLimits(new ClusterFacts(16, 1, 1), 1, 512 * MIB, GIB, GIB, 0, 0, RATES);
     CuboidPlan plan = CuboidPlanner.plan(wide, small);
     assertTrue(plan.cuts().n().largest() * (2 * 256 + 1) * 4 <= 512 * MIB, plan::toString);
     assertTrue(plan.chosen().q() > 1, "more tasks than useful ones, since one does not fit");
-    ClusterLimits hopeless = new ClusterLimits(16, 1, 1, 16, 64, GIB, GIB, 0, 0, RATES);
+    ClusterLimits hopeless =
+        new ClusterLimits(new ClusterFacts(16, 1, 1), 16, 64, GIB, GIB, 0, 0, RATES);
     IllegalArgumentException none =
         assertThrows(
             IllegalArgumentException.class,
@@ -524,7 +517,15 @@ class CuboidPlannerTest {
   @Timeout(120) // 2 s; it was 170
   void plansForShapesThatHardlyFit() {
     ClusterLimits limits =
-        new ClusterLimits(4, 1, 0, 8, 0, GIB / 8, GIB / 16, 0, 0, RATES); // of the tests' session
+        new ClusterLimits(
+            new ClusterFacts(4, 1, 0),
+            8,
+            0,
+            GIB / 8,
+            GIB / 16,
+            0,
+            0,
+            RATES); // of the tests' session
     CuboidPlan plan =
         CuboidPlanner.plan(MultiplyShape.dense(1L << 40, 20, 30, ElementType.FLOAT32), limits);
     assertEquals(Strategy.CUBOID, plan.chosen().strategy());
@@ -544,17 +545,18 @@ class CuboidPlannerTest {
     long c = shape.m() * shape.n() * shape.type().bytes();
     int r = candidate.r();
     if (candidate.strategy() == Strategy.CUBOID) {
-      assertEquals(shape.bytesA() + shape.bytesB(), candidate.cost().operandBytes());
-      long read = candidate.q() * shape.bytesA() + candidate.p() * shape.bytesB();
-      assertEquals(read, candidate.cost().readBytes());
+      assertEquals(shape.a().bytes() + shape.b().bytes(), candidate.cost().traffic().operands());
+      long read = candidate.q() * shape.a().bytes() + candidate.p() * shape.b().bytes();
+      assertEquals(read, candidate.cost().traffic().read());
       boolean assembled =
           r > 1
               || candidate.p() > Math.ceil((double) shape.m() / shape.gridM())
               || candidate.q() > Math.ceil((double) shape.n() / shape.gridN());
-      assertEquals(assembled ? r * c : 0, candidate.cost().partialBytes());
+      assertEquals(assembled ? r * c : 0, candidate.cost().traffic().partial());
       long up = (long) up(shape, limits, candidate.p(), candidate.q());
-      assertEquals(limits.devices() > 0 ? up : 0, candidate.cost().uploadBytes());
-      assertEquals(limits.devices() > 0 ? up + r * c : 0, candidate.cost().pcieBytes());
+      assertEquals(limits.cluster().devices() > 0 ? up : 0, candidate.cost().traffic().upload());
+      assertEquals(
+          limits.cluster().devices() > 0 ? up + r * c : 0, candidate.cost().traffic().pcie());
       assertEquals(candidate.p() * candidate.q() * r, candidate.cost().tasks());
       double expected = seconds(shape, limits, candidate.p(), candidate.q(), r);
       assertEquals(expected, candidate.cost().seconds(), expected * 1e-9, candidate::toString);
@@ -562,31 +564,31 @@ class CuboidPlannerTest {
       return;
     }
     boolean left = candidate.strategy() == Strategy.BROADCAST_LEFT;
-    long small = left ? shape.bytesA() : shape.bytesB();
-    double blocksK = Math.ceil((double) shape.k() / (left ? shape.blockKB() : shape.blockKA()));
+    long small = left ? shape.a().bytes() : shape.b().bytes();
+    double blocksK = Math.ceil((double) shape.k() / (left ? shape.b().inner() : shape.a().inner()));
     double across =
         left
-            ? Math.ceil((double) shape.n() / shape.blockN())
-            : Math.ceil((double) shape.m() / shape.blockM());
+            ? Math.ceil((double) shape.n() / shape.b().outer())
+            : Math.ceil((double) shape.m() / shape.a().outer());
     int tasks = (int) Math.min(limits.usefulTasks(), blocksK * across);
     assertEquals(tasks, candidate.cost().tasks());
     assertEquals(blocksK, r);
-    assertEquals(small * (1 + limits.machines()), candidate.cost().broadcastBytes());
-    assertEquals(0, candidate.cost().operandBytes());
-    boolean whole = r == 1 && (left ? shape.wholeB() : shape.wholeA());
-    assertEquals(whole ? 0 : r * c, candidate.cost().partialBytes());
-    double waves = Math.ceil((double) tasks / limits.cores());
+    assertEquals(small * (1 + limits.cluster().machines()), candidate.cost().traffic().broadcast());
+    assertEquals(0, candidate.cost().traffic().operands());
+    boolean whole = r == 1 && (left ? shape.b().whole() : shape.a().whole());
+    assertEquals(whole ? 0 : r * c, candidate.cost().traffic().partial());
+    double waves = Math.ceil((double) tasks / limits.cluster().cores());
     double busy = tasks / waves;
     boolean single = shape.type() == ElementType.FLOAT32;
     double flops = 2.0 * shape.m() * shape.k() * shape.n();
-    double expected = small * (1.0 + limits.machines()) / RATES.broadcast();
+    double expected = small * (1.0 + limits.cluster().machines()) / RATES.broadcast();
     expected += tasks * RATES.taskStart() * (whole ? 1 : 2);
     expected += whole ? 0 : r * c / (RATES.shuffle() * busy);
-    if (limits.devices() > 0) {
-      double devices = Math.min(limits.devices(), busy);
+    if (limits.cluster().devices() > 0) {
+      double devices = Math.min(limits.cluster().devices(), busy);
       double times = small <= limits.sharedBytes() ? 1 : across;
-      double moved = small * times + (left ? shape.bytesB() : shape.bytesA()) + r * c;
-      assertEquals((long) moved, candidate.cost().pcieBytes());
+      double moved = small * times + (left ? shape.b().bytes() : shape.a().bytes()) + r * c;
+      assertEquals((long) moved, candidate.cost().traffic().pcie());
       expected += moved / RATES.pcie() / devices;
       expected += flops / devices / (single ? RATES.deviceFloat() : RATES.deviceDouble());
     } else {
@@ -598,17 +600,19 @@ class CuboidPlannerTest {
   private static double seconds(MultiplyShape shape, ClusterLimits limits, int p, int q, int r) {
     int w = shape.type().bytes();
     double c = (double) shape.m() * shape.n() * w;
-    double written = (double) shape.bytesA() + shape.bytesB();
-    double read = (double) q * shape.bytesA() + (double) p * shape.bytesB();
+    double written = (double) shape.a().bytes() + shape.b().bytes();
+    double read = (double) q * shape.a().bytes() + (double) p * shape.b().bytes();
     int tasks = p * q * r;
-    double waves = Math.ceil((double) tasks / limits.cores());
+    double waves = Math.ceil((double) tasks / limits.cluster().cores());
     double busy = tasks / waves;
     double seconds = tasks * RATES.taskStart();
-    seconds += written / RATES.shuffle() / limits.cores() / 2 + read / RATES.shuffle() / busy / 2;
+    seconds +=
+        written / RATES.shuffle() / limits.cluster().cores() / 2
+            + read / RATES.shuffle() / busy / 2;
     if (r > 1
         || p > Math.ceil((double) shape.m() / shape.gridM())
         || q > Math.ceil((double) shape.n() / shape.gridN())) {
-      double sums = p * q / Math.ceil((double) p * q / limits.cores());
+      double sums = p * q / Math.ceil((double) p * q / limits.cluster().cores());
       seconds += p * q * RATES.taskStart();
       seconds += r * c / RATES.shuffle() * (1 / busy + 1 / sums) / 2;
     }
@@ -618,8 +622,8 @@ class CuboidPlannerTest {
             * largest(shape.n(), q, shape.gridN())
             * Math.ceil((double) shape.k() / r);
     boolean single = shape.type() == ElementType.FLOAT32;
-    if (limits.devices() > 0) {
-      double devices = Math.min(busy, limits.devices());
+    if (limits.cluster().devices() > 0) {
+      double devices = Math.min(busy, limits.cluster().devices());
       seconds += (up(shape, limits, p, q) + r * c) / RATES.pcie() / devices;
       seconds += one * tasks / devices / (single ? RATES.deviceFloat() : RATES.deviceDouble());
     } else {
@@ -630,8 +634,8 @@ class CuboidPlannerTest {
 
   /** Bytes up: each panel for every cuboid that has it, or once where all can be shared. */
   private static double up(MultiplyShape shape, ClusterLimits limits, int p, int q) {
-    boolean shared = shape.bytesA() + shape.bytesB() <= limits.sharedBytes();
-    return (shared ? 1.0 : q) * shape.bytesA() + (shared ? 1.0 : p) * shape.bytesB();
+    boolean shared = shape.a().bytes() + shape.b().bytes() <= limits.sharedBytes();
+    return (shared ? 1.0 : q) * shape.a().bytes() + (shared ? 1.0 : p) * shape.b().bytes();
   }
 
   private static boolean fits(MultiplyShape shape, ClusterLimits limits, int p, int q) {
@@ -641,8 +645,8 @@ class CuboidPlannerTest {
     double tile = m * n * w;
     double panels = 2 * (m + n) * Math.min(256, shape.k()) * w;
     return tile <= limits.tileBytes()
-        && (limits.devices() == 0 || tile + panels <= limits.deviceBytes())
-        && (limits.devices() > 0 ? panels : tile + panels) <= limits.hostBytes();
+        && (limits.cluster().devices() == 0 || tile + panels <= limits.deviceBytes())
+        && (limits.cluster().devices() > 0 ? panels : tile + panels) <= limits.hostBytes();
   }
 
   /** Elements of the largest part: whole blocks of C, if there are enough. */

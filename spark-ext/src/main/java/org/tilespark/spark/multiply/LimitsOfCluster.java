@@ -1,0 +1,103 @@
+package org.tilespark.spark.multiply;
+
+import org.apache.spark.SparkContext;
+import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.spark.block.Bytes;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.multiply.cost.ClusterFacts;
+import org.tilespark.spark.multiply.cost.ClusterLimits;
+import org.tilespark.spark.runtime.BackendChoice;
+import org.tilespark.spark.runtime.ExecutorReports;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+
+/** What the cluster offers to one multiply, by configuration and what executors have reported. */
+record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice backend) {
+  /** Panels may exceed a batch so many times to be deep. */
+  static final long BATCHES = 4;
+
+  /** A matrix that is broadcast takes one part in so many of a Java heap, at most. */
+  private static final int HEAP_SHARE = 8;
+
+  /** What one task and the cluster hold. */
+  ClusterLimits find() {
+    long batch = TileSparkConf.BATCH_SIZE.read(TileSparkConf.session());
+    long panels = 2 * BATCHES * batch;
+    int cores = Math.max(1, context.defaultParallelism());
+    int executors =
+        Math.max(
+            1, context.statusTracker().getExecutorInfos().length - (context.isLocal() ? 0 : 1));
+    int turns = TileSparkConf.CONCURRENT_TASKS.read(TileSparkConf.application(context.getConf()));
+    int devices = devices();
+    long tile =
+        TileShare.bytes(
+            TileSparkConf.MULTIPLY_TILE_SIZE.read(TileSparkConf.session()),
+            batch,
+            devices == 0 ? 0 : deviceBytes(),
+            Math.min(turns, Math.max(1, cores / executors)));
+    return new ClusterLimits(
+        new ClusterFacts(cores, executors, devices),
+        // A batch of matrices is spread over tasks matrix by matrix; how many there are is not
+        // known.
+        spec.groups() > 0 ? 1 : cores,
+        tile + panels,
+        tile + panels,
+        tile,
+        broadcastBytes(),
+        executors > 1 || devices != 1 ? 0 : sharedBytes(Math.min(turns, cores), tile, 2 * batch),
+        ClusterLimits.Rates.DEFAULT);
+  }
+
+  /**
+   * What tasks leave to panels that they share, of the one device of one executor; the most there
+   * is if no executor has said how much it has.
+   *
+   * @param tasks at a time
+   * @param tile of one, at most
+   * @param panels of one
+   */
+  private long sharedBytes(int tasks, long tile, long panels) {
+    long all = deviceBytes();
+    if (all == 0) {
+      return Long.MAX_VALUE;
+    }
+    long result = Bytes.product(Math.max(1, spec.m()), Math.max(1, spec.n()), spec.type().bytes());
+    long held =
+        Bytes.sum(Math.min(Bytes.product(tasks, tile), result), Bytes.product(tasks, panels));
+    return Math.max(0, all / 4 * 3 - held);
+  }
+
+  /**
+   * What may be broadcast without being asked for: the driver holds about three copies while it
+   * collects and sends, every executor one or two, all in the Java heap.
+   */
+  private long broadcastBytes() {
+    if (Math.min(Math.min(spec.m(), spec.k()), spec.n()) == 0) {
+      return 0;
+    }
+    long driver = Runtime.getRuntime().maxMemory();
+    long executor = context.isLocal() ? driver : (long) context.executorMemory() << 20;
+    long collected = context.getConf().getSizeAsBytes("spark.driver.maxResultSize", "1g");
+    return Math.min(
+        TileSparkConf.MULTIPLY_BROADCAST_SIZE.read(TileSparkConf.session()),
+        Math.min(
+            Math.min(driver, executor) / HEAP_SHARE,
+            collected == 0 ? Long.MAX_VALUE : collected / 2));
+  }
+
+  /** What tasks may hold of a device together; 0 if no executor has said. */
+  private long deviceBytes() {
+    long reported = ExecutorReports.current().map(ExecutorReports::deviceBytes).orElse(0L);
+    return reported == 0 && context.isLocal() ? ExecutorRuntime.openDeviceBytes() : reported;
+  }
+
+  private int devices() {
+    if (backend.requested() == Backend.CPU) {
+      return 0;
+    }
+    if (context.isLocal()) {
+      return DeviceProbe.run().deviceCount(); // 0 if none is available
+    }
+    return ExecutorReports.current().map(ExecutorReports::devices).orElse(0);
+  }
+}

@@ -1,0 +1,278 @@
+package org.tilespark.spark.multiply.cost;
+
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.Bytes;
+import org.tilespark.spark.multiply.cost.CuboidPlan.Cost;
+import org.tilespark.spark.multiply.cost.CuboidPlan.Traffic;
+import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
+import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
+
+/** What each way to spread one multiply costs: a pure function of the shape and the cluster. */
+final class CostModel {
+  private final MultiplyShape shape;
+  private final ClusterLimits limits;
+  private final double leastArithmetic; // seconds with all cores or devices at work
+
+  CostModel(MultiplyShape shape, ClusterLimits limits) {
+    this.shape = shape;
+    this.limits = limits;
+    this.leastArithmetic =
+        flops() / (rate() * (hasDevices() ? limits.cluster().devices() : limits.cluster().cores()));
+  }
+
+  /** The cost of P x Q x R cuboids. */
+  Cost cuboid(int p, int q, int r) {
+    return new Cost(
+        new Traffic(
+            operandBytes(),
+            readBytes(p, q),
+            partialBytes(r, shape.onGrid(p, q)),
+            0,
+            toDevices(uploadBytes(p, q)),
+            toDevices(Bytes.sum(uploadBytes(p, q), resultBytes(r)))),
+        flops(),
+        p * q * r,
+        seconds(p, q, r));
+  }
+
+  /** The seconds of {@link #cuboid}, without the rest. */
+  double seconds(int p, int q, int r) {
+    return seconds(
+        p * q,
+        (double) p * q * r * 2 * shape.largestM(p) * shape.largestN(q) * part(shape.k(), r),
+        r,
+        shuffle(operandBytes(), readBytes(p, q), limits.cluster().cores(), busy(p * q * r)),
+        partialBytes(r, shape.onGrid(p, q)),
+        uploadBytes(p, q));
+  }
+
+  /** What cuboids take at least, if everything is at work all the time. */
+  double leastSeconds(int p, int q, int r) {
+    ClusterLimits.Rates rates = limits.rates();
+    double least =
+        (0.5 * operandBytes() + 0.5 * readBytes(p, q) + partialBytes(r, true))
+                / (rates.shuffle() * limits.cluster().cores())
+            + rates.taskStart() * p * q * r
+            + leastArithmetic;
+    return hasDevices()
+        ? least
+            + ((double) uploadBytes(p, q) + resultBytes(r))
+                / (rates.pcie() * limits.cluster().devices())
+        : least;
+  }
+
+  /**
+   * What cuboids take.
+   *
+   * @param tiles P Q
+   * @param flops of all, were each as large as the largest
+   * @param r parts of K
+   * @param shuffle seconds of the operands' shuffle
+   * @param partials bytes of the second shuffle
+   * @param upload bytes to devices
+   */
+  private double seconds(
+      int tiles, double flops, int r, double shuffle, long partials, long upload) {
+    int tasks = tiles * r;
+    double seconds = shuffle + arithmetic(flops, tasks);
+    if (hasDevices()) {
+      seconds += pcie((double) upload + resultBytes(r), tasks);
+    }
+    if (partials > 0) {
+      seconds += shuffle(partials, partials, busy(tasks), busy(tiles));
+    }
+    return seconds + limits.rates().taskStart() * (tasks + (partials > 0 ? tiles : 0));
+  }
+
+  /** The cost of cuboids where blocks are already; what lies there is cut there. */
+  Cost inPlace(Placed where) {
+    int p = where.parts(Axis.M);
+    int q = where.parts(Axis.N);
+    int r = where.parts(Axis.K);
+    double largest =
+        (double) where.parts()
+            * 2
+            * where.largest(Axis.M, shape.m())
+            * where.largest(Axis.N, shape.n())
+            * where.largest(Axis.K, shape.k());
+    long shuffled =
+        Bytes.sum(
+            where.left() ? 0 : Bytes.product(q, shape.a().bytes()),
+            where.right() ? 0 : Bytes.product(p, shape.b().bytes()));
+    long partials = partialBytes(r, where.onGrid());
+    return new Cost(
+        new Traffic(
+            shuffled,
+            shuffled,
+            partials,
+            0,
+            toDevices(uploadBytes(p, q)),
+            toDevices(Bytes.sum(uploadBytes(p, q), resultBytes(r)))),
+        flops(),
+        where.parts(),
+        seconds(
+            p * q,
+            largest,
+            r,
+            shuffle(shuffled, shuffled, limits.cluster().cores(), busy(where.parts())),
+            partials,
+            uploadBytes(p, q)));
+  }
+
+  /** Blocks along K of the side that stays where it is. */
+  int broadcastParts(boolean left) {
+    return (int) Math.min(part(shape.k(), stays(left).inner()), Integer.MAX_VALUE);
+  }
+
+  /**
+   * One side goes to all machines, the other stays in its blocks. Unless these make whole blocks of
+   * C, what each makes is a partial product; those are shuffled and added. Each block is multiplied
+   * by itself, so a device gets the small side once for every block across, unless tasks share it.
+   */
+  Cost broadcast(boolean left) {
+    long small = (left ? shape.a() : shape.b()).bytes();
+    MultiplyShape.Operand large = stays(left);
+    long blocksAlongK = part(shape.k(), large.inner());
+    long blocksAcross = part(left ? shape.n() : shape.m(), large.outer());
+    int r = broadcastParts(left);
+    boolean whole = r == 1 && large.whole();
+    long partials = whole ? 0 : resultBytes(r);
+    int tasks = (int) Math.min(limits.usefulTasks(), Bytes.product(blocksAlongK, blocksAcross));
+    long sent = Bytes.product(small, limits.cluster().machines() + 1L);
+    double up = (double) small * (small <= limits.sharedBytes() ? 1 : blocksAcross) + large.bytes();
+    double pcie = up + resultBytes(r);
+    double seconds =
+        sent / limits.rates().broadcast()
+            + arithmetic(flops(), tasks)
+            + limits.rates().taskStart() * tasks;
+    if (hasDevices()) {
+      seconds += pcie(pcie, tasks);
+    }
+    if (!whole) {
+      seconds +=
+          shuffle(partials, partials, busy(tasks), busy(tasks))
+              + limits.rates().taskStart() * tasks;
+    }
+    return new Cost(
+        new Traffic(0, 0, partials, sent, toDevices((long) up), toDevices((long) pcie)),
+        flops(),
+        tasks,
+        seconds);
+  }
+
+  /**
+   * The cost of a gram's P (P + 1) / 2 tiles in R parts: A is read by each task row and each task
+   * column once, {@code P |A|} in all.
+   */
+  Cost gram(int p, int r) {
+    long once = shape.a().bytes();
+    long read = readBytes(p, p) / 2;
+    long partials = partialBytes(r, shape.onGrid(p, p));
+    int tasks = Math.toIntExact(GramPlanner.tiles(p) * r);
+    double share = GramPlanner.tiles(p) / ((double) p * p);
+    double busy = Math.min(tasks, limits.cluster().cores());
+    double devices = Math.min(limits.cluster().devices(), busy);
+    double flops = flops() * share;
+    long up = once <= limits.sharedBytes() ? once : read;
+    long pcie = hasDevices() ? up + (long) (shape.bytesC() * share) * r : 0;
+    double seconds =
+        (0.5 * once + 0.5 * read + partials) / (limits.rates().shuffle() * busy)
+            + flops / (rate() * (hasDevices() ? devices : busy))
+            + (hasDevices() ? pcie / (limits.rates().pcie() * devices) : 0)
+            + limits.rates().taskStart() * tasks;
+    return new Cost(
+        new Traffic(once, read, partials, 0, toDevices(up), pcie), flops, tasks, seconds);
+  }
+
+  /**
+   * The cost of a gram of blocks that stay where they are: what looks like B is A, and goes up
+   * once.
+   */
+  Cost gramInPlace(Placed where) {
+    Cost cost = inPlace(where);
+    Traffic traffic = cost.traffic();
+    long saved = traffic.upload() - toDevices(shape.a().bytes());
+    return new Cost(
+        new Traffic(0, 0, traffic.partial(), 0, traffic.upload() - saved, traffic.pcie() - saved),
+        cost.flops(),
+        cost.tasks(),
+        cost.seconds());
+  }
+
+  // ---- bytes and times
+
+  private MultiplyShape.Operand stays(boolean broadcastLeft) {
+    return broadcastLeft ? shape.b() : shape.a();
+  }
+
+  private boolean hasDevices() {
+    return limits.cluster().devices() > 0;
+  }
+
+  private long toDevices(long bytes) {
+    return hasDevices() ? bytes : 0;
+  }
+
+  /** Bytes of both operands. */
+  private long operandBytes() {
+    return Bytes.sum(shape.a().bytes(), shape.b().bytes());
+  }
+
+  /** Bytes of the operands that cuboids get, all together. */
+  private long readBytes(int p, int q) {
+    return Bytes.sum(Bytes.product(q, shape.a().bytes()), Bytes.product(p, shape.b().bytes()));
+  }
+
+  /** Bytes of panels that go up: of each once for every cuboid that has it, or once. */
+  private long uploadBytes(int p, int q) {
+    long once = operandBytes();
+    return once <= limits.sharedBytes() ? once : readBytes(p, q);
+  }
+
+  /**
+   * Bytes of what is put together by a shuffle: sums of several parts, or blocks of C cut apart.
+   */
+  private long partialBytes(int r, boolean onGrid) {
+    return r > 1 || !onGrid ? resultBytes(r) : 0;
+  }
+
+  private long resultBytes(int r) {
+    return Bytes.product(r, shape.bytesC());
+  }
+
+  private double flops() {
+    return 2.0 * shape.m() * shape.k() * shape.n();
+  }
+
+  private double shuffle(long written, long read, double writers, double readers) {
+    return 0.5 * (written / writers + read / readers) / limits.rates().shuffle();
+  }
+
+  private double pcie(double bytes, int tasks) {
+    return bytes / (limits.rates().pcie() * Math.min(limits.cluster().devices(), busy(tasks)));
+  }
+
+  private double arithmetic(double flops, int tasks) {
+    double busy = busy(tasks);
+    return flops / (rate() * (hasDevices() ? Math.min(limits.cluster().devices(), busy) : busy));
+  }
+
+  /** Floating-point operations per second of one device, or of one core where there is none. */
+  private double rate() {
+    boolean single = shape.type() == ElementType.FLOAT32;
+    ClusterLimits.Rates rates = limits.rates();
+    return hasDevices()
+        ? single ? rates.deviceFloat() : rates.deviceDouble()
+        : single ? rates.coreFloat() : rates.coreDouble();
+  }
+
+  /** Cores at work on average, while tasks run in waves. */
+  private double busy(int tasks) {
+    return (double) tasks / part(tasks, limits.cluster().cores());
+  }
+
+  /** The larger half of a division. */
+  private static long part(long whole, long parts) {
+    return whole / parts + (whole % parts == 0 ? 0 : 1);
+  }
+}

@@ -1,0 +1,105 @@
+package org.tilespark.spark.multiply.cost;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
+import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
+import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
+import org.tilespark.spark.multiply.cost.MultiplyShape.Placed;
+
+/**
+ * Chooses the cuts of a gram: rows and columns of C at the same places, so that P (P + 1) / 2 tiles
+ * are computed and the others mirrored. A pure function.
+ */
+public final class GramPlanner {
+  private static final int REJECTED = 4;
+
+  private final MultiplyShape shape;
+  private final ClusterLimits limits;
+  private final Optional<Placed> placed;
+
+  /**
+   * The planner of one gram.
+   *
+   * @param placed where A's blocks lie already, if both are along K; both operands are A
+   */
+  public GramPlanner(MultiplyShape shape, ClusterLimits limits, Optional<Placed> placed) {
+    this.shape = shape;
+    this.limits = limits;
+    this.placed = placed.filter(where -> where.axis() == Axis.K);
+  }
+
+  /**
+   * The plan that a user asks for.
+   *
+   * @throws IllegalArgumentException if there are more parts than elements; a {@link
+   *     CuboidPlanner.NoRoomException} if a task's memory does not hold it
+   */
+  public CuboidPlan forced(int p, int r) {
+    Candidate asked =
+        inPlace().filter(c -> c.p() == p && c.r() == r).orElseGet(() -> candidate(p, r));
+    return new CuboidPlan(shape, asked, List.of());
+  }
+
+  /**
+   * The cheapest plan that fits.
+   *
+   * @throws CuboidPlanner.NoRoomException if no task's memory holds any
+   */
+  public CuboidPlan plan() {
+    List<Candidate> candidates = new ArrayList<>();
+    IllegalArgumentException refusal = null;
+    for (int p = 1;
+        p <= shape.m()
+            && tiles(p) <= Integer.MAX_VALUE // tasks that Spark can count
+            && (tiles(p) <= limits.usefulTasks() || candidates.isEmpty()); ) {
+      for (int r = 1; r <= shape.k() && (r == 1 || tiles(p) * r <= limits.usefulTasks()); r++) {
+        try {
+          candidates.add(candidate(p, r));
+        } catch (IllegalArgumentException e) {
+          refusal = e;
+        }
+      }
+      if (tiles(p) > limits.usefulTasks()) {
+        p = (int) Math.max(p + 1, Math.min(2L * p, shape.m())); // only memory asks for so many
+      } else {
+        p++;
+      }
+    }
+    inPlace().ifPresent(candidates::add);
+    if (candidates.isEmpty()) {
+      throw refusal;
+    }
+    candidates.sort(
+        Comparator.<Candidate>comparingDouble(c -> c.cost().seconds())
+            .thenComparingInt(c -> c.cost().tasks()));
+    return new CuboidPlan(
+        shape, candidates.get(0), candidates.subList(1, Math.min(candidates.size(), 1 + REJECTED)));
+  }
+
+  private Candidate candidate(int p, int r) {
+    Candidate full = CuboidPlanner.forced(shape, limits, Strategy.CUBOID, p, p, r).chosen();
+    return new Candidate(
+        full.strategy(), p, p, r, new CostModel(shape, limits).gram(p, r), full.refusal());
+  }
+
+  private Optional<Candidate> inPlace() {
+    return placed
+        .filter(where -> CuboidPlanner.inPlace(shape, limits, where).isAllowed())
+        .map(
+            where ->
+                new Candidate(
+                    Strategy.LEFT_IN_PLACE,
+                    1,
+                    1,
+                    where.parts(),
+                    new CostModel(shape, limits).gramInPlace(where),
+                    ""));
+  }
+
+  static long tiles(int p) {
+    return p * (p + 1L) / 2;
+  }
+}

@@ -1,0 +1,94 @@
+package org.tilespark.spark.multiply.cost;
+
+import org.tilespark.spark.block.Bytes;
+
+/** Whether a task's memory holds what a plan asks of it, and why not. */
+final class TaskMemory {
+  /** Inner extent of the panels that must at least fit beside the tile of C, twice. */
+  static final int PANEL_DEPTH = 256;
+
+  private final MultiplyShape shape;
+  private final ClusterLimits limits;
+
+  TaskMemory(MultiplyShape shape, ClusterLimits limits) {
+    this.shape = shape;
+    this.limits = limits;
+  }
+
+  /**
+   * Why a task's memory does not hold a cuboid with a tile of m x n; "" if it does. The extent
+   * along K plays no part.
+   */
+  String refusal(long m, long n) {
+    return refusalOf(Bytes.product(m, n, width()), panelBytes(m, n));
+  }
+
+  /** True if there is no {@link #refusal}; asked millions of times, so without words. */
+  boolean fits(long m, long n) {
+    long tile = Bytes.product(m, n, width());
+    if (tile > limits.tileBytes()) {
+      return false;
+    }
+    long panels = panelBytes(m, n);
+    long both = Bytes.sum(tile, panels);
+    return limits.cluster().devices() > 0
+        ? both <= limits.deviceBytes() && panels <= limits.hostBytes()
+        : both <= limits.hostBytes();
+  }
+
+  /** Why A, or else B, of at most {@code most} bytes, cannot be broadcast; "" if it can. */
+  String refusalOfBroadcast(boolean left, long most) {
+    long small = (left ? shape.a() : shape.b()).bytes();
+    if (small > most) {
+      return (left ? "A" : "B")
+          + " of "
+          + Bytes.text(small)
+          + " is larger than the "
+          + Bytes.text(most)
+          + " that may be broadcast";
+    }
+    // A block with a tile larger than a task's is multiplied in slices.
+    MultiplyShape.Operand large = left ? shape.b() : shape.a();
+    long other = left ? shape.m() : shape.n();
+    long outer = Math.min(large.outer(), left ? shape.n() : shape.m());
+    long sliced = Math.max(1, Math.min(outer, limits.tileBytes() / Bytes.product(other, width())));
+    long panels =
+        Bytes.product(
+            2L * width() * Math.min(large.inner(), PANEL_DEPTH), Bytes.sum(sliced, other));
+    return refusalOf(Bytes.product(sliced, other, width()), panels);
+  }
+
+  private String refusalOf(long tile, long operands) {
+    if (tile > limits.tileBytes()) {
+      return "its tile of C of "
+          + Bytes.text(tile)
+          + " is larger than the "
+          + Bytes.text(limits.tileBytes())
+          + " of a task";
+    }
+    boolean onDevice = limits.cluster().devices() > 0;
+    long both = Bytes.sum(tile, operands);
+    if (onDevice && both > limits.deviceBytes()) {
+      return needs(both, "device", limits.deviceBytes());
+    }
+    long onHost = onDevice ? operands : both;
+    return onHost > limits.hostBytes() ? needs(onHost, "host", limits.hostBytes()) : "";
+  }
+
+  private static String needs(long bytes, String where, long has) {
+    return "a task needs "
+        + Bytes.text(bytes)
+        + " of "
+        + where
+        + " memory and has "
+        + Bytes.text(has);
+  }
+
+  private long panelBytes(long m, long n) {
+    return Bytes.product(2L * width() * Math.min(shape.k(), PANEL_DEPTH), Bytes.sum(m, n));
+  }
+
+  private int width() {
+    return shape.type().bytes();
+  }
+}
