@@ -105,7 +105,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
             ? new Marks()
             : Collections.emptyIterator();
     this.zeros =
-        !job.partial() && partition == 0 && spec.missing() == Missing.ZERO
+        !job.partial() && partition == 0 && spec.result().missing() == Missing.ZERO
             ? zeros(ranges).iterator()
             : Collections.emptyIterator();
   }

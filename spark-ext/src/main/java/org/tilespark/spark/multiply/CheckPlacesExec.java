@@ -156,7 +156,7 @@ public final class CheckPlacesExec extends PhysicalBlockNode {
           new Coverage.Findings() {
             @Override
             public boolean hole(long[] low, long[] high) {
-              if (spec.missing() == Missing.ERROR) {
+              if (spec.result().missing() == Missing.ERROR) {
                 throw OperandDefects.holeAt(spec, right, job.groupText(group), low[0], low[1]);
               }
               found.add(range(heads, group, low[0], high[0]));
@@ -186,7 +186,7 @@ public final class CheckPlacesExec extends PhysicalBlockNode {
 
   @Override
   public String simpleString(int maxFields) {
-    return "CheckPlaces of matrix " + (right ? "B" : "A") + ", missing=" + spec.missing();
+    return "CheckPlaces of matrix " + (right ? "B" : "A") + ", missing=" + spec.result().missing();
   }
 
   @Override

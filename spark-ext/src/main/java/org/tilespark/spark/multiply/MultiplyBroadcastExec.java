@@ -134,7 +134,7 @@ public final class MultiplyBroadcastExec extends PhysicalBlockNode implements Re
     Broadcast<InternalRow[]> broadcast = ErrorBoundary.await(small::executeBroadcast);
     Broadcast<InternalRow[]> ranges =
         places.isEmpty() ? null : ErrorBoundary.await(places.head()::executeBroadcast);
-    if (ranges != null && spec.missing() == Missing.ERROR) {
+    if (ranges != null && spec.result().missing() == Missing.ERROR) {
       ErrorBoundary.BLOCKS.run(() -> requireAllMatrices(job, broadcast.value(), ranges.value()));
     }
     ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);

@@ -35,6 +35,7 @@ import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.multiply.cost.Extents;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import scala.Option;
@@ -113,15 +114,14 @@ public final class MultiplyPlans {
                 knownB.blockRows(),
                 knownB.fullCols(),
                 knownB.stated()),
-            knownA.rows(),
-            knownA.cols(),
-            knownB.cols(),
-            left.type(),
-            precision,
+            new Extents(knownA.rows(), knownA.cols(), knownB.cols()),
+            new MultiplySpec.Result(
+                left.type(),
+                precision,
+                Math.toIntExact(blocks.extent(0)),
+                Math.toIntExact(blocks.extent(1)),
+                options.missing()),
             options.strategy(),
-            Math.toIntExact(blocks.extent(0)),
-            Math.toIntExact(blocks.extent(1)),
-            options.missing(),
             left.groups().size());
     List<Attribute> inputs = new ArrayList<>(left.columns());
     inputs.addAll(right.columnsLike(left));
@@ -163,15 +163,14 @@ public final class MultiplyPlans {
             true,
             side,
             side.flipped(true),
-            known.cols(),
-            known.rows(),
-            known.cols(),
-            operand.type(),
-            precision(options, operand.type(), operator),
+            new Extents(known.cols(), known.rows(), known.cols()),
+            new MultiplySpec.Result(
+                operand.type(),
+                precision(options, operand.type(), operator),
+                Math.toIntExact(blocks.extent(0)),
+                Math.toIntExact(blocks.extent(1)),
+                options.missing()),
             options.strategy(),
-            Math.toIntExact(blocks.extent(0)),
-            Math.toIntExact(blocks.extent(1)),
-            options.missing(),
             operand.groups().size());
     return new MultiplyBlocks(
         spec,

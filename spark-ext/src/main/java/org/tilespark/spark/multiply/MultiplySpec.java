@@ -4,6 +4,7 @@ import java.io.Serializable;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.multiply.cost.Extents;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions.Strategy;
 
@@ -15,15 +16,9 @@ import org.tilespark.spark.options.MultiplyOptions.Strategy;
  *     {@code b} is {@code a} transposed
  * @param a what is known of A
  * @param b what is known of B
- * @param m rows of C
- * @param k the extent that is summed over
- * @param n columns of C
- * @param type of the elements of all three
- * @param precision how exactly
+ * @param extents M, K and N
+ * @param result what C is
  * @param strategy what the user asked for
- * @param blockRows rows of a block of C
- * @param blockCols columns of a block of C
- * @param missing what happens where a block is not there
  * @param groups count of grouping columns
  */
 public record MultiplySpec(
@@ -31,15 +26,9 @@ public record MultiplySpec(
     boolean gram,
     Side a,
     Side b,
-    long m,
-    long k,
-    long n,
-    ElementType type,
-    Precision precision,
+    Extents extents,
+    Result result,
     Strategy strategy,
-    int blockRows,
-    int blockCols,
-    Missing missing,
     int groups)
     implements Serializable {
 
@@ -60,6 +49,49 @@ public record MultiplySpec(
     }
   }
 
+  /**
+   * What a product's blocks are.
+   *
+   * @param type of the elements of all three matrices
+   * @param precision how exactly they are computed
+   * @param blockRows rows of a block of C
+   * @param blockCols columns of a block of C
+   * @param missing what happens where a block of an operand is not there
+   */
+  public record Result(
+      ElementType type, Precision precision, int blockRows, int blockCols, Missing missing)
+      implements Serializable {}
+
+  /** Rows of C. */
+  public long m() {
+    return extents.m();
+  }
+
+  /** The extent that is summed over. */
+  public long k() {
+    return extents.k();
+  }
+
+  /** Columns of C. */
+  public long n() {
+    return extents.n();
+  }
+
+  /** Type of the elements of all three. */
+  public ElementType type() {
+    return result.type;
+  }
+
+  /** Rows of a block of C. */
+  public int blockRows() {
+    return result.blockRows;
+  }
+
+  /** Columns of a block of C. */
+  public int blockCols() {
+    return result.blockCols;
+  }
+
   /** What is known of B if {@code right} is true, else of A. */
   public Side side(boolean right) {
     return right ? b : a;
@@ -67,8 +99,8 @@ public record MultiplySpec(
 
   /** Rows and columns of an operand as it is stored: of B if {@code right} is true, else of A. */
   public Shape extents(boolean right) {
-    long outer = right ? n : m;
-    return innerIsRow(right) ? Shape.of(k, outer) : Shape.of(outer, k);
+    long outer = right ? n() : m();
+    return innerIsRow(right) ? Shape.of(k(), outer) : Shape.of(outer, k());
   }
 
   /** True if K is the axis of an operand's rows, as it is stored. */
@@ -78,7 +110,7 @@ public record MultiplySpec(
 
   /** True if B is the larger operand, which stays where it is if one is broadcast. */
   public boolean largerIsRight() {
-    return m < n;
+    return m() < n();
   }
 
   /** True if A's blocks are those of op(A)^T. */
@@ -103,17 +135,12 @@ public record MultiplySpec(
         gram,
         gram ? a : b.flipped(true),
         gram ? b : a.flipped(true),
-        n,
-        k,
-        m,
-        type,
-        precision,
+        new Extents(n(), k(), m()),
+        new Result(
+            result.type, result.precision, result.blockCols, result.blockRows, result.missing),
         strategy instanceof Strategy.Cuboid cuboid
             ? new Strategy.Cuboid(cuboid.q(), cuboid.p(), cuboid.r())
             : strategy,
-        blockCols,
-        blockRows,
-        missing,
         groups);
   }
 
@@ -123,9 +150,7 @@ public record MultiplySpec(
   }
 
   private MultiplySpec with(boolean newGram, Side newA, Side newB) {
-    return new MultiplySpec(
-        operator, newGram, newA, newB, m, k, n, type, precision, strategy, blockRows, blockCols,
-        missing, groups);
+    return new MultiplySpec(operator, newGram, newA, newB, extents, result, strategy, groups);
   }
 
   /** The product in words: {@code A^T B, 10 x 20 x 30 FLOAT}. */
@@ -136,14 +161,10 @@ public record MultiplySpec(
             : (transposeA() ? "A^T " : "A ") + (transposeB() ? "B^T" : "B");
     return product
         + ", "
-        + m
-        + " x "
-        + k
-        + " x "
-        + n
-        + (type == ElementType.FLOAT32 ? " FLOAT" : " DOUBLE")
-        + (precision == Precision.FULL ? "" : " in " + precision)
-        + (missing == Missing.ZERO ? ", missing=zero" : "")
+        + extents
+        + (type() == ElementType.FLOAT32 ? " FLOAT" : " DOUBLE")
+        + (result.precision == Precision.FULL ? "" : " in " + result.precision)
+        + (result.missing == Missing.ZERO ? ", missing=zero" : "")
         + (groups == 0 ? "" : ", grouped");
   }
 }

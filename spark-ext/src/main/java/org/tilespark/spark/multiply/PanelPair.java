@@ -85,7 +85,7 @@ final class PanelPair {
             depth,
             tile.cols(),
             spec.type(),
-            spec.precision(),
+            spec.result().precision(),
             spec.transposeA(),
             spec.transposeB(),
             Math.max(1, spec.transposeA() ? tile.rows() : depth),
@@ -101,7 +101,7 @@ final class PanelPair {
       return 0;
     }
     long panels = (steps - 1) / depth + 1;
-    if (spec.missing() == Missing.ERROR) {
+    if (spec.result().missing() == Missing.ERROR) {
       return panels;
     }
     long pairs =
@@ -140,7 +140,7 @@ final class PanelPair {
     List<Product> products = new ArrayList<>();
     if (fullA && fullB) {
       products.add(product(0, tile.rows(), 0, sideA.depth(), 0, tile.cols()));
-    } else if (spec.missing() == Missing.ERROR) {
+    } else if (spec.result().missing() == Missing.ERROR) {
       throw (fullA ? sideB : sideA).hole(job.groupText(group));
     } else {
       // Zeros that stand for a missing block must not meet infinities: only what is there is
@@ -173,7 +173,7 @@ final class PanelPair {
             k,
             n,
             spec.type(),
-            spec.precision(),
+            spec.result().precision(),
             spec.transposeA(),
             spec.transposeB(),
             sideA.lead(),

@@ -173,7 +173,7 @@ final class PanelTask implements Iterator<InternalRow> {
         diagonal,
         stripe(group, place, false),
         stripe(group, place, true));
-    boolean complete = spec.missing() == Missing.ERROR;
+    boolean complete = spec.result().missing() == Missing.ERROR;
     long inner = start;
     // With missing=zero, panels of which nothing came are left out.
     while (complete ? inner < end : isOf(key, group)) {

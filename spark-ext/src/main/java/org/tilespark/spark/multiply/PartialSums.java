@@ -183,7 +183,7 @@ final class PartialSums implements Iterator<InternalRow> {
         new Coverage.Findings() {
           @Override
           public boolean hole(long[] low, long[] high) {
-            if (spec.missing() == Missing.ZERO) {
+            if (spec.result().missing() == Missing.ZERO) {
               return true;
             }
             throw missing(low, high, group);
