@@ -25,8 +25,12 @@ tilespark_classes() {
 }
 # Never base's jars beside Spark's: they have another Netty.
 KCP="$(tilespark_classes gpu-kernels arrow-bridge)$tilespark_home/base-jars/*"
-CP="$(tilespark_classes gpu-kernels arrow-bridge spark-ext examples)$tilespark_home/jars/*:$tilespark_home/test-jars/*"
+CP="$(tilespark_classes gpu-kernels arrow-bridge spark-ext examples dev/benchmarks)$tilespark_home/jars/*:$tilespark_home/test-jars/*"
 export JAVA_OPTS KCP CP
+# For dev/bench: all modules where libs were unpacked, else those that know no Spark.
+TILESPARK_CLASSPATH=$CP
+[[ -d $tilespark_home/jars ]] || TILESPARK_CLASSPATH=$KCP:$(tilespark_classes dev/benchmarks)
+export TILESPARK_CLASSPATH
 
 # gpu_it MODULE [CLASSES [OPTION...]]: runs the module's tests with a class name that matches the regular expression
 # CLASSES (default: .*IT), in the module's folder as Maven does. OPTIONs go to JUnit's console; tests with the tag "full"

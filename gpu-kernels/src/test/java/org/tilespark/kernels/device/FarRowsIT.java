@@ -8,9 +8,9 @@ import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.bench.ProductKind;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.ProductKind;
 import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 

@@ -13,13 +13,13 @@ import java.util.SplittableRandom;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.bench.ProductKind;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.kernels.multiply.ProductKernels;
+import org.tilespark.kernels.multiply.ProductKind;
 import org.tilespark.layout.ElementType;
 
 /** All ways to multiply, whatever the planner would choose. */

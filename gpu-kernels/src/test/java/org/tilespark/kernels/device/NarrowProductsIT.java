@@ -7,10 +7,10 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.bench.ProductKind;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.Precision;
+import org.tilespark.kernels.multiply.ProductKind;
 import org.tilespark.layout.ElementType;
 
 /** Products with a small extent, by the kernels that are for them. */

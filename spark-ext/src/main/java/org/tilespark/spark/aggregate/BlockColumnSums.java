@@ -7,7 +7,6 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.spark.catalyst.BlockExpression;
 import org.tilespark.spark.error.ErrorBoundary;
-import org.tilespark.spark.pointwise.ElementwisePlans;
 import org.tilespark.spark.rows.BlockArguments;
 import scala.collection.immutable.Seq;
 
@@ -23,7 +22,7 @@ public final class BlockColumnSums extends BlockExpression {
   private final int plane;
 
   /**
-   * For Catalyst and {@link ElementwisePlans}.
+   * For Catalyst and {@link org.tilespark.spark.pointwise.ElementwisePlans ElementwisePlans}.
    *
    * @param plane whose sums: 0 for {@code values}, 1 for {@code imag}
    * @param children the block

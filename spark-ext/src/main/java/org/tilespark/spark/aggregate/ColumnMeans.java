@@ -8,7 +8,6 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.spark.catalyst.BlockAggregate;
 import org.tilespark.spark.error.ErrorBoundary;
-import org.tilespark.spark.pointwise.ElementwisePlans;
 import org.tilespark.spark.rows.BlockArguments;
 import scala.collection.immutable.Seq;
 
@@ -30,7 +29,7 @@ public final class ColumnMeans extends BlockAggregate<ColumnSums> {
   private final BlockArguments arguments;
 
   /**
-   * For Catalyst and {@link ElementwisePlans}.
+   * For Catalyst and {@link org.tilespark.spark.pointwise.ElementwisePlans ElementwisePlans}.
    *
    * @param children the sums of a block
    */

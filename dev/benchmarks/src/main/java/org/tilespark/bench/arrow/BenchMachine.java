@@ -1,0 +1,212 @@
+package org.tilespark.bench.arrow;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutorService;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.BufferAllocator;
+import org.tilespark.arrow.blocks.DevicePermutePipeline;
+import org.tilespark.arrow.blocks.HostPermutePipeline;
+import org.tilespark.arrow.blocks.PermutePipeline;
+import org.tilespark.arrow.memory.AllocationFaults;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.memory.NativeMemorySource;
+import org.tilespark.arrow.memory.PinnedMemorySource;
+import org.tilespark.arrow.pipeline.DeviceTask;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.device.PinnedPool;
+import org.tilespark.kernels.host.HostTransposer;
+import org.tilespark.kernels.memory.HostMemory;
+
+/** Who transposes, as an executor would set it up, and the plain copies it is measured against. */
+interface BenchMachine extends AutoCloseable {
+  /** The device and its driver, or the JVM. */
+  String description();
+
+  /** What the plain copies are, for the table's head. */
+  String copies();
+
+  /** The memory that batches come from and go to. */
+  ArrowMemory memory();
+
+  /** A task's pipeline; the task closes it. */
+  PermutePipeline open(BufferAllocator allocator, long batchBytes);
+
+  /** Nanoseconds of plain copies of {@code bytes} bytes (on a device up, and as many down). */
+  long copyNanos(long bytes, ExecutorService threads, int tasks) throws Exception;
+
+  /** Bytes of memory that the machine has, in use or kept for it: steady in the steady state. */
+  long heldBytes();
+
+  @Override
+  void close();
+
+  /** A device, with pinned memory of which {@code poolBytes} bytes are kept for reuse. */
+  static BenchMachine ofDevice(long poolBytes) {
+    CudaDevice device = CudaDevice.open(0);
+    return new OfDevice(
+        device, new DeviceTransposer(device), device.newPinnedPool(poolBytes), poolBytes);
+  }
+
+  /** The host twin, with plain memory of which {@code poolBytes} bytes are kept for reuse. */
+  static BenchMachine ofHost(long poolBytes) {
+    return new OfHost(new NativeMemorySource(poolBytes));
+  }
+
+  /** A device. */
+  final class OfDevice implements BenchMachine {
+    private final CudaDevice device;
+    private final DeviceTransposer transposer;
+    private final PinnedPool pool;
+    private final ArrowMemory memory;
+    private final MemoryGovernor governor;
+    private final PinnedCopies copies;
+
+    private OfDevice(
+        CudaDevice device, DeviceTransposer transposer, PinnedPool pool, long poolBytes) {
+      this.device = device;
+      this.transposer = transposer;
+      this.pool = pool;
+      this.memory = new ArrowMemory(new PinnedMemorySource(pool));
+      this.governor =
+          new MemoryGovernor(
+              device.memoryInfo().totalBytes() / 10 * 8,
+              AllocationFaults.NONE,
+              "Use fewer --tasks or a smaller --batch-mib than with --pool-mib "
+                  + (poolBytes >> 20));
+      this.copies = new PinnedCopies(device, memory);
+    }
+
+    @Override
+    public String description() {
+      return device.description();
+    }
+
+    @Override
+    public String copies() {
+      return "pinned copies up and down at once";
+    }
+
+    @Override
+    public ArrowMemory memory() {
+      return memory;
+    }
+
+    @Override
+    public PermutePipeline open(BufferAllocator allocator, long batchBytes) {
+      return new DevicePermutePipeline(
+          device,
+          transposer,
+          memory,
+          governor,
+          allocator,
+          batchBytes,
+          new DeviceTask(() -> {}),
+          PipelineListener.NONE);
+    }
+
+    @Override
+    public long copyNanos(long bytes, ExecutorService threads, int tasks) {
+      return copies.nanos(bytes);
+    }
+
+    @Override
+    public long heldBytes() {
+      return device.livePinnedBytes();
+    }
+
+    @Override
+    public void close() {
+      copies.close();
+      memory.close();
+      pool.close();
+      transposer.close();
+      device.close();
+    }
+  }
+
+  /** The host twin. */
+  final class OfHost implements BenchMachine {
+    private static final long COPY_BYTES = 64L << 20;
+
+    private final NativeMemorySource source;
+    private final ArrowMemory memory;
+    private final HostTransposer transposer = new HostTransposer();
+
+    private OfHost(NativeMemorySource source) {
+      this.source = source;
+      this.memory = new ArrowMemory(source);
+    }
+
+    @Override
+    public String description() {
+      return String.format(
+          "%s %s, %s, %d cores",
+          System.getProperty("java.vm.name"),
+          System.getProperty("java.version"),
+          System.getProperty("os.arch"),
+          Runtime.getRuntime().availableProcessors());
+    }
+
+    @Override
+    public String copies() {
+      return "copies from memory to memory by as many threads";
+    }
+
+    @Override
+    public ArrowMemory memory() {
+      return memory;
+    }
+
+    @Override
+    public PermutePipeline open(BufferAllocator allocator, long batchBytes) {
+      return new HostPermutePipeline(transposer, allocator, PipelineListener.NONE);
+    }
+
+    @Override
+    public long copyNanos(long bytes, ExecutorService threads, int tasks) throws Exception {
+      long share = bytes / tasks;
+      List<Callable<Void>> copies = new ArrayList<>();
+      for (int task = 0; task < tasks; task++) {
+        copies.add(
+            () -> {
+              copy(share);
+              return null;
+            });
+      }
+      long start = System.nanoTime();
+      ArrowTransposeBenchmark.all(threads, copies);
+      return System.nanoTime() - start;
+    }
+
+    /** One thread's part, rotating over what the caches do not hold. */
+    private void copy(long bytes) {
+      long each = Math.min(COPY_BYTES, bytes);
+      try (BufferAllocator allocator = memory.newChild("copies");
+          ArrowBuf from = allocator.buffer(each);
+          ArrowBuf to = allocator.buffer(each)) {
+        for (long done = 0; done < bytes; done += each) {
+          long part = Math.min(each, bytes - done);
+          HostMemory.ofAddress(from.memoryAddress(), part)
+              .copyTo(HostMemory.ofAddress(to.memoryAddress(), part));
+        }
+      }
+    }
+
+    @Override
+    public long heldBytes() {
+      return memory.allocatedBytes() + source.keptBytes();
+    }
+
+    @Override
+    public void close() {
+      memory.close();
+      source.close();
+      transposer.close();
+    }
+  }
+}

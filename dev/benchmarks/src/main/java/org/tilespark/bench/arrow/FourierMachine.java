@@ -1,0 +1,363 @@
+package org.tilespark.bench.arrow;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.arrow.memory.BufferAllocator;
+import org.tilespark.arrow.arrays.DeviceFourierPipeline;
+import org.tilespark.arrow.arrays.FourierPipeline;
+import org.tilespark.arrow.arrays.HostFourierPipeline;
+import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.memory.AllocationFaults;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.memory.NativeMemorySource;
+import org.tilespark.arrow.memory.PinnedMemorySource;
+import org.tilespark.arrow.pipeline.DeviceTask;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.device.DeviceFourier;
+import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.device.PinnedPool;
+import org.tilespark.kernels.fourier.FourierBoxes.Direction;
+import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.kernels.fourier.FourierProblem;
+import org.tilespark.kernels.host.HostTransposer;
+import org.tilespark.kernels.pointwise.PointwiseProgram;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+
+/**
+ * Who transforms, as an executor would set it up, and what a transform is made of, alone. Times are
+ * in milliseconds; all arrays are of complex FLOATs.
+ */
+interface FourierMachine extends AutoCloseable {
+  /** The kernels around a transform; each reads and writes a whole array. */
+  enum Kernel {
+    PUT("planes into the array, by a kernel"),
+    TAKE("the array into planes, by a kernel"),
+    TAKE_SCALED("the same, times a factor"),
+    WINDOW("a trend and a window, in one pass");
+
+    private final String description;
+
+    Kernel(String description) {
+      this.description = description;
+    }
+
+    String description() {
+      return description;
+    }
+  }
+
+  /** A machine, or why there is none. */
+  record Opened(Optional<FourierMachine> machine, String reason) {}
+
+  String description();
+
+  boolean isDevice();
+
+  ArrowMemory memory();
+
+  /** A task's pipeline; the task closes it. */
+  FourierPipeline open(BufferAllocator allocator, PipelineListener listener);
+
+  /** Copies planes to the device, nothing else. */
+  default double copyUp(List<Plane> planes) {
+    throw new UnsupportedOperationException("without a device");
+  }
+
+  /** Copies as many bytes from the device into planes; what they hold is not changed. */
+  default double copyDown(List<Plane> planes) {
+    throw new UnsupportedOperationException("without a device");
+  }
+
+  /** A forward transform in place by cuFFT. */
+  default double transform(Shape shape, List<Integer> axes) {
+    throw new UnsupportedOperationException("without a device");
+  }
+
+  /** A copy of so many bytes on the device. */
+  default double copyOnDevice(long bytes) {
+    throw new UnsupportedOperationException("without a device");
+  }
+
+  /** A kernel on an array. */
+  default double kernel(Kernel kernel, Shape shape) {
+    throw new UnsupportedOperationException("without a device");
+  }
+
+  @Override
+  void close();
+
+  /** The CPU, one thread. */
+  static FourierMachine ofHost() {
+    return new OfHost();
+  }
+
+  /** A device with cuFFT. */
+  static Opened ofDevice(List<Path> libraryPath) {
+    CudaDevice device = CudaDevice.open(0);
+    DeviceFourier.Found found = DeviceFourier.find(device, libraryPath);
+    if (found.fourier().isEmpty()) {
+      device.close();
+    }
+    return new Opened(
+        found.fourier().map(fourier -> new OfDevice(device, fourier)), found.reason());
+  }
+
+  /** The host twin. */
+  final class OfHost implements FourierMachine {
+    private final NativeMemorySource source = new NativeMemorySource(0);
+    private final ArrowMemory memory = new ArrowMemory(source);
+    private final HostTransposer transposer = new HostTransposer();
+
+    @Override
+    public String description() {
+      return System.getProperty("java.vm.name")
+          + " "
+          + System.getProperty("java.version")
+          + ", one thread";
+    }
+
+    @Override
+    public boolean isDevice() {
+      return false;
+    }
+
+    @Override
+    public ArrowMemory memory() {
+      return memory;
+    }
+
+    @Override
+    public FourierPipeline open(BufferAllocator allocator, PipelineListener listener) {
+      return new HostFourierPipeline(transposer, allocator, listener);
+    }
+
+    @Override
+    public void close() {
+      memory.close();
+      source.close();
+      transposer.close();
+    }
+  }
+
+  /** A device. */
+  final class OfDevice implements FourierMachine {
+    /** All pinned memory is kept: what is measured is the steady state. */
+    private static final long POOL_BYTES = 64L << 30;
+
+    private static final long AHEAD_BYTES = 4L << 30;
+
+    private final CudaDevice device;
+    private final DeviceFourier fourier;
+    private final DeviceTransposer transposer;
+    private final PinnedPool pool;
+    private final ArrowMemory memory;
+    private final MemoryGovernor governor;
+
+    private OfDevice(CudaDevice device, DeviceFourier fourier) {
+      this.device = device;
+      this.fourier = fourier;
+      this.transposer = new DeviceTransposer(device);
+      this.pool = device.newPinnedPool(POOL_BYTES);
+      this.memory = new ArrowMemory(new PinnedMemorySource(pool));
+      this.governor =
+          new MemoryGovernor(
+              device.memoryInfo().totalBytes() / 10 * 9,
+              AllocationFaults.NONE,
+              "Use a smaller --extent, --slabs or --thickness");
+    }
+
+    @Override
+    public String description() {
+      return device.description() + ", cuFFT " + fourier.version();
+    }
+
+    @Override
+    public boolean isDevice() {
+      return true;
+    }
+
+    @Override
+    public ArrowMemory memory() {
+      return memory;
+    }
+
+    @Override
+    public FourierPipeline open(BufferAllocator allocator, PipelineListener listener) {
+      return new DeviceFourierPipeline(
+          device,
+          fourier,
+          transposer,
+          memory,
+          governor,
+          allocator,
+          AHEAD_BYTES,
+          new DeviceTask(() -> {}),
+          listener);
+    }
+
+    @Override
+    public double copyUp(List<Plane> planes) {
+      return withBuffers(
+          stream -> List.of(device.allocate(bytes(planes), stream)),
+          (stream, buffers) -> {
+            long at = 0;
+            for (Plane plane : planes) {
+              stream.upload(plane.values(), buffers.get(0), at);
+              at += plane.values().bytes();
+            }
+          });
+    }
+
+    @Override
+    public double copyDown(List<Plane> planes) {
+      try (CudaStream stream = device.newStream();
+          DeviceBuffer buffer = device.allocate(bytes(planes), stream)) {
+        long at = 0;
+        for (Plane plane : planes) {
+          stream.upload(plane.values(), buffer, at);
+          at += plane.values().bytes();
+        }
+        return timed(
+            stream,
+            () -> {
+              long from = 0;
+              for (Plane plane : planes) {
+                stream.download(buffer, from, plane.values());
+                from += plane.values().bytes();
+              }
+            });
+      }
+    }
+
+    private static long bytes(List<Plane> planes) {
+      return planes.stream().mapToLong(plane -> plane.values().bytes()).sum();
+    }
+
+    @Override
+    public double transform(Shape shape, List<Integer> axes) {
+      FourierProblem problem =
+          new FourierProblem(shape, ElementType.FLOAT32, axes, FourierProblem.Kind.FORWARD, 0);
+      long bytes = 2 * shape.elements() * Float.BYTES;
+      DeviceFourier.Transform transform = fourier.plan(problem, bytes);
+      return withBuffers(
+          stream ->
+              List.of(
+                  device.allocate(bytes, stream), device.allocate(transform.workBytes(), stream)),
+          (stream, buffers) ->
+              fourier.transform(transform, buffers.get(0), buffers.get(0), buffers.get(1), stream));
+    }
+
+    @Override
+    public double copyOnDevice(long bytes) {
+      return withBuffers(
+          stream -> List.of(device.allocate(bytes, stream), device.allocate(bytes, stream)),
+          (stream, buffers) -> stream.copy(buffers.get(0), 0, buffers.get(1), 0, bytes));
+    }
+
+    @Override
+    public double kernel(Kernel kernel, Shape shape) {
+      long elements = shape.elements();
+      long planeBytes = elements * Float.BYTES;
+      List<Long> low = new ArrayList<>();
+      List<double[]> vectors = new ArrayList<>();
+      for (long extent : shape.toArray()) {
+        low.add(0L);
+        vectors.add(new double[Math.toIntExact(extent)]);
+      }
+      Piece all = new Piece(shape, low, shape, 0, elements, 0, planeBytes);
+      PointwiseProgram program =
+          new PointwiseProgram(
+              shape,
+              ElementType.FLOAT32,
+              true,
+              List.of(
+                  new PointwiseProgram.Step(PointwiseProgram.Kind.SUBTRACT, vectors, vectors, 0),
+                  new PointwiseProgram.Step(PointwiseProgram.Kind.SCALE, vectors, List.of(), 0)),
+              PointwiseProgram.End.SAME);
+      return withBuffers(
+          stream ->
+              List.of(
+                  device.allocate(2 * planeBytes, stream),
+                  device.allocate(2 * planeBytes, stream),
+                  device.allocate(program.vectorElements() * Double.BYTES, stream)),
+          (stream, buffers) -> {
+            switch (kernel) {
+              case PUT -> move(Direction.PUT, all, 1, buffers, stream);
+              case TAKE -> move(Direction.TAKE, all, 1, buffers, stream);
+              case TAKE_SCALED -> move(Direction.TAKE, all, 0.5, buffers, stream);
+              case WINDOW ->
+                  fourier.pointwise(
+                      program, buffers.get(2), 0, buffers.get(1), buffers.get(1), stream);
+            }
+          });
+    }
+
+    private void move(
+        Direction direction,
+        Piece piece,
+        double factor,
+        List<DeviceBuffer> buffers,
+        CudaStream stream) {
+      fourier.move(
+          direction,
+          ElementType.FLOAT32,
+          true,
+          List.of(piece),
+          buffers.get(0),
+          buffers.get(1),
+          factor,
+          stream);
+    }
+
+    private interface Allocation {
+      List<DeviceBuffer> on(CudaStream stream);
+    }
+
+    private interface Work {
+      void queue(CudaStream stream, List<DeviceBuffer> buffers);
+    }
+
+    /** Device time of work on buffers, all zero before. */
+    private double withBuffers(Allocation allocation, Work work) {
+      List<DeviceBuffer> buffers = List.of();
+      try (CudaStream stream = device.newStream()) {
+        try {
+          buffers = allocation.on(stream);
+          buffers.forEach(buffer -> stream.fill(buffer, (byte) 0));
+          List<DeviceBuffer> made = buffers;
+          work.queue(stream, made); // what is loaded at first use
+          return timed(stream, () -> work.queue(stream, made));
+        } finally {
+          buffers.forEach(DeviceBuffer::close);
+        }
+      }
+    }
+
+    private static double timed(CudaStream stream, Runnable work) {
+      try (CudaEvent before = stream.record()) {
+        work.run();
+        try (CudaEvent after = stream.record()) {
+          after.synchronize();
+          return after.millisSince(before);
+        }
+      }
+    }
+
+    @Override
+    public void close() {
+      memory.close();
+      pool.close();
+      transposer.close();
+      fourier.close();
+      device.close();
+    }
+  }
+}

@@ -1,0 +1,504 @@
+package org.tilespark.bench.kernels;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.SplittableRandom;
+import java.util.stream.LongStream;
+import java.util.stream.Stream;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.device.DeviceMultiplier;
+import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.device.PinnedBuffer;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyEngine;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyStrategy;
+import org.tilespark.kernels.multiply.Precision;
+import org.tilespark.kernels.multiply.ProductKind;
+import org.tilespark.layout.ElementType;
+
+/**
+ * Measures every way the device multiplier has, own kernels and cuBLAS, in the same process.
+ *
+ * <p>{@code java org.tilespark.bench.kernels.KernelMultiplyBenchmark --commit ID [--runs 9] [--csv
+ * FILE] [--only TEXT] [--kinds float,double,tf32,bfloat16,float16] [--shapes [COUNT*]MxKxN,...]
+ * [--library-path DIR] [--chunks N,...] [--ways all|chosen]} prints one line for each case and way:
+ * milliseconds of one multiply (median, by CUDA events, after warm-up), TFLOP/s (2 x COUNT x M x K
+ * x N / time), the spread (maximum over minimum), the ratio of the rate to that of cuBLAS in a
+ * single call, which stands last, the microseconds that the host takes to queue one multiply
+ * (median), and the error (max |C - C*| / |A||B|, of elements drawn at random). COUNT products lie
+ * one behind the other and are one call of cuBLAS, of its strided batched kind. A star marks what
+ * the planner takes by rule. Operands are FLOAT or DOUBLE in device memory whatever the kind, so a
+ * way's time has all that it does with them. With {@code --chunks} cuBLAS is also called once for
+ * so many steps of K at a time, which is what its accuracy costs ({@link MultiplyStrategy.Cublas}).
+ * With {@code --ways chosen} the way that the planner takes and cuBLAS in a single call are alone:
+ * where the power cap lowers the clocks, a way is faster behind one that needs less. The ways take
+ * turns in each run, so that a change of clocks meets all of them, and share one workspace. Data is
+ * uniform in -1..1. Matrices that fit the L2 cache are served from there, as in a chain of
+ * multiplies. Between two events a short multiply is repeated, after so many that the JIT compiler
+ * is done with them; its time is then the longer one of the device's and the host's. {@code --only}
+ * takes the cases whose line contains a text.
+ */
+public final class KernelMultiplyBenchmark {
+  private static final int WARM_UPS = 2;
+  private static final int RANDOM_BYTES = 64 << 20;
+
+  /** Operations of a run at least, some milliseconds of work, unless that is too many steps. */
+  private static final double RUN_OPERATIONS = 2.5e11;
+
+  /** Few enough for the driver to queue all their launches, so that the host does not wait. */
+  private static final int MOST_STEPS = 100;
+
+  /** A multiply that takes less is short. */
+  private static final double SHORT_MILLIS = 1;
+
+  /** Short multiplies that are not measured: so many, or as many as there is time for. */
+  private static final int SHORT_WARM_UPS = 2000;
+
+  private static final long SHORT_WARM_UP_NANOS = 2_000_000_000;
+
+  /** Elements of C that are compared with sums in more than double. */
+  private static final int COMPARED = 64;
+
+  private static final String KINDS = "float,double,tf32,bfloat16,float16";
+
+  private static final String SHAPES =
+      "1024x1024x1024,4096x4096x4096,8192x8192x8192,4095x4099x4097,16384x16384x128,256x1000000x256";
+
+  record Case(MultiplyProblem problem) {
+    String key() {
+      return String.format(
+          "%s%dx%dx%d %s %s%s",
+          problem.batch().count() == 1 ? "" : problem.batch().count() + "*",
+          problem.m(),
+          problem.k(),
+          problem.n(),
+          kind(problem),
+          problem.transposeA() ? "T" : "N",
+          problem.transposeB() ? "T" : "N");
+    }
+
+    private static String kind(MultiplyProblem problem) {
+      return problem.precision() != Precision.FULL
+          ? problem.precision().name().toLowerCase(Locale.ROOT)
+          : problem.type() == ElementType.FLOAT32 ? "float" : "double";
+    }
+
+    double operations() {
+      return 2.0 * problem.batch().count() * problem.m() * problem.k() * problem.n();
+    }
+  }
+
+  /**
+   * What one way takes.
+   *
+   * @param millis of one multiply in each run, sorted
+   * @param hostMicros to queue one, likewise
+   */
+  record Result(
+      Case of, String way, boolean chosen, double error, double[] millis, double[] hostMicros) {
+    double median() {
+      return millis[millis.length / 2];
+    }
+
+    double host() {
+      return hostMicros[hostMicros.length / 2];
+    }
+
+    double teraflops() {
+      return of.operations() / median() / 1e9;
+    }
+
+    double spread() {
+      return millis[millis.length - 1] / millis[0];
+    }
+  }
+
+  private final CudaDevice device;
+  private final DeviceMultiplier multiplier;
+  private final int runs;
+  private final long[] chunks;
+  private final boolean chosenAlone;
+  private final Map<ElementType, PinnedBuffer[]> random = new EnumMap<>(ElementType.class);
+
+  KernelMultiplyBenchmark(
+      CudaDevice device,
+      DeviceMultiplier multiplier,
+      int runs,
+      long[] chunks,
+      boolean chosenAlone) {
+    this.chunks = chunks;
+    this.chosenAlone = chosenAlone;
+    this.device = device;
+    this.multiplier = multiplier;
+    this.runs = runs;
+  }
+
+  /** Runs all cases; without a device it prints the reason and exits with status 1. */
+  public static void main(String[] args) throws IOException {
+    Map<String, String> options = new HashMap<>();
+    for (int i = 0; i + 1 < args.length; i += 2) {
+      options.put(args[i], args[i + 1]);
+    }
+    if (args.length % 2 != 0 || !options.containsKey("--commit")) {
+      System.err.println(
+          "usage: KernelMultiplyBenchmark --commit ID [--runs N] [--csv FILE] [--only TEXT]"
+              + " [--kinds KIND,...] [--shapes [COUNT*]MxKxN,...] [--library-path DIR]"
+              + " [--chunks N,...] [--ways all|chosen]");
+      System.exit(2);
+    }
+    DeviceProbe probe = DeviceProbe.run();
+    if (!probe.available()) {
+      System.err.println("No CUDA device: " + probe.reason());
+      System.exit(1);
+    }
+    int runs = Integer.parseInt(options.getOrDefault("--runs", "9"));
+    List<Case> cases =
+        cases(options.getOrDefault("--shapes", SHAPES), options.getOrDefault("--kinds", KINDS));
+    cases.removeIf(each -> !each.key().contains(options.getOrDefault("--only", "")));
+    StringBuilder csv = new StringBuilder();
+    try (CudaDevice device = CudaDevice.open(0);
+        DeviceMultiplier multiplier =
+            new DeviceMultiplier(
+                device,
+                MultiplyEngine.AUTO,
+                Stream.ofNullable(options.get("--library-path")).map(Path::of).toList(),
+                DeviceMultiplier.Tuning.OFF)) {
+      String machine = machine(device, multiplier, options.get("--commit"), runs);
+      System.out.println(machine);
+      csv.append("# ").append(machine).append('\n');
+      csv.append(
+          "case,way,chosen,median_ms,min_ms,max_ms,tflop_per_s,ratio_to_cublas,host_us,error\n");
+      System.out.printf(
+          "%-34s %10s %9s %7s %8s %8s %9s  %s%n",
+          "case", "ms", "TFLOP/s", "spread", "/cuBLAS", "host us", "error", "way");
+      long[] chunks =
+          Stream.ofNullable(options.get("--chunks"))
+              .flatMapToLong(text -> Arrays.stream(text.split(",", -1)).mapToLong(Long::parseLong))
+              .toArray();
+      KernelMultiplyBenchmark benchmark =
+          new KernelMultiplyBenchmark(
+              device,
+              multiplier,
+              runs,
+              chunks,
+              options.getOrDefault("--ways", "all").equals("chosen"));
+      try {
+        for (Case each : cases) {
+          print(benchmark.measure(each), csv);
+        }
+      } finally {
+        benchmark.close();
+      }
+    }
+    if (options.containsKey("--csv")) {
+      Files.writeString(Path.of(options.get("--csv")), csv);
+    }
+  }
+
+  /** What a table was measured with. */
+  static String machine(CudaDevice device, DeviceMultiplier multiplier, String commit, int runs) {
+    return String.format(
+        "%s; %s; commit %s; %s; %s; median of %d",
+        device.description(),
+        multiplier
+            .cublasVersion()
+            .map(version -> "cuBLAS " + version)
+            .orElseGet(() -> multiplier.cublas().absence().orElse("")),
+        commit,
+        device.kernels().index().compiler(),
+        LocalDate.now(ZoneOffset.UTC),
+        runs);
+  }
+
+  private static List<Case> cases(String shapes, String kinds) {
+    List<Case> cases = new ArrayList<>();
+    for (String word : kinds.split(",", -1)) {
+      ProductKind kind = ProductKind.of(word);
+      for (String text : shapes.split(",", -1)) {
+        int star = text.indexOf('*');
+        long count = star < 0 ? 1 : Long.parseLong(text.substring(0, star));
+        long[] shape =
+            Arrays.stream(text.substring(star + 1).split("x", -1))
+                .mapToLong(Long::parseLong)
+                .toArray();
+        for (int which = 0; which < 4; which++) {
+          cases.add(
+              new Case(
+                  MultiplyProblem.dense(
+                          shape[0],
+                          shape[1],
+                          shape[2],
+                          kind.type(),
+                          (which & 2) != 0,
+                          (which & 1) != 0)
+                      .withPrecision(kind.precision())
+                      .withBatch(
+                          new MultiplyProblem.Batch(
+                              count,
+                              shape[0] * shape[1],
+                              shape[1] * shape[2],
+                              shape[0] * shape[2]))));
+        }
+      }
+    }
+    return cases;
+  }
+
+  private List<Result> measure(Case each) {
+    List<MultiplyPlan> ways = withChunks(multiplier.candidates(each.problem()));
+    if (chosenAlone) {
+      MultiplyPlan chosen = multiplier.plan(each.problem()).orElseThrow();
+      ways = List.of(chosen, ways.get(ways.size() - 1));
+    }
+    return measure(each, ways);
+  }
+
+  /** What each of some ways takes, in their order. */
+  List<Result> measure(Case each, List<MultiplyPlan> ways) {
+    MultiplyProblem problem = each.problem();
+    MultiplyPlan chosen = multiplier.plan(problem).orElseThrow();
+    int steps = (int) Math.max(1, Math.min(MOST_STEPS, RUN_OPERATIONS / each.operations()));
+    double[][] millis = new double[ways.size()][runs];
+    double[][] hostMicros = new double[ways.size()][runs];
+    double[] errors = new double[ways.size()];
+    long scratch = ways.stream().mapToLong(MultiplyPlan::workspaceBytes).max().orElse(0);
+    try (CudaStream stream = device.newStream();
+        DeviceBuffer a = device.allocate(problem.bytesA(), stream);
+        DeviceBuffer b = device.allocate(problem.bytesB(), stream);
+        DeviceBuffer c = device.allocate(problem.bytesC(), stream);
+        DeviceBuffer workspace = device.allocate(scratch, stream)) {
+      fillRandom(a, problem.type(), 0, stream);
+      fillRandom(b, problem.type(), 1, stream);
+      Buffers buffers = new Buffers(a, b, c, workspace);
+      for (int way = 0; way < ways.size(); way++) {
+        stream.fill(c, (byte) 0xff); // NaN
+        multiplier.enqueue(ways.get(way), a, 0, b, 0, c, 0, workspace, stream);
+        errors[way] = error(problem, c, stream);
+      }
+      for (MultiplyPlan way : ways) {
+        warmUp(way, steps, buffers, stream);
+      }
+      for (int run = 0; run < runs; run++) {
+        for (int way = 0; way < ways.size(); way++) {
+          Times times = run(ways.get(way), steps, buffers, stream);
+          millis[way][run] = times.millis();
+          hostMicros[way][run] = times.hostMicros();
+        }
+      }
+    }
+    List<Result> results = new ArrayList<>();
+    for (int way = 0; way < ways.size(); way++) {
+      Arrays.sort(millis[way]);
+      Arrays.sort(hostMicros[way]);
+      MultiplyPlan plan = ways.get(way);
+      results.add(
+          new Result(
+              each,
+              plan.describe(),
+              plan.equals(chosen),
+              errors[way],
+              millis[way],
+              hostMicros[way]));
+    }
+    return results;
+  }
+
+  private record Buffers(DeviceBuffer a, DeviceBuffer b, DeviceBuffer c, DeviceBuffer workspace) {}
+
+  /** Of one multiply: until the device is done with it, and until the host has queued it. */
+  private record Times(double millis, double hostMicros) {}
+
+  private void warmUp(MultiplyPlan way, int steps, Buffers buffers, CudaStream stream) {
+    long start = System.nanoTime();
+    double last = 0;
+    for (int run = 0; run < WARM_UPS; run++) {
+      last = run(way, steps, buffers, stream).millis();
+    }
+    if (last < SHORT_MILLIS) {
+      for (int done = WARM_UPS * steps;
+          done < SHORT_WARM_UPS && System.nanoTime() - start < SHORT_WARM_UP_NANOS;
+          done += steps) {
+        run(way, steps, buffers, stream);
+      }
+    }
+  }
+
+  private Times run(MultiplyPlan way, int steps, Buffers buffers, CudaStream stream) {
+    stream.fill(buffers.c(), (byte) 0);
+    try (CudaEvent before = stream.record()) {
+      long start = System.nanoTime();
+      for (int step = 0; step < steps; step++) {
+        multiplier.enqueue(
+            way, buffers.a(), 0, buffers.b(), 0, buffers.c(), 0, buffers.workspace(), stream);
+      }
+      long queued = System.nanoTime();
+      try (CudaEvent after = stream.record()) {
+        after.synchronize();
+        return new Times(after.millisSince(before) / steps, (queued - start) / 1e3 / steps);
+      }
+    }
+  }
+
+  /** The ways, then cuBLAS in the chunks asked for, last in a single call. */
+  private List<MultiplyPlan> withChunks(List<MultiplyPlan> ways) {
+    List<MultiplyPlan> all = new ArrayList<>(ways);
+    for (MultiplyPlan way : ways) {
+      if (way.strategy() instanceof MultiplyStrategy.Cublas cublas) {
+        long k = way.problem().k();
+        LongStream.concat(Arrays.stream(chunks), LongStream.of(k))
+            .filter(chunk -> chunk <= k)
+            .distinct()
+            .mapToObj(
+                chunk ->
+                    new MultiplyStrategy.Cublas(cublas.precision(), chunk, cublas.workspaceBytes()))
+            .forEach(strategy -> all.add(new MultiplyPlan(way.problem(), strategy, way.launch())));
+      }
+    }
+    return all;
+  }
+
+  /** The pinned values that operand {@code which} repeats. */
+  private HostMemory random(ElementType type, int which) {
+    return random
+        .computeIfAbsent(
+            type, key -> new PinnedBuffer[] {randomBuffer(key, 1), randomBuffer(key, 2)})[which]
+        .memory()
+        .slice(0, RANDOM_BYTES);
+  }
+
+  private PinnedBuffer randomBuffer(ElementType type, long seed) {
+    PinnedBuffer buffer = device.allocatePinned(RANDOM_BYTES);
+    SplittableRandom generator = new SplittableRandom(seed);
+    long start = buffer.memory().offset();
+    for (long at = 0; at < RANDOM_BYTES; at += type.bytes()) {
+      double value = 2 * generator.nextDouble() - 1;
+      if (type == ElementType.FLOAT32) {
+        HostMemory.unsafe().putFloat(start + at, (float) value);
+      } else {
+        HostMemory.unsafe().putDouble(start + at, value);
+      }
+    }
+    return buffer;
+  }
+
+  private void fillRandom(DeviceBuffer buffer, ElementType type, int which, CudaStream stream) {
+    HostMemory values = random(type, which);
+    for (long at = 0; at < buffer.bytes(); at += RANDOM_BYTES) {
+      stream.upload(values.slice(0, Math.min(RANDOM_BYTES, buffer.bytes() - at)), buffer, at);
+    }
+  }
+
+  /** The greatest error of some elements of C, relative to the sum of the magnitudes. */
+  private double error(MultiplyProblem problem, DeviceBuffer c, CudaStream stream) {
+    int width = problem.type().bytes();
+    HostMemory a = random(problem.type(), 0);
+    HostMemory b = random(problem.type(), 1);
+    SplittableRandom generator = new SplittableRandom(3);
+    double worst = 0;
+    try (PinnedBuffer found = device.allocatePinned(width)) {
+      for (int element = 0; element < COMPARED; element++) {
+        MultiplyProblem.Batch batch = problem.batch();
+        long product = generator.nextLong(batch.count());
+        long i = generator.nextLong(problem.m());
+        long j = generator.nextLong(problem.n());
+        long firstA = product * batch.strideA();
+        long firstB = product * batch.strideB();
+        stream.download(
+            c, (product * batch.strideC() + i * problem.leadC() + j) * width, found.memory());
+        stream.synchronize();
+        double sum = 0;
+        double lost = 0;
+        double magnitude = 0;
+        for (long p = 0; p < problem.k(); p++) {
+          double left =
+              value(
+                  a,
+                  firstA
+                      + (problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p),
+                  problem.type());
+          double right =
+              value(
+                  b,
+                  firstB
+                      + (problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j),
+                  problem.type());
+          double term = left * right;
+          lost += Math.fma(left, right, -term);
+          double after = sum + term;
+          double seen = after - sum;
+          lost += (sum - (after - seen)) + (term - seen);
+          sum = after;
+          magnitude += Math.abs(term);
+        }
+        double error = Math.abs(value(found.memory(), 0, problem.type()) - sum - lost) / magnitude;
+        worst = Double.isNaN(error) ? error : Math.max(worst, error);
+      }
+    }
+    return worst;
+  }
+
+  private static double value(HostMemory values, long element, ElementType type) {
+    long at = values.offset() + element * type.bytes() % RANDOM_BYTES;
+    return type == ElementType.FLOAT32
+        ? HostMemory.unsafe().getFloat(at)
+        : HostMemory.unsafe().getDouble(at);
+  }
+
+  /** Frees the random values; the device and the multiplier belong to whoever opened them. */
+  void close() {
+    random.values().stream().flatMap(Arrays::stream).forEach(PinnedBuffer::close);
+  }
+
+  private static void print(List<Result> results, StringBuilder csv) {
+    double cublas =
+        results.stream()
+            .filter(result -> result.way().startsWith("cuBLAS"))
+            .mapToDouble(Result::teraflops)
+            .reduce((earlier, last) -> last)
+            .orElse(Double.NaN);
+    for (Result result : results) {
+      double ratio = result.teraflops() / cublas;
+      System.out.printf(
+          Locale.ROOT,
+          "%-34s %10.4f %9.2f %7.2f %8.3f %8.2f %9.2e %s%s%n",
+          result.of().key(),
+          result.median(),
+          result.teraflops(),
+          result.spread(),
+          ratio,
+          result.host(),
+          result.error(),
+          result.chosen() ? "*" : " ",
+          result.way());
+      csv.append(
+          String.format(
+              Locale.ROOT,
+              "%s,\"%s\",%b,%.5f,%.5f,%.5f,%.3f,%s,%.2f,%.3e%n",
+              result.of().key(),
+              result.way(),
+              result.chosen(),
+              result.median(),
+              result.millis()[0],
+              result.millis()[result.millis().length - 1],
+              result.teraflops(),
+              Double.isNaN(ratio) ? "" : String.format(Locale.ROOT, "%.4f", ratio),
+              result.host(),
+              result.error()));
+    }
+  }
+}

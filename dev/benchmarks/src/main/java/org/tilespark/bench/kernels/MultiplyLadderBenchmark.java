@@ -1,0 +1,314 @@
+package org.tilespark.bench.kernels;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.device.DeviceBuffer;
+import org.tilespark.kernels.device.DeviceMultiplier;
+import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.multiply.MultiplyDecision;
+import org.tilespark.kernels.multiply.MultiplyEngine;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyPlanner;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyStrategy;
+import org.tilespark.kernels.multiply.MultiplyWay;
+import org.tilespark.kernels.multiply.Precision;
+import org.tilespark.kernels.multiply.ProductKind;
+
+/**
+ * The table of the literature on the matrix product for the user's own GPU: one thread an element,
+ * tiles in shared memory, then in registers too, prefetch, several stages; then what we ship, and
+ * cuBLAS in a single call.
+ *
+ * <p>{@code java org.tilespark.bench.kernels.MultiplyLadderBenchmark --commit ID [--extent 4096]
+ * [--types float,double,tf32,...] [--runs 9] [--library-path DIR]} multiplies square matrices of an
+ * extent that is a multiple of {@value #EXTENT_MULTIPLE}, which is what the rungs 1 to 5 make, and
+ * prints a line for each rung: milliseconds (median), TFLOP/s (2 x extent^3 / time), the ratio to
+ * the rate of cuBLAS, and the error (max |C - C*| / |A||B|, of elements drawn at random). The rungs
+ * 1 to 5 are for NN; 6 and on come with NT, TN and TT too. 6 is each of the shipped tiles, 7 what
+ * the planner takes by rule of the kernels for the tensor cores of sm_90a, 8 what the tuner chooses
+ * among all ways, of full precision cuBLAS in chunks included. Lower precisions (tf32, bfloat16,
+ * float16) begin at 6, with tiles by {@code mma.sync} and those of operands rounded on the way.
+ * Measured as by {@link KernelMultiplyBenchmark}.
+ *
+ * <p>The ladder is that of the Triton-C tutorial on matrix multiplication; tiles of thread blocks,
+ * warps and threads, and the pipeline of stages, are those of CUTLASS's documentation, "Efficient
+ * GEMM in CUDA".
+ */
+public final class MultiplyLadderBenchmark {
+  /** The tiles' rows and columns. */
+  static final int EXTENT_MULTIPLE = 128;
+
+  /** The rungs that the planner never takes: what the table calls them, and their kernels. */
+  static final List<Map.Entry<String, String>> FAMILIES =
+      List.of(
+          Map.entry("1 one thread an element", "ladder_multiply_naive"),
+          Map.entry("2 tiles in shared memory", "ladder_multiply_shared"),
+          Map.entry("3 + in registers", "ladder_multiply_registers"),
+          Map.entry("4 + prefetch", "ladder_multiply_prefetch"),
+          Map.entry("5 + multi-stage", "ladder_multiply_stages"));
+
+  /** Ample: trials are never cut short. */
+  static final DeviceMultiplier.Tuning TUNING =
+      new DeviceMultiplier.Tuning(Duration.ofSeconds(10), Optional.empty());
+
+  private static final String USAGE =
+      "usage: MultiplyLadderBenchmark --commit ID [--extent N]"
+          + " [--types float,double,tf32,bfloat16,float16] [--runs N] [--library-path DIR]";
+
+  /** One line of the table. */
+  record Rung(String name, MultiplyDecision decision) {}
+
+  /** What is asked on the command line. */
+  record Options(
+      String commit, long extent, List<ProductKind> types, int runs, List<Path> libraryPath) {
+    private static final Set<String> KNOWN =
+        Set.of("--commit", "--extent", "--types", "--runs", "--library-path");
+
+    /**
+     * Reads the command line.
+     *
+     * @throws IllegalArgumentException if it is not understood
+     */
+    static Options parse(String... args) {
+      Map<String, String> given = new HashMap<>();
+      for (int i = 0; i + 1 < args.length; i += 2) {
+        given.put(args[i], args[i + 1]);
+      }
+      if (args.length % 2 != 0
+          || !given.containsKey("--commit")
+          || !KNOWN.containsAll(given.keySet())) {
+        throw new IllegalArgumentException(
+            "Arguments " + Arrays.toString(args) + "; expected --commit, and a value for each");
+      }
+      long extent = number("--extent", given.getOrDefault("--extent", "4096"));
+      if (extent % EXTENT_MULTIPLE != 0) {
+        throw new IllegalArgumentException(
+            "--extent "
+                + extent
+                + "; expected a multiple of "
+                + EXTENT_MULTIPLE
+                + ", as the rungs 1 to 5 make whole tiles alone");
+      }
+      return new Options(
+          given.get("--commit"),
+          extent,
+          Stream.of(given.getOrDefault("--types", "float,double").split(",", -1))
+              .map(ProductKind::of)
+              .toList(),
+          (int) Math.min(Integer.MAX_VALUE, number("--runs", given.getOrDefault("--runs", "9"))),
+          Stream.ofNullable(given.get("--library-path")).map(Path::of).toList());
+    }
+
+    private static long number(String name, String value) {
+      try {
+        long number = Long.parseLong(value);
+        if (number > 0) {
+          return number;
+        }
+      } catch (NumberFormatException e) {
+        throw new IllegalArgumentException(name + " " + value + "; expected a number", e);
+      }
+      throw new IllegalArgumentException(name + " " + value + "; expected at least 1");
+    }
+  }
+
+  private final CudaDevice device;
+  private final DeviceMultiplier multiplier;
+
+  /** Both are borrowed; the multiplier is to be tuned. */
+  MultiplyLadderBenchmark(CudaDevice device, DeviceMultiplier multiplier) {
+    this.device = device;
+    this.multiplier = multiplier;
+  }
+
+  /** Prints the table; without a device it prints the reason and exits with status 1. */
+  public static void main(String[] args) {
+    Options options;
+    try {
+      options = Options.parse(args);
+    } catch (IllegalArgumentException e) {
+      System.err.println(e.getMessage());
+      System.err.println(USAGE);
+      System.exit(2);
+      return;
+    }
+    DeviceProbe probe = DeviceProbe.run();
+    if (!probe.available()) {
+      System.err.println("No CUDA device: " + probe.reason());
+      System.exit(1);
+    }
+    try (CudaDevice device = CudaDevice.open(0);
+        DeviceMultiplier multiplier =
+            new DeviceMultiplier(device, MultiplyEngine.AUTO, options.libraryPath(), TUNING)) {
+      System.out.println(
+          KernelMultiplyBenchmark.machine(device, multiplier, options.commit(), options.runs()));
+      MultiplyLadderBenchmark ladder = new MultiplyLadderBenchmark(device, multiplier);
+      KernelMultiplyBenchmark benchmark =
+          new KernelMultiplyBenchmark(device, multiplier, options.runs(), new long[0], false);
+      try {
+        for (ProductKind kind : options.types()) {
+          for (MultiplyProblem problem : problems(options.extent(), kind)) {
+            ladder.climb(problem, benchmark);
+          }
+        }
+      } finally {
+        benchmark.close();
+      }
+    }
+  }
+
+  /** NN, NT, TN and TT of one extent. */
+  static List<MultiplyProblem> problems(long extent, ProductKind kind) {
+    List<MultiplyProblem> problems = new ArrayList<>();
+    for (int which = 0; which < 4; which++) {
+      problems.add(
+          MultiplyProblem.dense(
+                  extent, extent, extent, kind.type(), (which & 2) != 0, (which & 1) != 0)
+              .withPrecision(kind.precision()));
+    }
+    return problems;
+  }
+
+  /** The lines for a problem, cuBLAS last; the tuner chooses now. */
+  List<Rung> rungs(MultiplyProblem problem) {
+    List<Rung> rungs = new ArrayList<>();
+    boolean full = problem.precision() == Precision.FULL;
+    if (full && !problem.transposeA() && !problem.transposeB()) {
+      for (Map.Entry<String, String> family : FAMILIES) {
+        rungs.add(new Rung(family.getKey(), plan(problem, family.getValue())));
+      }
+    }
+    List<MultiplyPlan> candidates = multiplier.candidates(problem);
+    candidates.stream()
+        .filter(plan -> plan.strategy() instanceof MultiplyStrategy.Tiled)
+        .forEach(plan -> rungs.add(new Rung("6 fused N/T", plan)));
+    if (!full) {
+      addFamily("6 mma.sync", "multiply_mma_", candidates, rungs);
+      addFamily("6 rounded on the way", "multiply_fused_", candidates, rungs);
+    }
+    rungs.add(new Rung("7 tensor cores", tensor(problem, candidates)));
+    rungs.add(new Rung("8 autotuned", multiplier.plan(problem, problem.k(), tuned(problem))));
+    rungs.add(new Rung("cuBLAS", cublas(candidates)));
+    return rungs;
+  }
+
+  private static void addFamily(
+      String name, String family, List<MultiplyPlan> candidates, List<Rung> rungs) {
+    candidates.stream()
+        .filter(plan -> plan.strategy().way().orElseThrow().name().startsWith(family))
+        .forEach(plan -> rungs.add(new Rung(name, plan)));
+  }
+
+  private MultiplyDecision plan(MultiplyProblem problem, String family) {
+    Optional<KernelIndex.Kernel> kernel =
+        device.kernels().index().find(family, problem.type().bytes(), device.limits());
+    return kernel.isPresent()
+        ? new MultiplyStrategy.Rung(kernel.get()).plan(problem, device.limits())
+        : none(family);
+  }
+
+  /** What the rule takes of our own, or the first where the problem is too small for the rule. */
+  private MultiplyDecision tensor(MultiplyProblem problem, List<MultiplyPlan> candidates) {
+    MultiplyDecision byRule =
+        MultiplyPlanner.plan(
+            problem,
+            problem.k(),
+            MultiplyEngine.OWN,
+            multiplier.cublas(),
+            device.limits(),
+            device.kernels().index());
+    return Stream.concat(
+            Stream.of(byRule)
+                .filter(MultiplyDecision::isSupported)
+                .map(MultiplyDecision::orElseThrow),
+            candidates.stream())
+        .filter(plan -> plan.strategy() instanceof MultiplyStrategy.Tensor)
+        .findFirst()
+        .<MultiplyDecision>map(plan -> plan)
+        .orElseGet(() -> none("kernel with packed operands"));
+  }
+
+  private MultiplyDecision none(String what) {
+    return new MultiplyDecision.Unsupported(
+        "This jar has no " + what + " for " + device.limits().architecture());
+  }
+
+  private Optional<MultiplyWay> tuned(MultiplyProblem problem) {
+    try (CudaStream stream = device.newStream();
+        DeviceBuffer a = device.allocate(problem.bytesA(), stream);
+        DeviceBuffer b = device.allocate(problem.bytesB(), stream);
+        DeviceBuffer c = device.allocate(problem.bytesC(), stream);
+        DeviceBuffer workspace = device.allocate(multiplier.mostWorkspaceBytes(problem), stream)) {
+      stream.fill(a, (byte) 0);
+      stream.fill(b, (byte) 0);
+      return multiplier.choose(problem, problem.k(), a, b, c, workspace, stream);
+    }
+  }
+
+  /** In a single call, as its users call it. */
+  private MultiplyDecision cublas(List<MultiplyPlan> candidates) {
+    for (MultiplyPlan plan : candidates) {
+      if (plan.strategy() instanceof MultiplyStrategy.Cublas cublas) {
+        return new MultiplyPlan(
+            plan.problem(),
+            new MultiplyStrategy.Cublas(
+                cublas.precision(), plan.problem().k(), cublas.workspaceBytes()),
+            plan.launch());
+      }
+    }
+    return new MultiplyDecision.Unsupported(multiplier.cublas().absence().orElseThrow());
+  }
+
+  private void climb(MultiplyProblem problem, KernelMultiplyBenchmark benchmark) {
+    KernelMultiplyBenchmark.Case of = new KernelMultiplyBenchmark.Case(problem);
+    List<Rung> rungs = rungs(problem);
+    List<KernelMultiplyBenchmark.Result> results =
+        benchmark.measure(
+            of,
+            rungs.stream()
+                .map(Rung::decision)
+                .filter(MultiplyDecision::isSupported)
+                .map(MultiplyDecision::orElseThrow)
+                .toList());
+    double cublas =
+        rungs.get(rungs.size() - 1).decision().isSupported()
+            ? results.get(results.size() - 1).teraflops()
+            : Double.NaN;
+    System.out.println(of.key());
+    Iterator<KernelMultiplyBenchmark.Result> next = results.iterator();
+    for (Rung rung : rungs) {
+      System.out.println(
+          rung.decision().isSupported()
+              ? line(rung.name(), next.next(), cublas)
+              : String.format(Locale.ROOT, "  %-25s %s", rung.name(), rung.decision().describe()));
+    }
+  }
+
+  private static String line(String name, KernelMultiplyBenchmark.Result result, double cublas) {
+    return String.format(
+        Locale.ROOT,
+        "  %-25s %9.4f ms %7.2f TFLOP/s %s of cuBLAS, error %8.2e  %s",
+        name,
+        result.median(),
+        result.teraflops(),
+        Double.isNaN(cublas)
+            ? "    -"
+            : String.format(Locale.ROOT, "%5.3f", result.teraflops() / cublas),
+        result.error(),
+        result.way());
+  }
+}

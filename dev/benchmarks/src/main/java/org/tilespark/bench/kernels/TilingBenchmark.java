@@ -1,0 +1,176 @@
+package org.tilespark.bench.kernels;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.transpose.ProblemClass;
+import org.tilespark.kernels.transpose.Tiling;
+import org.tilespark.kernels.transpose.TilingTable;
+import org.tilespark.kernels.transpose.TransposePlan;
+import org.tilespark.kernels.transpose.TransposePlanner;
+import org.tilespark.kernels.transpose.TransposeProblem;
+import org.tilespark.kernels.tune.Autotuner;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+
+/**
+ * Finds the tilings that come with the jar: tunes many classes of problems on this machine's
+ * device, over random data and with nothing served from the L2 cache.
+ *
+ * <p>{@code java org.tilespark.bench.kernels.TilingBenchmark --commit ID --out FILE [--only TEXT]}
+ * prints a line for each class with what it gained over the planner's rule, and writes the table;
+ * FILE is {@code gpu-kernels/src/main/resources/org/tilespark/kernels/plan/sm_NN.tilings}. {@code
+ * --only} takes the problems whose line contains a text.
+ */
+public final class TilingBenchmark {
+  private static final Duration BUDGET = Duration.ofSeconds(10);
+  private static final long MOST_BYTES = 2L << 30;
+  private static final long BATCH_BYTES = 64L << 20;
+  private static final int RUNS = 2;
+  private static final double LEAST_GAIN = 0.003; // twice what two trials differ by
+
+  private TilingBenchmark() {}
+
+  /** Tunes all classes; without a device it prints the reason and exits with status 1. */
+  public static void main(String[] args) throws IOException {
+    Map<String, String> options = new HashMap<>();
+    for (int i = 0; i + 1 < args.length; i += 2) {
+      options.put(args[i], args[i + 1]);
+    }
+    if (args.length % 2 != 0 || !options.containsKey("--commit") || !options.containsKey("--out")) {
+      System.err.println("usage: TilingBenchmark --commit ID --out FILE [--only TEXT]");
+      System.exit(2);
+    }
+    DeviceProbe probe = DeviceProbe.run();
+    if (!probe.available()) {
+      System.err.println("No CUDA device: " + probe.reason());
+      System.exit(1);
+    }
+    try (CudaDevice device = CudaDevice.open(0)) {
+      String header =
+          String.format(
+              "# Measured by TilingBenchmark on %s; commit %s; %s",
+              device.description(), options.get("--commit"), LocalDate.now(ZoneOffset.UTC));
+      System.out.println(header);
+      TilingTable table = tune(device, options.getOrDefault("--only", ""));
+      Files.writeString(Path.of(options.get("--out")), header + "\n" + table.toText());
+    }
+  }
+
+  private static TilingTable tune(CudaDevice device, String only) {
+    Autotuner tuner =
+        Autotuner.undisturbed(device.limits(), device.kernels().index(), BUDGET, LEAST_GAIN);
+    try (DeviceTransposer transposer = new DeviceTransposer(device)) {
+      for (TransposeProblem problem : problems()) {
+        TransposePlan plan =
+            TransposePlanner.plan(
+                    problem,
+                    TransposePlanner.MAX_ALIGNMENT,
+                    device.limits(),
+                    device.kernels().index())
+                .orElseThrow();
+        String line = problem.shape() + " " + problem.permutation() + " " + problem.elementBytes();
+        if (line.contains(only) && problem.bytes() <= MOST_BYTES && tuner.isOpen(plan)) {
+          tune(device, transposer, tuner, plan);
+        }
+      }
+    }
+    return tuner.table();
+  }
+
+  private static void tune(
+      CudaDevice device, DeviceTransposer transposer, Autotuner tuner, TransposePlan plan) {
+    Map<Tiling, Double> millis = new HashMap<>();
+    try (DeviceTimer timer = new DeviceTimer(device, plan.problem().bytes(), RUNS, 1)) {
+      tuner.tune(
+          plan,
+          trial -> {
+            double least =
+                timer
+                    .time(
+                        (in, out, at) ->
+                            transposer.enqueue(trial, in, at, out, at, timer.stream()))[0];
+            millis.merge(TransposePlanner.tiling(trial).orElseThrow(), least, Math::min);
+            return least;
+          });
+      ProblemClass problems = TransposePlanner.problemClass(plan).orElseThrow();
+      Optional<Tiling> found = tuner.table().find(problems);
+      double before = millis.get(TransposePlanner.tiling(plan).orElseThrow());
+      double after = found.map(millis::get).orElse(before);
+      System.out.printf(
+          Locale.ROOT,
+          "%-36s %-52s %7.0f GB/s, %.3f of the copy, %.3f of the rule%n",
+          problems,
+          found.map(Tiling::toString).orElse("undecided"),
+          2.0 * plan.problem().bytes() / after / 1e6,
+          timer.timeCopy()[0] / after,
+          before / after);
+    }
+  }
+
+  /** What users and the grid of the benchmarks transpose, aligned and not. */
+  private static List<TransposeProblem> problems() {
+    List<TransposeProblem> problems = new ArrayList<>();
+    for (int width = 1; width <= 16; width *= 2) {
+      for (long n = 512; n <= 32768; n *= 2) {
+        addMatrix(problems, n, n, width);
+        addMatrix(problems, n - 16, n - 16, width); // rows that begin evenly, and partial tiles
+        addMatrix(problems, n - 1, n - 3, width);
+      }
+      addMatrix(problems, 8192, 32768, width);
+      addMatrix(problems, 32768, 8192, width);
+      addMatrix(problems, 10007, 7919, width);
+      for (long narrow = 32; narrow <= 1024; narrow *= 2) {
+        long wide = Math.min(1 << 20, (1L << 29) / narrow / width);
+        for (long less : new long[] {0, 1, 16}) {
+          addMatrix(problems, wide, narrow - less, width);
+          addMatrix(problems, wide - less, narrow - less, width);
+          addMatrix(problems, narrow - less, wide, width);
+          addMatrix(problems, narrow - less, wide - less, width);
+        }
+      }
+      for (long n : new long[] {32, 48, 64, 80, 96, 100, 127, 128, 200, 255, 256, 511, 512}) {
+        addBatch(problems, n, width);
+      }
+      for (long n : new long[] {1000, 1023, 1024, 2032, 2047, 2048, 4095, 4096}) {
+        addBatch(problems, n, width);
+      }
+      for (String order : new String[] {"xzy", "yzx", "zxy", "zyx"}) {
+        for (Shape volume :
+            new Shape[] {
+              Shape.of(256, 256, 256),
+              Shape.of(512, 512, 512),
+              Shape.of(1024, 768, 640),
+              Shape.of(2048, 64, 1000),
+              Shape.of(511, 513, 509)
+            }) {
+          problems.add(new TransposeProblem(volume, Permutation.parse(order), width));
+        }
+      }
+    }
+    return problems;
+  }
+
+  private static void addMatrix(List<TransposeProblem> problems, long rows, long cols, int width) {
+    problems.add(new TransposeProblem(Shape.of(rows, cols), Permutation.of(1, 0), width));
+  }
+
+  /** Square matrices of what is one batch of the pipeline by default, and eight times as many. */
+  private static void addBatch(List<TransposeProblem> problems, long n, int width) {
+    long count = Math.max(1, BATCH_BYTES / (n * n * width));
+    problems.add(new TransposeProblem(Shape.of(count, n, n), Permutation.of(0, 2, 1), width));
+    problems.add(new TransposeProblem(Shape.of(8 * count, n, n), Permutation.of(0, 2, 1), width));
+  }
+}

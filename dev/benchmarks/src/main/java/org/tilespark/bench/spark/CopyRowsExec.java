@@ -1,0 +1,111 @@
+package org.tilespark.bench.spark;
+
+import java.util.Iterator;
+import java.util.List;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.collection.immutable.Seq;
+
+/** Runs {@link CopyRows}: one bulk copy of each row's bytes, the array's among them. */
+public final class CopyRowsExec extends PhysicalBlockNode {
+  private static final long serialVersionUID = 1;
+
+  private final boolean reuse;
+  private final SparkPlan child;
+
+  /** The node over rows; {@code reuse} as in {@link CopyRows}. */
+  public CopyRowsExec(boolean reuse, SparkPlan child) {
+    this.reuse = reuse;
+    this.child = child;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return child.output();
+  }
+
+  @Override
+  public Partitioning outputPartitioning() {
+    return child.outputPartitioning();
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return child.outputOrdering();
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    StructType schema = child.schema();
+    boolean intoOne = reuse;
+    return child
+        .execute()
+        .mapPartitions(
+            ScalaInterop.function(
+                rows ->
+                    ScalaInterop.iterator(
+                        new Copies(ScalaInterop.iterator(rows), schema, intoOne))),
+            true,
+            ScalaInterop.classTag(InternalRow.class));
+  }
+
+  /** The rows of a partition, copied one by one as they are asked for. */
+  private static final class Copies implements Iterator<InternalRow> {
+    private static final int WORD_BYTES = 8;
+
+    private final Iterator<InternalRow> rows;
+    private final UnsafeProjection unsafe; // for rows of another kind
+    private final boolean reuse;
+    private final UnsafeRow copy;
+    private byte[] bytes = new byte[0];
+
+    private Copies(Iterator<InternalRow> rows, StructType schema, boolean reuse) {
+      this.rows = rows;
+      this.unsafe = UnsafeProjection.create(schema);
+      this.reuse = reuse;
+      this.copy = new UnsafeRow(schema.length());
+    }
+
+    @Override
+    public boolean hasNext() {
+      return rows.hasNext();
+    }
+
+    @Override
+    public InternalRow next() {
+      InternalRow next = rows.next();
+      UnsafeRow row = next instanceof UnsafeRow is ? is : unsafe.apply(next);
+      if (!reuse) {
+        return row.copy();
+      }
+      int size = row.getSizeInBytes();
+      if (bytes.length < size) {
+        bytes = new byte[Math.multiplyExact((size + WORD_BYTES - 1) / WORD_BYTES, WORD_BYTES)];
+      }
+      Platform.copyMemory(
+          row.getBaseObject(), row.getBaseOffset(), bytes, Platform.BYTE_ARRAY_OFFSET, size);
+      copy.pointTo(bytes, size);
+      return copy;
+    }
+  }
+
+  @Override
+  public String nodeName() {
+    return "CopyRows";
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(reuse, child);
+  }
+}

@@ -1,0 +1,536 @@
+package org.tilespark.bench.spark;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.functions;
+import org.apache.spark.storage.StorageLevel;
+import org.tilespark.bench.arrow.PinnedCopies;
+import org.tilespark.bench.spark.GeneratedMatrix.Content;
+import org.tilespark.examples.ExampleJob;
+import org.tilespark.examples.JobArguments;
+import org.tilespark.examples.JobArguments.Option;
+import org.tilespark.examples.JobReport;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+
+/**
+ * The product of two cached matrices into the noop sink, on the GPU and on the CPU, beside MLlib's
+ * BlockMatrix with the same elements in the same session, for which its block size and
+ * numMidDimSplits are tried in turn.
+ *
+ * <p>Under each result of ours: where the time went, as the query's metrics and its stages say, and
+ * the floor: the longest of what its shuffle, its copies to the device and its arithmetic take
+ * alone. All three are measured here: a shuffle of as many bytes of the same blocks, to the noop
+ * sink; plain pinned copies of as many bytes; and one large product where the operands are.
+ */
+public final class MultiplyBenchmark {
+  private static final JobArguments.Usage USAGE =
+      new JobArguments.Usage(
+          "multiply-bench [options]",
+          """
+          Measures products of generated matrices, ours beside MLlib's.
+
+            --commit ID               what is measured, for the head of the output
+            --shape M,K,N             A is M x K, B is K x N (default: 2048,2048,2048)
+            --type float|double       (default: double; MLlib computes in double whatever it is)
+            --block-shape R,C         rows and columns of a block of ours (default: 1024,1024)
+            --partitions N            of each matrix (default: four for each core)
+            --strategy WORD           auto, broadcast or cuboid(P,Q,R) (default: auto)
+            --precision WORD          full, tf32, bfloat16, float16 (default: full)
+            --cases A,B,...           gpu, cpu, mllib (default: all that this machine can)
+            --mllib-blocks N,N,...    block sizes to try (default: 512,1024,2048)
+            --mllib-splits N,N,...    numMidDimSplits to try (default: 1,2,4)
+            --no-cache                make our blocks anew in each run; the shuffle alone then has that
+                                      in it too
+            --storage-level LEVEL     where the cached blocks lie (default: MEMORY_ONLY)
+            --warmups N, --rounds N   products before the measured ones, and those (default: 1, 3)
+            --peak-gflops X           what the device can, for the floor (default: what its kernels do on
+                                      one large product, on the CPU in all cores)
+            --csv FILE
+            --seed N                  seed of the elements (default: a new one)
+          """,
+          List.of(),
+          List.of(
+              Option.text("commit"),
+              Option.checked("shape", MultiplyBenchmark::extents),
+              Option.checked("type", MultiplyBenchmark::type),
+              Option.checked("block-shape", BlockTransposeBenchmark::blockShape),
+              Option.checked("partitions", Integer::parseInt),
+              Option.checked("strategy", word -> MultiplyOptions.of(Map.of("strategy", word))),
+              Option.checked("precision", word -> MultiplyOptions.of(Map.of("precision", word))),
+              Option.text("cases"),
+              Option.checked("mllib-blocks", MultiplyBenchmark::counts),
+              Option.checked("mllib-splits", MultiplyBenchmark::counts),
+              Option.flag("no-cache"),
+              Option.checked("storage-level", StorageLevel::fromString),
+              Option.checked("warmups", Integer::parseInt),
+              Option.checked("rounds", Integer::parseInt),
+              Option.checked("peak-gflops", Double::parseDouble),
+              Option.text("csv"),
+              Option.SEED));
+
+  private static final int SAMPLES = 256;
+  private static final long CHECKED_PRODUCTS = 1L << 30;
+
+  private final SparkSession spark;
+  private final JobArguments arguments;
+  private final JobReport report;
+  private final PrintStream out;
+  private final GeneratedMatrix a;
+  private final GeneratedMatrix b;
+  private final int partitions;
+  private final StorageLevel level;
+  private final List<Times> all = new ArrayList<>();
+  private final Map<String, Double> floors = new HashMap<>();
+  private boolean right = true;
+
+  private MultiplyBenchmark(SparkSession spark, JobArguments arguments, PrintStream out) {
+    this.spark = spark;
+    this.arguments = arguments;
+    this.report = new JobReport(out);
+    this.out = out;
+    long[] shape = extents(arguments.option("shape").orElse("2048,2048,2048"));
+    int[] block =
+        BlockTransposeBenchmark.blockShape(arguments.option("block-shape").orElse("1024,1024"));
+    ElementType type = type(arguments.option("type").orElse("double"));
+    long seed = arguments.seed();
+    report.line("seed", "%d", seed);
+    this.a =
+        new GeneratedMatrix(shape[0], shape[1], block[0], block[1], type, Content.FRACTIONS, seed);
+    this.b =
+        new GeneratedMatrix(
+            shape[1], shape[2], block[0], block[1], type, Content.FRACTIONS, seed + 1);
+    this.partitions =
+        arguments
+            .option("partitions")
+            .map(Integer::parseInt)
+            .orElse(4 * spark.sparkContext().defaultParallelism());
+    this.level = StorageLevel.fromString(arguments.option("storage-level").orElse("MEMORY_ONLY"));
+  }
+
+  /** Runs the benchmark in the session that spark-submit sets up. */
+  public static void main(String[] args) {
+    System.exit(run(args, System.out, System.err));
+  }
+
+  static int run(String[] args, PrintStream out, PrintStream err) {
+    return ExampleJob.run(
+        USAGE,
+        args,
+        (spark, arguments, stream) -> new MultiplyBenchmark(spark, arguments, stream).run(),
+        out,
+        err);
+  }
+
+  private boolean run() throws IOException, InterruptedException {
+    ExecutorRuntime runtime = ExecutorRuntime.current();
+    Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(Backend.AUTO, null);
+    List<String> cases =
+        arguments
+            .option("cases")
+            .map(text -> List.of(text.split(",")))
+            .orElse(gpu.isPresent() ? List.of("gpu", "cpu", "mllib") : List.of("cpu", "mllib"));
+    for (String each : cases) {
+      if (!List.of("gpu", "cpu", "mllib").contains(each)) {
+        throw new IllegalArgumentException(
+            "There is no case " + each + "; expected some of gpu, cpu, mllib");
+      }
+      if (each.equals("gpu") && gpu.isEmpty()) {
+        throw new IllegalArgumentException("Case gpu needs a GPU; there is none");
+      }
+    }
+    String machine = SparkMachine.describe(spark, gpu, arguments);
+    String data =
+        String.format(
+            Locale.ROOT,
+            "A %d x %d, B %d x %d of %s, blocks of %d x %d, %d partitions each",
+            a.rows(),
+            a.cols(),
+            b.rows(),
+            b.cols(),
+            a.type() == ElementType.FLOAT32 ? "FLOAT" : "DOUBLE",
+            a.blockRows(),
+            a.blockCols(),
+            partitions);
+    report.line("machine", "%s", machine);
+    report.line("data", "%s", data);
+    if (cases.contains("gpu") || cases.contains("cpu")) {
+      measureOurs(cases, runtime, gpu);
+    }
+    if (cases.contains("mllib")) {
+      measureMllib();
+    }
+    print();
+    if (arguments.option("csv").isPresent()) {
+      writeCsv(Path.of(arguments.option("csv").get()), machine + "; " + data);
+    }
+    return right;
+  }
+
+  // --- ours ---
+
+  private void measureOurs(
+      List<String> cases, ExecutorRuntime runtime, Optional<ExecutorRuntime.Gpu> gpu)
+      throws InterruptedException {
+    Dataset<Row> left = a.read(spark, partitions);
+    Dataset<Row> right = b.read(spark, partitions);
+    try {
+      if (!arguments.flag("no-cache")) {
+        noop(left.persist(level));
+        noop(right.persist(level));
+      }
+      SparkMachine.reportCache(spark, report);
+      MultiplyOptions options =
+          MultiplyOptions.of(
+              Map.of(
+                  "strategy", arguments.option("strategy").orElse("auto"),
+                  "precision", arguments.option("precision").orElse("full")));
+      for (String name : List.of("gpu", "cpu")) {
+        if (!cases.contains(name)) {
+          continue;
+        }
+        spark.conf().set(TileSparkConf.BACKEND.name(), name);
+        Dataset<Row> product = MatrixBlocks.multiply(left, right, options);
+        check(name, product);
+        Times times = measure(name, () -> noop(product));
+        PlanMetrics metrics = PlanMetrics.of(spark, () -> noop(product));
+        out.println(metrics.plan().stripTrailing());
+        for (PlanMetrics.Figure figure : metrics.figures()) {
+          report.line(name, "%s", figure);
+        }
+        for (StageTimes.Stage stage : StageTimes.of(spark, () -> noop(product))) {
+          report.line(name, "%s", stage);
+        }
+        floor(name, times, metrics, left.union(right), runtime, gpu);
+      }
+    } finally {
+      spark.conf().unset(TileSparkConf.BACKEND.name());
+      left.unpersist(true);
+      right.unpersist(true);
+    }
+  }
+
+  /** The least that a product of ours could take, by what each part of it takes alone. */
+  private void floor(
+      String name,
+      Times times,
+      PlanMetrics metrics,
+      Dataset<Row> blocks,
+      ExecutorRuntime runtime,
+      Optional<ExecutorRuntime.Gpu> gpu)
+      throws InterruptedException {
+    // Writing is taken for half of a shuffle, reading for the other, which several tasks may do.
+    long moved = (metrics.writtenBytes() + metrics.readBytes()) / 2;
+    double shuffle = moved == 0 ? 0 : shuffleAlone(blocks, moved);
+    double copies = 0;
+    String copied = "none";
+    if (name.equals("gpu")) {
+      // Both ways at once. One executor: every panel went up once.
+      long up = metrics.total("bytes up");
+      long down = metrics.total("bytes down");
+      try (PinnedCopies pinned =
+          new PinnedCopies(gpu.orElseThrow().device(), runtime.memory(gpu))) {
+        pinned.nanos(1L << 30);
+        copies = pinned.nanos(Math.max(up, down)) / 1e9;
+      }
+      copied =
+          String.format(
+              Locale.ROOT,
+              "%.3f s for %.3f GiB up, %.3f GiB down",
+              copies,
+              up / (double) (1L << 30),
+              down / (double) (1L << 30));
+    }
+    double operations = metrics.total("floating-point operations");
+    double peak = arguments.option("peak-gflops").map(Double::parseDouble).orElse(0.0);
+    if (peak == 0) {
+      peak =
+          name.equals("cpu")
+              ? HostPeak.gigaflops(a.type())
+              : DevicePeak.gigaflops(
+                  gpu.orElseThrow().device(), gpu.orElseThrow().multiplier(), a.type());
+    }
+    double arithmetic = operations / (peak * 1e9);
+    double floor = Math.max(shuffle, Math.max(copies, arithmetic));
+    floors.put(name, floor);
+    report.line(
+        name,
+        "floor %.3f s: shuffle %.3f s for %.3f GiB written and %.3f GiB read; copies %s; arithmetic %.3f s for %.4g"
+            + " operations at %.1f GFLOP/s; measured %.3f s, %.2f times the floor",
+        floor,
+        shuffle,
+        metrics.writtenBytes() / (double) (1L << 30),
+        metrics.readBytes() / (double) (1L << 30),
+        copied,
+        arithmetic,
+        operations,
+        peak,
+        times.median(),
+        times.median() / floor);
+  }
+
+  /**
+   * Seconds that a shuffle of so many bytes takes by itself, from where the operands' blocks lie to
+   * the noop sink: the operands as often as comes nearest, and the rest in proportion. The shortest
+   * of as many rounds as the product has, since a floor is the least that can be.
+   */
+  private double shuffleAlone(Dataset<Row> blocks, long bytes) throws InterruptedException {
+    long copies = Math.max(1, Math.round((double) bytes / (a.bytes() + b.bytes())));
+    Dataset<Row> shuffled =
+        blocks
+            .withColumn(
+                "copy",
+                functions.explode(functions.sequence(functions.lit(1L), functions.lit(copies))))
+            .repartition(
+                partitions, functions.col("row"), functions.col("col"), functions.col("copy"));
+    long carried = PlanMetrics.of(spark, () -> noop(shuffled)).writtenBytes();
+    int rounds = Math.max(1, arguments.option("rounds").map(Integer::parseInt).orElse(3));
+    double[] seconds = new double[rounds];
+    for (int round = 0; round < rounds; round++) {
+      long start = System.nanoTime();
+      noop(shuffled);
+      seconds[round] = (System.nanoTime() - start) / 1e9;
+    }
+    Arrays.sort(seconds);
+    report.line(
+        "shuffle",
+        "%.3f GiB of the same blocks alone in %.3f to %.3f s, at best %.2f GB/s",
+        carried / (double) (1L << 30),
+        seconds[0],
+        seconds[rounds - 1],
+        carried / seconds[0] / 1e9);
+    return seconds[0] * bytes / carried;
+  }
+
+  /** Compares some elements with sums of twice the digits of double. */
+  private void check(String name, Dataset<Row> product) {
+    int[] places = new Random(a.seed()).ints(4, 0, Integer.MAX_VALUE).toArray();
+    String elements =
+        String.join(
+            ", ",
+            Arrays.stream(places)
+                .mapToObj(place -> "double(values[" + place + " % (rows * cols)])")
+                .toList());
+    List<Row> blocks =
+        new ArrayList<>(
+            product
+                .selectExpr("row", "col", "rows", "cols", "array(" + elements + ")")
+                .collectAsList());
+    Collections.shuffle(blocks, new Random(a.seed()));
+    double unit = unit();
+    double allowed = 2 * unit * Math.sqrt((double) a.cols()) * (1 + unit);
+    long most = Math.max(4, Math.min(SAMPLES, CHECKED_PRODUCTS / a.cols()));
+    double worst = 0;
+    int checked = 0;
+    for (Row block : blocks) {
+      for (int s = 0; s < places.length && checked < most; s++, checked++) {
+        int place = places[s] % Math.multiplyExact(block.getInt(2), block.getInt(3));
+        long i = block.getLong(0) + place / block.getInt(3);
+        long j = block.getLong(1) + place % block.getInt(3);
+        worst = Math.max(worst, difference(i, j, block.<Double>getList(4).get(s)) / allowed);
+      }
+    }
+    long covered =
+        blocks.stream()
+            .mapToLong(block -> Math.multiplyExact((long) block.getInt(2), (long) block.getInt(3)))
+            .sum();
+    verdict(name, checked, worst, covered == Math.multiplyExact(a.rows(), b.cols()));
+  }
+
+  private void verdict(String name, int checked, double worst, boolean whole) {
+    boolean good = worst <= 1 && whole;
+    right &= good;
+    report.line(
+        "check",
+        "%s %s: %d elements off by at most %.2g of what rounding explains%s",
+        name,
+        good ? "right" : "WRONG",
+        checked,
+        worst,
+        whole ? "" : ", and blocks do not fill the product");
+  }
+
+  /** How far an element is from the exact one, as a part of the sum of its products' magnitudes. */
+  private double difference(long i, long j, double found) {
+    double sum = 0;
+    double error = 0;
+    double magnitude = 0;
+    for (long k = 0; k < a.cols(); k++) {
+      double x = a.value(i, k);
+      double y = b.value(k, j);
+      double p = x * y;
+      double t = sum + p;
+      double rounded = t - sum;
+      // What both roundings took (Ogita, Rump and Oishi 2005, Dot2).
+      error += Math.fma(x, y, -p) + ((sum - (t - rounded)) + (p - rounded));
+      sum = t;
+      magnitude += Math.abs(p);
+    }
+    double off = Math.abs(found - (sum + error));
+    return off == 0 ? 0 : off / magnitude;
+  }
+
+  private double unit() {
+    return switch (arguments.option("precision").orElse("full")) {
+      case "tf32", "float16" -> 0x1p-11;
+      case "bfloat16" -> 0x1p-8;
+      default -> a.type() == ElementType.FLOAT32 ? 0x1p-24 : 0x1p-53;
+    };
+  }
+
+  // --- MLlib ---
+
+  private void measureMllib() throws InterruptedException {
+    for (int block : counts(arguments.option("mllib-blocks").orElse("512,1024,2048"))) {
+      try (MllibMultiply mllib = new MllibMultiply(spark, a, b, block, partitions, level)) {
+        for (int splits : counts(arguments.option("mllib-splits").orElse("1,2,4"))) {
+          String name = "mllib block " + block + " splits " + splits;
+          try {
+            List<MllibMultiply.Corner> corners = new ArrayList<>();
+            measure(
+                name,
+                () -> {
+                  corners.clear();
+                  corners.addAll(mllib.multiply(splits));
+                });
+            checkMllib(name, corners, block);
+          } catch (InterruptedException e) {
+            throw e;
+          } catch (Exception e) { // what Spark throws, it declares nowhere: too little memory, say
+            report.line(
+                "mllib", "%s failed: %s", name, e.toString().lines().findFirst().orElse(""));
+          }
+        }
+      }
+    }
+  }
+
+  private void checkMllib(String name, List<MllibMultiply.Corner> corners, int block) {
+    double allowed = 2 * 0x1p-53 * Math.sqrt((double) a.cols()) * (1 + 0x1p-53);
+    long most = Math.max(4, Math.min(SAMPLES, CHECKED_PRODUCTS / a.cols()));
+    Collections.shuffle(corners, new Random(a.seed()));
+    double worst = 0;
+    int checked = 0;
+    for (MllibMultiply.Corner corner : corners) {
+      if (checked++ < most) {
+        worst = Math.max(worst, difference(corner.row(), corner.col(), corner.value()) / allowed);
+      }
+    }
+    long expected =
+        -Math.floorDiv(-a.rows(), (long) block) * -Math.floorDiv(-b.cols(), (long) block);
+    verdict(name, (int) Math.min(checked, most), worst, corners.size() == expected);
+  }
+
+  // --- times and tables ---
+
+  private Times measure(String name, Times.Timed product) throws InterruptedException {
+    Times times = Times.measure(name, arguments, product);
+    all.add(times);
+    // A run may be cut off before the table.
+    report.line("measured", "%s: %.3f s", name, times.median());
+    return times;
+  }
+
+  private static void noop(Dataset<Row> df) {
+    df.write().format("noop").mode(SaveMode.Overwrite).save();
+  }
+
+  private double operations() {
+    return 2.0 * a.rows() * a.cols() * b.cols();
+  }
+
+  private Optional<Times> bestOfMllib() {
+    return all.stream()
+        .filter(times -> times.name().startsWith("mllib"))
+        .min(java.util.Comparator.comparingDouble(Times::median));
+  }
+
+  private void print() {
+    out.printf(
+        "%-32s %9s %10s %20s   %s%n",
+        "case", "s", "GFLOP/s", "least to most s", "MLlib's best / it");
+    for (Times times : all) {
+      out.printf(
+          Locale.ROOT,
+          "%-32s %9.3f %10.1f %20s   %s%n",
+          times.name(),
+          times.median(),
+          operations() / times.median() / 1e9,
+          String.format(Locale.ROOT, "%.3f to %.3f", times.least(), times.most()),
+          bestOfMllib()
+              .map(best -> String.format(Locale.ROOT, "%.2f", best.median() / times.median()))
+              .orElse(""));
+    }
+  }
+
+  private void writeCsv(Path file, String head) throws IOException {
+    StringBuilder csv = new StringBuilder("# " + head + "\n");
+    csv.append("case,m,k,n,type,median_s,least_s,most_s,gflops,floor_s,of_floor\n");
+    for (Times times : all) {
+      csv.append(
+          String.format(
+              Locale.ROOT,
+              "%s,%d,%d,%d,%s,%.4f,%.4f,%.4f,%.6g,%s%n",
+              times.name(),
+              a.rows(),
+              a.cols(),
+              b.cols(),
+              a.type() == ElementType.FLOAT32 ? "float" : "double",
+              times.median(),
+              times.least(),
+              times.most(),
+              operations() / times.median() / 1e9,
+              floors.containsKey(times.name())
+                  ? String.format(
+                      Locale.ROOT,
+                      "%.4f,%.3f",
+                      floors.get(times.name()),
+                      times.median() / floors.get(times.name()))
+                  : ","));
+    }
+    Files.writeString(file, csv);
+  }
+
+  private static long[] extents(String text) {
+    long[] shape = Arrays.stream(text.split(",", -1)).mapToLong(Long::parseLong).toArray();
+    if (shape.length != 3 || Arrays.stream(shape).anyMatch(extent -> extent < 1)) {
+      throw new IllegalArgumentException("expected M,K,N");
+    }
+    return shape;
+  }
+
+  private static int[] counts(String text) {
+    int[] counts = Arrays.stream(text.split(",", -1)).mapToInt(Integer::parseInt).toArray();
+    if (Arrays.stream(counts).anyMatch(count -> count < 1)) {
+      throw new IllegalArgumentException("expected numbers of 1 or more, separated by commas");
+    }
+    return counts;
+  }
+
+  private static ElementType type(String text) {
+    return switch (text) {
+      case "float" -> ElementType.FLOAT32;
+      case "double" -> ElementType.FLOAT64;
+      default -> throw new IllegalArgumentException("expected float or double");
+    };
+  }
+}
