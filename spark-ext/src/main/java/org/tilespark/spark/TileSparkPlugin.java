@@ -26,6 +26,7 @@ import org.tilespark.spark.runtime.ExecutorReport;
 import org.tilespark.spark.runtime.ExecutorReports;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.ExecutorStatus;
+import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.StatusSender;
 import org.tilespark.spark.ui.ExecutorBoard;
 import org.tilespark.spark.ui.ExecutorMetrics;
@@ -164,7 +165,7 @@ public final class TileSparkPlugin implements SparkPlugin {
      */
     private static long openDevice(ExecutorRuntime runtime, Backend backend) {
       try {
-        Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(backend, null);
+        Optional<Gpu> gpu = runtime.gpu(backend, null);
         var ignored = runtime.memory(gpu);
         return gpu.map(open -> open.governor().limitBytes()).orElse(0L);
       } catch (RuntimeException e) {

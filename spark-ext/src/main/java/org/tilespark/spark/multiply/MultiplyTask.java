@@ -21,6 +21,7 @@ import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.PipelineTotals;
 import org.tilespark.spark.runtime.TaskResources;
 import scala.runtime.AbstractFunction2;
@@ -113,7 +114,7 @@ final class MultiplyTask<T>
   private Iterator<InternalRow> open(int partition, Iterator<T> input) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    Optional<ExecutorRuntime.Gpu> gpu =
+    Optional<Gpu> gpu =
         runtime.gpu(
             backend.requested(),
             task,

@@ -17,6 +17,7 @@ import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.CountedBatches;
 import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.PipelineTotals;
 import org.tilespark.spark.runtime.TaskMetrics;
 import org.tilespark.spark.runtime.TaskResources;
@@ -65,7 +66,7 @@ final class StageTask<T>
   private Iterator<ColumnarBatch> open(Iterator<T> partition) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(backend.requested(), task);
+    Optional<Gpu> gpu = runtime.gpu(backend.requested(), task);
     ArrowMemory memory = runtime.memory(gpu);
     TaskResources resources = TaskResources.of(task);
     BufferAllocator allocator = resources.own(memory.newChild("task " + task.taskAttemptId()));

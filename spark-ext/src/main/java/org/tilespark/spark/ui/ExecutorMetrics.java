@@ -7,7 +7,7 @@ import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.spark.runtime.ExecutorRuntime;
-import org.tilespark.spark.runtime.ExecutorRuntime.Gpu;
+import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.HostStatus;
 import org.tilespark.spark.runtime.PipelineTotals;
 

@@ -31,6 +31,7 @@ import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.Gpu;
 
 /**
  * The product of two cached matrices into the noop sink, on the GPU and on the CPU, beside MLlib's
@@ -143,7 +144,7 @@ public final class MultiplyBenchmark {
 
   private boolean run() throws IOException, InterruptedException {
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(Backend.AUTO, null);
+    Optional<Gpu> gpu = runtime.gpu(Backend.AUTO, null);
     List<String> cases =
         arguments
             .option("cases")
@@ -188,8 +189,7 @@ public final class MultiplyBenchmark {
 
   // --- ours ---
 
-  private void measureOurs(
-      List<String> cases, ExecutorRuntime runtime, Optional<ExecutorRuntime.Gpu> gpu)
+  private void measureOurs(List<String> cases, ExecutorRuntime runtime, Optional<Gpu> gpu)
       throws InterruptedException {
     Dataset<Row> left = a.read(spark, partitions);
     Dataset<Row> right = b.read(spark, partitions);
@@ -236,7 +236,7 @@ public final class MultiplyBenchmark {
       PlanMetrics metrics,
       Dataset<Row> blocks,
       ExecutorRuntime runtime,
-      Optional<ExecutorRuntime.Gpu> gpu)
+      Optional<Gpu> gpu)
       throws InterruptedException {
     // Writing is taken for half of a shuffle, reading for the other, which several tasks may do.
     long moved = (metrics.writtenBytes() + metrics.readBytes()) / 2;

@@ -30,6 +30,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.permute.ComposePermutations;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.Gpu;
 
 /**
  * What a transpose costs a query, beside a query that only copies: the same blocks, the same noop
@@ -173,7 +174,7 @@ public final class RoundTripBenchmark {
     int cores = spark.sparkContext().defaultParallelism();
     int partitions = arguments.option("partitions").map(Integer::parseInt).orElse(4 * cores);
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    Optional<ExecutorRuntime.Gpu> gpu = runtime.gpu(Backend.AUTO, null);
+    Optional<Gpu> gpu = runtime.gpu(Backend.AUTO, null);
     List<String> names = names(arguments, gpu.isPresent());
     JobReport report = new JobReport(out);
     String machine = SparkMachine.describe(spark, gpu, arguments);

@@ -7,15 +7,14 @@ import java.util.Optional;
 import org.apache.spark.sql.SparkSession;
 import org.tilespark.examples.JobArguments;
 import org.tilespark.examples.JobReport;
-import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.Gpu;
 
 /** What a benchmark's output says of where it ran. */
 final class SparkMachine {
   private SparkMachine() {}
 
   /** The device, the master and its cores, the heap, versions, the commit of the options, today. */
-  static String describe(
-      SparkSession spark, Optional<ExecutorRuntime.Gpu> gpu, JobArguments arguments) {
+  static String describe(SparkSession spark, Optional<Gpu> gpu, JobArguments arguments) {
     return String.format(
         Locale.ROOT,
         "%s, %s, %d cores, heap of this JVM %.1f GiB, Spark %s, Java %s, commit %s, %s",

@@ -1,0 +1,273 @@
+package org.tilespark.spark.runtime;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.IntUnaryOperator;
+import org.apache.spark.SparkConf;
+import org.apache.spark.TaskContext;
+import org.apache.spark.resource.ResourceInformation;
+import org.apache.spark.util.TaskCompletionListener;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.kernels.ResourceException;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.CudaFailure;
+import org.tilespark.kernels.device.DeviceFourier;
+import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.conf.TileSparkConf;
+
+/**
+ * The devices of one executor: which one a task uses, what is open on each, and whether they were
+ * lost. A device is opened when a task first asks for it. Thread-safe.
+ */
+final class DeviceRegistry implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(DeviceRegistry.class);
+
+  /** Spark's name for the resource. */
+  private static final String GPU = "gpu";
+
+  /** What an application asks Spark for GPUs with. */
+  private static final String SCHEDULED = "spark.executor.resource.gpu.amount";
+
+  private final String executorId;
+  private final SparkConf conf;
+  private final boolean local;
+  private final Optional<List<String>> gpuAddresses;
+  private final Map<Integer, Slot> slots = new ConcurrentSkipListMap<>(); // by device number
+  private final AtomicBoolean saidWhyCpu = new AtomicBoolean();
+  private final AtomicReference<String> whyCpu = new AtomicReference<>("");
+  private final AtomicReference<CudaFailure> lost = new AtomicReference<>();
+  private TaskDevices taskDevices; // made at first use, since it may look for devices
+  private volatile boolean closed;
+
+  /**
+   * The devices of an executor; opens none.
+   *
+   * @param local true in local mode
+   * @param gpuAddresses that Spark assigned to the executor; none if they are not known
+   */
+  DeviceRegistry(
+      String executorId, SparkConf conf, boolean local, Optional<List<String>> gpuAddresses) {
+    this.executorId = executorId;
+    this.conf = conf;
+    this.local = local;
+    this.gpuAddresses = gpuAddresses;
+  }
+
+  /** Where a device is, once it is open. Opening takes long; other devices need not wait for it. */
+  private static final class Slot {
+    private volatile Gpu gpu; // set under the lock of this, as is the other
+    private DeviceFourier.Found fourier; // null until first asked for
+
+    /** Forgets what was opened, and closes it if {@code frees}; users before used. */
+    synchronized void close(boolean frees) {
+      List<AutoCloseable> owned = new ArrayList<>();
+      if (fourier != null) {
+        fourier.fourier().ifPresent(owned::add);
+      }
+      if (gpu != null) {
+        owned.add(gpu);
+      }
+      fourier = null;
+      gpu = null;
+      if (frees) {
+        Closing.all(owned);
+      }
+    }
+  }
+
+  /**
+   * The device a task is to use, or empty for the CPU.
+   *
+   * <p>It is the one of {@link #deviceNumber}.
+   *
+   * @param task the task, or null outside one
+   * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is none; says
+   *     why, and what helps
+   */
+  public Optional<Gpu> gpu(Backend backend, TaskContext task) {
+    return gpu(backend, task, devices -> -1);
+  }
+
+  /**
+   * As {@link #gpu(Backend, TaskContext)} for a task that does better on one of several devices.
+   *
+   * @param wish the one, from 0, of as many as it is given; less than 0 if it is all the same.
+   *     Where Spark assigned a device, that is taken
+   */
+  public Optional<Gpu> gpu(Backend backend, TaskContext task, IntUnaryOperator wish) {
+    String reason = whyNoDevice(backend);
+    if (reason.isEmpty()) {
+      return Optional.of(open(deviceNumber(task, wish)));
+    }
+    if (backend == Backend.GPU) {
+      throw new ResourceException(
+          TileSparkConf.BACKEND.name()
+              + "=gpu, but executor "
+              + executorId
+              + " has no usable"
+              + " GPU: "
+              + reason
+              + ". Set it to auto or cpu to compute on the CPU");
+    }
+    whyCpu.set(reason);
+    if (backend == Backend.AUTO && saidWhyCpu.compareAndSet(false, true)) {
+      LOG.info(
+          "{}=auto: executor {} computes on the CPU, since {}",
+          TileSparkConf.BACKEND.name(),
+          executorId,
+          reason);
+    }
+    return Optional.empty();
+  }
+
+  /** Why no task can use a device; empty if tasks can. */
+  public String whyNoDevice(Backend backend) {
+    if (backend == Backend.CPU) {
+      return TileSparkConf.BACKEND.name() + "=cpu";
+    }
+    if (lost.get() != null) {
+      return "it was lost: " + lost.get().getMessage();
+    }
+    String none = devices().whyNone();
+    return none.isEmpty() ? DeviceProbe.run().reason() : none;
+  }
+
+  private TaskDevices devices() {
+    synchronized (slots) {
+      if (taskDevices == null) {
+        boolean scheduled = conf.getInt(SCHEDULED, 0) > 0;
+        taskDevices =
+            TaskDevices.of(gpuAddresses, scheduled, local, DeviceProbe.run().deviceCount());
+      }
+      return taskDevices;
+    }
+  }
+
+  /**
+   * The number of the device that a task is to use if it uses one: the address that Spark's
+   * scheduler assigned to the task; else, of those that it assigned to the executor, or in local
+   * mode of all, the one that fewest tasks use; else 0. It stays the same for a task attempt.
+   *
+   * @param task the task, or null outside one
+   * @throws IllegalArgumentException if Spark's address is no number
+   * @throws IllegalStateException if Spark gave the executor no device
+   */
+  public int deviceNumber(TaskContext task) {
+    return deviceNumber(task, devices -> -1);
+  }
+
+  private int deviceNumber(TaskContext task, IntUnaryOperator wish) {
+    TaskDevices devices = devices();
+    if (task == null) {
+      return devices.first();
+    }
+    ResourceInformation assigned = task.resourcesJMap().get(GPU);
+    if (assigned != null && assigned.addresses().length > 0) {
+      return devices.of(task.taskAttemptId(), List.of(assigned.addresses()));
+    }
+    long attempt = task.taskAttemptId();
+    if (devices.isNew(attempt)) {
+      task.addTaskCompletionListener(
+          new TaskCompletionListener() {
+            @Override
+            public void onTaskCompletion(TaskContext context) {
+              devices.ended(attempt);
+            }
+          });
+    }
+    return devices.of(attempt, List.of(), wish);
+  }
+
+  /** Devices that this executor can use now: those that are its own to choose from. */
+  public int usableDevices() {
+    return whyNoDevice(Backend.AUTO).isEmpty() ? devices().count() : 0;
+  }
+
+  /**
+   * Says that the device is lost to this process: from now on {@link #gpu} does not give it.
+   *
+   * @param failure what a task met; {@link CudaFailure#isSticky() sticky}
+   */
+  public void deviceLost(CudaFailure failure) {
+    if (lost.compareAndSet(null, failure)) {
+      LOG.error("Executor {} lost its device and cannot use one any more", executorId, failure);
+    }
+  }
+
+  /** What cost this process its device, if it lost it. */
+  public Optional<CudaFailure> lostDevice() {
+    return Optional.ofNullable(lost.get());
+  }
+
+  /** Why tasks that asked for no particular place computed on the CPU; "" if none did. */
+  String whyCpu(Backend backend) {
+    return whyCpu.get().isEmpty() ? whyNoDevice(backend) : whyCpu.get();
+  }
+
+  /** The devices that are open. */
+  List<Gpu> open() {
+    return slots.values().stream().map(slot -> slot.gpu).filter(Objects::nonNull).toList();
+  }
+
+  /** What transforms on an open device, or why nothing does. */
+  DeviceFourier.Found fourier(CudaDevice device) {
+    Slot slot = slots.get(device.ordinal());
+    synchronized (slot) {
+      requireOpen();
+      if (slot.fourier == null) {
+        slot.fourier =
+            DeviceFourier.find(
+                device, TileSparkConf.LIBRARY_PATH.read(TileSparkConf.application(conf)));
+      }
+      return slot.fourier;
+    }
+  }
+
+  private Gpu open(int number) {
+    Slot slot = slots.computeIfAbsent(number, key -> new Slot());
+    synchronized (slot) {
+      requireOpen(); // close sets its mark before it looks at the slots
+      if (slot.gpu == null) {
+        slot.gpu = opened(number);
+      }
+      return slot.gpu;
+    }
+  }
+
+  private Gpu opened(int number) {
+    Gpu gpu = Gpu.open(number, TileSparkConf.application(conf));
+    LOG.info("Executor {} uses device {}: {}", executorId, number, gpu.device().description());
+    if (devices().leavesOthers()) {
+      LOG.info(
+          "The driver shows {} devices to executor {}; without {} only the first is used",
+          DeviceProbe.run().deviceCount(),
+          executorId,
+          SCHEDULED);
+    }
+    return gpu;
+  }
+
+  /** Closes all; nothing of a lost device can be freed but by the end of the process. */
+  @Override
+  public void close() {
+    closed = true;
+    boolean frees = lost.get() == null;
+    Closing.all(
+        slots.values().stream().<AutoCloseable>map(slot -> () -> slot.close(frees)).toList());
+  }
+
+  private void requireOpen() {
+    if (closed) {
+      throw new IllegalStateException("The executor's runtime is closed");
+    }
+  }
+}

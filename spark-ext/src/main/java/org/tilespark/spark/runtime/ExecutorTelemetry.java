@@ -1,0 +1,61 @@
+package org.tilespark.spark.runtime;
+
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentSkipListMap;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.CudaFailure;
+import org.tilespark.kernels.device.MemoryInfo;
+
+/** What the tasks of one executor did, on each device and on the CPU. Thread-safe. */
+final class ExecutorTelemetry {
+  private final PipelineTotals host = new PipelineTotals();
+  private final Map<Integer, PipelineTotals> devices = new ConcurrentSkipListMap<>();
+
+  /** What tasks did on {@code gpu}, or on the CPU; they report to it. */
+  PipelineTotals totals(Optional<Gpu> gpu) {
+    return gpu.map(this::totals).orElse(host);
+  }
+
+  private PipelineTotals totals(Gpu gpu) {
+    return devices.computeIfAbsent(gpu.device().ordinal(), key -> new PipelineTotals());
+  }
+
+  /** What tasks did on all devices together. */
+  PipelineTotals.Snapshot deviceWork() {
+    return devices.values().stream()
+        .map(PipelineTotals::snapshot)
+        .reduce(PipelineTotals.Snapshot.ZERO, PipelineTotals.Snapshot::plus);
+  }
+
+  /** What tasks computed on the CPU. */
+  PipelineTotals.Snapshot hostWork() {
+    return host.snapshot();
+  }
+
+  /**
+   * A device now.
+   *
+   * @param lost true if it cannot be asked any more
+   */
+  DeviceStatus status(Gpu gpu, boolean lost) {
+    return new DeviceStatus(
+        gpu.device().ordinal(),
+        gpu.device().description(),
+        gpu.totalBytes(),
+        lost ? -1 : inUseBytes(gpu.device()),
+        gpu.governor().limitBytes(),
+        gpu.governor().usedBytes(),
+        gpu.governor().peakBytes(),
+        totals(gpu).snapshot());
+  }
+
+  private static long inUseBytes(CudaDevice device) {
+    try {
+      MemoryInfo memory = device.memoryInfo();
+      return memory.totalBytes() - memory.freeBytes();
+    } catch (CudaFailure e) { // a task will meet it too, and say so
+      return -1;
+    }
+  }
+}

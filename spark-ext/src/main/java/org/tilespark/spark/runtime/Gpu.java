@@ -1,0 +1,134 @@
+package org.tilespark.spark.runtime;
+
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.UnaryOperator;
+import org.tilespark.arrow.memory.AllocationFaults;
+import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.panels.DevicePanels;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.kernels.ResourceException;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.DeviceMultiplier;
+import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.transpose.TilingTable;
+import org.tilespark.kernels.tune.Autotuner;
+import org.tilespark.kernels.tune.TilingStore;
+import org.tilespark.spark.conf.TileSparkConf;
+
+/**
+ * One device of an executor with what belongs to it.
+ *
+ * @param panels that tasks of this executor share, in memory of {@code governor}
+ * @param totalBytes all of its memory
+ */
+public record Gpu(
+    CudaDevice device,
+    DeviceTransposer transposer,
+    DeviceMultiplier multiplier,
+    MemoryGovernor governor,
+    DevicePanels panels,
+    long totalBytes)
+    implements AutoCloseable {
+  /**
+   * Opens a device; if a part of it cannot be had, nothing stays open.
+   *
+   * @param number of the device
+   * @param conf the application's configuration
+   * @throws ResourceException if the reserve leaves nothing to tasks
+   */
+  static Gpu open(int number, UnaryOperator<String> conf) {
+    Deque<AutoCloseable> opened = new ArrayDeque<>(); // the last first
+    try {
+      CudaDevice device = CudaDevice.open(number);
+      opened.push(device);
+      long totalBytes = device.memoryInfo().totalBytes();
+      MemoryGovernor governor = governor(totalBytes, conf);
+      DeviceMultiplier multiplier = multiplier(device, conf);
+      opened.push(multiplier);
+      DeviceTransposer transposer = new DeviceTransposer(device, autotuner(device, conf));
+      opened.push(transposer);
+      DevicePanels panels = new DevicePanels(device, governor);
+      return new Gpu(device, transposer, multiplier, governor, panels, totalBytes);
+    } catch (Throwable failure) {
+      try {
+        Closing.all(List.copyOf(opened));
+      } catch (Throwable second) {
+        failure.addSuppressed(second);
+      }
+      throw failure;
+    }
+  }
+
+  /** Closes all of it, users before used. */
+  @Override
+  public void close() {
+    Closing.all(List.of(panels, transposer, multiplier, device));
+  }
+
+  private static DeviceMultiplier multiplier(CudaDevice device, UnaryOperator<String> conf) {
+    return new DeviceMultiplier(
+        device,
+        TileSparkConf.MULTIPLY_ENGINE.read(conf),
+        TileSparkConf.LIBRARY_PATH.read(conf),
+        new DeviceMultiplier.Tuning(
+            TileSparkConf.AUTOTUNE_BUDGET.read(conf),
+            Optional.of(cacheDirectory(TileSparkConf.AUTOTUNE_CACHE_DIR.read(conf)))));
+  }
+
+  private static Autotuner autotuner(CudaDevice device, UnaryOperator<String> conf) {
+    Duration budget = TileSparkConf.AUTOTUNE_BUDGET.read(conf);
+    KernelIndex kernels = device.kernels().index();
+    TilingStore.Origin origin = new TilingStore.Origin(device.description(), kernels.hash());
+    return new Autotuner(
+        device.limits(),
+        kernels,
+        TilingTable.bundled(),
+        budget.isZero()
+            ? Optional.empty()
+            : Optional.of(
+                new TilingStore(
+                    cacheDirectory(TileSparkConf.AUTOTUNE_CACHE_DIR.read(conf)), origin)),
+        budget);
+  }
+
+  /** Where the XDG Base Directory Specification has caches, unless {@code configured} is a path. */
+  private static Path cacheDirectory(String configured) {
+    if (!configured.isEmpty()) {
+      return Path.of(configured);
+    }
+    String base = System.getenv("XDG_CACHE_HOME");
+    return (base == null || base.isEmpty()
+            ? Path.of(System.getProperty("user.home"), ".cache")
+            : Path.of(base))
+        .resolve("tilespark");
+  }
+
+  private static MemoryGovernor governor(long totalBytes, UnaryOperator<String> conf) {
+    long reserve = TileSparkConf.DEVICE_RESERVE.read(conf);
+    double share = TileSparkConf.DEVICE_FRACTION.read(conf) * (totalBytes - reserve);
+    if (share < 1) {
+      throw new ResourceException(
+          "The device has "
+              + totalBytes
+              + " bytes of memory, and "
+              + TileSparkConf.DEVICE_RESERVE.name()
+              + " takes "
+              + reserve
+              + " of them: nothing is left for tasks. Lower it");
+    }
+    return new MemoryGovernor(
+        (long) share,
+        new AllocationFaults(
+            TileSparkConf.FAIL_EVERY_NTH_ALLOCATION.read(conf), ExecutorRuntime.FAULT_SEED),
+        "Use smaller blocks, or raise "
+            + TileSparkConf.DEVICE_FRACTION.name()
+            + ", or lower "
+            + TileSparkConf.CONCURRENT_TASKS.name());
+  }
+}

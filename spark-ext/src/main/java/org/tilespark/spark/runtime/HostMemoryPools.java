@@ -1,0 +1,124 @@
+package org.tilespark.spark.runtime;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.UnaryOperator;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.arrow.memory.AllocationFaults;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.FaultyMemorySource;
+import org.tilespark.arrow.memory.NativeMemorySource;
+import org.tilespark.arrow.memory.PinnedMemorySource;
+import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.kernels.device.CudaDevice;
+import org.tilespark.kernels.device.PinnedPool;
+import org.tilespark.spark.conf.TileSparkConf;
+
+/**
+ * The host memory of one executor: plain, and pinned once a device is used. What is freed is kept
+ * for reuse, up to the configured sizes. Thread-safe.
+ */
+final class HostMemoryPools {
+  private static final Logger LOG = LoggerFactory.getLogger(HostMemoryPools.class);
+
+  private final UnaryOperator<String> conf;
+  private final long pinnedPoolBytes;
+  private final long plainPoolBytes;
+  private final NativeMemorySource plainSource;
+  private final ArrowMemory plain;
+  // Guarded by this.
+  private PinnedPool pinnedPool; // null until a device is used
+  private ArrowMemory pinned;
+  private boolean closed;
+
+  /** Pools of the sizes that {@code conf} says. */
+  HostMemoryPools(UnaryOperator<String> conf) {
+    this.conf = conf;
+    this.plainPoolBytes = TileSparkConf.HOST_POOL_SIZE.read(conf);
+    this.pinnedPoolBytes = TileSparkConf.PINNED_POOL_SIZE.read(conf);
+    this.plainSource = new NativeMemorySource(plainPoolBytes);
+    this.plain = new ArrowMemory(FaultyMemorySource.of(plainSource, faults()));
+  }
+
+  /** Plain memory. */
+  ArrowMemory plain() {
+    return plain;
+  }
+
+  /** Pinned memory, which every device of this process can use. */
+  synchronized ArrowMemory pinned(CudaDevice device) {
+    if (closed) {
+      throw new IllegalStateException("The executor's runtime is closed");
+    }
+    if (pinned == null) {
+      pinnedPool = device.newPinnedPool(pinnedPoolBytes);
+      pinned = new ArrowMemory(FaultyMemorySource.of(new PinnedMemorySource(pinnedPool), faults()));
+    }
+    return pinned;
+  }
+
+  /** Each task's part of the pool of pinned memory, when as many use a device as may. */
+  long pinnedShareBytes() {
+    return pinnedPoolBytes / TileSparkConf.CONCURRENT_TASKS.read(conf);
+  }
+
+  /** Memory now, beside what the CPU has done. */
+  synchronized HostStatus status(PipelineTotals.Snapshot work) {
+    return new HostStatus(
+        pinned == null ? 0 : pinned.allocatedBytes(),
+        pinned == null ? 0 : pinned.peakBytes(),
+        pinnedPool == null ? 0 : pinnedPool.cachedBytes(),
+        pinnedPoolBytes,
+        plain.allocatedBytes(),
+        plain.peakBytes(),
+        plainSource.keptBytes(),
+        plainPoolBytes,
+        work);
+  }
+
+  /** Bytes of Arrow buffers alive, pinned and plain. */
+  synchronized long liveBytes() {
+    return plain.allocatedBytes() + (pinned == null ? 0 : pinned.allocatedBytes());
+  }
+
+  /** Bytes kept for reuse, pinned and plain. */
+  synchronized long keptBytes() {
+    return plainSource.keptBytes() + (pinnedPool == null ? 0 : pinnedPool.cachedBytes());
+  }
+
+  /**
+   * Frees everything; logs what was still alive. May be called twice.
+   *
+   * @param lostDevice true if the device is lost, and pinned memory with it
+   */
+  synchronized void close(boolean lostDevice) {
+    if (closed) {
+      return;
+    }
+    closed = true;
+    List<AutoCloseable> owned = new ArrayList<>();
+    owned.add(() -> closeMemory(plain));
+    owned.add(plainSource);
+    if (pinned != null) {
+      owned.add(() -> closeMemory(pinned));
+      if (!lostDevice) {
+        owned.add(pinnedPool);
+      }
+    }
+    Closing.all(owned);
+  }
+
+  private static void closeMemory(ArrowMemory memory) {
+    try {
+      memory.close();
+    } catch (IllegalStateException leak) {
+      LOG.warn("Arrow buffers were alive when the executor ended: {}", leak.getMessage());
+    }
+  }
+
+  private AllocationFaults faults() {
+    return new AllocationFaults(
+        TileSparkConf.FAIL_EVERY_NTH_HOST_ALLOCATION.read(conf), ExecutorRuntime.FAULT_SEED);
+  }
+}
