@@ -198,8 +198,10 @@ class VolumeElementwiseTest extends SparkTest {
                 VolumeBlocks.withExtents(real, 6, 5, 7), VolumeBlocks.withExtents(real, 6, 5, 8)),
         "the extents of the first volume are (6, 5, 7), of the second (6, 5, 8)");
     Dataset<Row> ints = real.withColumn("values", functions.expr("CAST(values AS ARRAY<INT>)"));
-    assertFails(() -> VolumeBlocks.scale(ints, 2), "VolumeBlocks.scale: column values is ARRAY<INT>");
-    assertFails(() -> VolumeBlocks.add(ints, ints), "VolumeBlocks.add: column values is ARRAY<INT>");
+    assertFails(
+        () -> VolumeBlocks.scale(ints, 2), "VolumeBlocks.scale: column values is ARRAY<INT>");
+    assertFails(
+        () -> VolumeBlocks.add(ints, ints), "VolumeBlocks.add: column values is ARRAY<INT>");
     assertFails(
         () -> VolumeBlocks.scale(real.withColumn("nz", functions.lit(3)), 2).collectAsList(),
         "values has 70 elements; expected nx x ny x nz = 2 x 5 x 3");
