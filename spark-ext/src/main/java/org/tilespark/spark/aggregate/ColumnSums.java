@@ -13,8 +13,8 @@ import org.apache.spark.sql.catalyst.util.GenericArrayData;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
-import org.tilespark.spark.block.BlockBoxes;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
 
@@ -80,7 +80,7 @@ final class ColumnSums {
   }
 
   private final Map<Range, Sums> ranges = new TreeMap<>();
-  private final BlockBoxes boxes = new BlockBoxes(BlockKind.MATRIX);
+  private final BoxList boxes = new BoxList(BlockKind.MATRIX.rank());
 
   /** Adds one array of a block. */
   void add(Block block, int plane, ElementType type) {
@@ -131,7 +131,7 @@ final class ColumnSums {
    */
   ArrayData means(BlockArguments known) {
     long[] extents = known.extents() == null ? boxes.reached() : known.extents().toArray();
-    boxes.check(extents, false, known.operator());
+    boxes.check(extents, BlockKind.MATRIX, false, known.operator());
     // Ranges may overlap where blocks are not cut alike: sums of pieces that lie in one range or
     // the other, whole.
     long[] cuts =

@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
-import org.tilespark.spark.block.BlockBoxes;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.catalyst.BlockAggregate;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.options.Missing;
@@ -27,7 +27,7 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
 
   /** What is kept while blocks go by: of each, where it lies. */
   public abstract static class Kept {
-    private final BlockBoxes boxes = new BlockBoxes(BlockKind.VOLUME);
+    private final BoxList boxes = new BoxList(BlockKind.VOLUME.rank());
 
     /** Bytes that {@link #putInto} writes. */
     public abstract int bytes();
@@ -141,6 +141,7 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
         () -> {
           kept.boxes.check(
               arguments.extents().toArray(),
+              BlockKind.VOLUME,
               arguments.missing() == Missing.ZERO,
               arguments.operator());
           return result(buffer);

@@ -1,15 +1,22 @@
 package org.tilespark.spark.block;
 
+import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Optional;
 
-/** The places of the parts of which an array is put together, and the check that they tile it. */
+/**
+ * The places of the blocks, or of parts of them, that were met, and the check that they tile the
+ * array: 16 bytes for each axis of each box. Not for several threads at once.
+ */
 public final class BoxList {
   private final int rank;
+  private final int length; // numbers of a box
   private long[] boxes = new long[0]; // (count, 2, rank): offsets, then sizes
   private int count;
 
   public BoxList(int rank) {
     this.rank = rank;
+    this.length = 2 * rank;
   }
 
   public void clear() {
@@ -21,18 +28,84 @@ public final class BoxList {
   }
 
   public void add(long[] offset, long[] size) {
-    int at = Math.multiplyExact(2 * rank, count);
-    if (at == boxes.length) {
-      boxes = Arrays.copyOf(boxes, Math.max(16 * rank, Math.multiplyExact(2, at)));
-    }
+    int at = room(1);
     System.arraycopy(offset, 0, boxes, at, rank);
     System.arraycopy(size, 0, boxes, at + rank, rank);
-    count++;
+  }
+
+  /** Adds a box: its offsets, then its sizes. */
+  public void add(long... box) {
+    int at = room(1);
+    System.arraycopy(box, 0, boxes, at, length);
+  }
+
+  /** Adds what another list holds. */
+  public void add(BoxList others) {
+    int more = others.count;
+    int at = room(more);
+    System.arraycopy(others.boxes, 0, boxes, at, length * more);
+  }
+
+  /** Counts that many boxes more; their place. */
+  private int room(int more) {
+    int at = length * count;
+    int needed = Math.multiplyExact(length, Math.addExact(count, more));
+    if (needed > boxes.length) {
+      int larger = (int) Math.min(2L * boxes.length, 1 << 30);
+      boxes = Arrays.copyOf(boxes, Math.max(needed, Math.max(16 * length, larger)));
+    }
+    count += more;
+    return at;
   }
 
   /** All boxes, (count, 2, rank): of each its offset, then its sizes; a copy. */
   public long[] toArray() {
-    return Arrays.copyOf(boxes, 2 * rank * count);
+    return Arrays.copyOf(boxes, length * count);
+  }
+
+  /** Where the array ends along each axis, as far as these blocks tell. */
+  public long[] reached() {
+    long[] extents = new long[rank];
+    for (int box = 0; box < length * count; box += length) {
+      for (int axis = 0; axis < rank; axis++) {
+        long end = boxes[box + axis] + boxes[box + rank + axis];
+        extents[axis] = Math.max(extents[axis], end);
+      }
+    }
+    return extents;
+  }
+
+  /**
+   * Checks that each element of the array is in one block.
+   *
+   * @param mayHaveHoles true if elements may be in none
+   * @throws IllegalArgumentException that names the first defect's place
+   */
+  public void check(long[] extents, BlockKind kind, boolean mayHaveHoles, String operator) {
+    Optional<String> defect = Coverage.defect(kind, extents, toArray(), mayHaveHoles);
+    if (defect.isPresent()) {
+      throw new IllegalArgumentException(defect.get() + " (in " + operator + ")");
+    }
+  }
+
+  /** What {@link #putInto} takes. */
+  public long bytes() {
+    return Integer.BYTES + (long) Long.BYTES * length * count;
+  }
+
+  /** Writes it for {@link #takeFrom}. */
+  public void putInto(ByteBuffer buffer) {
+    buffer.putInt(count);
+    buffer.asLongBuffer().put(boxes, 0, length * count);
+    buffer.position(buffer.position() + Long.BYTES * length * count);
+  }
+
+  /** Adds what {@link #putInto} wrote. */
+  public void takeFrom(ByteBuffer buffer) {
+    int more = buffer.getInt();
+    int at = room(more);
+    buffer.asLongBuffer().get(boxes, at, length * more);
+    buffer.position(buffer.position() + Long.BYTES * length * more);
   }
 
   /**

@@ -224,7 +224,7 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     for (int axis = 0; axis < blocks.kind().rank(); axis++) {
       Attribute offset = columns.get(blocks.offsets().get(axis));
       Attribute size = columns.get(blocks.sizes().get(axis));
-      outputs.add(aggregate(new Max(new BlockEnd(offset, size)), "end" + axis));
+      outputs.add(aggregate(new Max(BlockEnd.of(offset, size)), "end" + axis));
       outputs.add(aggregate(new Max(size), "largest" + axis));
       outputs.add(aggregate(new Min(size), "smallest" + axis));
     }

@@ -12,8 +12,8 @@ import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
 /**
- * An expression that works on a whole block and never gives null. Product methods, equality and
- * copies follow from the list of its fields.
+ * An expression that works on a whole block and mostly never gives null. Product methods, equality
+ * and copies follow from the list of its fields.
  *
  * <p>A subclass is public and has one public constructor, which takes the fields in their order and
  * the children last: Catalyst copies by reflection. Whole-stage code generation ends at such an
@@ -53,7 +53,7 @@ public abstract class BlockExpression extends Expression implements CodegenFallb
   }
 
   @Override
-  public final boolean nullable() {
+  public boolean nullable() {
     return false;
   }
 
@@ -62,7 +62,7 @@ public abstract class BlockExpression extends Expression implements CodegenFallb
    * which may take the wrong block away.
    */
   @Override
-  public final boolean throwable() {
+  public boolean throwable() {
     return true;
   }
 

@@ -14,17 +14,15 @@ import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.Streaming;
-import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.fourier.FourierStages.Stage;
 import org.tilespark.spark.fourier.FourierStages.Transform;
 import org.tilespark.spark.options.FftOptions;
@@ -76,10 +74,9 @@ public final class FourierPlans {
   private FourierPlans(LogicalPlan input, Missing missing, Context context) {
     this.context = context;
     this.missing = missing;
-    this.blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, context.operator());
-    requireNumbers(input);
-    Attribute values = ScalaInterop.<Attribute>list(input.output()).get(blocks.values());
-    this.metadata = ArrayMetadata.of(values.metadata());
+    BlockFrame frame = BlockFrame.of(input, BlockKind.VOLUME, context.operator()).requireNumbers();
+    this.blocks = frame.blocks();
+    this.metadata = frame.metadata();
     this.known = KnownArray.of(input, blocks, missing, context.asDataset(), context.operator());
     requireAlike();
     this.input =
@@ -557,16 +554,6 @@ public final class FourierPlans {
 
   private static List<Long> boxed(long[] numbers) {
     return Arrays.stream(numbers).boxed().toList();
-  }
-
-  private void requireNumbers(LogicalPlan plan) {
-    ElementType type = blocks.elementType();
-    if (type != ElementType.FLOAT32 && type != ElementType.FLOAT64) {
-      throw bad(
-          "column values is "
-              + plan.schema().fields()[blocks.values()].dataType().sql()
-              + "; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)");
-    }
   }
 
   private void requireAlike() {

@@ -1,29 +1,21 @@
 package org.tilespark.spark.fourier;
 
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.Inline;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
-import org.apache.spark.sql.catalyst.plans.logical.Generate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.StructField;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.aggregate.PerArray;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.block.Streaming;
-import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockArguments;
@@ -89,40 +81,21 @@ public final class SpectrumPlans {
     if (!(ring > 0) || Double.isInfinite(ring)) {
       throw new IllegalArgumentException(operator + ": width is " + ring + "; expected above 0");
     }
-    BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
-    List<Attribute> columns = ScalaInterop.list(input.output());
+    BlockFrame frame = BlockFrame.of(input, BlockKind.VOLUME, operator);
+    BlockSchema blocks = frame.blocks();
     Missing missing = Missing.ERROR;
     Shape extents = KnownArray.of(input, blocks, missing, context.asDataset(), operator).extents();
-    List<Attribute> further = GroupingColumns.of(blocks, columns, operator);
-    List<NamedExpression> outputs = new ArrayList<>();
-    further.forEach(column -> outputs.add(Attributes.alias(column, column.name())));
-    NamedExpression rings =
-        Attributes.alias(
-            new RadialPower(
-                    BlockArguments.of(blocks, operator, extents, missing),
-                    new RadialPower.Spec(axes, ring),
-                    ScalaInterop.seq(BlockArguments.columns(blocks, columns)),
-                    0,
-                    0)
-                .toAggregateExpression(),
-            "rings");
-    outputs.add(rings);
-    LogicalPlan aggregate =
-        new Aggregate(
-            ScalaInterop.<Expression>seq(further),
-            ScalaInterop.seq(outputs),
+    return PerArray.of(
             input,
-            ScalaInterop.none());
-    List<Attribute> given = new ArrayList<>();
-    for (StructField field : RadialPower.RING.fields()) {
-      given.add(Attributes.column(field.name(), field.dataType(), Metadata.empty()));
-    }
-    return new Generate(
-        new Inline(rings.toAttribute()),
-        ScalaInterop.<Object>seq(List.of(further.size())),
-        false,
-        ScalaInterop.none(),
-        ScalaInterop.seq(given),
-        aggregate);
+            GroupingColumns.of(blocks, frame.columns(), operator),
+            new RadialPower(
+                BlockArguments.of(blocks, operator, extents, missing),
+                new RadialPower.Spec(axes, ring),
+                ScalaInterop.<Expression>seq(frame.block()),
+                0,
+                0),
+            "rings")
+        .inlined(RadialPower.RING)
+        .plan();
   }
 }

@@ -11,8 +11,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 
@@ -42,15 +42,13 @@ public final class BlockPlans {
     if (extents.isEmpty()) {
       return input;
     }
-    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
-    List<Attribute> columns = ScalaInterop.list(input.output());
-    Attribute values = columns.get(blocks.values());
+    BlockFrame frame = BlockFrame.of(input, kind, operator);
+    Attribute values = frame.values();
     ArrayMetadata metadata =
-        ArrayMetadata.of(values.metadata())
-            .stating(operator + ": extents", extents.get(), kind.rank());
-    List<NamedExpression> list = new ArrayList<>(columns);
+        frame.metadata().stating(operator + ": extents", extents.get(), kind.rank());
+    List<NamedExpression> list = new ArrayList<>(frame.columns());
     list.set(
-        blocks.values(),
+        frame.blocks().values(),
         new Alias(
             values,
             values.name(),

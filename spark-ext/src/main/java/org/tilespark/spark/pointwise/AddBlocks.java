@@ -125,7 +125,10 @@ public final class AddBlocks extends BlockValuesExpression {
 
   /** The children in their order. */
   static Seq<Expression> children(
-      Expression hasFirst, List<Expression> first, Expression hasSecond, List<Expression> second) {
+      Expression hasFirst,
+      List<? extends Expression> first,
+      Expression hasSecond,
+      List<? extends Expression> second) {
     List<Expression> all = new ArrayList<>();
     all.add(hasFirst);
     all.addAll(first);

@@ -9,19 +9,16 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
 import org.apache.spark.sql.types.DataTypes;
-import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
-import org.tilespark.spark.block.GroupingColumns;
-import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.CutBlocks;
-import org.tilespark.spark.fourier.Spectrum;
 import org.tilespark.spark.multiply.MultiplyPlans;
 import scala.collection.immutable.Seq;
 
@@ -63,30 +60,12 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
    */
   public static LogicalPlan of(LogicalPlan first, LogicalPlan second, String operator) {
     LogicalPlan right = MultiplyPlans.distinctFrom(first, second);
-    Side a = Side.of(first, "first", operator);
-    Side b = Side.of(right, "second", operator);
-    if (a.blocks().elementType() != b.blocks().elementType()) {
-      throw new IllegalArgumentException(
-          operator
-              + ": the values of the first volume are "
-              + a.typeText()
-              + ", of the second "
-              + b.typeText()
-              + "; expected one type, so CAST one of them");
-    }
-    requireSame(operator, "extents", ArrayMetadata.EXTENTS, a.extents(), b.extents());
-    requireSame(operator, "axes", ArrayMetadata.AXES, a.metadata().axes(), b.metadata().axes());
-    requireSpectraThatFit(operator, a.metadata(), b.metadata());
-    List<Attribute> partners = new ArrayList<>();
-    for (Attribute column : a.further()) {
-      partners.add(
-          GroupingColumns.named(b.further(), column)
-              .filter(partner -> partner.dataType().sameType(column.dataType()))
-              .orElseThrow(() -> differentColumns(a, b, operator)));
-    }
-    if (partners.size() != b.further().size()) {
-      throw differentColumns(a, b, operator);
-    }
+    BlockFrame a = BlockFrame.combined(first, BlockKind.VOLUME, operator, ", first volume");
+    BlockFrame b = BlockFrame.combined(right, BlockKind.VOLUME, operator, ", second volume");
+    Agreement agreement = new Agreement(a, b, operator);
+    agreement.require();
+    agreement.requireSameAxes();
+    List<Attribute> partners = agreement.partners();
     boolean isComplex = a.blocks().isComplex() || b.blocks().isComplex();
     BlockSchema out = canonical(a.blocks(), isComplex);
     return new MultiplyPointwise(
@@ -96,14 +75,14 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
             out,
             ScalaInterop.option(a.extents().or(b::extents)),
             operator),
-        ScalaInterop.seq(a.inputs(a.further())),
-        ScalaInterop.seq(b.inputs(partners)),
+        ScalaInterop.seq(inputs(a, a.further())),
+        ScalaInterop.seq(inputs(b, partners)),
         ScalaInterop.seq(produced(a, isComplex)),
         first,
         right);
   }
 
-  private static List<Attribute> produced(Side like, boolean isComplex) {
+  private static List<Attribute> produced(BlockFrame like, boolean isComplex) {
     ArrayMetadata metadata = like.metadata().ofComputed(like.blocks().elementType(), isComplex);
     List<Attribute> produced = new ArrayList<>();
     for (int position : like.blocks().blockColumns()) {
@@ -136,103 +115,10 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
         like.elementType());
   }
 
-  private static void requireSame(
-      String operator, String what, String key, Optional<?> a, Optional<?> b) {
-    if (a.isPresent() && b.isPresent() && !a.equals(b)) {
-      throw new IllegalArgumentException(
-          operator
-              + ": the "
-              + what
-              + " of the first volume are "
-              + a.get()
-              + ", of the second "
-              + b.get()
-              + " by the column metadata "
-              + key
-              + "; expected the same");
-    }
-  }
-
-  /**
-   * Checks that elements of two spectra at equal places belong to equal frequencies, and that one
-   * inverse undoes both transforms. A volume that no transform made, a filter, fits every spectrum.
-   *
-   * @param operator who asks, for messages
-   * @throws IllegalArgumentException if the two are spectra that differ in the order of their axes
-   *     or in the transforms that made them, by the column metadata
-   */
-  public static void requireSpectraThatFit(
-      String operator, ArrayMetadata first, ArrayMetadata second) {
-    if (first.spectrum().isEmpty() || second.spectrum().isEmpty()) {
-      return;
-    }
-    requireSame(operator, "axes", ArrayMetadata.AXES, first.axes(), second.axes());
-    Optional<String> difference =
-        Spectrum.difference(
-            Spectrum.all(first.spectrum().get()), Spectrum.all(second.spectrum().get()));
-    if (difference.isPresent()) {
-      throw new IllegalArgumentException(
-          operator
-              + ": the two spectra differ in "
-              + difference.get()
-              + ", by the column metadata "
-              + ArrayMetadata.SPECTRUM
-              + "; expected the same, so transform both volumes with the same options");
-    }
-  }
-
-  private static IllegalArgumentException differentColumns(Side a, Side b, String operator) {
-    return new IllegalArgumentException(
-        operator
-            + ": further columns tell several volumes apart and must be the same on both sides; the"
-            + " first has ("
-            + a.furtherText()
-            + "), the second ("
-            + b.furtherText()
-            + "). Drop those that are no part of the key");
-  }
-
-  /** One of the two volumes. */
-  private record Side(List<Attribute> columns, BlockSchema blocks, List<Attribute> further) {
-    static Side of(LogicalPlan plan, String which, String operator) {
-      Streaming.refuse(operator, plan);
-      String who = operator + ", " + which + " volume";
-      BlockSchema blocks = BlockSchema.find(plan.schema(), BlockKind.VOLUME, who);
-      List<Attribute> columns = ScalaInterop.list(plan.output());
-      ElementType type = blocks.elementType();
-      if (type != ElementType.FLOAT32 && type != ElementType.FLOAT64) {
-        throw new IllegalArgumentException(
-            who
-                + ": column values is "
-                + columns.get(blocks.values()).dataType().sql()
-                + "; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)");
-      }
-      List<Attribute> further = GroupingColumns.of(blocks, columns, who);
-      return new Side(columns, blocks, further);
-    }
-
-    ArrayMetadata metadata() {
-      return ArrayMetadata.of(columns.get(blocks.values()).metadata());
-    }
-
-    Optional<Shape> extents() {
-      return metadata().extents(blocks.kind().rank());
-    }
-
-    List<Attribute> inputs(List<Attribute> furtherInOrder) {
-      List<Attribute> inputs = new ArrayList<>();
-      blocks.blockColumns().forEach(position -> inputs.add(columns.get(position)));
-      inputs.addAll(furtherInOrder);
-      return inputs;
-    }
-
-    String typeText() {
-      return columns.get(blocks.values()).dataType().sql();
-    }
-
-    String furtherText() {
-      return GroupingColumns.text(List.of(Attributes.schema(further).fields()));
-    }
+  private static List<Attribute> inputs(BlockFrame side, List<Attribute> furtherInOrder) {
+    List<Attribute> inputs = new ArrayList<>(side.block());
+    inputs.addAll(furtherInOrder);
+    return inputs;
   }
 
   /** What is multiplied with what. */

@@ -404,7 +404,7 @@ public final class ReblockPlans {
           extents.isPresent()
               ? Literal.create(extents.get().extent(axis), DataTypes.LongType)
               : new Max(
-                      new BlockEnd(
+                      BlockEnd.of(
                           columns.get(blocks.offsets().get(axis)),
                           columns.get(blocks.sizes().get(axis))))
                   .toAggregateExpression();

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
-import org.tilespark.spark.block.BlockBoxes;
+import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.GridCheck;
 import org.tilespark.spark.catalyst.BlockAggregate;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -17,7 +17,7 @@ import scala.collection.immutable.Seq;
  * message that names the place. The children are the blocks' offsets, BIGINT, then their sizes,
  * INT.
  */
-public final class TilingCheck extends BlockAggregate<BlockBoxes> {
+public final class TilingCheck extends BlockAggregate<BoxList> {
   private static final long serialVersionUID = 1;
 
   private final GridCheck grid;
@@ -33,12 +33,12 @@ public final class TilingCheck extends BlockAggregate<BlockBoxes> {
   }
 
   @Override
-  public BlockBoxes createAggregationBuffer() {
-    return new BlockBoxes(grid.kind());
+  public BoxList createAggregationBuffer() {
+    return new BoxList(grid.kind().rank());
   }
 
   @Override
-  public BlockBoxes update(BlockBoxes boxes, InternalRow input) {
+  public BoxList update(BoxList boxes, InternalRow input) {
     int rank = grid.kind().rank();
     Long[] offset = new Long[rank];
     Integer[] size = new Integer[rank];
@@ -51,27 +51,28 @@ public final class TilingCheck extends BlockAggregate<BlockBoxes> {
   }
 
   @Override
-  public BlockBoxes merge(BlockBoxes boxes, BlockBoxes others) {
+  public BoxList merge(BoxList boxes, BoxList others) {
     boxes.add(others);
     return boxes;
   }
 
   @Override
-  public Object eval(BlockBoxes boxes) {
-    ErrorBoundary.BLOCKS.run(() -> boxes.check(grid.extents().toArray(), false, grid.operator()));
+  public Object eval(BoxList boxes) {
+    ErrorBoundary.BLOCKS.run(
+        () -> boxes.check(grid.extents().toArray(), grid.kind(), false, grid.operator()));
     return true;
   }
 
   @Override
-  public byte[] serialize(BlockBoxes boxes) {
+  public byte[] serialize(BoxList boxes) {
     ByteBuffer bytes = ByteBuffer.allocate(Math.toIntExact(boxes.bytes()));
     boxes.putInto(bytes);
     return bytes.array();
   }
 
   @Override
-  public BlockBoxes deserialize(byte[] bytes) {
-    BlockBoxes boxes = createAggregationBuffer();
+  public BoxList deserialize(byte[] bytes) {
+    BoxList boxes = createAggregationBuffer();
     boxes.takeFrom(ByteBuffer.wrap(bytes));
     return boxes;
   }

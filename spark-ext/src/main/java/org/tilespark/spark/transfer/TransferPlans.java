@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
@@ -37,20 +38,19 @@ public final class TransferPlans {
    */
   public static LogicalPlan pack(
       LogicalPlan input, BlockKind kind, Optional<String> dtype, String operator) {
-    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
-    List<Attribute> columns = ScalaInterop.list(input.output());
-    refuse(columns, BlockKind.DATA, operator);
-    ArrayMetadata metadata = ArrayMetadata.of(columns.get(blocks.values()).metadata());
+    BlockFrame frame = BlockFrame.of(input, kind, operator);
+    BlockSchema blocks = frame.blocks();
+    refuse(frame.columns(), BlockKind.DATA, operator);
+    ArrayMetadata metadata = frame.metadata();
     String option = operator + ": dtype";
     NpyType chosen = dtype.map(text -> NpyType.parseLittleEndian(option, text)).orElse(null);
     NpyType type = NpyType.ofBlocks(blocks, metadata, chosen, option);
-    PackedBlocks packed =
-        PackedBlocks.of(blocks, type, operator, metadata.extents(kind.rank()).orElse(null));
-    List<NamedExpression> list = new ArrayList<>(columns);
+    PackedBlocks packed = PackedBlocks.of(blocks, type, operator, frame.extents().orElse(null));
+    List<NamedExpression> list = new ArrayList<>(frame.columns());
     list.set(
         blocks.values(),
         Attributes.alias(
-            new PackBlock(packed, chosen == null, children(blocks, columns)),
+            new PackBlock(packed, chosen == null, ScalaInterop.<Expression>seq(frame.block())),
             BlockKind.DATA,
             metadata.withFileType(type.descr()).toMetadata()));
     if (blocks.isComplex()) {

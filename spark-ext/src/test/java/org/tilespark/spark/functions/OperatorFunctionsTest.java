@@ -209,7 +209,7 @@ class OperatorFunctionsTest extends SparkTest {
         "it ends at row 4, the column metadata tilespark.extents says [3, 2]");
     assertFails(
         () -> sql("matrix_add(TABLE(m), TABLE(m), extentsA => '4,2', extentsB => '4,3')"),
-        "matrix_add: the first matrix is (4, 2), the second (4, 3)");
+        "matrix_add: the extents of the first matrix are (4, 2), of the second (4, 3)");
     assertFails(
         () -> sql("volume_add(TABLE(v), TABLE(v), extentsB => '4,3')"),
         "volume_add, second volume: extents is '4,3'; expected 3 whole numbers");
@@ -282,7 +282,7 @@ class OperatorFunctionsTest extends SparkTest {
             "volume_add(TABLE(v_ints), TABLE(v_ints))")) {
       String function = call.substring(0, call.indexOf('('));
       assertFails(
-          () -> sql(call), function + ": the values are ARRAY<INT>; expected an ARRAY of FLOAT");
+          () -> sql(call), function + ": column values is ARRAY<INT>; expected ARRAY<FLOAT>");
     }
   }
 

@@ -314,14 +314,14 @@ class ElementwiseTest extends SparkTest {
     assertRefused(() -> MatrixBlocks.add(doubles, floats), "ARRAY<DOUBLE>", "ARRAY<FLOAT>");
     assertRefused(
         () -> MatrixBlocks.add(doubles, doubles.withColumn("sample", functions.lit(1))),
-        "a further column sample INT",
-        "the other has none");
+        "further columns tell several matrices apart",
+        "the first has (), the second (sample INT)");
     assertRefused(
         () ->
             MatrixBlocks.add(
                 doubles.withColumn("sample", functions.lit("1")),
                 doubles.withColumn("sample", functions.lit(1))),
-        "further column sample STRING, the other has it as INT");
+        "the first has (sample STRING), the second (sample INT)");
     assertRefused(
         () ->
             MatrixBlocks.add(

@@ -148,7 +148,8 @@ class VolumeElementwiseTest extends SparkTest {
     assertSame(b, b, false, (x, y) -> x + 2 * x, sum.where("sample IS NULL"));
     assertFails(
         () -> VolumeBlocks.add(both, both.drop("sample")),
-        "VolumeBlocks.add: one volume has a further column sample INT, the other has none");
+        "VolumeBlocks.add: further columns tell several volumes apart and must be the same on both sides;"
+            + " the first has (sample INT), the second ()");
   }
 
   /** A transform is linear. */
@@ -190,15 +191,17 @@ class VolumeElementwiseTest extends SparkTest {
     Dataset<Row> real = a.blocks(spark, DOUBLE, false, 2, 5, 7);
     assertFails(
         () -> VolumeBlocks.add(real, a.blocks(spark, DOUBLE, true, 2, 5, 7)),
-        "the first volume holds ARRAY<DOUBLE>, the second ARRAY<DOUBLE> with imag");
+        "the values of the first volume are ARRAY<DOUBLE>, of the second ARRAY<DOUBLE> with imag");
     assertFails(
         () ->
             VolumeBlocks.add(
                 VolumeBlocks.withExtents(real, 6, 5, 7), VolumeBlocks.withExtents(real, 6, 5, 8)),
-        "the first volume is (6, 5, 7), the second (6, 5, 8)");
+        "the extents of the first volume are (6, 5, 7), of the second (6, 5, 8)");
     Dataset<Row> ints = real.withColumn("values", functions.expr("CAST(values AS ARRAY<INT>)"));
-    assertFails(() -> VolumeBlocks.scale(ints, 2), "VolumeBlocks.scale: the values are ARRAY<INT>");
-    assertFails(() -> VolumeBlocks.add(ints, ints), "VolumeBlocks.add: the values are ARRAY<INT>");
+    assertFails(
+        () -> VolumeBlocks.scale(ints, 2), "VolumeBlocks.scale: column values is ARRAY<INT>");
+    assertFails(
+        () -> VolumeBlocks.add(ints, ints), "VolumeBlocks.add: column values is ARRAY<INT>");
     assertFails(
         () -> VolumeBlocks.scale(real.withColumn("nz", functions.lit(3)), 2).collectAsList(),
         "values has 70 elements; expected nx x ny x nz = 2 x 5 x 3");

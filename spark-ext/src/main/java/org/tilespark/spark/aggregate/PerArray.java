@@ -1,0 +1,96 @@
+package org.tilespark.spark.aggregate;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.And;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.EqualNullSafe;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.Inline;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.JoinType;
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
+import org.apache.spark.sql.catalyst.plans.logical.BROADCAST$;
+import org.apache.spark.sql.catalyst.plans.logical.Generate;
+import org.apache.spark.sql.catalyst.plans.logical.HintInfo;
+import org.apache.spark.sql.catalyst.plans.logical.Join;
+import org.apache.spark.sql.catalyst.plans.logical.JoinHint;
+import org.apache.spark.sql.catalyst.plans.logical.JoinStrategyHint;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.BlockAggregate;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.Option;
+
+/**
+ * What is known of each array that further columns tell apart.
+ *
+ * @param plan of the facts
+ * @param further its columns that tell the arrays apart
+ * @param facts its other columns
+ */
+public record PerArray(LogicalPlan plan, List<Attribute> further, List<Attribute> facts) {
+
+  /** One row for each array: its further columns, then what {@code aggregate} gives. */
+  public static PerArray of(
+      LogicalPlan input, List<Attribute> further, BlockAggregate<?> aggregate, String name) {
+    List<NamedExpression> outputs = new ArrayList<>();
+    further.forEach(column -> outputs.add(Attributes.alias(column, column.name())));
+    outputs.add(Attributes.alias(aggregate.toAggregateExpression(), name));
+    List<Attribute> output = outputs.stream().map(NamedExpression::toAttribute).toList();
+    return new PerArray(
+        new Aggregate(
+            ScalaInterop.<Expression>seq(further),
+            ScalaInterop.seq(outputs),
+            input,
+            ScalaInterop.none()),
+        output.subList(0, further.size()),
+        output.subList(further.size(), output.size()));
+  }
+
+  /** One row for each element of the array of structs that the aggregate gives. */
+  public PerArray inlined(StructType struct) {
+    List<Attribute> given = new ArrayList<>();
+    for (StructField field : struct.fields()) {
+      given.add(Attributes.column(field.name(), field.dataType(), Metadata.empty()));
+    }
+    LogicalPlan rows =
+        new Generate(
+            new Inline(facts.get(0)),
+            ScalaInterop.<Object>seq(List.of(further.size())),
+            false,
+            ScalaInterop.none(),
+            ScalaInterop.seq(given),
+            plan);
+    return new PerArray(rows, further, given);
+  }
+
+  /**
+   * {@code left} with the facts of its array beside each row; they are broadcast.
+   *
+   * @param partners its columns that are the further columns
+   * @param also what else the rows must have in common
+   */
+  public Join joinedTo(
+      LogicalPlan left, List<Attribute> partners, JoinType type, Optional<Expression> also) {
+    Optional<Expression> same = also;
+    for (int i = 0; i < further.size(); i++) {
+      Expression next = new EqualNullSafe(partners.get(i), further.get(i));
+      same = Optional.of(same.isEmpty() ? next : new And(same.get(), next));
+    }
+    return new Join(
+        left,
+        plan,
+        type,
+        Option.apply(same.orElseGet(() -> Literal.create(true, DataTypes.BooleanType))),
+        new JoinHint(
+            ScalaInterop.none(),
+            Option.apply(new HintInfo(Option.<JoinStrategyHint>apply(BROADCAST$.MODULE$)))));
+  }
+}

@@ -1,0 +1,122 @@
+package org.tilespark.spark.block;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.IntFunction;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+
+/**
+ * An operand of an operator: a plan of blocks, and where its columns are.
+ *
+ * @param operator who reads it, for messages
+ * @param columns the output of the plan
+ */
+public record BlockFrame(
+    String operator, LogicalPlan plan, List<Attribute> columns, BlockSchema blocks) {
+
+  /**
+   * The blocks of a plan.
+   *
+   * @throws IllegalArgumentException if it has no blocks of this kind
+   */
+  public static BlockFrame of(LogicalPlan plan, BlockKind kind, String operator) {
+    BlockSchema blocks = BlockSchema.find(plan.schema(), kind, operator);
+    return new BlockFrame(operator, plan, ScalaInterop.list(plan.output()), blocks);
+  }
+
+  /**
+   * Blocks of FLOAT or DOUBLE that are combined.
+   *
+   * @param which the operand, as {@code ", first volume"}, for messages
+   * @throws IllegalArgumentException if the plan is streaming, has no such blocks, or has further
+   *     columns that cannot tell arrays apart
+   */
+  public static BlockFrame combined(
+      LogicalPlan plan, BlockKind kind, String operator, String which) {
+    Streaming.refuse(operator, plan);
+    BlockFrame frame = of(plan, kind, operator + which).requireNumbers();
+    GroupingColumns.of(frame.blocks, frame.columns, frame.operator);
+    return frame;
+  }
+
+  /**
+   * Checks the type of the values.
+   *
+   * @throws IllegalArgumentException if it is neither FLOAT nor DOUBLE
+   */
+  public BlockFrame requireNumbers() {
+    ElementType type = blocks.elementType();
+    if (type != ElementType.FLOAT32 && type != ElementType.FLOAT64) {
+      throw new IllegalArgumentException(
+          operator
+              + ": column values is "
+              + values().dataType().sql()
+              + "; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)");
+    }
+    return this;
+  }
+
+  public BlockKind kind() {
+    return blocks.kind();
+  }
+
+  public Attribute values() {
+    return columns.get(blocks.values());
+  }
+
+  public Attribute offset(int axis) {
+    return columns.get(blocks.offsets().get(axis));
+  }
+
+  public Attribute size(int axis) {
+    return columns.get(blocks.sizes().get(axis));
+  }
+
+  /** The block's own columns, in their usual order. */
+  public List<Attribute> block() {
+    return blocks.blockColumns().stream().map(columns::get).toList();
+  }
+
+  /** The columns that are none of the block's own. */
+  public List<Attribute> further() {
+    return blocks.further(columns);
+  }
+
+  public ArrayMetadata metadata() {
+    return ArrayMetadata.of(values().metadata());
+  }
+
+  public Optional<Shape> extents() {
+    return metadata().extents(kind().rank());
+  }
+
+  public Optional<Shape> blockShape() {
+    return metadata().blockShape(kind().rank());
+  }
+
+  /** All columns, with the arrays replaced by what {@code computed} gives for their numbers. */
+  public Project replaced(
+      IntFunction<Expression> computed, Optional<Shape> extents, LogicalPlan child) {
+    List<NamedExpression> list = new ArrayList<>(columns);
+    for (int plane = 0; plane < blocks.planes().size(); plane++) {
+      int ordinal = blocks.planes().get(plane);
+      Attribute old = columns.get(ordinal);
+      ArrayMetadata metadata = ArrayMetadata.of(old.metadata());
+      if (plane == 0 && extents.isPresent()) {
+        metadata = metadata.withExtents(extents.get());
+      }
+      metadata = metadata.ofComputed(blocks.elementType(), blocks.isComplex());
+      list.set(ordinal, Attributes.alias(computed.apply(plane), old.name(), metadata.toMetadata()));
+    }
+    return new Project(ScalaInterop.seq(list), child);
+  }
+}

@@ -1,0 +1,133 @@
+package org.tilespark.spark.pointwise;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
+import org.tilespark.spark.block.GroupingColumns;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.fourier.Spectrum;
+
+/** What two arrays must have in common whose elements at equal places are combined. */
+record Agreement(BlockFrame first, BlockFrame second, String operator) {
+  /** Checks type, stated extents and the transforms that made them. */
+  void require() {
+    if (first.blocks().elementType() != second.blocks().elementType()) {
+      throw differentTypes();
+    }
+    requireSame("extents", ArrayMetadata.EXTENTS, first.extents(), second.extents());
+    requireSpectraThatFit();
+  }
+
+  /** Checks that both are real, or both complex. */
+  void requireEquallyComplex() {
+    if (first.blocks().isComplex() != second.blocks().isComplex()) {
+      throw differentTypes();
+    }
+  }
+
+  /** Checks the order of the axes. */
+  void requireSameAxes() {
+    requireSame("axes", ArrayMetadata.AXES, first.metadata().axes(), second.metadata().axes());
+  }
+
+  /**
+   * The second one's further columns in the order of the first's.
+   *
+   * @throws IllegalArgumentException if they are not the same
+   */
+  List<Attribute> partners() {
+    List<Attribute> partners = new ArrayList<>();
+    for (Attribute column : first.further()) {
+      partners.add(
+          GroupingColumns.named(second.further(), column)
+              .filter(partner -> partner.dataType().sameType(column.dataType()))
+              .orElseThrow(this::differentColumns));
+    }
+    if (partners.size() != second.further().size()) {
+      throw differentColumns();
+    }
+    return partners;
+  }
+
+  private void requireSame(String what, String key, Optional<?> a, Optional<?> b) {
+    if (a.isPresent() && b.isPresent() && !a.equals(b)) {
+      throw bad(
+          "the "
+              + what
+              + " of the first "
+              + label()
+              + " are "
+              + a.get()
+              + ", of the second "
+              + b.get()
+              + " by the column metadata "
+              + key
+              + "; expected the same"
+              + (what.equals("extents") ? " (if the metadata is stale, use withExtents)" : ""));
+    }
+  }
+
+  /**
+   * Checks that elements of two spectra at equal places belong to equal frequencies, and that one
+   * inverse undoes both transforms. A volume that no transform made, a filter, fits every spectrum.
+   */
+  private void requireSpectraThatFit() {
+    Optional<String> one = first.metadata().spectrum();
+    Optional<String> other = second.metadata().spectrum();
+    if (one.isEmpty() || other.isEmpty()) {
+      return;
+    }
+    requireSameAxes();
+    Optional<String> difference =
+        Spectrum.difference(Spectrum.all(one.get()), Spectrum.all(other.get()));
+    if (difference.isPresent()) {
+      throw bad(
+          "the two spectra differ in "
+              + difference.get()
+              + ", by the column metadata "
+              + ArrayMetadata.SPECTRUM
+              + "; expected the same, so transform both volumes with the same options");
+    }
+  }
+
+  private IllegalArgumentException differentTypes() {
+    return bad(
+        "the values of the first "
+            + label()
+            + " are "
+            + typeText(first)
+            + ", of the second "
+            + typeText(second)
+            + "; expected one type, so CAST one of them");
+  }
+
+  private IllegalArgumentException differentColumns() {
+    return bad(
+        "further columns tell several "
+            + (label().equals("matrix") ? "matrices" : "volumes")
+            + " apart and must be the same on both sides; the first has ("
+            + furtherText(first)
+            + "), the second ("
+            + furtherText(second)
+            + "). Drop those that are no part of the key");
+  }
+
+  private IllegalArgumentException bad(String defect) {
+    return new IllegalArgumentException(operator + ": " + defect);
+  }
+
+  private String label() {
+    return first.kind().label();
+  }
+
+  private static String typeText(BlockFrame frame) {
+    return frame.values().dataType().sql() + (frame.blocks().isComplex() ? " with imag" : "");
+  }
+
+  private static String furtherText(BlockFrame frame) {
+    return GroupingColumns.text(List.of(Attributes.schema(frame.further()).fields()));
+  }
+}
