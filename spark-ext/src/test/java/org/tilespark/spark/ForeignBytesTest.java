@@ -73,8 +73,7 @@ class ForeignBytesTest {
     Set<String> others = new TreeSet<>(files.keySet());
     others.removeIf(name -> name.startsWith("org/tilespark/spark/source/"));
     assertEquals(
-        Set.of("org/tilespark/spark/conf/ConfigKey", "org/tilespark/spark/runtime/Gpu"),
-        others);
+        Set.of("org/tilespark/spark/conf/ConfigKey", "org/tilespark/spark/runtime/Gpu"), others);
     assertTrue(files.size() > 5, "the source and sink were not found: " + files);
 
     Map<String, Set<String>> all = new TreeMap<>(ClassReferences.of(Missing.class));
