@@ -152,6 +152,10 @@ class ArchitectureTest {
                                   + "|BroadcastDistribution|AllTuples\\$?"
                                   + "|UnspecifiedDistribution\\$?")));
 
+  /** What the user's jar is made of, see dev/benchmarks. */
+  @ArchTest
+  static final ArchRule benchmarksAreElsewhere = noClasses().should().resideInAPackage("..bench..");
+
   @ArchTest
   static void packagesAreSmall(JavaClasses classes) {
     Map<String, Long> counts =
