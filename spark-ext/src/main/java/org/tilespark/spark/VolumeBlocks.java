@@ -146,7 +146,6 @@ public final class VolumeBlocks {
         plan ->
             ReblockPlans.slabs(
                 plan,
-                BlockKind.VOLUME,
                 along,
                 thickness,
                 missing,
@@ -207,7 +206,6 @@ public final class VolumeBlocks {
         plan ->
             ReblockPlans.pencils(
                 plan,
-                BlockKind.VOLUME,
                 along,
                 sizes,
                 missing,

@@ -106,12 +106,12 @@ final class AssembleTask
       while (groups.nextPiece()) {
         for (int plane = 0; plane < planes.length; plane++) {
           BoxCopy.copy(
-              ArrayValues.memory(groups.row().getArray(in.planes().get(plane)), in.elementType()),
-              groups.pieceLow(),
-              groups.pieceSize(),
-              planes[plane],
-              groups.low(),
-              groups.size(),
+              new BoxCopy.Block(
+                  ArrayValues.memory(
+                      groups.row().getArray(in.planes().get(plane)), in.elementType()),
+                  groups.pieceLow(),
+                  groups.pieceSize()),
+              new BoxCopy.Block(planes[plane], groups.low(), groups.size()),
               groups.pieceLow(),
               groups.pieceHigh(),
               width);

@@ -15,26 +15,22 @@ public final class BoxCopy {
   private BoxCopy() {}
 
   /**
-   * Copies the box from {@code low} to {@code high}; all places are in elements of the whole array.
+   * A block in memory.
    *
-   * @param source values of a row-major block
-   * @param sourceLow its first element
-   * @param sourceSize its elements along each axis; it holds the box
-   * @param target values of another
-   * @param targetLow its first element
-   * @param targetSize its elements along each axis; it holds the box
+   * @param values row-major
+   * @param low its first element, in elements of the whole array
+   * @param size its elements along each axis
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  record Block(HostMemory values, long[] low, long[] size) {}
+
+  /**
+   * Copies the box from {@code low} to {@code high}, in elements of the whole array; both blocks
+   * hold it.
+   *
    * @param width bytes of an element
    */
-  static void copy(
-      HostMemory source,
-      long[] sourceLow,
-      long[] sourceSize,
-      HostMemory target,
-      long[] targetLow,
-      long[] targetSize,
-      long[] low,
-      long[] high,
-      int width) {
+  static void copy(Block source, Block target, long[] low, long[] high, int width) {
     int rank = low.length;
     // Bytes between neighbours along each axis, and of the first element.
     long[] sourceStride = new long[rank];
@@ -46,10 +42,10 @@ public final class BoxCopy {
     for (int axis = rank - 1; axis >= 0; axis--) {
       sourceStride[axis] = sourceBytes;
       targetStride[axis] = targetBytes;
-      from += (low[axis] - sourceLow[axis]) * sourceBytes;
-      to += (low[axis] - targetLow[axis]) * targetBytes;
-      sourceBytes *= sourceSize[axis];
-      targetBytes *= targetSize[axis];
+      from += (low[axis] - source.low[axis]) * sourceBytes;
+      to += (low[axis] - target.low[axis]) * targetBytes;
+      sourceBytes *= source.size[axis];
+      targetBytes *= target.size[axis];
     }
     // Axes from the last one on that the box fills in both blocks join into one run.
     int outer = rank - 1;
@@ -64,11 +60,11 @@ public final class BoxCopy {
       last += (high[axis] - low[axis] - 1) * sourceStride[axis];
       lastTarget += (high[axis] - low[axis] - 1) * targetStride[axis];
     }
-    java.util.Objects.checkFromIndexSize(from, last + run, source.bytes());
-    java.util.Objects.checkFromIndexSize(to, lastTarget + run, target.bytes());
+    java.util.Objects.checkFromIndexSize(from, last + run, source.values.bytes());
+    java.util.Objects.checkFromIndexSize(to, lastTarget + run, target.values.bytes());
     long[] index = new long[outer];
     while (true) {
-      move(source, from, target, to, run);
+      move(source.values, from, target.values, to, run);
       int axis = outer - 1;
       while (axis >= 0 && ++index[axis] == high[axis] - low[axis]) {
         from -= (index[axis] - 1) * sourceStride[axis];
@@ -110,47 +106,41 @@ public final class BoxCopy {
   }
 
   /**
+   * Rows that lie apart.
+   *
+   * @param start first byte
+   * @param pitch bytes from one row's start to the next one's
+   */
+  public record Rows(HostMemory memory, long start, long pitch) {
+    private void check(long rowBytes, long rows) {
+      Objects.checkFromIndexSize(start, (rows - 1) * pitch + rowBytes, memory.bytes());
+    }
+
+    private long address(long row) {
+      return memory.offset() + start + row * pitch;
+    }
+  }
+
+  /**
    * Copies rows that lie apart.
    *
-   * @param fromStart first byte read
-   * @param fromPitch bytes from one row's start to the next one's
-   * @param toStart first byte written
-   * @param toPitch the same of the target
    * @param rowBytes length of each row
    * @param rows count of rows, 0 or more
-   * @throws IndexOutOfBoundsException if a row does not lie in its range
+   * @throws IndexOutOfBoundsException if a row does not lie in its memory
    */
-  public static void copyRows(
-      HostMemory from,
-      long fromStart,
-      long fromPitch,
-      HostMemory to,
-      long toStart,
-      long toPitch,
-      long rowBytes,
-      long rows) {
+  public static void copyRows(Rows from, Rows to, long rowBytes, long rows) {
     if (rows == 0 || rowBytes == 0) {
       return;
     }
-    Objects.checkFromIndexSize(fromStart, (rows - 1) * fromPitch + rowBytes, from.bytes());
-    Objects.checkFromIndexSize(toStart, (rows - 1) * toPitch + rowBytes, to.bytes());
-    Unsafe unsafe = HostMemory.unsafe();
-    if (fromPitch == rowBytes && toPitch == rowBytes) {
-      unsafe.copyMemory(
-          from.base(),
-          from.offset() + fromStart,
-          to.base(),
-          to.offset() + toStart,
-          rows * rowBytes);
-      return;
-    }
-    for (long row = 0; row < rows; row++) {
-      unsafe.copyMemory(
-          from.base(),
-          from.offset() + fromStart + row * fromPitch,
-          to.base(),
-          to.offset() + toStart + row * toPitch,
-          rowBytes);
+    from.check(rowBytes, rows);
+    to.check(rowBytes, rows);
+    boolean together = from.pitch == rowBytes && to.pitch == rowBytes;
+    long runs = together ? 1 : rows;
+    long runBytes = together ? rows * rowBytes : rowBytes;
+    for (long run = 0; run < runs; run++) {
+      HostMemory.unsafe()
+          .copyMemory(
+              from.memory.base(), from.address(run), to.memory.base(), to.address(run), runBytes);
     }
   }
 }

@@ -177,12 +177,8 @@ final class CutTask<T>
       }
       for (int plane = 0; plane < planes.length; plane++) {
         BoxCopy.copy(
-            planes[plane],
-            check.offset(),
-            check.size(),
-            room[plane],
-            pieces.low(),
-            pieceSize,
+            new BoxCopy.Block(planes[plane], check.offset(), check.size()),
+            new BoxCopy.Block(room[plane], pieces.low(), pieceSize),
             pieces.low(),
             pieces.high(),
             width);

@@ -124,7 +124,6 @@ final class FunctionPlans {
   static LogicalPlan slabs(Arguments call) {
     return ReblockPlans.slabs(
         input(call, BlockKind.VOLUME),
-        BlockKind.VOLUME,
         BlockKind.VOLUME.axis(call.function(), call.text("axis")),
         call.optionalWhole("thickness"),
         missing(call),
@@ -137,7 +136,6 @@ final class FunctionPlans {
     boolean isStated = !call.texts(List.of("first", "second")).isEmpty();
     return ReblockPlans.pencils(
         input(call, BlockKind.VOLUME),
-        BlockKind.VOLUME,
         BlockKind.VOLUME.axis(call.function(), call.text("axis")),
         isStated
             ? Optional.of(new long[] {call.whole("first"), call.whole("second")})

@@ -70,20 +70,28 @@ final class BroadcastTask implements Iterator<InternalRow> {
   private long innerStart;
   private long innerEnd;
 
+  /** One partition of the side that stays, by its number. */
+  record Partition(int number, BlockCursor blocks) {}
+
+  /**
+   * What all executors have.
+   *
+   * @param pieces of the other side, in any order
+   * @param ranges what {@link CheckPlacesExec} found; null if products are partial
+   */
+  @SuppressWarnings("ArrayRecordComponent") // never compared
+  record Broadcast(InternalRow[] pieces, InternalRow[] ranges) {}
+
   /**
    * The products of one partition.
    *
    * @param partition the first one marks the blocks of C, where products are partial
-   * @param broadcast pieces of the other side, in any order
-   * @param ranges what {@link CheckPlacesExec} found; null if products are partial
    */
   BroadcastTask(
       PanelTask.Job job,
       Large large,
-      int partition,
-      BlockCursor cursor,
-      InternalRow[] broadcast,
-      InternalRow[] ranges,
+      Partition partition,
+      Broadcast broadcast,
       PanelMultiplier multiplier,
       Transposer transposer,
       PanelTask.Listener listener) {
@@ -91,22 +99,22 @@ final class BroadcastTask implements Iterator<InternalRow> {
     this.spec = job.spec();
     this.large = large;
     this.innerIsRow = spec.innerIsRow(large.right());
-    this.cursor = cursor;
+    this.cursor = partition.blocks();
     this.check =
         new BlockCheck(
             large.blocks(), spec.operator() + ", matrix " + name(), spec.extents(large.right()));
     this.groupOf = PieceColumns.groups(large.groupOrdinals(), job.groupTypes());
-    this.small = pieces(broadcast);
+    this.small = pieces(broadcast.pieces());
     this.multiplier = multiplier;
     this.panels = new PanelPair(job, null, multiplier, listener);
     this.tiles = new TileBlocks(job, null, transposer, listener);
     this.marks =
-        job.partial() && partition == 0 && spec.m() > 0 && spec.n() > 0
+        job.partial() && partition.number() == 0 && spec.m() > 0 && spec.n() > 0
             ? new Marks()
             : Collections.emptyIterator();
     this.zeros =
-        !job.partial() && partition == 0 && spec.result().missing() == Missing.ZERO
-            ? zeros(ranges).iterator()
+        !job.partial() && partition.number() == 0 && spec.result().missing() == Missing.ZERO
+            ? zeros(broadcast.ranges()).iterator()
             : Collections.emptyIterator();
   }
 

@@ -9,6 +9,7 @@ import org.tilespark.layout.AxisCuts;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.SharedPartitions;
 import org.tilespark.spark.multiply.cost.Bands;
+import org.tilespark.spark.multiply.cost.Extents;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 
 /**
@@ -53,23 +54,16 @@ public final class Cuboids implements Serializable {
    */
   public Cuboids(
       long[] cutsM, long[] cutsK, long[] cutsN, long depth, boolean gram, int partitions) {
-    this(cutsM, cutsK, cutsN, depth, gram, partitions, null, null);
+    this(new long[][] {cutsM, cutsK, cutsN}, depth, gram, partitions, null, null);
   }
 
   private Cuboids(
-      long[] cutsM,
-      long[] cutsK,
-      long[] cutsN,
-      long depth,
-      boolean gram,
-      int partitions,
-      Axis placed,
-      Bands bands) {
+      long[][] cuts, long depth, boolean gram, int partitions, Axis placed, Bands bands) {
     this.placed = placed;
     this.bands = bands;
-    this.cutsM = requireCuts(cutsM, "M");
-    this.cutsK = requireCuts(cutsK, "K");
-    this.cutsN = requireCuts(cutsN, "N");
+    this.cutsM = requireCuts(cuts[0], "M");
+    this.cutsK = requireCuts(cuts[1], "K");
+    this.cutsN = requireCuts(cuts[2], "N");
     if (depth < 1) {
       throw new IllegalArgumentException("Panels of depth " + depth + "; expected 1 or more");
     }
@@ -106,11 +100,13 @@ public final class Cuboids implements Serializable {
    * @param partitions how many there are, with those where no band is
    */
   public static Cuboids placed(
-      long m, long k, long n, Axis axis, Bands bands, long depth, boolean gram, int partitions) {
+      Extents extents, Axis axis, Bands bands, long depth, boolean gram, int partitions) {
     return new Cuboids(
-        axis == Axis.M ? bands.boundaries() : new long[] {0, m},
-        axis == Axis.K ? bands.boundaries() : new long[] {0, k},
-        axis == Axis.N ? bands.boundaries() : new long[] {0, n},
+        new long[][] {
+          axis == Axis.M ? bands.boundaries() : new long[] {0, extents.m()},
+          axis == Axis.K ? bands.boundaries() : new long[] {0, extents.k()},
+          axis == Axis.N ? bands.boundaries() : new long[] {0, extents.n()}
+        },
         depth,
         gram,
         partitions,

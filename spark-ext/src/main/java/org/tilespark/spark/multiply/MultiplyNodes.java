@@ -213,9 +213,7 @@ public final class MultiplyNodes {
     Axis axis = operand.axis();
     long largest = operand.bands().largest();
     return Cuboids.placed(
-        spec.m(),
-        spec.k(),
-        spec.n(),
+        spec.extents(),
         axis,
         operand.bands(),
         depth(

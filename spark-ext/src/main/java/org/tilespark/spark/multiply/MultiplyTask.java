@@ -93,10 +93,8 @@ final class MultiplyTask<T>
             new BroadcastTask(
                 job,
                 large,
-                partition,
-                source.open(input),
-                small.value(),
-                ranges == null ? null : ranges.value(),
+                new BroadcastTask.Partition(partition, source.open(input)),
+                new BroadcastTask.Broadcast(small.value(), ranges == null ? null : ranges.value()),
                 multiplier,
                 transposer,
                 metrics),

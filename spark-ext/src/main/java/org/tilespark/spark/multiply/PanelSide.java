@@ -129,12 +129,8 @@ final class PanelSide {
     if (memory != null) {
       int bytes = spec.type().bytes();
       BoxCopy.copyRows(
-          values,
-          ((top - row) * cols + (left - col)) * bytes,
-          cols * bytes,
-          memory,
-          (panelRow * cols() + panelCol) * bytes,
-          cols() * bytes,
+          new BoxCopy.Rows(values, ((top - row) * cols + (left - col)) * bytes, cols * bytes),
+          new BoxCopy.Rows(memory, (panelRow * cols() + panelCol) * bytes, cols() * bytes),
           width * bytes,
           height);
     }

@@ -162,12 +162,11 @@ final class TileBlocks implements Iterator<InternalRow> {
       transposer.transpose(problem, values.slice(start, problem.inBytes()), to);
     } else {
       BoxCopy.copyRows(
-          values,
-          ((row - tile.row()) * tile.cols() + (col - tile.col())) * bytes,
-          tile.cols() * bytes,
-          to,
-          0,
-          width * bytes,
+          new BoxCopy.Rows(
+              values,
+              ((row - tile.row()) * tile.cols() + (col - tile.col())) * bytes,
+              tile.cols() * bytes),
+          new BoxCopy.Rows(to, 0, width * bytes),
           width * bytes,
           height);
     }

@@ -151,7 +151,7 @@ public final class ReblockPlans {
   }
 
   /**
-   * The same array in slabs: cut along one axis, whole along the others.
+   * The same volume in slabs: cut along one axis, whole along the others.
    *
    * @param thickness elements of a slab along the axis; if empty, that of the slabs that are there
    *     already, or the most that keeps a block below {@value #USUAL_BLOCK_BYTES} bytes and gives
@@ -163,14 +163,13 @@ public final class ReblockPlans {
    */
   public static LogicalPlan slabs(
       LogicalPlan input,
-      BlockKind kind,
       int axis,
       OptionalLong thickness,
       Missing missing,
       int tasks,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
+    BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     KnownArray known = KnownArray.of(input, blocks, missing, asDataset, operator);
     long[] shape = whole(known);
     shape[axis] = thickness.orElse(known.largest().extent(axis));
@@ -181,11 +180,16 @@ public final class ReblockPlans {
       long most = (USUAL_BLOCK_BYTES - 1) / bytes(shape, blocks);
       shape[axis] = evenly(extent, Math.max(1, Math.min(most, extent / tasks)));
     }
-    return reblock(stating(input, kind, known, operator), kind, shape, missing, operator);
+    return reblock(
+        stating(input, BlockKind.VOLUME, known, operator),
+        BlockKind.VOLUME,
+        shape,
+        missing,
+        operator);
   }
 
   /**
-   * The same array in pencils: whole along one axis, cut along the others.
+   * The same volume in pencils: whole along one axis, cut along the others.
    *
    * @param sizes elements of a pencil along the other axes, in their order; if empty, those of the
    *     pencils that are there already, or the volume is halved across its longest other axis until
@@ -197,14 +201,13 @@ public final class ReblockPlans {
    */
   public static LogicalPlan pencils(
       LogicalPlan input,
-      BlockKind kind,
       int axis,
       Optional<long[]> sizes,
       Missing missing,
       int tasks,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
+    BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     KnownArray known = KnownArray.of(input, blocks, missing, asDataset, operator);
     long[] shape = whole(known);
     int[] others = IntStream.range(0, shape.length).filter(other -> other != axis).toArray();
@@ -228,7 +231,12 @@ public final class ReblockPlans {
         shape[longest] = ceilDiv(known.extents().extent(longest), parts[longest]);
       }
     }
-    return reblock(stating(input, kind, known, operator), kind, shape, missing, operator);
+    return reblock(
+        stating(input, BlockKind.VOLUME, known, operator),
+        BlockKind.VOLUME,
+        shape,
+        missing,
+        operator);
   }
 
   /** The shape of a block that is the whole array; 1 along axes that have no elements. */

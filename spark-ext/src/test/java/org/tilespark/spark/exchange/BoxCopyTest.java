@@ -49,12 +49,11 @@ class BoxCopyTest {
       boolean offHeap = random.nextBoolean();
       ByteBuffer direct = ByteBuffer.allocateDirect(source.length).put(source);
       BoxCopy.copy(
-          offHeap ? HostMemory.ofDirectBuffer(direct) : HostMemory.ofArray(source),
-          sourceLow,
-          sourceSize,
-          HostMemory.ofArray(target),
-          targetLow,
-          targetSize,
+          new BoxCopy.Block(
+              offHeap ? HostMemory.ofDirectBuffer(direct) : HostMemory.ofArray(source),
+              sourceLow,
+              sourceSize),
+          new BoxCopy.Block(HostMemory.ofArray(target), targetLow, targetSize),
           low,
           high,
           width);
@@ -70,12 +69,8 @@ class BoxCopyTest {
         IndexOutOfBoundsException.class,
         () ->
             BoxCopy.copy(
-                HostMemory.ofArray(new byte[16]),
-                zero,
-                new long[] {4, 4},
-                HostMemory.ofArray(new byte[15]),
-                zero,
-                new long[] {4, 4},
+                new BoxCopy.Block(HostMemory.ofArray(new byte[16]), zero, new long[] {4, 4}),
+                new BoxCopy.Block(HostMemory.ofArray(new byte[15]), zero, new long[] {4, 4}),
                 zero,
                 new long[] {4, 4},
                 1));
