@@ -160,8 +160,8 @@ public final class TileSparkConf {
           Reach.EXECUTOR,
           "Whose kernels multiply on the GPU: own takes this project's, cublas fails where cuBLAS is"
               + " not found, auto takes whichever is expected to be faster. Another engine may round"
-              + " sums otherwise in the last bits; both keep to the bound that docs/architecture.md"
-              + " states. Precisions below full need cuBLAS on GPUs before compute capability 8.0.");
+              + " sums otherwise in the last bits; both keep to the bound that"
+              + " docs/decisions/short-chains-of-sums.md states. Precisions below full need cuBLAS on GPUs before compute capability 8.0.");
 
   public static final ConfigKey<Duration> AUTOTUNE_BUDGET =
       ConfigKey.ofTime(
