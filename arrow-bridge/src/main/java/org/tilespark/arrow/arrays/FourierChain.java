@@ -16,7 +16,7 @@ import org.tilespark.layout.Shape;
  * @param steps first to last; may be empty
  */
 public record FourierChain(
-    Shape shape, ElementType type, boolean isComplex, List<FourierStep> steps) {
+    Shape shape, ElementType type, boolean isComplex, List<ArrayStep> steps) {
   private static final int MOST_AXES = 3;
 
   /**
@@ -70,7 +70,7 @@ public record FourierChain(
     states(new State(shape, type, isComplex), steps);
   }
 
-  private static List<State> states(State first, List<FourierStep> steps) {
+  private static List<State> states(State first, List<ArrayStep> steps) {
     List<State> states = new ArrayList<>(List.of(first));
     State state = first;
     for (int i = 0; i < steps.size(); i++) {

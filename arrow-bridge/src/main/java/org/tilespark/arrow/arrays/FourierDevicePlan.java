@@ -3,17 +3,17 @@ package org.tilespark.arrow.arrays;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import org.tilespark.arrow.arrays.ArrayStep.Crop;
+import org.tilespark.arrow.arrays.ArrayStep.Fourier;
+import org.tilespark.arrow.arrays.ArrayStep.KeepUpTo;
+import org.tilespark.arrow.arrays.ArrayStep.Pad;
+import org.tilespark.arrow.arrays.ArrayStep.Permute;
+import org.tilespark.arrow.arrays.ArrayStep.Power;
+import org.tilespark.arrow.arrays.ArrayStep.Roll;
+import org.tilespark.arrow.arrays.ArrayStep.Scale;
+import org.tilespark.arrow.arrays.ArrayStep.Subtract;
 import org.tilespark.arrow.arrays.FourierChain.State;
 import org.tilespark.arrow.arrays.FourierMoves.Move;
-import org.tilespark.arrow.arrays.FourierStep.Crop;
-import org.tilespark.arrow.arrays.FourierStep.Fourier;
-import org.tilespark.arrow.arrays.FourierStep.KeepUpTo;
-import org.tilespark.arrow.arrays.FourierStep.Pad;
-import org.tilespark.arrow.arrays.FourierStep.Permute;
-import org.tilespark.arrow.arrays.FourierStep.Power;
-import org.tilespark.arrow.arrays.FourierStep.Roll;
-import org.tilespark.arrow.arrays.FourierStep.Scale;
-import org.tilespark.arrow.arrays.FourierStep.Subtract;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
 import org.tilespark.kernels.pointwise.PointwiseProgram;
@@ -176,7 +176,7 @@ record FourierDevicePlan(
       this.workShare = workShare;
     }
 
-    private void add(FourierStep step) {
+    private void add(ArrayStep step) {
       if (step instanceof Fourier fourier) {
         add(fourier);
       } else if (step instanceof Permute permute) {
@@ -204,6 +204,8 @@ record FourierDevicePlan(
         if (!crop.shape().equals(state.shape())) {
           move(List.of(FourierMoves.crop(state.shape(), crop)), false, step);
         }
+      } else {
+        throw new IllegalArgumentException(step + ": it is not bound to a part");
       }
     }
 
@@ -238,7 +240,7 @@ record FourierDevicePlan(
       state = after;
     }
 
-    private void move(List<Move> moves, boolean leavesGaps, FourierStep step) {
+    private void move(List<Move> moves, boolean leavesGaps, ArrayStep step) {
       flush(End.SAME);
       State after = step.after(state);
       operations.add(new Moves(moves, leavesGaps, state, after));

@@ -70,17 +70,17 @@ final class FourierMoves {
   }
 
   /** The array into a larger one. */
-  static Move pad(Shape array, FourierStep.Pad pad) {
+  static Move pad(Shape array, ArrayStep.Pad pad) {
     return new Move(array, array, new long[array.rank()], pad.shape(), array(pad.low()));
   }
 
   /** A part of the array. */
-  static Move crop(Shape array, FourierStep.Crop crop) {
+  static Move crop(Shape array, ArrayStep.Crop crop) {
     return new Move(crop.shape(), array, array(crop.low()), crop.shape(), new long[array.rank()]);
   }
 
   /** A roll: what stays together goes together, at most two pieces for each axis that moves. */
-  static List<Move> roll(Shape array, FourierStep.Roll roll) {
+  static List<Move> roll(Shape array, ArrayStep.Roll roll) {
     List<Move> moves = new ArrayList<>();
     int rank = array.rank();
     long[][] cuts = new long[rank][]; // where the input is cut along each axis
@@ -109,7 +109,7 @@ final class FourierMoves {
   }
 
   /** True if a roll moves nothing. */
-  static boolean isIdentity(Shape array, FourierStep.Roll roll) {
+  static boolean isIdentity(Shape array, ArrayStep.Roll roll) {
     for (int axis = 0; axis < array.rank(); axis++) {
       if (roll.shifts().get(axis) % array.extent(axis) != 0) {
         return false;

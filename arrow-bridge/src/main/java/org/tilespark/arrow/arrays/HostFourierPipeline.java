@@ -7,17 +7,17 @@ import java.util.List;
 import java.util.function.Consumer;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
+import org.tilespark.arrow.arrays.ArrayStep.Crop;
+import org.tilespark.arrow.arrays.ArrayStep.Fourier;
+import org.tilespark.arrow.arrays.ArrayStep.KeepUpTo;
+import org.tilespark.arrow.arrays.ArrayStep.Pad;
+import org.tilespark.arrow.arrays.ArrayStep.Permute;
+import org.tilespark.arrow.arrays.ArrayStep.Power;
+import org.tilespark.arrow.arrays.ArrayStep.Roll;
+import org.tilespark.arrow.arrays.ArrayStep.Scale;
+import org.tilespark.arrow.arrays.ArrayStep.Subtract;
 import org.tilespark.arrow.arrays.FourierChain.State;
 import org.tilespark.arrow.arrays.FourierMoves.Move;
-import org.tilespark.arrow.arrays.FourierStep.Crop;
-import org.tilespark.arrow.arrays.FourierStep.Fourier;
-import org.tilespark.arrow.arrays.FourierStep.KeepUpTo;
-import org.tilespark.arrow.arrays.FourierStep.Pad;
-import org.tilespark.arrow.arrays.FourierStep.Permute;
-import org.tilespark.arrow.arrays.FourierStep.Power;
-import org.tilespark.arrow.arrays.FourierStep.Roll;
-import org.tilespark.arrow.arrays.FourierStep.Scale;
-import org.tilespark.arrow.arrays.FourierStep.Subtract;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.PipelineListener;
@@ -122,7 +122,7 @@ public final class HostFourierPipeline implements FourierPipeline {
   }
 
   /** One step, after which the array is {@code after}. */
-  private void step(FourierStep step, State after) {
+  private void step(ArrayStep step, State after) {
     State before = filling.state();
     List<HostMemory> memories = filling.memories();
     if (step instanceof Fourier transform) {
@@ -170,6 +170,8 @@ public final class HostFourierPipeline implements FourierPipeline {
       HostPointwise.power(before, memories.get(0), memories.get(1), power.scale());
       filling.buffers().get(1).close();
       filling = new Planes(after, filling.buffers().subList(0, 1));
+    } else {
+      throw new IllegalArgumentException(step + ": it is not bound to a part");
     }
   }
 

@@ -7,18 +7,18 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.arrays.ArrayStep.Crop;
+import org.tilespark.arrow.arrays.ArrayStep.Direction;
+import org.tilespark.arrow.arrays.ArrayStep.Form;
+import org.tilespark.arrow.arrays.ArrayStep.Fourier;
+import org.tilespark.arrow.arrays.ArrayStep.KeepUpTo;
+import org.tilespark.arrow.arrays.ArrayStep.Pad;
+import org.tilespark.arrow.arrays.ArrayStep.Permute;
+import org.tilespark.arrow.arrays.ArrayStep.Power;
+import org.tilespark.arrow.arrays.ArrayStep.Roll;
+import org.tilespark.arrow.arrays.ArrayStep.Scale;
+import org.tilespark.arrow.arrays.ArrayStep.Subtract;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
-import org.tilespark.arrow.arrays.FourierStep.Crop;
-import org.tilespark.arrow.arrays.FourierStep.Direction;
-import org.tilespark.arrow.arrays.FourierStep.Form;
-import org.tilespark.arrow.arrays.FourierStep.Fourier;
-import org.tilespark.arrow.arrays.FourierStep.KeepUpTo;
-import org.tilespark.arrow.arrays.FourierStep.Pad;
-import org.tilespark.arrow.arrays.FourierStep.Permute;
-import org.tilespark.arrow.arrays.FourierStep.Power;
-import org.tilespark.arrow.arrays.FourierStep.Roll;
-import org.tilespark.arrow.arrays.FourierStep.Scale;
-import org.tilespark.arrow.arrays.FourierStep.Subtract;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -165,12 +165,12 @@ class FourierChainTest {
     }
   }
 
-  private static FourierChain chain(Shape shape, boolean isComplex, FourierStep... steps) {
+  private static FourierChain chain(Shape shape, boolean isComplex, ArrayStep... steps) {
     return new FourierChain(shape, ElementType.FLOAT64, isComplex, List.of(steps));
   }
 
   private static void assertRefused(
-      String expected, Shape shape, boolean isComplex, FourierStep... steps) {
+      String expected, Shape shape, boolean isComplex, ArrayStep... steps) {
     IllegalArgumentException refused =
         assertThrows(IllegalArgumentException.class, () -> chain(shape, isComplex, steps));
     assertTrue(refused.getMessage().contains(expected), refused.getMessage());

@@ -8,22 +8,22 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.arrays.ArrayStep.Crop;
+import org.tilespark.arrow.arrays.ArrayStep.Direction;
+import org.tilespark.arrow.arrays.ArrayStep.Form;
+import org.tilespark.arrow.arrays.ArrayStep.Fourier;
+import org.tilespark.arrow.arrays.ArrayStep.KeepUpTo;
+import org.tilespark.arrow.arrays.ArrayStep.Pad;
+import org.tilespark.arrow.arrays.ArrayStep.Permute;
+import org.tilespark.arrow.arrays.ArrayStep.Power;
+import org.tilespark.arrow.arrays.ArrayStep.Roll;
+import org.tilespark.arrow.arrays.ArrayStep.Scale;
+import org.tilespark.arrow.arrays.ArrayStep.Subtract;
 import org.tilespark.arrow.arrays.FourierDevicePlan.Moves;
 import org.tilespark.arrow.arrays.FourierDevicePlan.Operation;
 import org.tilespark.arrow.arrays.FourierDevicePlan.Pointwise;
 import org.tilespark.arrow.arrays.FourierDevicePlan.Reorder;
 import org.tilespark.arrow.arrays.FourierDevicePlan.Transform;
-import org.tilespark.arrow.arrays.FourierStep.Crop;
-import org.tilespark.arrow.arrays.FourierStep.Direction;
-import org.tilespark.arrow.arrays.FourierStep.Form;
-import org.tilespark.arrow.arrays.FourierStep.Fourier;
-import org.tilespark.arrow.arrays.FourierStep.KeepUpTo;
-import org.tilespark.arrow.arrays.FourierStep.Pad;
-import org.tilespark.arrow.arrays.FourierStep.Permute;
-import org.tilespark.arrow.arrays.FourierStep.Power;
-import org.tilespark.arrow.arrays.FourierStep.Roll;
-import org.tilespark.arrow.arrays.FourierStep.Scale;
-import org.tilespark.arrow.arrays.FourierStep.Subtract;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.pointwise.PointwiseProgram.End;
 import org.tilespark.kernels.pointwise.PointwiseProgram.Kind;
@@ -36,11 +36,11 @@ class FourierDevicePlanTest {
   private static final Shape CUBE = Shape.of(512, 512, 512);
   private static final long GIB = 1L << 30;
 
-  private static FourierDevicePlan plan(Shape shape, boolean isComplex, FourierStep... steps) {
+  private static FourierDevicePlan plan(Shape shape, boolean isComplex, ArrayStep... steps) {
     return FourierDevicePlan.of(chain(shape, isComplex, steps), 1, Transform::workLimit);
   }
 
-  private static FourierChain chain(Shape shape, boolean isComplex, FourierStep... steps) {
+  private static FourierChain chain(Shape shape, boolean isComplex, ArrayStep... steps) {
     return new FourierChain(shape, ElementType.FLOAT32, isComplex, List.of(steps));
   }
 
@@ -127,9 +127,8 @@ class FourierDevicePlanTest {
   @Test
   void soManyStepsAreSeveralPasses() {
     Shape shape = Shape.of(4);
-    FourierStep[] steps =
-        Collections.nCopies(40, (FourierStep) new Scale(vectors(shape)))
-            .toArray(FourierStep[]::new);
+    ArrayStep[] steps =
+        Collections.nCopies(40, (ArrayStep) new Scale(vectors(shape))).toArray(ArrayStep[]::new);
     FourierDevicePlan plan = plan(shape, false, steps);
     assertEquals(3, plan.operations().size());
     assertEquals(40 * 4 * 8L + 40 * 2 * 8, plan.vectorBytes());

@@ -15,18 +15,18 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.arrays.ArrayStep.Crop;
+import org.tilespark.arrow.arrays.ArrayStep.Direction;
+import org.tilespark.arrow.arrays.ArrayStep.Form;
+import org.tilespark.arrow.arrays.ArrayStep.Fourier;
+import org.tilespark.arrow.arrays.ArrayStep.KeepUpTo;
+import org.tilespark.arrow.arrays.ArrayStep.Pad;
+import org.tilespark.arrow.arrays.ArrayStep.Permute;
+import org.tilespark.arrow.arrays.ArrayStep.Power;
+import org.tilespark.arrow.arrays.ArrayStep.Roll;
+import org.tilespark.arrow.arrays.ArrayStep.Scale;
+import org.tilespark.arrow.arrays.ArrayStep.Subtract;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
-import org.tilespark.arrow.arrays.FourierStep.Crop;
-import org.tilespark.arrow.arrays.FourierStep.Direction;
-import org.tilespark.arrow.arrays.FourierStep.Form;
-import org.tilespark.arrow.arrays.FourierStep.Fourier;
-import org.tilespark.arrow.arrays.FourierStep.KeepUpTo;
-import org.tilespark.arrow.arrays.FourierStep.Pad;
-import org.tilespark.arrow.arrays.FourierStep.Permute;
-import org.tilespark.arrow.arrays.FourierStep.Power;
-import org.tilespark.arrow.arrays.FourierStep.Roll;
-import org.tilespark.arrow.arrays.FourierStep.Scale;
-import org.tilespark.arrow.arrays.FourierStep.Subtract;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.pipeline.PipelineListener;
@@ -234,7 +234,7 @@ abstract class FourierPipelineContract {
       for (ElementType type : TYPES) {
         for (boolean isComplex : new boolean[] {false, true}) {
           FourierArray array = FourierArray.random(shape, isComplex, type, 7);
-          for (FourierStep step : otherSteps(shape, isComplex)) {
+          for (ArrayStep step : otherSteps(shape, isComplex)) {
             assertSteps(array, type, step);
           }
         }
@@ -242,9 +242,9 @@ abstract class FourierPipelineContract {
     }
   }
 
-  private static List<FourierStep> otherSteps(Shape shape, boolean isComplex) {
+  private static List<ArrayStep> otherSteps(Shape shape, boolean isComplex) {
     int rank = shape.rank();
-    List<FourierStep> steps = new ArrayList<>();
+    List<ArrayStep> steps = new ArrayList<>();
     steps.add(new Subtract(vectors(shape, 1), isComplex ? vectors(shape, 2) : List.of()));
     steps.add(new Scale(vectors(shape, 3)));
     steps.add(new KeepUpTo(vectors(shape, 4), 0.3));
@@ -348,10 +348,10 @@ abstract class FourierPipelineContract {
             Shape.of(5000))) {
       for (ElementType type : TYPES) {
         for (boolean isComplex : new boolean[] {false, true}) {
-          for (List<FourierStep> steps :
+          for (List<ArrayStep> steps :
               List.of(
-                  List.<FourierStep>of(),
-                  List.<FourierStep>of(new Roll(Collections.nCopies(shape.rank(), 0L))))) {
+                  List.<ArrayStep>of(),
+                  List.<ArrayStep>of(new Roll(Collections.nCopies(shape.rank(), 0L))))) {
             List<byte[]> planes = bits(shape, type, isComplex, random);
             pipeline.begin(new FourierChain(shape, type, isComplex, steps));
             for (Part part : FourierParts.shuffled(FourierParts.cut(shape, random), random)) {
@@ -545,7 +545,7 @@ abstract class FourierPipelineContract {
     return 1e-6;
   }
 
-  void assertSteps(FourierArray array, ElementType type, FourierStep... steps) {
+  void assertSteps(FourierArray array, ElementType type, ArrayStep... steps) {
     FourierArray expected = array.after(List.of(steps));
     FourierArray found = run(array, type, List.of(steps));
     assertEquals(expected.shape(), found.shape());
@@ -556,7 +556,7 @@ abstract class FourierPipelineContract {
   }
 
   /** Puts an array through steps, whole. */
-  private FourierArray run(FourierArray array, ElementType type, List<FourierStep> steps) {
+  private FourierArray run(FourierArray array, ElementType type, List<ArrayStep> steps) {
     FourierChain chain = new FourierChain(array.shape(), type, array.isComplex(), steps);
     pipeline.begin(chain);
     Part whole = Part.whole(array.shape());

@@ -31,7 +31,7 @@ import scala.collection.immutable.Seq;
 public final class FourierBlocks extends LogicalBlockNode implements MultiInstanceRelation {
   private static final long serialVersionUID = 1;
 
-  /** The column of what {@link ArrayStep.Detrend} takes off. */
+  /** The column of what {@link PlacedStep.Detrend} takes off. */
   static final String TREND = "tilespark_trend";
 
   private final FourierSpec spec;

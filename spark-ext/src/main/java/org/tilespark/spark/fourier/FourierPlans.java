@@ -15,6 +15,9 @@ import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.tilespark.arrow.arrays.ArrayStep;
+import org.tilespark.arrow.arrays.ArrayStep.Direction;
+import org.tilespark.arrow.arrays.ArrayStep.Form;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
@@ -125,7 +128,7 @@ public final class FourierPlans {
           context.operator() + ": cutoff is " + cutoff + "; expected 0 or more");
     }
     FourierPlans plans = new FourierPlans(input, Missing.ERROR, context);
-    return plans.pointwise(new ArrayStep.LowPass(cutoff, plans.frequencies()));
+    return plans.pointwise(new PlacedStep.LowPass(cutoff, plans.frequencies()));
   }
 
   /**
@@ -138,7 +141,7 @@ public final class FourierPlans {
     if (!plans.blocks.isComplex()) {
       throw plans.bad("the blocks are real (no column imag); expected complex ones of a spectrum");
     }
-    return plans.pointwise(new ArrayStep.Power());
+    return plans.pointwise(new ArrayStep.Power(1));
   }
 
   /**
@@ -191,10 +194,10 @@ public final class FourierPlans {
 
     List<ArrayStep> first = new ArrayList<>();
     if (options.detrend() != Detrend.NONE) {
-      first.add(new ArrayStep.Detrend());
+      first.add(new PlacedStep.Detrend());
     }
     if (windows.stream().anyMatch(window -> window != Window.NONE)) {
-      first.add(new ArrayStep.Taper(windows));
+      first.add(new PlacedStep.Taper(windows));
     }
     StepsOf steps =
         (over, extents) -> {
@@ -214,8 +217,12 @@ public final class FourierPlans {
             list.add(new ArrayStep.Pad(Shape.of(grown)));
           }
           list.add(
-              new ArrayStep.Transform(
-                  over, over.contains(halved), false, 0, norm.scale(elements, false)));
+              new ArrayStep.Fourier(
+                  over,
+                  over.contains(halved) ? Form.REAL : Form.COMPLEX,
+                  Direction.FORWARD,
+                  0,
+                  norm.scale(elements, false)));
           add(list, new ArrayStep.Roll(boxed(toMiddle)));
           return list;
         };
@@ -309,10 +316,10 @@ public final class FourierPlans {
           }
           add(list, new ArrayStep.Roll(boxed(toFront)));
           list.add(
-              new ArrayStep.Transform(
+              new ArrayStep.Fourier(
                   over,
-                  over.contains(halved),
-                  true,
+                  over.contains(halved) ? Form.REAL : Form.COMPLEX,
+                  Direction.INVERSE,
                   over.contains(halved) ? spectrum.lastExtent() : 0,
                   spectrum.norm().scale(elements, true)));
           add(list, new ArrayStep.Roll(boxed(toMiddle)));
@@ -436,7 +443,7 @@ public final class FourierPlans {
       List<ArrayStep> list = new ArrayList<>(i == 0 ? steps.first() : List.of());
       list.addAll(steps.later().over(stage.axes(), extents));
       if (isLast && !transform.permutation().isIdentity()) {
-        list.add(new ArrayStep.Reorder(transform.permutation()));
+        list.add(new ArrayStep.Permute(transform.permutation()));
       }
       FourierProgram program = new FourierProgram(extents, blocks.elementType(), isComplex, list);
       shape =
@@ -449,7 +456,7 @@ public final class FourierPlans {
               isGathered ? shape : Optional.empty(),
               missing,
               context.operator());
-      extents = program.output().extents();
+      extents = program.output().shape();
       isComplex = program.output().isComplex();
     }
     boolean areSlabs = stages.size() == 2 && stages.get(1).cut().size() == 1;
@@ -492,7 +499,7 @@ public final class FourierPlans {
    */
   private ArrayMetadata described(
       ArrayMetadata like, FourierProgram program, Optional<Shape> blockShape, boolean isLast) {
-    ArrayMetadata result = like.withExtents(program.output().extents());
+    ArrayMetadata result = like.withExtents(program.output().shape());
     if (blockShape.isPresent()) {
       result = result.withBlockShape(blockShape.get());
     }

@@ -6,8 +6,9 @@ import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
+import org.tilespark.arrow.arrays.ArrayStep;
 import org.tilespark.arrow.arrays.FourierChain;
-import org.tilespark.arrow.arrays.FourierStep;
+import org.tilespark.arrow.arrays.FourierChain.State;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
@@ -39,20 +40,22 @@ public record FourierProgram(
   }
 
   /** Only a permutation of the axes. */
-  public static FourierProgram reordering(
-      ArrayStep.State before, ElementType type, Permutation permutation) {
+  public static FourierProgram reordering(State before, Permutation permutation) {
     return new FourierProgram(
-        before.extents(), type, before.isComplex(), List.of(new ArrayStep.Reorder(permutation)));
+        before.shape(),
+        before.type(),
+        before.isComplex(),
+        List.of(new ArrayStep.Permute(permutation)));
   }
 
   /** The whole volume as it comes. */
-  public ArrayStep.State input() {
-    return new ArrayStep.State(extents, isComplex);
+  public State input() {
+    return new State(extents, type, isComplex);
   }
 
   /** The whole result. */
-  public ArrayStep.State output() {
-    ArrayStep.State state = input();
+  public State output() {
+    State state = input();
     for (ArrayStep step : steps) {
       state = step.after(state);
     }
@@ -63,7 +66,7 @@ public record FourierProgram(
   public Permutation permutation() {
     Permutation all = Permutation.identity(extents.rank());
     for (ArrayStep step : steps) {
-      if (step instanceof ArrayStep.Reorder reorder) {
+      if (step instanceof ArrayStep.Permute reorder) {
         all = all.then(reorder.permutation());
       }
     }
@@ -74,17 +77,17 @@ public record FourierProgram(
   public Set<Integer> whole() {
     Set<Integer> axes = new TreeSet<>();
     Permutation at = Permutation.identity(extents.rank());
-    ArrayStep.State state = input();
+    State state = input();
     for (ArrayStep step : steps) {
       for (int axis : step.whole()) {
         axes.add(at.axis(axis));
       }
-      ArrayStep.State next = step.after(state);
-      if (step instanceof ArrayStep.Reorder reorder) {
+      State next = step.after(state);
+      if (step instanceof ArrayStep.Permute reorder) {
         at = at.then(reorder.permutation());
       } else {
         for (int axis = 0; axis < extents.rank(); axis++) {
-          if (next.extents().extent(axis) != state.extents().extent(axis)) {
+          if (next.shape().extent(axis) != state.shape().extent(axis)) {
             axes.add(at.axis(axis));
           }
         }
@@ -97,7 +100,7 @@ public record FourierProgram(
   /** The shape of full blocks of the result, from that of full blocks that are taken. */
   public Shape blockShape(Shape taken) {
     Permutation permutation = permutation();
-    Shape grown = permutation.inverse().apply(output().extents());
+    Shape grown = permutation.inverse().apply(output().shape());
     long[] shape = new long[extents.rank()];
     for (int axis = 0; axis < shape.length; axis++) {
       boolean isWhole = taken.extent(axis) >= extents.extent(axis);
@@ -108,22 +111,22 @@ public record FourierProgram(
 
   /** True if a trend comes with the blocks. */
   public boolean usesTrend() {
-    return steps.stream().anyMatch(ArrayStep.Detrend.class::isInstance);
+    return steps.stream().anyMatch(PlacedStep.Detrend.class::isInstance);
   }
 
   /**
    * What happens to a part.
    *
    * @param part where it lies; whole along the axes of {@link #whole}
-   * @param trend see {@link ArrayStep.Detrend}; ignored by programs without one
+   * @param trend see {@link PlacedStep.Detrend}; ignored by programs without one
    */
   public Part on(Box part, double[] trend) {
-    List<FourierStep> chain = new ArrayList<>();
-    ArrayStep.State state = input();
+    List<ArrayStep> chain = new ArrayList<>();
+    State state = input();
     Box place = part;
     for (ArrayStep step : steps) {
-      chain.add(step.on(state, place, trend));
-      place = step.after(state, place);
+      chain.add(step.onPart(state, place, trend));
+      place = step.place(state, place);
       state = step.after(state);
     }
     return new Part(
@@ -136,20 +139,20 @@ public record FourierProgram(
    * @throws IllegalArgumentException if {@code next} does not take what this gives
    */
   public FourierProgram then(FourierProgram next) {
-    if (!output().equals(next.input()) || type != next.type) {
+    if (!output().equals(next.input())) {
       throw new IllegalArgumentException(
           "A program on " + next.input() + " after one that gives " + output());
     }
     List<ArrayStep> all = new ArrayList<>(steps);
     for (ArrayStep step : next.steps) {
       int last = all.size() - 1;
-      if (step instanceof ArrayStep.Reorder then
+      if (step instanceof ArrayStep.Permute then
           && last >= 0
-          && all.get(last) instanceof ArrayStep.Reorder first) {
+          && all.get(last) instanceof ArrayStep.Permute first) {
         Permutation both = first.permutation().then(then.permutation());
         all.remove(last);
         if (!both.isIdentity()) {
-          all.add(new ArrayStep.Reorder(both));
+          all.add(new ArrayStep.Permute(both));
         }
       } else {
         all.add(step);

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.arrow.arrays.FourierChain.State;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
@@ -86,8 +87,7 @@ public record FourierStage(
     List<Attribute> inputs = columns.inputs();
     FourierStage stage =
         new FourierStage(
-            FourierProgram.reordering(
-                spec.program().output(), spec.program().type(), last.permutation()),
+            FourierProgram.reordering(spec.program().output(), last.permutation()),
             Optional.empty(),
             spec.missing(),
             spec.operator(),
@@ -271,12 +271,12 @@ public record FourierStage(
       return Optional.empty();
     }
     Permutation permutation = inner.permutation();
-    ArrayStep.State before =
-        new ArrayStep.State(
-            permutation.inverse().apply(program.extents()), program.input().isComplex());
+    State before =
+        new State(
+            permutation.inverse().apply(program.extents()), program.type(), program.isComplex());
     return Optional.of(
         new FourierStage(
-            FourierProgram.reordering(before, program.type(), permutation).then(program),
+            FourierProgram.reordering(before, permutation).then(program),
             gathered,
             missing,
             operator,

@@ -247,7 +247,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
   Shape gatheredShape(FourierProgram program) {
     int cut = program.permutation().axis(0);
     long[] before = program.permutation().apply(program.extents()).toArray();
-    long[] shape = program.output().extents().toArray();
+    long[] shape = program.output().shape().toArray();
     long plane = complexBytes;
     for (int axis = 1; axis < RANK; axis++) {
       plane = Math.multiplyExact(plane, Math.max(before[axis], shape[axis]));

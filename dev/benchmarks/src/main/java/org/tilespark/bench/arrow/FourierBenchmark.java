@@ -16,14 +16,14 @@ import java.util.Set;
 import java.util.function.DoubleSupplier;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
+import org.tilespark.arrow.arrays.ArrayStep;
+import org.tilespark.arrow.arrays.ArrayStep.Direction;
+import org.tilespark.arrow.arrays.ArrayStep.Form;
+import org.tilespark.arrow.arrays.ArrayStep.Fourier;
+import org.tilespark.arrow.arrays.ArrayStep.Permute;
 import org.tilespark.arrow.arrays.FourierChain;
 import org.tilespark.arrow.arrays.FourierPipeline;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
-import org.tilespark.arrow.arrays.FourierStep;
-import org.tilespark.arrow.arrays.FourierStep.Direction;
-import org.tilespark.arrow.arrays.FourierStep.Form;
-import org.tilespark.arrow.arrays.FourierStep.Fourier;
-import org.tilespark.arrow.arrays.FourierStep.Permute;
 import org.tilespark.arrow.arrays.HostFourierPipeline;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
@@ -283,7 +283,7 @@ public final class FourierBenchmark {
 
   /** Milliseconds for a number of arrays; the very first result is checked. */
   private double throughPipeline(
-      Volume volume, List<FourierStep> steps, int arrays, PipelineListener listener) {
+      Volume volume, List<ArrayStep> steps, int arrays, PipelineListener listener) {
     FourierChain chain = new FourierChain(volume.shape(), ElementType.FLOAT32, true, steps);
     List<Part> whole = List.of(Part.whole(volume.shape()));
     try (BufferAllocator allocator = machine.memory().newChild("task")) {

@@ -1,19 +1,28 @@
 package org.tilespark.arrow.arrays;
 
+import static java.util.stream.Collectors.joining;
+import static java.util.stream.Collectors.toSet;
+
+import java.io.Serializable;
+import java.util.Collections;
 import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
 import org.tilespark.arrow.arrays.FourierChain.State;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
+import org.tilespark.layout.Box;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
 /**
- * One thing that happens to an array on its way through a {@link FourierChain}. Axes are counted
- * from 0, outermost first, in the array as the step before left it. A step that is told one vector
- * per axis gets them outermost axis first, each as long as that axis; what depends on the place of
- * a block in the whole array is in these vectors.
+ * One step that an array takes on its way through a {@link FourierChain}. A step of a whole array
+ * is bound to a part of it by {@link #onPart}; a chain holds bound steps only. Axes are counted
+ * from 0, outermost first, in the array as the step before left it. Vectors, one per axis, come
+ * outermost axis first, each as long as that axis; what depends on the place of a part in the whole
+ * array is in these vectors.
  */
-public sealed interface FourierStep {
+public interface ArrayStep extends Serializable {
   /**
    * What the array is after this step.
    *
@@ -21,6 +30,32 @@ public sealed interface FourierStep {
    * @throws IllegalArgumentException if this step cannot be done on such an array; says why
    */
   State after(State before);
+
+  /** Axes along which a part must be whole, besides those whose extent changes. */
+  default Set<Integer> whole() {
+    return Set.of();
+  }
+
+  /**
+   * Where a part of the whole array lies after this step.
+   *
+   * @param before the whole array before this step
+   * @param part where the part lies before this step
+   */
+  default Box place(State before, Box part) {
+    return part;
+  }
+
+  /**
+   * This step for a part of the whole array.
+   *
+   * @param before the whole array before this step
+   * @param part where the part lies before this step
+   * @param trend the numbers of a trend that come with the part; null where none come
+   */
+  default ArrayStep onPart(State before, Box part, double[] trend) {
+    return this;
+  }
 
   /** The sign of the exponent. */
   enum Direction {
@@ -52,7 +87,7 @@ public sealed interface FourierStep {
    * @param scale factor of every result; 1 for none
    */
   record Fourier(List<Integer> axes, Form form, Direction direction, long realExtent, double scale)
-      implements FourierStep {
+      implements ArrayStep {
     /** Copies the list. */
     public Fourier {
       axes = List.copyOf(axes);
@@ -83,13 +118,41 @@ public sealed interface FourierStep {
       }
       return new State(problem.outputShape(), before.type(), problem.outputIsComplex());
     }
+
+    @Override
+    public Set<Integer> whole() {
+      return Set.copyOf(axes);
+    }
+
+    @Override
+    public Box place(State before, Box part) {
+      return grown(part, axes, after(before).shape());
+    }
+
+    @Override
+    public String toString() {
+      return (direction == Direction.INVERSE ? "inverse " : "")
+          + (form == Form.REAL ? "real " : "")
+          + "transform over "
+          + axes.stream().map(axis -> "xyz".substring(axis, axis + 1)).collect(joining());
+    }
   }
 
   /** Output axis {@code i} is input axis {@code permutation.axis(i)}. */
-  record Permute(Permutation permutation) implements FourierStep {
+  record Permute(Permutation permutation) implements ArrayStep {
     @Override
     public State after(State before) {
       return new State(permutation.apply(before.shape()), before.type(), before.isComplex());
+    }
+
+    @Override
+    public Box place(State before, Box part) {
+      return Box.at(permutation.apply(part.offset()), permutation.apply(part.sizes()));
+    }
+
+    @Override
+    public String toString() {
+      return "permute " + permutation.letters();
     }
   }
 
@@ -100,7 +163,7 @@ public sealed interface FourierStep {
    * @param real of the real parts: one vector per axis
    * @param imag of the imaginary parts; empty if the array is real
    */
-  record Subtract(List<double[]> real, List<double[]> imag) implements FourierStep {
+  record Subtract(List<double[]> real, List<double[]> imag) implements ArrayStep {
     /** Copies the lists, not the vectors. */
     public Subtract {
       real = List.copyOf(real);
@@ -125,7 +188,7 @@ public sealed interface FourierStep {
    *
    * @param factors one vector per axis
    */
-  record Scale(List<double[]> factors) implements FourierStep {
+  record Scale(List<double[]> factors) implements ArrayStep {
     /** Copies the list, not the vectors. */
     public Scale {
       factors = List.copyOf(factors);
@@ -144,7 +207,7 @@ public sealed interface FourierStep {
    *
    * @param terms one vector per axis
    */
-  record KeepUpTo(List<double[]> terms, double limit) implements FourierStep {
+  record KeepUpTo(List<double[]> terms, double limit) implements ArrayStep {
     /** Copies the list, not the vectors. */
     public KeepUpTo {
       terms = List.copyOf(terms);
@@ -163,16 +226,41 @@ public sealed interface FourierStep {
    * @param shape of the larger one
    * @param low where the array's first element goes, one number per axis
    */
-  record Pad(Shape shape, List<Long> low) implements FourierStep {
+  record Pad(Shape shape, List<Long> low) implements ArrayStep {
     /** Copies the list. */
     public Pad {
       low = List.copyOf(low);
+    }
+
+    /** Adds zeros behind the last element of each axis. */
+    public Pad(Shape shape) {
+      this(shape, Collections.nCopies(shape.rank(), 0L));
     }
 
     @Override
     public State after(State before) {
       requireInside(before.shape(), low, shape);
       return new State(shape, before.type(), before.isComplex());
+    }
+
+    @Override
+    public Box place(State before, Box part) {
+      List<Integer> axes =
+          IntStream.range(0, shape.rank())
+              .filter(axis -> shape.extent(axis) != before.shape().extent(axis))
+              .boxed()
+              .toList();
+      return grown(part, axes, shape);
+    }
+
+    @Override
+    public ArrayStep onPart(State before, Box part, double[] trend) {
+      return new Pad(Shape.of(place(before, part).sizes()), low);
+    }
+
+    @Override
+    public String toString() {
+      return "pad to " + shape;
     }
   }
 
@@ -182,7 +270,7 @@ public sealed interface FourierStep {
    * @param shape of the part
    * @param low the part's first element, one number per axis
    */
-  record Crop(Shape shape, List<Long> low) implements FourierStep {
+  record Crop(Shape shape, List<Long> low) implements ArrayStep {
     /** Copies the list. */
     public Crop {
       low = List.copyOf(low);
@@ -201,7 +289,7 @@ public sealed interface FourierStep {
    *
    * @param shifts one per axis, of either sign
    */
-  record Roll(List<Long> shifts) implements FourierStep {
+  record Roll(List<Long> shifts) implements ArrayStep {
     /** Copies the list. */
     public Roll {
       shifts = List.copyOf(shifts);
@@ -212,6 +300,19 @@ public sealed interface FourierStep {
       requireRank(shifts.size(), before.shape());
       return before;
     }
+
+    @Override
+    public Set<Integer> whole() {
+      return IntStream.range(0, shifts.size())
+          .filter(axis -> shifts.get(axis) != 0)
+          .boxed()
+          .collect(toSet());
+    }
+
+    @Override
+    public String toString() {
+      return "roll by " + shifts;
+    }
   }
 
   /**
@@ -219,7 +320,7 @@ public sealed interface FourierStep {
    *
    * @param scale factor of every result
    */
-  record Power(double scale) implements FourierStep {
+  record Power(double scale) implements ArrayStep {
     @Override
     public State after(State before) {
       if (!before.isComplex()) {
@@ -227,6 +328,17 @@ public sealed interface FourierStep {
       }
       return new State(before.shape(), before.type(), false);
     }
+
+    @Override
+    public String toString() {
+      return "power";
+    }
+  }
+
+  private static Box grown(Box part, List<Integer> axes, Shape whole) {
+    long[] sizes = part.sizes();
+    axes.forEach(axis -> sizes[axis] = whole.extent(axis));
+    return Box.at(part.offset(), sizes);
   }
 
   private static void requireRank(int rank, Shape shape) {
