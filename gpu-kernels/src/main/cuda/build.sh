@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Compiles every .cu file of this directory to one fatbin each, and writes kernels.index, which says
-# which kernels there are for which architecture (KernelIndex reads it).
+# Compiles every .cu file of this directory, or of $SOURCES, to one fatbin each, and writes kernels.index,
+# which says which kernels there are for which architecture (KernelIndex reads it).
+# A source with a line "// Program" becomes a program in CACHE instead.
 #
 #   build.sh ARCHITECTURES CACHE OUTPUT [CUDA [offline=true]]
 #
@@ -13,6 +14,8 @@
 # CUDA           auto (default): without a compiler it says so and succeeds, and OUTPUT then holds no kernels;
 #                require: it fails then; skip: OUTPUT holds no kernels
 # offline=true   nothing is downloaded
+#
+# SOURCES        a directory of sources that may include this directory's headers
 #
 # find-nvcc.sh says where the compiler comes from.
 set -euo pipefail
@@ -34,17 +37,23 @@ check_architectures() {
   done
 }
 
-# The source $1 and the headers of this directory that it includes, directly or not.
+# Paths of the source $1 and of our headers that it includes, directly or not, one a line.
 included() {
-  local file seen=" " left=("$1")
+  local file path seen=" " left=("$1")
   while ((${#left[@]} > 0)); do
     file=${left[0]}
     left=("${left[@]:1}")
-    [[ $seen == *" $file "* || ! -f $source_directory/$file ]] && continue
+    path=$source_directory/$file
+    [[ -f $path ]] || path=$headers/$file
+    [[ $seen == *" $file "* || ! -f $path ]] && continue
     seen+="$file "
-    mapfile -t -O "${#left[@]}" left < <(sed -n 's/^ *#include "\([^"]*\)".*/\1/p' "$source_directory/$file")
+    echo "$path"
+    mapfile -t -O "${#left[@]}" left < <(sed -n 's/^ *#include "\([^"]*\)".*/\1/p' "$path")
   done
-  echo "$seen"
+}
+
+is_program() {
+  grep -q '^// Program$' "$source_directory/$1.cu"
 }
 
 # Those of the architectures that source $1 is made for, one a line.
@@ -63,9 +72,7 @@ fingerprint() {
     printf '%s\n' "${options[@]}" "${@:2}"
     "$nvcc" --version
     cat "$0"
-    for file in $(included "$1.cu"); do
-      cat "$source_directory/$file"
-    done
+    included "$1.cu" | while read -r file; do cat "$file"; done
   } | sha256sum | cut -d ' ' -f 1
 }
 
@@ -104,6 +111,14 @@ launch_needs() {
     }' "$1"
 }
 
+# Compiles program $1, whose libraries are those of the compiler.
+compile_program() {
+  "$nvcc" "${@:2}" -std=c++17 -O3 -I "$headers" -L "$(dirname "$nvcc")/../lib" -o "$cache/$1" "$source_directory/$1.cu" -ldl ||
+    fail "nvcc failed on $1.cu"
+  : >"$cache/$1.fatbin"
+  : >"$cache/$1.index"
+}
+
 # Compiles source $1 into the cache unless the result there is of the same fingerprint.
 compile() {
   local name=$1 arch kept wanted gencode=() work entry needs
@@ -113,7 +128,7 @@ compile() {
     [[ $(<"$cache/$name.hash") == "$wanted" ]]; then
     return
   fi
-  rm -rf "$cache/$name".*
+  rm -rf "$cache/$name" "$cache/$name".*
   if ((${#architectures[@]} == 0)); then
     : >"$cache/$name.fatbin"
     : >"$cache/$name.index"
@@ -127,6 +142,13 @@ compile() {
   for arch in "${architectures[@]}"; do
     gencode+=(-gencode "arch=compute_${arch#*_},code=$arch")
   done
+  if is_program "$name"; then
+    compile_program "$name" "${gencode[@]}"
+    rm -rf "$work"
+    echo "$wanted" >"$cache/$name.hash"
+    return
+  fi
+  [[ $source_directory == "$headers" ]] || gencode+=(-I "$headers")
   if ! "$nvcc" "${options[@]}" "${gencode[@]}" -fatbin -Xptxas -v --keep --keep-dir "$work" \
     -o "$work/$name.fatbin" "$source_directory/$name.cu" >"$work/log" 2>&1; then
     cat "$work/log" >&2
@@ -159,7 +181,8 @@ install_file() {
 }
 
 [[ $# -ge 3 && $# -le 5 ]] || fail "expected: build.sh ARCHITECTURES CACHE OUTPUT [CUDA [offline=true]]"
-source_directory=$(cd "$(dirname "$0")" && pwd)
+headers=$(cd "$(dirname "$0")" && pwd)
+source_directory=$(cd "${SOURCES:-$headers}" && pwd)
 
 if [[ $1 == --compile ]]; then # build.sh --compile ARCHITECTURES CACHE NVCC SOURCE, run by itself
   IFS=', ' read -r -a architectures <<<"$2"
@@ -179,7 +202,7 @@ status=1
 if [[ $cuda != skip ]]; then
   status=0
   if [[ ${5:-} == offline=true ]]; then offline=(--offline); else offline=(); fi
-  nvcc=$(bash "$source_directory/find-nvcc.sh" ${offline[@]+"${offline[@]}"}) || status=$?
+  nvcc=$(bash "$headers/find-nvcc.sh" ${offline[@]+"${offline[@]}"}) || status=$?
 fi
 ((status < 2)) || fail "no compiler, see above"
 if ((status == 1)); then
@@ -200,7 +223,7 @@ for file in "$source_directory"/*.cu; do
   names+=("$(basename "$file" .cu)")
 done
 printf '%s\0' "${names[@]}" |
-  xargs -0 -n 1 -P "$(nproc)" bash "$source_directory/build.sh" --compile "$1" "$cache" "$nvcc" ||
+  xargs -0 -n 1 -P "$(nproc)" bash "$headers/build.sh" --compile "$1" "$cache" "$nvcc" ||
   fail "device code did not compile"
 
 # Results of sources that are no more go.

@@ -92,6 +92,7 @@ class DependenciesTest {
     List<String> places = new ArrayList<>(List.of("org/tilespark/", "META-INF/"));
     documented().forEach(row -> places.add(row.place()));
     List<String> unknown = new ArrayList<>();
+    List<String> benchmarks = new ArrayList<>();
     Map<String, Integer> counts = new TreeMap<>();
     try (JarFile file = new JarFile(jar.toFile())) {
       file.stream()
@@ -99,6 +100,9 @@ class DependenciesTest {
           .forEach(
               entry -> {
                 String name = entry.getName();
+                if (name.matches(".*/ladder[^/]*\\.fatbin|org/tilespark/bench/.*")) {
+                  benchmarks.add(name);
+                }
                 String longest = "";
                 for (String place : places) {
                   if (name.startsWith(place) && place.length() > longest.length()) {
@@ -114,6 +118,7 @@ class DependenciesTest {
               });
     }
     assertEquals(List.of(), unknown, "in the jar, but not in docs/dependencies.md");
+    assertEquals(List.of(), benchmarks, "what only benchmarks use, in the user's jar");
     assertTrue(counts.keySet().containsAll(List.of("jcuda/", "com/sun/jna/")), counts::toString);
   }
 }

@@ -63,7 +63,7 @@ public final class CudaDevice implements AutoCloseable {
   private boolean closing;
   private volatile boolean closed;
 
-  private CudaDevice(int ordinal, CUdevice device, CUcontext context) {
+  private CudaDevice(int ordinal, CUdevice device, CUcontext context, KernelIndex index) {
     this.ordinal = ordinal;
     this.device = device;
     this.context = context;
@@ -77,7 +77,7 @@ public final class CudaDevice implements AutoCloseable {
     this.poolsMemory =
         attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
     this.memoryPool = poolsMemory ? openPool() : null;
-    this.kernels = new KernelModule(this, KernelIndex.ofThisJar());
+    this.kernels = new KernelModule(this, index);
   }
 
   /**
@@ -88,6 +88,11 @@ public final class CudaDevice implements AutoCloseable {
    * @throws IllegalArgumentException if there is no device of that number
    */
   public static CudaDevice open(int ordinal) {
+    return open(ordinal, KernelIndex.ofThisJar());
+  }
+
+  /** As {@link #open(int)}, with the kernels of {@code index}. */
+  public static CudaDevice open(int ordinal, KernelIndex index) {
     DeviceProbe probe = DeviceProbe.run();
     if (!probe.available()) {
       throw new CudaUnavailableException("No CUDA device: " + probe.reason());
@@ -117,7 +122,7 @@ public final class CudaDevice implements AutoCloseable {
     requireSuccess(code, "cuDevicePrimaryCtxRetain", ordinal);
     try {
       requireSuccess(JCudaDriver.cuCtxSetCurrent(context), "cuCtxSetCurrent", ordinal);
-      return new CudaDevice(ordinal, device, context);
+      return new CudaDevice(ordinal, device, context, index);
     } catch (RuntimeException | Error e) {
       JCudaDriver.cuDevicePrimaryCtxRelease(device);
       throw e;
@@ -150,7 +155,7 @@ public final class CudaDevice implements AutoCloseable {
     return limits;
   }
 
-  /** The kernels of this jar on this device; fatbins are loaded at first use. */
+  /** The kernels on this device; fatbins are loaded at first use. */
   public KernelModule kernels() {
     return kernels;
   }

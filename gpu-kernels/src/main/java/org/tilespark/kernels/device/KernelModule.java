@@ -1,7 +1,5 @@
 package org.tilespark.kernels.device;
 
-import java.io.IOException;
-import java.io.InputStream;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -21,7 +19,7 @@ import org.tilespark.kernels.multiply.MultiplyStep;
 import sun.misc.Unsafe;
 
 /**
- * The kernels of this jar on one device. Each source file is one fatbin, loaded when one of its
+ * The kernels of an index on one device. Each source file is one fatbin, loaded when one of its
  * kernels is first launched. Safe for several threads.
  */
 public final class KernelModule {
@@ -173,9 +171,7 @@ public final class KernelModule {
       return known;
     }
     KernelIndex.Kernel entry =
-        index
-            .find(kernel)
-            .orElseThrow(() -> new IllegalStateException("No kernel " + kernel + " in this jar"));
+        index.find(kernel).orElseThrow(() -> new IllegalStateException("No kernel " + kernel));
     CUmodule module = modules.get(entry.source());
     if (module == null) {
       module = load(entry.source());
@@ -198,19 +194,9 @@ public final class KernelModule {
   }
 
   private CUmodule load(String source) {
-    String resource = source + ".fatbin";
-    byte[] image;
-    try (InputStream in = KernelModule.class.getResourceAsStream(resource)) {
-      if (in == null) {
-        throw new IllegalStateException(
-            "The kernel index names " + resource + ", which this jar does not hold");
-      }
-      image = in.readAllBytes();
-    } catch (IOException e) {
-      throw new IllegalStateException("Cannot read " + resource, e);
-    }
     CUmodule module = new CUmodule();
-    device.check(JCudaDriver.cuModuleLoadData(module, image), "cuModuleLoadData", resource);
+    device.check(
+        JCudaDriver.cuModuleLoadData(module, index.fatbin(source)), "cuModuleLoadData", source);
     return module;
   }
 

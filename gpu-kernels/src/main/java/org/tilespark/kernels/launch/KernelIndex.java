@@ -8,6 +8,7 @@ import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -30,10 +31,15 @@ import java.util.regex.Pattern;
  */
 public final class KernelIndex {
   /** The index of a jar that was built without nvcc. */
-  public static final KernelIndex EMPTY = new KernelIndex("", Map.of(), "");
+  public static final KernelIndex EMPTY = new KernelIndex("", Map.of(), "", Map.of());
 
-  /** Where the build puts the resource, beside the fatbins. */
-  public static final String RESOURCE = "/org/tilespark/kernels/device/kernels.index";
+  /** Where the build puts this jar's index and its fatbins. */
+  private static final String FOLDER = "/org/tilespark/kernels/device/";
+
+  private static final String FILE = "kernels.index";
+
+  /** The index of this jar. */
+  public static final String RESOURCE = FOLDER + FILE;
 
   private static final Pattern NAME =
       Pattern.compile("(\\w+?)_w(\\d+)(?:_(\\d+)x(\\d+))?[_x](\\d+)");
@@ -42,11 +48,14 @@ public final class KernelIndex {
   private final String compiler;
   private final Map<String, Kernel> kernels;
   private final String hash;
+  private final Map<String, String> fatbins; // resources by source
 
-  private KernelIndex(String compiler, Map<String, Kernel> kernels, String hash) {
+  private KernelIndex(
+      String compiler, Map<String, Kernel> kernels, String hash, Map<String, String> fatbins) {
     this.compiler = compiler;
     this.kernels = kernels;
     this.hash = hash;
+    this.fatbins = fatbins;
   }
 
   /**
@@ -101,10 +110,24 @@ public final class KernelIndex {
    * @throws IllegalStateException if the resource cannot be read
    */
   public static KernelIndex ofThisJar() {
-    try (InputStream in = KernelIndex.class.getResourceAsStream(RESOURCE)) {
-      return in == null ? EMPTY : parse(new String(in.readAllBytes(), StandardCharsets.UTF_8));
+    return read(FOLDER);
+  }
+
+  /**
+   * The index that the build put into a folder of resources, beside the fatbins.
+   *
+   * @param folder absolute, such as {@code /org/tilespark/kernels/device/}
+   * @return {@link #EMPTY} if there is none, since it was built without nvcc
+   * @throws IllegalStateException if the resource cannot be read
+   */
+  public static KernelIndex read(String folder) {
+    String resource = folder + FILE;
+    try (InputStream in = KernelIndex.class.getResourceAsStream(resource)) {
+      return in == null
+          ? EMPTY
+          : parse(new String(in.readAllBytes(), StandardCharsets.UTF_8), folder);
     } catch (IOException e) {
-      throw new IllegalStateException("Cannot read the resource " + RESOURCE, e);
+      throw new IllegalStateException("Cannot read the resource " + resource, e);
     }
   }
 
@@ -114,7 +137,12 @@ public final class KernelIndex {
    * @throws IllegalArgumentException if a line is not understood; the message quotes it
    */
   public static KernelIndex parse(String text) {
+    return parse(text, FOLDER);
+  }
+
+  private static KernelIndex parse(String text, String folder) {
     String compiler = "";
+    Map<String, String> fatbins = new HashMap<>();
     Map<String, Kernel> kernels = new LinkedHashMap<>();
     int number = 0;
     for (String line : text.split("\n", -1)) {
@@ -123,7 +151,10 @@ public final class KernelIndex {
       switch (words[0]) {
         case "" -> {}
         case "nvcc" -> compiler = line.strip();
-        case "fatbin" -> requireWords(words, 3, number, line);
+        case "fatbin" -> {
+          requireWords(words, 3, number, line);
+          fatbins.put(words[1], folder + words[1] + ".fatbin");
+        }
         case "kernel" -> {
           requireWords(words, 4, number, line);
           add(kernels, words, number, line);
@@ -135,7 +166,8 @@ public final class KernelIndex {
         }
       }
     }
-    return new KernelIndex(compiler, Collections.unmodifiableMap(kernels), sha256(text));
+    return new KernelIndex(
+        compiler, Collections.unmodifiableMap(kernels), sha256(text), Map.copyOf(fatbins));
   }
 
   private static void add(Map<String, Kernel> kernels, String[] words, int number, String line) {
@@ -194,6 +226,45 @@ public final class KernelIndex {
    */
   public String hash() {
     return hash;
+  }
+
+  /**
+   * These kernels and further ones, of other sources.
+   *
+   * @throws IllegalArgumentException if both have a source of the same name
+   */
+  public KernelIndex with(KernelIndex more) {
+    if (!Collections.disjoint(fatbins.keySet(), more.fatbins.keySet())) {
+      throw new IllegalArgumentException(
+          "Sources of kernels in two indexes: "
+              + fatbins.keySet()
+              + " and "
+              + more.fatbins.keySet());
+    }
+    Map<String, Kernel> all = new LinkedHashMap<>(kernels);
+    all.putAll(more.kernels);
+    Map<String, String> allFatbins = new HashMap<>(fatbins);
+    allFatbins.putAll(more.fatbins);
+    return new KernelIndex(
+        compiler, Collections.unmodifiableMap(all), sha256(hash + more.hash), allFatbins);
+  }
+
+  /**
+   * The machine code and PTX of a source's kernels, as the driver loads them.
+   *
+   * @throws IllegalStateException if the index does not name the source, or the resource is missing
+   */
+  public byte[] fatbin(String source) {
+    String resource = fatbins.get(source);
+    try (InputStream in =
+        resource == null ? null : KernelIndex.class.getResourceAsStream(resource)) {
+      if (in == null) {
+        throw new IllegalStateException("There is no fatbin of the source " + source);
+      }
+      return in.readAllBytes();
+    } catch (IOException e) {
+      throw new IllegalStateException("Cannot read " + resource, e);
+    }
   }
 
   /** All kernels, in the order of the resource. */

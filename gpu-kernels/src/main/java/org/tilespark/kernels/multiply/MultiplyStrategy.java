@@ -9,13 +9,7 @@ import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
 
 /** The ways a multiply is done on a device. Each knows how it is described. */
-public sealed interface MultiplyStrategy
-    permits MultiplyStrategy.Tiled,
-        MultiplyStrategy.Tensor,
-        MultiplyStrategy.Skinny,
-        MultiplyStrategy.Cublas,
-        MultiplyStrategy.Rung,
-        MultiplyStrategy.Nothing {
+public interface MultiplyStrategy {
   /** One line, for EXPLAIN and the log. */
   String describe();
 
@@ -410,85 +404,6 @@ public sealed interface MultiplyStrategy
     @Override
     public String describe() {
       return "cuBLAS " + precision + ", sums of " + chunk;
-    }
-  }
-
-  /**
-   * A rung of the ladder that benchmarks measure ({@code ladder_multiply.cu}); the planner takes
-   * none. It makes whole tiles of dense C = A B alone, of operands at multiples of 16 bytes.
-   *
-   * @param kernel what multiplies
-   */
-  record Rung(KernelIndex.Kernel kernel) implements MultiplyStrategy {
-    /** What K is a multiple of; {@code DEPTH} of the kernels. */
-    static final int DEPTH = 32;
-
-    /** Checks that there is one. */
-    public Rung {
-      Objects.requireNonNull(kernel, "kernel");
-    }
-
-    /**
-     * The plan for a problem.
-     *
-     * @throws IllegalArgumentException if it is none that the rungs make
-     */
-    public MultiplyPlan plan(MultiplyProblem problem, DeviceLimits limits) {
-      KernelIndex.TileShape shape = kernel.shape();
-      MultiplyProblem dense =
-          MultiplyProblem.dense(
-              problem.m(), problem.k(), problem.n(), problem.type(), false, false);
-      if (!problem.equals(dense)
-          || problem.type().bytes() != kernel.elementBytes()
-          || problem.m() < 1
-          || problem.k() < 1
-          || problem.n() < 1
-          || problem.m() % shape.rows() != 0
-          || problem.k() % DEPTH != 0
-          || problem.n() % shape.cols() != 0) {
-        throw new IllegalArgumentException(
-            kernel.name()
-                + " makes whole tiles of dense C = A B alone: M a multiple of "
-                + shape.rows()
-                + ", K of "
-                + DEPTH
-                + ", N of "
-                + shape.cols()
-                + "; found "
-                + problem);
-      }
-      long colTiles = problem.n() / shape.cols();
-      long tiles = Math.multiplyExact(problem.m() / shape.rows(), colTiles);
-      if (tiles > limits.maxGridX()) {
-        throw new IllegalArgumentException(
-            kernel.name() + " makes at most " + limits.maxGridX() + " tiles; found " + tiles);
-      }
-      // Fields of LadderMultiplyArguments after the three pointers.
-      return new MultiplyPlan(
-          problem,
-          this,
-          Optional.of(
-              new KernelLaunch(
-                  kernel.name(),
-                  LaunchConfig.forPieces(tiles, shape.threads(), 0, limits),
-                  problem.k(),
-                  problem.n(),
-                  colTiles)));
-    }
-
-    @Override
-    public Optional<MultiplyWay> way() {
-      return Optional.of(new MultiplyWay(kernel.name()));
-    }
-
-    @Override
-    public String order() {
-      return "one chain";
-    }
-
-    @Override
-    public String describe() {
-      return kernel.name() + ", one chain";
     }
   }
 }

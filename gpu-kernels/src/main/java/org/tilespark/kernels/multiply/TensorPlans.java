@@ -20,7 +20,7 @@ final class TensorPlans {
 
   /**
    * Sums of fewer terms are not split: what the split leaves out, up to 14 u |A||B| in the checks
-   * of dev/matmul, would be more than 2 u sqrt(K).
+   * of the lab (dev/bench lab), would be more than 2 u sqrt(K).
    */
   private static final long SPLIT_LEAST_TERMS = 64;
 

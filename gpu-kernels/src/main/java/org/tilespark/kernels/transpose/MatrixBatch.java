@@ -17,9 +17,9 @@ import java.util.List;
 public record MatrixBatch(
     int elementBytes, long rows, long cols, long inRowStride, long outRowStride, List<Axis> outer) {
   /** Places in {@link #tileWords}. */
-  static final int TILES_WORD = 4;
+  public static final int TILES_WORD = 4;
 
-  static final int COLS_FIRST_WORD = 7;
+  public static final int COLS_FIRST_WORD = 7;
 
   /** Length of {@link #tileWords}. */
   static final int TILE_WORDS = COLS_FIRST_WORD + 1 + 3 * TransposeStrategy.MAX_OUTER;
@@ -76,7 +76,7 @@ public record MatrixBatch(
    * @param colTiles tiles along {@code cols}
    * @param order which tiles neighbouring thread blocks take
    */
-  long[] tileWords(long rowTiles, long colTiles, TileOrder order) {
+  public long[] tileWords(long rowTiles, long colTiles, TileOrder order) {
     long[] words = new long[TILE_WORDS];
     words[0] = rows;
     words[1] = cols;
@@ -91,7 +91,7 @@ public record MatrixBatch(
   }
 
   /** Tiles of all matrices. */
-  long tiles(long rowTiles, long colTiles) {
+  public long tiles(long rowTiles, long colTiles) {
     return Math.multiplyExact(Math.multiplyExact(rowTiles, colTiles), count());
   }
 

@@ -10,10 +10,10 @@ import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
 
 /**
- * How a transpose is done: the closed set of answers of {@link TransposePlanner}. Each case knows
- * its kernel and its launch shape.
+ * How a transpose is done. {@link TransposePlanner} chooses among those below; each knows its
+ * kernel and its launch shape.
  */
-public sealed interface TransposeStrategy {
+public interface TransposeStrategy {
   /** Outer axes a kernel's argument struct has room for; {@code MAX_OUTER} in index.cuh. */
   int MAX_OUTER = 4;
 
@@ -326,64 +326,6 @@ public sealed interface TransposeStrategy {
     @Override
     public String describe() {
       return "Packed boxes of " + box + " by " + kernel.name();
-    }
-  }
-
-  /**
-   * A rung of the literature's ladder, to be measured beside the others; the planner chooses none.
-   *
-   * @param matrices what is transposed
-   * @param kernel the kernel that runs it; {@code ladder_slices} wants one outer axis
-   */
-  record Rung(MatrixBatch matrices, KernelIndex.Kernel kernel) implements TransposeStrategy {
-    /** The family of the three-dimensional transpose by slices. */
-    public static final String SLICES = "ladder_slices";
-
-    /** Checks the count of outer axes. */
-    public Rung {
-      checkOuter(matrices.outer());
-      if (kernel.family().equals(SLICES) && matrices.outer().size() != 1) {
-        throw new IllegalArgumentException(
-            kernel.name() + " wants one outer axis, found " + matrices.outer().size());
-      }
-    }
-
-    /**
-     * How {@code slices} lie in a grid of {@code {k1, k2}}: as square as can be with at most one
-     * place unused. From L.-S. Chien's three-dimensional transpose.
-     */
-    static long[] packing(long slices) {
-      for (long k1 = (long) Math.sqrt((double) slices); k1 > 1; k1--) {
-        long k2 = Ceil.div(slices, k1);
-        if (k1 * k2 - slices <= 1) {
-          return new long[] {k1, k2};
-        }
-      }
-      return new long[] {1, slices};
-    }
-
-    @Override
-    public Optional<KernelLaunch> launch(DeviceLimits limits) {
-      long rowTiles = Ceil.div(matrices.rows(), kernel.shape().rows());
-      long colTiles = Ceil.div(matrices.cols(), kernel.shape().cols());
-      if (!kernel.family().equals(SLICES)) {
-        return launchTiles(matrices, rowTiles, colTiles, TileOrder.of(matrices), kernel, limits);
-      }
-      long[] packing = packing(matrices.count());
-      long blocks = Math.multiplyExact(packing[0] * rowTiles, packing[1] * colTiles);
-      long[] words = matrices.tileWords(rowTiles, colTiles, TileOrder.of(matrices));
-      words[MatrixBatch.TILES_WORD] = blocks;
-      words[MatrixBatch.COLS_FIRST_WORD] = packing[1];
-      return Optional.of(
-          new KernelLaunch(
-              kernel.name(),
-              LaunchConfig.forPieces(blocks, kernel.shape().threads(), 0, limits),
-              words));
-    }
-
-    @Override
-    public String describe() {
-      return "Rung " + matrices + " by " + kernel.name();
     }
   }
 

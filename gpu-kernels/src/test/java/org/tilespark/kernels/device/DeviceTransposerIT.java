@@ -27,13 +27,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.kernels.transpose.MatrixBatch;
-import org.tilespark.kernels.transpose.Move;
 import org.tilespark.kernels.transpose.TilingTable;
 import org.tilespark.kernels.transpose.TransposePlan;
 import org.tilespark.kernels.transpose.TransposePlanner;
 import org.tilespark.kernels.transpose.TransposeProblem;
-import org.tilespark.kernels.transpose.TransposeStrategy;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.kernels.transpose.TransposerContract;
 import org.tilespark.kernels.tune.Autotuner;
@@ -95,35 +92,6 @@ class DeviceTransposerIT extends TransposerContract {
           new TransposeProblem((Shape) each[0], (Permutation) each[1], width);
       for (int shift = 0; shift < 3; shift++) {
         insideBuffers(problem, 64 + (long) shift * width, 64 + (2L - shift) * width);
-      }
-    }
-  }
-
-  /** The rungs that the ladder measures do what they are measured for. */
-  @Test
-  void rungsOfTheLadder() {
-    long[][] shapes = {{64, 128}, {67, 129}, {5, 33, 66}, {31, 13, 40}};
-    for (KernelIndex.Kernel kernel : device.kernels().index().kernels()) {
-      if (!kernel.source().equals("ladder")) {
-        continue;
-      }
-      for (long[] extents : shapes) {
-        boolean slices = kernel.family().equals(TransposeStrategy.Rung.SLICES);
-        if (slices && extents.length == 2) {
-          continue;
-        }
-        Permutation order = extents.length == 2 ? Permutation.of(1, 0) : Permutation.of(2, 1, 0);
-        TransposeProblem problem =
-            new TransposeProblem(Shape.of(extents), order, kernel.elementBytes());
-        Move move = Move.of(problem);
-        TransposeStrategy rung =
-            new TransposeStrategy.Rung(
-                MatrixBatch.of(move, move.outInnermost(), move.inInnermost()), kernel);
-        insideBuffers(
-            problem,
-            0,
-            0,
-            Optional.of(new TransposePlan(problem, rung, rung.launch(device.limits()))));
       }
     }
   }

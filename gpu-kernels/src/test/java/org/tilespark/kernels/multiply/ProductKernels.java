@@ -27,7 +27,7 @@ public final class ProductKernels {
     };
   }
 
-  /** Those of a jar that the planner may take, sorted; without the ladder's. */
+  /** Those of a jar that the planner may take, sorted. */
   public static Set<String> of(KernelIndex jar, DeviceLimits limits) {
     return jar.kernels().stream()
         .filter(kernel -> kernel.runsOn(limits.computeMajor(), limits.computeMinor()))

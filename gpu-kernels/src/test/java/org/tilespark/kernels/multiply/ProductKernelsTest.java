@@ -45,9 +45,7 @@ class ProductKernelsTest {
       long products =
           jar.kernels().stream()
               .filter(kernel -> kernel.architectures().contains(architecture))
-              .filter(
-                  kernel ->
-                      kernel.source().matches("ladder_multiply|multiply_.*|pack|repair_split"))
+              .filter(kernel -> kernel.source().matches("multiply_.*|pack|repair_split"))
               .count();
       assertTrue(products <= MOST_KERNELS, products + " kernels of products for " + architecture);
     }

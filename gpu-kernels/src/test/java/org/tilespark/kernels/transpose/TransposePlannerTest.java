@@ -1,6 +1,5 @@
 package org.tilespark.kernels.transpose;
 
-import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -398,19 +397,6 @@ class TransposePlannerTest {
     assertEquals(
         "Input strides [4, 1] of shape (4, 5): axis 0 needs at least 5, or elements overlap",
         e.getMessage());
-  }
-
-  @Test
-  void slicesArePackedWithAtMostOneUnused() {
-    assertArrayEquals(new long[] {1, 1}, TransposeStrategy.Rung.packing(1));
-    assertArrayEquals(new long[] {1, 3}, TransposeStrategy.Rung.packing(3));
-    assertArrayEquals(new long[] {22, 22}, TransposeStrategy.Rung.packing(484));
-    assertArrayEquals(new long[] {19, 27}, TransposeStrategy.Rung.packing(513));
-    for (long slices = 1; slices < 3000; slices++) {
-      long[] packing = TransposeStrategy.Rung.packing(slices);
-      long unused = packing[0] * packing[1] - slices;
-      assertTrue(unused == 0 || unused == 1, slices + " slices leave " + unused + " unused");
-    }
   }
 
   @Test

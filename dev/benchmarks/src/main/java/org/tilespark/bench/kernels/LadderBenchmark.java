@@ -15,7 +15,6 @@ import org.tilespark.kernels.transpose.Move;
 import org.tilespark.kernels.transpose.TransposePlan;
 import org.tilespark.kernels.transpose.TransposePlanner;
 import org.tilespark.kernels.transpose.TransposeProblem;
-import org.tilespark.kernels.transpose.TransposeStrategy;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
@@ -72,7 +71,7 @@ public final class LadderBenchmark {
       System.exit(1);
     }
     int runs = Integer.parseInt(options.getOrDefault("--runs", "15"));
-    try (CudaDevice device = CudaDevice.open(0);
+    try (CudaDevice device = LadderKernels.openDevice();
         DeviceTransposer transposer = new DeviceTransposer(device)) {
       System.out.printf(
           "%s; commit %s; %s; %s; median of %d%n",
@@ -87,7 +86,7 @@ public final class LadderBenchmark {
         ladder.climb(Shape.of(16384, 16384), Permutation.of(1, 0), width, RUNGS);
         ladder.climb(Shape.of(10007, 7919), Permutation.of(1, 0), width, RUNGS);
       }
-      List<String> slices = List.of(TransposeStrategy.Rung.SLICES);
+      List<String> slices = List.of(TransposeRung.SLICES);
       for (int width = 4; width <= 8; width *= 2) {
         ladder.climb(Shape.of(512, 512, 512), Permutation.of(2, 1, 0), width, slices);
         ladder.climb(Shape.of(511, 513, 509), Permutation.of(2, 1, 0), width, slices);
@@ -109,7 +108,7 @@ public final class LadderBenchmark {
                 .index()
                 .find(family, width, device.limits())
                 .orElseThrow(() -> new IllegalStateException("No kernel " + family));
-        TransposeStrategy rung = new TransposeStrategy.Rung(matrices, kernel);
+        TransposeRung rung = new TransposeRung(matrices, kernel);
         TransposePlan plan = new TransposePlan(problem, rung, rung.launch(device.limits()));
         print(kernel.name(), timeAt(timer, plan), copy, problem.bytes());
       }

@@ -151,7 +151,7 @@ public final class MultiplyLadderBenchmark {
       System.err.println("No CUDA device: " + probe.reason());
       System.exit(1);
     }
-    try (CudaDevice device = CudaDevice.open(0);
+    try (CudaDevice device = LadderKernels.openDevice();
         DeviceMultiplier multiplier =
             new DeviceMultiplier(device, MultiplyEngine.AUTO, options.libraryPath(), TUNING)) {
       System.out.println(
@@ -217,7 +217,7 @@ public final class MultiplyLadderBenchmark {
     Optional<KernelIndex.Kernel> kernel =
         device.kernels().index().find(family, problem.type().bytes(), device.limits());
     return kernel.isPresent()
-        ? new MultiplyStrategy.Rung(kernel.get()).plan(problem, device.limits())
+        ? new MultiplyRung(kernel.get()).plan(problem, device.limits())
         : none(family);
   }
 

@@ -40,7 +40,7 @@ class MultiplyLadderBenchmarkIT {
 
   @BeforeAll
   void open() {
-    device = CudaDevice.open(0);
+    device = LadderKernels.openDevice();
     multiplier =
         new DeviceMultiplier(
             device, MultiplyEngine.AUTO, List.of(), MultiplyLadderBenchmark.TUNING);

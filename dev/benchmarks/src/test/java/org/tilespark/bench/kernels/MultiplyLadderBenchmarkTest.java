@@ -18,7 +18,6 @@ import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
 import org.tilespark.kernels.multiply.MultiplyProblem;
-import org.tilespark.kernels.multiply.MultiplyStrategy;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.kernels.multiply.ProductKind;
 import org.tilespark.layout.ElementType;
@@ -86,7 +85,7 @@ class MultiplyLadderBenchmarkTest {
   /** Each rung is there for both types, wherever our own tiles are, and makes what is asked. */
   @Test
   void rungsOfThisJar() {
-    KernelIndex index = KernelIndex.ofThisJar();
+    KernelIndex index = KernelIndex.ofThisJar().with(LadderKernels.index());
     Assumptions.assumeFalse(index.isEmpty(), "built without nvcc");
     for (Map.Entry<String, String> family : MultiplyLadderBenchmark.FAMILIES) {
       for (ElementType type : Set.of(ElementType.FLOAT32, ElementType.FLOAT64)) {
@@ -115,23 +114,21 @@ class MultiplyLadderBenchmarkTest {
 
   @Test
   void plannerTakesNoRung() {
-    KernelIndex index = KernelIndex.ofThisJar();
+    KernelIndex index = KernelIndex.ofThisJar().with(LadderKernels.index());
     Assumptions.assumeFalse(index.isEmpty(), "built without nvcc");
     for (MultiplyProblem problem : MultiplyLadderBenchmark.problems(4096, ProductKind.FLOAT)) {
       List<MultiplyPlan> ways =
           MultiplyPlanner.candidates(
               problem, problem.k(), MultiplyPlanner.CublasPresence.PRESENT, H200, index);
       assertTrue(ways.size() > 1, ways::toString);
-      assertTrue(
-          ways.stream().noneMatch(way -> way.strategy() instanceof MultiplyStrategy.Rung),
-          ways::toString);
+      assertTrue(ways.stream().noneMatch(way -> way.describe().contains("ladder")), ways::toString);
     }
   }
 
   @Test
   void launchOfARung() {
     MultiplyPlan plan =
-        new MultiplyStrategy.Rung(NAIVE)
+        new MultiplyRung(NAIVE)
             .plan(MultiplyProblem.dense(16, 32, 96, ElementType.FLOAT32, false, false), H200);
     assertEquals("ladder_multiply_naive_w4_8x32x256, one chain", plan.describe());
     assertEquals(0, plan.workspaceBytes());
@@ -159,7 +156,7 @@ class MultiplyLadderBenchmarkTest {
   }
 
   private static void assertNotMade(MultiplyProblem problem) {
-    MultiplyStrategy.Rung rung = new MultiplyStrategy.Rung(NAIVE);
+    MultiplyRung rung = new MultiplyRung(NAIVE);
     assertEquals(
         "ladder_multiply_naive_w4_8x32x256 makes whole tiles of dense C = A B alone: M a multiple"
             + " of 8, K of 32, N of 32; found "

@@ -1,4 +1,4 @@
-// One variant of dev/matmul/grid, included where GRID_TILED, GRID_MMA or GRID_TENSOR, GRID_SHAPE and GRID_BLOCKS
+// One variant of dev/benchmarks/grid, included where GRID_TILED, GRID_MMA or GRID_TENSOR, GRID_SHAPE and GRID_BLOCKS
 // are defined.
 #if defined(GRID_TILED)
 #include "tiled.cuh"  // a copy with another STEP and with dynamic shared memory

@@ -1,7 +1,7 @@
 // The lab's own way to make what multiply_split leaves alone; repair_split.cu is what ships.
 #pragma once
 
-#include "../../gpu-kernels/src/main/cuda/split.cuh"
+#include "split.cuh"
 
 namespace tilespark {
 

@@ -5,6 +5,9 @@
 //   lab_double time [RUNS]     the double cases of issue 8, chunks, mma.cuh, skinny; medians, the ways taking turns
 //
 // Exits with 1 if a check fails. cuBLAS is loaded at run time ($CUBLAS, or libcublas.so.13 / .12).
+//
+// Architectures: sm_90a
+// Program
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 #include <time.h>
@@ -18,11 +21,11 @@
 #include <string>
 #include <vector>
 
-#include "../../gpu-kernels/src/main/cuda/double.cuh"
-#include "../../gpu-kernels/src/main/cuda/mma.cuh"
-#include "../../gpu-kernels/src/main/cuda/pack.cuh"
-#include "../../gpu-kernels/src/main/cuda/parts.cuh"
-#include "../../gpu-kernels/src/main/cuda/skinny.cuh"
+#include "double.cuh"
+#include "mma.cuh"
+#include "pack.cuh"
+#include "parts.cuh"
+#include "skinny.cuh"
 #include "pad.cuh"
 using namespace tilespark;
 

@@ -10,6 +10,9 @@
 // Double is lab_double.cu's.
 //
 // Exits with 1 if a check fails. cuBLAS is loaded at run time ($CUBLAS, or libcublas.so.13 / .12).
+//
+// Architectures: sm_90a
+// Program
 #include <cuda_runtime.h>
 #include <dlfcn.h>
 
@@ -22,7 +25,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels.cu"
+#include "lab_kernels.cuh"
 
 #define CHECK(call)                                                                        \
   do {                                                                                     \

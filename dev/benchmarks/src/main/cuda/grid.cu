@@ -1,8 +1,11 @@
-// Times the variants of one kernel that dev/matmul/grid compiled, and checks some of each one's elements:
+// Times the variants of one kernel that dev/benchmarks/grid compiled, and checks some of each one's elements:
 //
 //   grid DIR KERNEL SECONDS PATTERN     KERNEL: tiled, mma or tensor
 //
 // Exits with 1 if a variant's product is wrong, or a launch fails.
+//
+// Architectures: sm_90a
+// Program
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "../../gpu-kernels/src/main/cuda/fused.cuh"
+#include "fused.cuh"
 #include "bad.cuh"
 using namespace tilespark;
 #define PACK_ENTRY(NAME, FORM_A, FORM_B)                                  \

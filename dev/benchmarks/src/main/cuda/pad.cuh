@@ -1,7 +1,7 @@
 // The lab's copy of operands whose rows do not begin evenly; pack_rows of pack.cu is what ships.
 #pragma once
 
-#include "../../gpu-kernels/src/main/cuda/hopper.cuh"
+#include "hopper.cuh"
 
 namespace tilespark {
 
