@@ -28,65 +28,6 @@ public final class MultiplyPlanner {
    */
   static final long CUBLAS_LEAST_TERMS = 1024;
 
-  /**
-   * Products from which operands are packed for the tensor cores by rule: below, packing takes as
-   * long as the work.
-   */
-  static final double TENSOR_PRODUCTS = 512.0 * 512 * 512;
-
-  /** The same of doubles, if cuBLAS is there. */
-  private static final double LARGE_PRODUCTS = 1024.0 * 1024 * 1024;
-
-  /** Extents from which it is worth it: a tile of fewer rows or columns is mostly empty. */
-  private static final long TENSOR_EXTENT = 64;
-
-  /** By rule tiles of 128 x 128 must be as many as this part of the multiprocessors. */
-  private static final int TENSOR_IDLE_PROCESSORS = 4;
-
-  private static final int TENSOR_TILE = 128;
-
-  /** Steps of K from which a part of a product that is cut along K counts by rule as a tile. */
-  private static final long TENSOR_PART = 256;
-
-  /**
-   * Elements of the largest matrix from which a product with a small extent is the skinny kernels':
-   * below, a launch takes as long as the work, and a tiled one is one launch.
-   */
-  static final double SKINNY_ELEMENTS = 256.0 * 256;
-
-  /**
-   * The same of lower precisions, whose tiles are the tensor cores': 300 x 300 x 5 took 1.2 to 1.6
-   * times as long by the skinny kernel, 500 x 500 x 8 0.7 times, on an H200.
-   */
-  private static final double NARROW_ELEMENTS = 448.0 * 448;
-
-  /**
-   * The same of each product of a batch: the skinny kernels take one launch for each, a tiled one
-   * takes one for all. About what goes by in the time of a launch, estimated.
-   */
-  static final double SKINNY_BATCH_ELEMENTS = 2048.0 * 1024;
-
-  /**
-   * Columns of doubles, or rows, up to which these are about as fast as cuBLAS in one call or
-   * faster (docs/benchmarks-kernels.md); of floats they are up to all 16.
-   */
-  private static final long SKINNY_DOUBLES = 8;
-
-  /** Columns of floats up to which the skinny kernels for an A along K are the fastest of ours. */
-  private static final int SKINNY_COLS = 8;
-
-  /**
-   * Elements of such an A from which, for more columns, the tensor cores' kernel is faster: 0.39 to
-   * 0.98 times as long from 2000 x 2000 on, 1.1 times at 1000 x 1000, on an H200.
-   */
-  private static final double WIDE_ELEMENTS = 1024.0 * 2048;
-
-  /** Rows of an A along K from which packing B is no large part of the time. */
-  private static final long WIDE_ROWS = 1024;
-
-  /** A way that no memory is reserved for by rule takes no more of it. */
-  private static final long MOST_WIDE_BYTES = 1L << 30;
-
   /** What the trials of one way compute: about a millisecond of an H200. */
   private static final double TRIAL_OPERATIONS = 0x1p35;
 
@@ -165,8 +106,8 @@ public final class MultiplyPlanner {
                       + cublas.absence().orElseThrow());
       case AUTO ->
           cublas.isPresent()
-                  && !isOursFaster(problem, terms, limits, index)
-                  && !isSkinnyFaster(problem, limits, index)
+                  && !TensorRule.isFaster(problem, terms, limits, index)
+                  && !SkinnyRule.isFaster(problem, limits, index)
                   && ((MultiplyCost.products(problem) >= CUBLAS_PRODUCTS
                           && terms >= CUBLAS_LEAST_TERMS)
                       || kernels(problem, limits, index).isEmpty())
@@ -186,11 +127,11 @@ public final class MultiplyPlanner {
     // cuBLAS cuts inputs of tf32 off where they are to be rounded, and on an H200 takes tf32 for
     // FLOAT16 and BFLOAT16 too.
     if (engine != MultiplyEngine.CUBLAS) {
-      Optional<MultiplyPlan> tensor = best(TensorPlans.of(problem, terms, limits, index), limits);
+      Optional<MultiplyPlan> tensor = TensorRule.best(problem, terms, limits, index);
       Optional<MultiplyPlan> ours =
-          tensor.filter(MultiplyPlanner::isReadOnce).isPresent()
+          tensor.filter(TensorRule::isReadOnce).isPresent()
               ? tensor
-              : skinnyByRule(problem, limits, index)
+              : SkinnyRule.of(problem, limits, index)
                   .map(skinny -> skinny(problem, skinny))
                   .or(() -> tensor);
       if (ours.isPresent()) {
@@ -232,13 +173,13 @@ public final class MultiplyPlanner {
       DeviceLimits limits,
       KernelIndex index) {
     List<MultiplyPlan> candidates = candidates(trial, terms, cublas, limits, index);
-    boolean hasWarpgroups = candidates.stream().anyMatch(way -> isTensor(way, false));
+    boolean hasWarpgroups = candidates.stream().anyMatch(way -> TensorRule.isTensor(way, false));
     List<MultiplyPlan> choices = new ArrayList<>();
     for (MultiplyPlan way : candidates) {
       if (way.strategy().way().equals(byRule.strategy().way())) {
         choices.add(0, way);
       } else if (engine == MultiplyEngine.AUTO
-          ? isExact(way, terms) && !(hasWarpgroups && isTensor(way, true))
+          ? isExact(way, terms) && !(hasWarpgroups && TensorRule.isTensor(way, true))
           : way.strategy().order().equals(byRule.strategy().order())) {
         choices.add(way);
       }
@@ -250,11 +191,6 @@ public final class MultiplyPlanner {
   private static boolean isExact(MultiplyPlan way, long terms) {
     return !(way.strategy() instanceof MultiplyStrategy.Cublas)
         || (way.problem().precision() == Precision.FULL && terms >= CUBLAS_LEAST_TERMS);
-  }
-
-  /** True of a way on the tensor cores by {@code mma.sync}, or by what newer devices have. */
-  private static boolean isTensor(MultiplyPlan way, boolean isMma) {
-    return way.strategy() instanceof MultiplyStrategy.Tensor tensor && tensor.isMma() == isMma;
   }
 
   /**
@@ -461,115 +397,17 @@ public final class MultiplyPlanner {
     return index.findAll(FAMILY, problem.type().bytes(), limits);
   }
 
-  /** True if the problem keeps the tensor cores busy enough for operands to be packed. */
-  private static boolean isTensorSize(
-      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
-    double each =
-        Math.ceil((double) problem.m() / TENSOR_TILE)
-            * Math.ceil((double) problem.n() / TENSOR_TILE);
-    long parts =
-        TensorPlans.summing(problem, limits, index).isEmpty()
-            ? 1
-            : Math.min(
-                problem.k() / TENSOR_PART,
-                PartsOfK.parts(TensorForm.of(problem), problem, limits.multiprocessors()));
-    double tiles = each * Math.max(problem.batch().count(), parts);
-    return MultiplyCost.products(problem) >= TENSOR_PRODUCTS
-        && Math.min(problem.m(), Math.min(problem.k(), problem.n())) >= TENSOR_EXTENT
-        && tiles * TENSOR_IDLE_PROCESSORS >= limits.multiprocessors();
-  }
-
-  /**
-   * True if our kernels are expected to be faster than cuBLAS, which is to be as exact as they are.
-   * Those for float are, or hardly slower; large products of doubles took 0.95 to 1.03 times as
-   * long, on an H200, and 0.73 to 0.85 times where rows begin unevenly and K is long; at K = 127 up
-   * to 1.24 times.
-   */
-  private static boolean isOursFaster(
-      MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    boolean isFaster =
-        problem.type() == ElementType.FLOAT32 || MultiplyCost.products(problem) >= LARGE_PRODUCTS;
-    return isFaster
-        && isTensorSize(problem, limits, index)
-        && !TensorPlans.of(problem, terms, limits, index).isEmpty();
-  }
-
-  /** The skinny kernel for a problem that is large enough for it. */
-  private static Optional<MultiplyStrategy.Skinny> skinnyByRule(
-      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
-    double m = problem.m();
-    double largest = Math.max(m * problem.n(), Math.max(m, (double) problem.n()) * problem.k());
-    double one = problem.precision() == Precision.FULL ? SKINNY_ELEMENTS : NARROW_ELEMENTS;
-    return largest < (problem.batch().count() == 1 ? one : SKINNY_BATCH_ELEMENTS)
-        ? Optional.empty()
-        : SkinnySteps.of(problem, limits, index)
-            .filter(
-                skinny ->
-                    !SkinnySteps.isShallow(problem)
-                        || SkinnySteps.tiles(problem, skinny.kernel().shape())
-                            >= limits.multiprocessors());
-  }
-
-  /** True of so many columns of floats that skinny kernels read a large A slowly along K. */
-  private static boolean isWideAlong(MultiplyProblem problem) {
-    return problem.type() == ElementType.FLOAT32
-        && problem.n() > SKINNY_COLS
-        && problem.n() <= SkinnySteps.MOST
-        && problem.m() >= WIDE_ROWS
-        && (double) problem.m() * problem.k() >= WIDE_ELEMENTS
-        && isEvenAlong(problem);
-  }
-
-  /** True if a skinny kernel is expected to be faster than cuBLAS, or hardly slower. */
-  private static boolean isSkinnyFaster(
-      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
-    return (problem.type() == ElementType.FLOAT32
-            || (SkinnySteps.isShallow(problem)
-                // A step of K of such a B lies K elements from the next column's.
-                ? !problem.transposeB()
-                : SkinnySteps.count(problem) <= SKINNY_DOUBLES))
-        && skinnyByRule(problem, limits, index).isPresent();
-  }
-
-  /**
-   * True if few columns leave a large A that goes by once in the tensor cores' own kernel too: the
-   * copy engine rounds it to tf32 as it reads it. From 2000 rows on that took 0.64 to 0.98 times as
-   * long as the skinny kernel for 16 columns, and 0.83 to 1.08 times for one, on an H200.
-   */
-  private static boolean isReadOnce(MultiplyPlan tensor) {
-    MultiplyProblem problem = tensor.problem();
-    return problem.precision() == Precision.TF32
-        && !strategy(tensor).isMma()
-        && problem.n() <= SkinnySteps.MOST
-        && problem.m() >= WIDE_ROWS
-        && isEvenAlong(problem);
-  }
-
-  /** True if A lies along a K that is not small, in rows that begin evenly if A does. */
-  private static boolean isEvenAlong(MultiplyProblem problem) {
-    long strideA = problem.batch().count() == 1 ? 0 : problem.batch().strideA();
-    return !problem.transposeA()
-        && problem.k() > SkinnySteps.MOST
-        && problem.leadA() * Float.BYTES % TensorSteps.EVEN_BYTES == 0
-        && strideA % problem.leadA() == 0;
-  }
-
   private static MultiplyPlan skinny(MultiplyProblem problem, MultiplyStrategy.Skinny strategy) {
     return new MultiplyPlan(problem, strategy, Optional.empty());
   }
 
   private static MultiplyDecision own(
       MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    boolean isWide = isWideAlong(problem);
-    if (isWide || isTensorSize(problem, limits, index)) {
-      Optional<MultiplyPlan> tensor =
-          best(TensorPlans.of(problem, terms, limits, index), limits)
-              .filter(plan -> !isWide || plan.workspaceBytes() <= MOST_WIDE_BYTES);
-      if (tensor.isPresent()) {
-        return tensor.get();
-      }
+    Optional<MultiplyPlan> tensor = TensorRule.of(problem, terms, limits, index);
+    if (tensor.isPresent()) {
+      return tensor.get();
     }
-    Optional<MultiplyStrategy.Skinny> skinny = skinnyByRule(problem, limits, index);
+    Optional<MultiplyStrategy.Skinny> skinny = SkinnyRule.of(problem, limits, index);
     if (skinny.isPresent()) {
       return skinny(problem, skinny.get());
     }
@@ -583,55 +421,6 @@ public final class MultiplyPlanner {
                         + problem.type()
                         + " on "
                         + limits.architecture()));
-  }
-
-  /**
-   * The plan among {@link TensorPlans} whose tiles suit the problem best; where there are kernels
-   * for sm_90a, one of them. One that is fused, if packing is expected to take longer.
-   */
-  private static Optional<MultiplyPlan> best(List<MultiplyPlan> tensors, DeviceLimits limits) {
-    Optional<MultiplyPlan> fused =
-        tensors.stream()
-            .filter(
-                plan ->
-                    strategy(plan).isFused()
-                        && strategy(plan).parts() == 1
-                        && MultiplyCost.fusedNanos(plan.problem(), strategy(plan), limits)
-                            < MultiplyCost.packedNanos(plan.problem(), strategy(plan), limits))
-            .min(
-                Comparator.comparingDouble(
-                        (MultiplyPlan plan) ->
-                            MultiplyCost.fusedNanos(plan.problem(), strategy(plan), limits))
-                    // Where memory is what takes the time, two thread blocks may use it better.
-                    .thenComparing(plan -> !isShared(plan))
-                    .thenComparingInt(plan -> strategy(plan).kernel().blocksPerProcessor()));
-    return fused.isPresent()
-        ? fused
-        : tensors.stream()
-            .filter(plan -> !strategy(plan).isFused())
-            .min(
-                Comparator.comparing((MultiplyPlan plan) -> strategy(plan).isMma())
-                    .thenComparingDouble(
-                        plan -> MultiplyCost.cost(plan.problem(), strategy(plan), limits))
-                    // 256 x 128 took 1.02 times as long as 128 x 256 where both fill the device.
-                    .thenComparingInt(plan -> strategy(plan).kernel().shape().rows()));
-  }
-
-  private static MultiplyStrategy.Tensor strategy(MultiplyPlan tensor) {
-    return (MultiplyStrategy.Tensor) tensor.strategy();
-  }
-
-  /**
-   * True if thread blocks share multiprocessors and C is not of whole tiles that are twice as wide,
-   * or of one tile for each product: wide tiles read less, and took 0.95 to 1.00 times as long
-   * where power limits the clock.
-   */
-  private static boolean isShared(MultiplyPlan plan) {
-    KernelIndex.Kernel kernel = strategy(plan).kernel();
-    MultiplyProblem problem = plan.problem();
-    return kernel.blocksPerProcessor() > 1
-        && (problem.n() % (2L * kernel.shape().cols()) != 0
-            || MultiplyStrategy.Tiled.tiles(problem, kernel.shape()) == problem.batch().count());
   }
 
   private static MultiplyPlan tiled(

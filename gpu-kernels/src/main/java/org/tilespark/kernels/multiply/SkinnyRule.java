@@ -1,0 +1,64 @@
+package org.tilespark.kernels.multiply;
+
+import java.util.Optional;
+import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.layout.ElementType;
+
+/**
+ * Which products go to the kernels for one small extent ({@link SkinnySteps}) where nothing was
+ * measured. Pure functions.
+ */
+final class SkinnyRule {
+  /**
+   * Elements of the largest matrix from which a product with a small extent is the skinny kernels':
+   * below, a launch takes as long as the work, and a tiled one is one launch.
+   */
+  static final double LEAST_ELEMENTS = 256.0 * 256;
+
+  /**
+   * The same of lower precisions, whose tiles are the tensor cores': 300 x 300 x 5 took 1.2 to 1.6
+   * times as long by the skinny kernel, 500 x 500 x 8 0.7 times, on an H200.
+   */
+  private static final double NARROW_ELEMENTS = 448.0 * 448;
+
+  /**
+   * The same of each product of a batch: the skinny kernels take one launch for each, a tiled one
+   * takes one for all. About what goes by in the time of a launch, estimated.
+   */
+  static final double BATCH_ELEMENTS = 2048.0 * 1024;
+
+  /**
+   * Columns of doubles, or rows, up to which these are about as fast as cuBLAS in one call or
+   * faster (docs/benchmarks-kernels.md); of floats they are up to all 16.
+   */
+  private static final long MOST_DOUBLES = 8;
+
+  private SkinnyRule() {}
+
+  /** The skinny kernel for a problem that is large enough for it. */
+  static Optional<MultiplyStrategy.Skinny> of(
+      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    double m = problem.m();
+    double largest = Math.max(m * problem.n(), Math.max(m, (double) problem.n()) * problem.k());
+    double one = problem.precision() == Precision.FULL ? LEAST_ELEMENTS : NARROW_ELEMENTS;
+    return largest < (problem.batch().count() == 1 ? one : BATCH_ELEMENTS)
+        ? Optional.empty()
+        : SkinnySteps.of(problem, limits, index)
+            .filter(
+                skinny ->
+                    !SkinnySteps.isShallow(problem)
+                        || SkinnySteps.tiles(problem, skinny.kernel().shape())
+                            >= limits.multiprocessors());
+  }
+
+  /** True if a skinny kernel is expected to be faster than cuBLAS, or hardly slower. */
+  static boolean isFaster(MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+    return (problem.type() == ElementType.FLOAT32
+            || (SkinnySteps.isShallow(problem)
+                // A step of K of such a B lies K elements from the next column's.
+                ? !problem.transposeB()
+                : SkinnySteps.count(problem) <= MOST_DOUBLES))
+        && of(problem, limits, index).isPresent();
+  }
+}
