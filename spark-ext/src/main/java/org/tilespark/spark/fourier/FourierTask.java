@@ -9,7 +9,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.arrow.arrays.FourierPipeline;
-import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.layout.Cuts;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.PartitionBoundary;
@@ -19,11 +18,9 @@ import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.CarriedColumns;
 import org.tilespark.spark.runtime.BackendChoice;
-import org.tilespark.spark.runtime.CountedBatches;
 import org.tilespark.spark.runtime.ExecutorRuntime;
-import org.tilespark.spark.runtime.PipelineTotals;
 import org.tilespark.spark.runtime.TaskMetrics;
-import org.tilespark.spark.runtime.TaskResources;
+import org.tilespark.spark.runtime.TaskRun;
 import scala.runtime.AbstractFunction1;
 
 /**
@@ -131,18 +128,16 @@ final class FourierTask<T>
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     ExecutorRuntime.FourierPlace place = runtime.fourier(backend.requested(), task);
-    TaskResources resources = TaskResources.of(task);
-    BufferAllocator allocator =
-        resources.own(place.memory().newChild("task " + task.taskAttemptId() + ", transform"));
-    PipelineTotals totals = runtime.pipelineTotals(place.gpu());
+    TaskRun run = TaskRun.start(task, runtime, place.gpu(), "transform");
+    BufferAllocator allocator = run.allocator();
     FourierPipeline pipeline =
-        resources.own(
-            place.open(
-                task,
-                allocator,
-                job.aheadBytes(),
-                PipelineListener.both(
-                    place.gpu().isEmpty() ? metrics.onHost() : metrics.onDevice(), totals)));
+        run.scope()
+            .own(
+                place.open(
+                    task,
+                    allocator,
+                    job.aheadBytes(),
+                    run.listener(metrics.onDevice(), metrics.onHost())));
     ArraySource arrays = source.open(job, partition, allocator);
     FourierIterator iterator =
         new FourierIterator(
@@ -154,7 +149,7 @@ final class FourierTask<T>
             job.spec().trend() < 0 ? -1 : job.ordinals().get(job.spec().trend()),
             pipeline,
             allocator);
-    resources.ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
-    return new CountedBatches(iterator, runtime, metrics, totals);
+    run.scope().ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
+    return run.counted(iterator, metrics);
   }
 }
