@@ -19,6 +19,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -137,16 +138,16 @@ public final class TileSparkPlugin implements SparkPlugin {
       ExecutorMetrics.register(plugin.metricRegistry(), runtime);
       Backend backend = TileSparkConf.BACKEND.read(TileSparkConf.application(plugin.conf()));
       long deviceBytes = 0;
-      int devices = runtime.usableDevices();
-      if (devices > 0 && backend != Backend.CPU) {
+      Availability<Integer> devices = runtime.usableDevices();
+      if (devices.isPresent() && backend != Backend.CPU) {
         deviceBytes = openDevice(runtime, backend);
       }
       try {
         plugin.send(
             new ExecutorReport(
                 plugin.executorID(),
-                devices,
-                devices == 0 ? runtime.whyNoDevice(Backend.AUTO) : probe.description(),
+                devices.thing().orElse(0),
+                devices.isPresent() ? probe.description() : devices.whyNot(),
                 deviceBytes));
       } catch (Exception e) { // the interface declares it; a report is worth no executor
         LOG.warn("Could not report the GPU to the driver; EXPLAIN will not know it", e);

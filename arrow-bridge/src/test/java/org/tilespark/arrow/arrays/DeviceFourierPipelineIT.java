@@ -31,6 +31,7 @@ import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.device.RequiresGpu;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
@@ -48,9 +49,9 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
   @BeforeAll
   static void openDevice() {
     device = CudaDevice.open(0);
-    DeviceFourier.Found found = DeviceFourier.find(device, List.of());
-    assumeTrue(found.fourier().isPresent(), found.reason());
-    fourier = found.fourier().orElseThrow();
+    Availability<DeviceFourier> found = DeviceFourier.find(device, List.of());
+    assumeTrue(found.isPresent(), found.whyNot());
+    fourier = found.get();
     transposer = new DeviceTransposer(device);
     pool = device.newPinnedPool(1 << 28);
     memory = new ArrowMemory(new PinnedMemorySource(pool));

@@ -10,38 +10,49 @@ import org.junit.jupiter.api.Test;
 
 class TaskScopeTest {
   private final List<String> closed = new ArrayList<>();
+  private final TaskScope scope = new TaskScope();
 
-  private AutoCloseable named(String name) {
-    return () -> closed.add(name);
+  private AutoCloseable named(String name, Throwable failure) {
+    return () -> {
+      closed.add(name);
+      if (failure instanceof Error error) {
+        throw error;
+      }
+      if (failure instanceof Exception exception) {
+        throw exception;
+      }
+    };
   }
 
   @Test
-  void theLastOpenedIsClosedFirst() {
-    TaskScope scope = new TaskScope();
-    scope.own(named("allocator"));
-    AutoCloseable pipeline = scope.own(named("pipeline"));
-    scope.ownUsedBy(pipeline, named("buffers"));
+  void usersAreClosedBeforeWhatTheyUse() {
+    scope.own(named("allocator", null));
+    AutoCloseable pipeline = scope.own(named("pipeline", null));
+    scope.ownUsedBy(pipeline, named("buffers", null));
+    scope.own(named("metrics", null));
     scope.close();
+    assertEquals(List.of("metrics", "pipeline", "buffers", "allocator"), closed);
     scope.close();
-    assertEquals(List.of("pipeline", "buffers", "allocator"), closed);
+    assertEquals(4, closed.size(), "closed twice");
   }
 
   @Test
-  void allIsClosedWhenClosingFails() {
-    TaskScope scope = new TaskScope();
-    IllegalStateException first = new IllegalStateException("first");
-    scope.own(named("a"));
-    scope.own(
-        () -> {
-          throw new java.io.IOException("second");
-        });
-    scope.own(
-        () -> {
-          throw first;
-        });
-    assertSame(first, assertThrows(IllegalStateException.class, scope::close));
-    assertEquals(List.of("a"), closed);
-    assertEquals("second", first.getSuppressed()[0].getCause().getMessage());
+  void allAreClosedWhateverTheFirstThrows() {
+    for (Throwable first :
+        List.of(new IllegalStateException("first"), new StackOverflowError("first"))) {
+      closed.clear();
+      IllegalStateException second = new IllegalStateException("second");
+      Exception third = new Exception("third");
+      scope.own(named("d", null));
+      scope.own(named("c", third));
+      scope.own(named("b", second));
+      scope.own(named("a", first));
+      Throwable thrown = assertThrows(first.getClass(), scope::close);
+      assertSame(first, thrown);
+      assertEquals(List.of("a", "b", "c", "d"), closed);
+      assertSame(second, thrown.getSuppressed()[0]);
+      assertSame(third, thrown.getSuppressed()[1].getCause());
+    }
   }
 
   @Test
@@ -52,9 +63,9 @@ class TaskScopeTest {
             IllegalArgumentException.class,
             () ->
                 TaskScope.opening(
-                    scope -> {
-                      scope.own(named("first"));
-                      scope.own(named("second"));
+                    opening -> {
+                      opening.own(named("first", null));
+                      opening.own(named("second", null));
                       throw failure;
                     }));
     assertSame(failure, thrown);

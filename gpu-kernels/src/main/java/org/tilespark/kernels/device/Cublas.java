@@ -6,7 +6,6 @@ import com.sun.jna.ptr.IntByReference;
 import com.sun.jna.ptr.PointerByReference;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntSupplier;
 import jcuda.driver.JCudaDriver;
@@ -14,6 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.device.library.CublasEnvironment;
 import org.tilespark.kernels.device.library.LibCublas;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyStrategy;
 import org.tilespark.kernels.multiply.Precision;
@@ -48,22 +48,18 @@ final class Cublas implements AutoCloseable {
     this.device = device;
   }
 
-  /** cuBLAS on a device, or why there is none. */
-  record Opened(Optional<Cublas> cublas, String reason) {}
-
   /**
    * Finds the library.
    *
    * @param libraryPath directories where to look when the system's loader does not know it
    */
-  static Opened open(CudaDevice device, List<Path> libraryPath) {
+  static Availability<Cublas> open(CudaDevice device, List<Path> libraryPath) {
     device.enter();
-    String reason = LibCublas.load(libraryPath);
-    if (reason.isEmpty() && !ENVIRONMENT_CHECKED.getAndSet(true)) {
+    Availability<String> library = LibCublas.load(libraryPath);
+    if (library.isPresent() && !ENVIRONMENT_CHECKED.getAndSet(true)) {
       CublasEnvironment.warning(System.getenv()).ifPresent(LOG::warn);
     }
-    return new Opened(
-        reason.isEmpty() ? Optional.of(new Cublas(device)) : Optional.empty(), reason);
+    return library.map(file -> new Cublas(device));
   }
 
   /** Its version, such as 13.1.0. */

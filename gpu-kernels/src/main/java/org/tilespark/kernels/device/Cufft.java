@@ -7,11 +7,11 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import jcuda.driver.JCudaDriver;
 import org.tilespark.kernels.device.library.LibCufft;
 import org.tilespark.kernels.fourier.FourierPass;
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.layout.ElementType;
 
 /**
@@ -48,18 +48,14 @@ final class Cufft implements AutoCloseable {
     this.device = device;
   }
 
-  /** cuFFT on a device, or why there is none. */
-  record Opened(Optional<Cufft> cufft, String reason) {}
-
   /**
    * Finds the library.
    *
    * @param libraryPath directories where to look when the system's loader does not know it
    */
-  static Opened open(CudaDevice device, List<Path> libraryPath) {
+  static Availability<Cufft> open(CudaDevice device, List<Path> libraryPath) {
     device.enter();
-    String reason = LibCufft.load(libraryPath);
-    return new Opened(reason.isEmpty() ? Optional.of(new Cufft(device)) : Optional.empty(), reason);
+    return LibCufft.load(libraryPath).map(file -> new Cufft(device));
   }
 
   /** Its version, such as 12.0.0. */

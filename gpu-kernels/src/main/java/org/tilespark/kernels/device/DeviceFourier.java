@@ -2,7 +2,6 @@ package org.tilespark.kernels.device;
 
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Optional;
 import org.tilespark.kernels.device.library.LibCufft;
 import org.tilespark.kernels.fourier.FourierBoxes;
 import org.tilespark.kernels.fourier.FourierBoxes.Direction;
@@ -10,6 +9,7 @@ import org.tilespark.kernels.fourier.FourierBoxes.Piece;
 import org.tilespark.kernels.fourier.FourierPass;
 import org.tilespark.kernels.fourier.FourierPlanner;
 import org.tilespark.kernels.fourier.FourierProblem;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.PlanCache;
 import org.tilespark.kernels.pointwise.PointwiseProgram;
@@ -31,14 +31,6 @@ public final class DeviceFourier implements AutoCloseable {
   private record Asked(FourierProblem problem, long workLimit) {}
 
   /**
-   * Transforms on a device, or why there are none.
-   *
-   * @param fourier empty where cuFFT is missing; the caller closes it
-   * @param reason why it is, and what helps; else empty
-   */
-  public record Found(Optional<DeviceFourier> fourier, String reason) {}
-
-  /**
    * How a problem is done: passes, and the work area that they need.
    *
    * @param passes in order; none if all transformed axes have extent 1
@@ -57,24 +49,22 @@ public final class DeviceFourier implements AutoCloseable {
   }
 
   /**
-   * Looks for cuFFT.
+   * Transforms on a device, which the caller closes, or why there are none: cuFFT is missing.
    *
    * @param device borrowed; must stay open longer
    * @param libraryPath directories where to look when the system's loader does not know it
    */
-  public static Found find(CudaDevice device, List<Path> libraryPath) {
-    Cufft.Opened opened = Cufft.open(device, libraryPath);
-    return new Found(
-        opened.cufft().map(cufft -> new DeviceFourier(device, cufft)), opened.reason());
+  public static Availability<DeviceFourier> find(CudaDevice device, List<Path> libraryPath) {
+    return Cufft.open(device, libraryPath).map(cufft -> new DeviceFourier(device, cufft));
   }
 
   /**
-   * Why there is no cuFFT on this machine, and what helps; empty if there is. Opens no device, but
-   * a driver must be there, as {@link DeviceProbe} finds it.
+   * The file of cuFFT on this machine, or why there is none, and what helps. Opens no device, but a
+   * driver must be there, as {@link DeviceProbe} finds it.
    *
    * @param libraryPath as for {@link #find}
    */
-  public static String whyMissing(List<Path> libraryPath) {
+  public static Availability<String> library(List<Path> libraryPath) {
     return LibCufft.load(libraryPath);
   }
 

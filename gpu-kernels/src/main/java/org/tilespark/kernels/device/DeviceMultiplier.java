@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.PlanCache;
 import org.tilespark.kernels.memory.HostMemory;
@@ -130,13 +131,13 @@ public final class DeviceMultiplier implements Multiplier {
           MultiplyPlanner.CublasPresence.absent("it is ruled out by engine OWN"),
           tuner(""));
     }
-    Cublas.Opened found = Cublas.open(device, libraryPath);
-    String reason = found.reason();
-    if (found.cublas().isPresent()) {
-      Cublas cublas = found.cublas().get();
+    Availability<Cublas> found = Cublas.open(device, libraryPath);
+    String reason = found.whyNot();
+    if (found.isPresent()) {
+      Cublas cublas = found.get();
       try {
         return new Opened(
-            found.cublas(), MultiplyPlanner.CublasPresence.PRESENT, tuner(cublas.version()));
+            found.thing(), MultiplyPlanner.CublasPresence.PRESENT, tuner(cublas.version()));
       } catch (DeviceOutOfMemoryException e) {
         cublas.close();
         throw e; // another time there may be some

@@ -332,14 +332,14 @@ public final class FourierBlocksExec extends PhysicalBlockNode
     }
     return new FourierTask.Job(
         spec,
-        assembled.isDefined() ? assembled.get() : null,
-        outputCuts(),
-        cut.isDefined() ? cut.get().keys() : null,
-        Attributes.schema(ScalaInterop.list(child.output())),
-        Attributes.schema(ScalaInterop.list(inputs)),
-        ChildColumns.ordinals(this, child, inputs),
-        ChildColumns.ordinals(this, child, ScalaInterop.seq(together())),
-        produced.size(),
+        new FourierTask.Input(
+            assembled.isDefined() ? assembled.get() : null,
+            Attributes.schema(ScalaInterop.list(child.output())),
+            Attributes.schema(ScalaInterop.list(inputs)),
+            ChildColumns.ordinals(this, child, inputs),
+            ChildColumns.ordinals(this, child, ScalaInterop.seq(together()))),
+        new FourierIterator.Output(
+            outputCuts(), cut.isDefined() ? cut.get().keys() : null, produced.size()),
         BATCHES_AHEAD * batchBytes);
   }
 

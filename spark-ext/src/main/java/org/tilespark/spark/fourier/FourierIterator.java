@@ -1,5 +1,6 @@
 package org.tilespark.spark.fourier;
 
+import java.io.Serializable;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -42,8 +43,9 @@ final class FourierIterator implements Iterator<ColumnarBatch>, AutoCloseable {
    *
    * @param cuts where they are cut; null if they leave whole
    * @param keys columns put before those of the blocks; null if there are none
+   * @param of blocks or pieces in the output, without keys
    */
-  record Output(Cuts cuts, PieceKeys keys) {}
+  record Output(Cuts cuts, PieceKeys keys, int columns) implements Serializable {}
 
   /** A block or piece of a result, and the further columns it goes with. */
   private record Label(Box place, List<long[]> keys, UnsafeRow further) {}
@@ -53,7 +55,6 @@ final class FourierIterator implements Iterator<ColumnarBatch>, AutoCloseable {
   private final ArraySource source;
   private final CarriedColumns carried;
   private final List<Integer> furtherOut;
-  private final int columns;
   private final FourierPipeline pipeline;
   private final BufferAllocator allocator;
   private final int trendOrdinal;
@@ -66,7 +67,6 @@ final class FourierIterator implements Iterator<ColumnarBatch>, AutoCloseable {
 
   /**
    * @param carried the further columns, in the order of the output
-   * @param columns of the output, without keys
    * @param trendOrdinal of the trend in the source's rows, or -1
    */
   FourierIterator(
@@ -74,7 +74,6 @@ final class FourierIterator implements Iterator<ColumnarBatch>, AutoCloseable {
       Output output,
       ArraySource source,
       CarriedColumns carried,
-      int columns,
       int trendOrdinal,
       FourierPipeline pipeline,
       BufferAllocator allocator) {
@@ -82,8 +81,7 @@ final class FourierIterator implements Iterator<ColumnarBatch>, AutoCloseable {
     this.output = output;
     this.source = source;
     this.carried = carried;
-    this.columns = columns;
-    this.furtherOut = spec.furtherOut(columns);
+    this.furtherOut = spec.furtherOut(output.columns());
     this.trendOrdinal = trendOrdinal;
     this.pipeline = pipeline;
     this.allocator = allocator;
@@ -215,7 +213,7 @@ final class FourierIterator implements Iterator<ColumnarBatch>, AutoCloseable {
   private ColumnarBatch batch(Label label, int copyOfIt) {
     BlockSchema out = spec.out();
     int keyCount = output.keys() == null ? 0 : output.keys().columns().size();
-    ColumnVector[] vectors = new ColumnVector[keyCount + columns];
+    ColumnVector[] vectors = new ColumnVector[keyCount + output.columns()];
     try {
       for (int key = 0; key < keyCount; key++) {
         vectors[key] =

@@ -34,12 +34,8 @@ import org.tilespark.spark.runtime.BackendChoice;
  * @param gathered as {@link FourierSpec#gathered}
  * @param missing as {@link FourierSpec#missing}
  * @param operator who asks
- * @param block columns of {@code child} with the blocks, in the order of {@link
- *     BlockSchema#blockColumns}
- * @param trend column of what is taken off; null if none is
- * @param further columns that go with the blocks
- * @param assembled how blocks are put together; empty if {@code child} gives blocks
- * @param cells columns of {@code child} with the places of target blocks, if there are such
+ * @param columns of {@code child} that are read
+ * @param assembly how blocks are put together; empty if {@code child} gives blocks
  * @param child what the stage reads
  */
 public record FourierStage(
@@ -47,12 +43,33 @@ public record FourierStage(
     Optional<Shape> gathered,
     Missing missing,
     String operator,
-    List<Attribute> block,
-    Attribute trend,
-    List<Attribute> further,
-    Optional<AssembleSpec> assembled,
-    List<Attribute> cells,
+    Columns columns,
+    Optional<Assembly> assembly,
     LogicalPlan child) {
+  /**
+   * What is read.
+   *
+   * @param block columns with the blocks, in the order of {@link BlockSchema#blockColumns}
+   * @param trend column of what is taken off; null if none is
+   * @param further columns that go with the blocks
+   */
+  record Columns(List<Attribute> block, Attribute trend, List<Attribute> further) {
+    private List<Attribute> all() {
+      List<Attribute> all = new ArrayList<>(block);
+      if (trend != null) {
+        all.add(trend);
+      }
+      all.addAll(further);
+      return all;
+    }
+  }
+
+  /**
+   * How blocks are put together.
+   *
+   * @param cells columns with the places of target blocks
+   */
+  record Assembly(AssembleSpec spec, List<Attribute> cells) {}
 
   /** The longest stage that ends in {@code last}. */
   public static FourierStage endingIn(FourierBlocks last) {
@@ -63,11 +80,11 @@ public record FourierStage(
             Optional.ofNullable(spec.gathered().isEmpty() ? null : spec.gathered().get()),
             spec.missing(),
             spec.operator(),
-            at(last.inputs(), spec.in().blockColumns()),
-            spec.trend() < 0 ? null : last.inputs().apply(spec.trend()),
-            at(last.inputs(), spec.furtherIn(last.inputs().size())),
+            new Columns(
+                at(last.inputs(), spec.in().blockColumns()),
+                spec.trend() < 0 ? null : last.inputs().apply(spec.trend()),
+                at(last.inputs(), spec.furtherIn(last.inputs().size()))),
             Optional.empty(),
-            List.of(),
             last.child());
     return stage.withAllBelow();
   }
@@ -91,11 +108,9 @@ public record FourierStage(
             Optional.empty(),
             spec.missing(),
             spec.operator(),
-            parts.stream().map(inputs::get).toList(),
-            null,
-            columns.blocks().further(inputs),
+            new Columns(
+                parts.stream().map(inputs::get).toList(), null, columns.blocks().further(inputs)),
             Optional.empty(),
-            List.of(),
             last.child());
     return stage.withBelow().map(FourierStage::withAllBelow);
   }
@@ -146,13 +161,9 @@ public record FourierStage(
       BackendChoice backend,
       long batchBytes,
       SparkPlan plannedChild) {
-    List<Attribute> inputs = new ArrayList<>(block);
-    if (trend != null) {
-      inputs.add(trend);
-    }
-    inputs.addAll(further);
     int rank = out.kind().rank();
-    boolean isComplex = block.size() > 2 * rank + 1;
+    int parts = columns.block().size();
+    boolean isComplex = parts > 2 * rank + 1;
     BlockSchema in =
         new BlockSchema(
             out.kind(),
@@ -166,14 +177,14 @@ public record FourierStage(
             program,
             in,
             out,
-            trend == null ? -1 : block.size(),
+            columns.trend() == null ? -1 : parts,
             ScalaInterop.option(gathered),
             missing,
             operator),
-        ScalaInterop.option(assembled),
+        ScalaInterop.option(assembly.map(Assembly::spec)),
         cut == null ? ScalaInterop.none() : ScalaInterop.option(Optional.of(cut)),
-        ScalaInterop.seq(cells),
-        ScalaInterop.seq(inputs),
+        ScalaInterop.seq(assembly.map(Assembly::cells).orElse(List.of())),
+        ScalaInterop.seq(columns.all()),
         ScalaInterop.seq(keys),
         ScalaInterop.seq(produced),
         backend,
@@ -191,12 +202,10 @@ public record FourierStage(
 
   /** This stage with the operator below it, if one stage can run both. */
   private Optional<FourierStage> withBelow() {
-    if (trend != null || assembled.isPresent()) {
+    if (columns.trend() != null || assembly.isPresent()) {
       return Optional.empty();
     }
-    List<Attribute> columns = new ArrayList<>(block);
-    columns.addAll(further);
-    Optional<List<Attribute>> read = Optional.of(columns);
+    Optional<List<Attribute>> read = Optional.of(columns.all());
     LogicalPlan below = child;
     while (below instanceof Project project && read.isPresent()) {
       read = Attributes.below(project, read.get());
@@ -205,8 +214,9 @@ public record FourierStage(
     if (read.isEmpty()) {
       return Optional.empty();
     }
-    List<Attribute> readBlock = read.get().subList(0, block.size());
-    List<Attribute> readFurther = read.get().subList(block.size(), columns.size());
+    int parts = columns.block().size();
+    List<Attribute> readBlock = read.get().subList(0, parts);
+    List<Attribute> readFurther = read.get().subList(parts, read.get().size());
     if (below instanceof FourierBlocks inner) {
       return after(inner, readBlock, readFurther);
     }
@@ -246,24 +256,24 @@ public record FourierStage(
             shape,
             below.missing(),
             operator,
-            at(inner.inputs(), below.in().blockColumns()),
-            below.trend() < 0 ? null : inner.inputs().apply(below.trend()),
-            sources.get(),
+            new Columns(
+                at(inner.inputs(), below.in().blockColumns()),
+                below.trend() < 0 ? null : inner.inputs().apply(below.trend()),
+                sources.get()),
             Optional.empty(),
-            List.of(),
             inner.child()));
   }
 
   private Optional<FourierStage> after(
       PermuteBlocks inner, List<Attribute> readBlock, List<Attribute> readFurther) {
-    PermutedColumns columns = inner.columns();
-    List<Integer> parts = columns.blocks().blockColumns();
+    PermutedColumns given = inner.columns();
+    List<Integer> parts = given.blocks().blockColumns();
     boolean fits =
         inner.kind() == BlockKind.VOLUME
-            && same(readBlock, parts.stream().map(columns.produced()::get).toList());
+            && same(readBlock, parts.stream().map(given.produced()::get).toList());
     List<Attribute> sources = new ArrayList<>();
     for (Attribute column : readFurther) {
-      Optional<Attribute> source = columns.source(column);
+      Optional<Attribute> source = given.source(column);
       fits &= source.isPresent();
       source.ifPresent(sources::add);
     }
@@ -280,11 +290,8 @@ public record FourierStage(
             gathered,
             missing,
             operator,
-            parts.stream().map(columns.inputs()::get).toList(),
-            null,
-            sources,
+            new Columns(parts.stream().map(given.inputs()::get).toList(), null, sources),
             Optional.empty(),
-            List.of(),
             inner.child()));
   }
 
@@ -301,17 +308,17 @@ public record FourierStage(
     Optional<List<Attribute>> sources =
         sources(readFurther, given, pieces.subList(rank, pieces.size()));
     return sources.map(
-        columns ->
+        further ->
             new FourierStage(
                 program,
                 gathered,
                 missing,
                 operator,
-                parts.stream().map(position -> pieces.get(position + rank)).toList(),
-                null,
-                columns,
-                Optional.of(assemble.spec()),
-                pieces.subList(0, rank),
+                new Columns(
+                    parts.stream().map(position -> pieces.get(position + rank)).toList(),
+                    null,
+                    further),
+                Optional.of(new Assembly(assemble.spec(), pieces.subList(0, rank))),
                 assemble.child()));
   }
 

@@ -8,11 +8,11 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
+import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.KnownArray;
 import org.tilespark.spark.options.FftOptions.Decomposition;
-import org.tilespark.spark.reblock.ReblockPlans;
 
 /**
  * Which axes of a volume are transformed after which, and how it is cut for that: a pure function
@@ -231,14 +231,14 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
    */
   long[] shape(List<Integer> cut, Shape extents, Shape padded) {
     long[] shape = extents.toArray();
-    long parts = Math.max(ReblockPlans.ceilDiv(bytes(padded), USUAL_BLOCK_BYTES), tasks);
+    long parts = Math.max(Ceil.div(bytes(padded), USUAL_BLOCK_BYTES), tasks);
     for (int i = 0; i < cut.size(); i++) {
       int axis = cut.get(i);
       int left = cut.size() - i;
       long along = left == 1 ? parts : (long) Math.ceil(Math.sqrt((double) parts));
       along = Math.min(along, shape[axis]);
-      shape[axis] = ReblockPlans.ceilDiv(shape[axis], along);
-      parts = ReblockPlans.ceilDiv(parts, along);
+      shape[axis] = Ceil.div(shape[axis], along);
+      parts = Ceil.div(parts, along);
     }
     return shape;
   }
@@ -257,7 +257,7 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
       most = Math.min(most, known.largest().extent(cut));
     }
     if (most < shape[0]) {
-      shape[0] = ReblockPlans.ceilDiv(shape[0], ReblockPlans.ceilDiv(shape[0], most));
+      shape[0] = Ceil.div(shape[0], Ceil.div(shape[0], most));
     }
     return Shape.of(shape);
   }

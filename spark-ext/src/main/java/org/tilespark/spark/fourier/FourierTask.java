@@ -9,21 +9,16 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.arrow.arrays.FourierPipeline;
-import org.tilespark.arrow.pipeline.PipelineListener;
-import org.tilespark.layout.Cuts;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.PieceGroups;
-import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.CarriedColumns;
 import org.tilespark.spark.runtime.BackendChoice;
-import org.tilespark.spark.runtime.CountedBatches;
 import org.tilespark.spark.runtime.ExecutorRuntime;
-import org.tilespark.spark.runtime.PipelineTotals;
 import org.tilespark.spark.runtime.TaskMetrics;
-import org.tilespark.spark.runtime.TaskResources;
+import org.tilespark.spark.runtime.TaskRun;
 import scala.runtime.AbstractFunction1;
 
 /**
@@ -42,36 +37,35 @@ final class FourierTask<T>
    * What a task must know.
    *
    * @param spec what happens
-   * @param assembled how arrays come in pieces; null if they come in blocks
-   * @param cuts where results are cut; null if they leave whole
-   * @param keys columns put before those of the pieces; null if there are none
-   * @param rows schema of the child's rows
-   * @param inputs schema of the columns that are read
-   * @param ordinals the child's column behind each of these
-   * @param pieceKeys ordinals of the columns by which pieces belong together
-   * @param columns of the output, without keys
    * @param aheadBytes of pinned memory for parts that come down before they are asked for
    */
-  record Job(
-      FourierSpec spec,
-      AssembleSpec assembled,
-      Cuts cuts,
-      PieceKeys keys,
-      StructType rows,
-      StructType inputs,
-      List<Integer> ordinals,
-      List<Integer> pieceKeys,
-      int columns,
-      long aheadBytes)
+  record Job(FourierSpec spec, Input input, FourierIterator.Output output, long aheadBytes)
       implements Serializable {
     private BlockSchema in() {
-      return spec.in().mapped(ordinals::get);
+      return spec.in().mapped(input.ordinals::get);
     }
 
     private List<Integer> further() {
-      return spec.furtherIn(inputs.length());
+      return spec.furtherIn(input.columns.length());
     }
   }
+
+  /**
+   * How arrays come.
+   *
+   * @param assembled how they come in pieces; null if they come in blocks
+   * @param rows schema of the child's rows
+   * @param columns schema of the columns that are read
+   * @param ordinals the child's column behind each of these
+   * @param pieceKeys ordinals of the columns by which pieces belong together
+   */
+  record Input(
+      AssembleSpec assembled,
+      StructType rows,
+      StructType columns,
+      List<Integer> ordinals,
+      List<Integer> pieceKeys)
+      implements Serializable {}
 
   /** How the child's partition becomes arrays. */
   private interface Source<T> extends Serializable {
@@ -96,11 +90,16 @@ final class FourierTask<T>
         backend,
         metrics,
         (of, rows, allocator) ->
-            of.assembled() == null
+            of.input().assembled() == null
                 ? overBlocks(of, BlockCursor.overRows(rows), allocator)
                 : new ArraySource.Pieces(
                     of.in(),
-                    new PieceGroups(of.assembled(), of.rows(), of.pieceKeys(), of.in(), rows),
+                    new PieceGroups(
+                        of.input().assembled(),
+                        of.input().rows(),
+                        of.input().pieceKeys(),
+                        of.in(),
+                        rows),
                     allocator));
   }
 
@@ -118,8 +117,8 @@ final class FourierTask<T>
     if (spec.gathered().isEmpty()) {
       return new ArraySource.Blocks(spec, job.in(), blocks, allocator);
     }
-    List<Integer> further = job.further().stream().map(job.ordinals()::get).toList();
-    return new ArraySource.Volumes(spec, job.in(), job.rows(), further, blocks, allocator);
+    List<Integer> further = job.further().stream().map(job.input().ordinals()::get).toList();
+    return new ArraySource.Volumes(spec, job.in(), job.input().rows(), further, blocks, allocator);
   }
 
   @Override
@@ -131,30 +130,27 @@ final class FourierTask<T>
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     ExecutorRuntime.FourierPlace place = runtime.fourier(backend.requested(), task);
-    TaskResources resources = TaskResources.of(task);
-    BufferAllocator allocator =
-        resources.own(place.memory().newChild("task " + task.taskAttemptId() + ", transform"));
-    PipelineTotals totals = runtime.pipelineTotals(place.gpu());
+    TaskRun run = TaskRun.start(task, runtime, place.gpu(), "transform");
+    BufferAllocator allocator = run.allocator();
     FourierPipeline pipeline =
-        resources.own(
-            place.open(
-                task,
-                allocator,
-                job.aheadBytes(),
-                PipelineListener.both(
-                    place.gpu().isEmpty() ? metrics.onHost() : metrics.onDevice(), totals)));
+        run.scope()
+            .own(
+                place.open(
+                    task,
+                    allocator,
+                    job.aheadBytes(),
+                    run.listener(metrics.onDevice(), metrics.onHost())));
     ArraySource arrays = source.open(job, partition, allocator);
     FourierIterator iterator =
         new FourierIterator(
             job.spec(),
-            new FourierIterator.Output(job.cuts(), job.keys()),
+            job.output(),
             arrays,
-            new CarriedColumns(job.inputs(), job.further(), job.ordinals()),
-            job.columns(),
-            job.spec().trend() < 0 ? -1 : job.ordinals().get(job.spec().trend()),
+            new CarriedColumns(job.input().columns(), job.further(), job.input().ordinals()),
+            job.spec().trend() < 0 ? -1 : job.input().ordinals().get(job.spec().trend()),
             pipeline,
             allocator);
-    resources.ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
-    return new CountedBatches(iterator, runtime, metrics, totals);
+    run.scope().ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
+    return run.counted(iterator, metrics);
   }
 }

@@ -2,28 +2,24 @@ package org.tilespark.spark.multiply;
 
 import java.io.Serializable;
 import java.util.Iterator;
-import java.util.NoSuchElementException;
 import java.util.Optional;
 import java.util.UUID;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.panels.DevicePanelMultiplier;
 import org.tilespark.arrow.panels.DevicePanels;
 import org.tilespark.arrow.panels.HostPanelMultiplier;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.arrow.pipeline.PipelineListener;
-import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
-import org.tilespark.spark.runtime.PipelineTotals;
-import org.tilespark.spark.runtime.TaskResources;
+import org.tilespark.spark.runtime.TaskRun;
 import scala.runtime.AbstractFunction2;
 
 /**
@@ -117,63 +113,37 @@ final class MultiplyTask<T>
             backend.requested(),
             task,
             devices -> cuboids == null ? -1 : cuboids.device(partition, devices));
-    ArrowMemory memory = runtime.memory(gpu);
-    TaskResources resources = TaskResources.of(task);
-    BufferAllocator allocator =
-        resources.own(memory.newChild("task " + task.taskAttemptId() + ", product"));
-    BufferAllocator plain =
-        resources.own(runtime.memory().newChild("task " + task.taskAttemptId() + ", large tile"));
-    PipelineTotals totals = runtime.pipelineTotals(gpu);
-    DevicePanels.Stage stage = null; // on the CPU
-    if (gpu.isPresent()) {
-      Peers peers = new Peers(execution, task.stageId(), task.stageAttemptNumber());
-      stage = resources.own(gpu.get().panels().join(peers));
-    }
+    TaskRun run = TaskRun.start(task, runtime, gpu, "product");
+    BufferAllocator plain = run.plain("large tile");
+    PipelineListener listener = run.listener(metrics.onDevice(), metrics.onHost());
     PanelMultiplier multiplier =
-        gpu.isEmpty()
-            ? new HostPanelMultiplier(
-                runtime.hostMultiplier(),
-                allocator,
-                PipelineListener.both(metrics.onHost(), totals))
-            : new DevicePanelMultiplier(
-                gpu.get().device(),
-                gpu.get().multiplier(),
-                memory,
-                gpu.get().governor(),
-                new DevicePanelMultiplier.HostSide(
-                    allocator, plain, runtime.pinnedShareBytes() / 2),
-                runtime.turns().of(task),
-                stage,
-                PipelineListener.both(metrics.onDevice(), totals));
-    resources.own(multiplier);
-    resources.own(
-        () -> metrics.peak(allocator.getPeakMemoryAllocation() + plain.getPeakMemoryAllocation()));
-    Iterator<InternalRow> blocks =
-        products.open(partition, input, multiplier, runtime.hostTransposer());
-    return new Noticing(blocks, runtime);
+        run.scope()
+            .own(
+                gpu.isEmpty()
+                    ? new HostPanelMultiplier(runtime.hostMultiplier(), run.allocator(), listener)
+                    : onDevice(run, plain, listener));
+    run.scope()
+        .own(
+            () ->
+                metrics.peak(
+                    run.allocator().getPeakMemoryAllocation() + plain.getPeakMemoryAllocation()));
+    return run.watched(products.open(partition, input, multiplier, runtime.hostTransposer()));
   }
 
-  /** Notices when the device is lost. */
-  private record Noticing(Iterator<InternalRow> blocks, ExecutorRuntime runtime)
-      implements Iterator<InternalRow> {
-    @Override
-    public boolean hasNext() {
-      try {
-        return blocks.hasNext();
-      } catch (CudaFailure e) {
-        if (e.isSticky()) {
-          runtime.deviceLost(e);
-        }
-        throw e;
-      }
-    }
-
-    @Override
-    public InternalRow next() {
-      if (!hasNext()) { // all work on the device is done here
-        throw new NoSuchElementException();
-      }
-      return blocks.next();
-    }
+  private PanelMultiplier onDevice(TaskRun run, BufferAllocator plain, PipelineListener listener) {
+    Gpu gpu = run.gpu().get();
+    TaskContext task = run.task();
+    Peers peers = new Peers(execution, task.stageId(), task.stageAttemptNumber());
+    DevicePanels.Stage stage = run.scope().own(gpu.panels().join(peers));
+    return new DevicePanelMultiplier(
+        gpu.device(),
+        gpu.multiplier(),
+        run.memory(),
+        gpu.governor(),
+        new DevicePanelMultiplier.HostSide(
+            run.allocator(), plain, run.runtime().pinnedShareBytes() / 2),
+        run.runtime().turns().of(task),
+        stage,
+        listener);
   }
 }

@@ -61,9 +61,6 @@ import scala.Option;
  * </pre>
  */
 public final class ReblockPlans {
-  /** A block of slabs or pencils stays below this, where users do not say how large it is. */
-  private static final long USUAL_BLOCK_BYTES = 256L << 20;
-
   private final LogicalPlan input;
   private final BlockKind kind;
   private final String operator;
@@ -154,8 +151,8 @@ public final class ReblockPlans {
    * The same volume in slabs: cut along one axis, whole along the others.
    *
    * @param thickness elements of a slab along the axis; if empty, that of the slabs that are there
-   *     already, or the most that keeps a block below {@value #USUAL_BLOCK_BYTES} bytes and gives
-   *     every task a slab
+   *     already, or the most that keeps a block below {@value BlockShapes#USUAL_BLOCK_BYTES} bytes
+   *     and gives every task a slab
    * @param tasks that can run at once
    * @param asDataset makes a DataFrame of a plan; extents that no metadata states are found by a
    *     small aggregate over the coordinates, which runs now
@@ -171,15 +168,7 @@ public final class ReblockPlans {
       String operator) {
     BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     KnownArray known = KnownArray.of(input, blocks, missing, asDataset, operator);
-    long[] shape = whole(known);
-    shape[axis] = thickness.orElse(known.largest().extent(axis));
-    boolean areThere = known.isSlabs(axis) && !known.isOneBlock();
-    if (thickness.isEmpty() && (!areThere || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
-      long extent = known.extents().extent(axis);
-      shape[axis] = 1;
-      long most = (USUAL_BLOCK_BYTES - 1) / bytes(shape, blocks);
-      shape[axis] = evenly(extent, Math.max(1, Math.min(most, extent / tasks)));
-    }
+    long[] shape = BlockShapes.slabs(known, blocks, axis, thickness, tasks);
     return reblock(
         stating(input, BlockKind.VOLUME, known, operator),
         BlockKind.VOLUME,
@@ -193,7 +182,7 @@ public final class ReblockPlans {
    *
    * @param sizes elements of a pencil along the other axes, in their order; if empty, those of the
    *     pencils that are there already, or the volume is halved across its longest other axis until
-   *     blocks are below {@value #USUAL_BLOCK_BYTES} bytes and every task has one
+   *     blocks are below {@value BlockShapes#USUAL_BLOCK_BYTES} bytes and every task has one
    * @param tasks that can run at once
    * @param asDataset as for {@link #slabs}
    * @throws IllegalArgumentException as {@link #reblock}, or if there are not as many sizes as
@@ -209,66 +198,13 @@ public final class ReblockPlans {
       String operator) {
     BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
     KnownArray known = KnownArray.of(input, blocks, missing, asDataset, operator);
-    long[] shape = whole(known);
-    int[] others = IntStream.range(0, shape.length).filter(other -> other != axis).toArray();
-    for (int i = 0; i < others.length; i++) {
-      shape[others[i]] = sizes.isPresent() ? sizes.get()[i] : known.largest().extent(others[i]);
-    }
-    boolean areThere = known.whole().get(axis) && !known.isOneBlock();
-    if (sizes.isEmpty() && (!areThere || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
-      long[] parts = new long[shape.length];
-      Arrays.fill(parts, 1);
-      shape = whole(known);
-      while (bytes(shape, blocks) >= USUAL_BLOCK_BYTES || count(known.extents(), shape) < tasks) {
-        int longest = others[0];
-        for (int other : others) {
-          longest = shape[other] > shape[longest] ? other : longest;
-        }
-        if (shape[longest] == 1) {
-          break; // each line is a block; the check of the shape tells if that is too large
-        }
-        parts[longest] *= 2;
-        shape[longest] = ceilDiv(known.extents().extent(longest), parts[longest]);
-      }
-    }
+    long[] shape = BlockShapes.pencils(known, blocks, axis, sizes, tasks);
     return reblock(
         stating(input, BlockKind.VOLUME, known, operator),
         BlockKind.VOLUME,
         shape,
         missing,
         operator);
-  }
-
-  /** The shape of a block that is the whole array; 1 along axes that have no elements. */
-  private static long[] whole(KnownArray known) {
-    return Arrays.stream(known.extents().toArray()).map(extent -> Math.max(1, extent)).toArray();
-  }
-
-  private static long bytes(long[] shape, BlockSchema blocks) {
-    long bytes = (long) blocks.elementType().bytes() * blocks.planes().size();
-    for (long extent : shape) {
-      bytes = Bytes.product(bytes, extent);
-    }
-    return bytes;
-  }
-
-  /** Blocks of a shape in an array. */
-  private static long count(Shape extents, long[] shape) {
-    long count = 1;
-    for (int axis = 0; axis < shape.length; axis++) {
-      count = Bytes.product(count, Math.max(1, ceilDiv(extents.extent(axis), shape[axis])));
-    }
-    return count;
-  }
-
-  /** The size of parts that are as equal as can be, as few as keep to {@code most}. */
-  private static long evenly(long extent, long most) {
-    return Math.max(1, ceilDiv(extent, Math.max(1, ceilDiv(extent, most))));
-  }
-
-  /** The quotient, rounded up; of any two positive numbers. */
-  public static long ceilDiv(long a, long b) {
-    return a / b + (a % b == 0 ? 0 : 1);
   }
 
   /** The input, with the extents stated if they had to be found and are those of all arrays. */

@@ -6,6 +6,7 @@ import java.util.Optional;
 import org.apache.spark.SparkContext;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.conf.Backend;
 
 /**
@@ -42,13 +43,15 @@ public final class BackendPlanner {
     if (!context.isLocal()) {
       return new BackendChoice(requested, choice.expected() + "; GPUs need cuFFT");
     }
-    String missing = DeviceFourier.whyMissing(libraryPath);
-    if (missing.isEmpty()) {
+    Availability<String> cufft = DeviceFourier.library(libraryPath);
+    if (cufft.isPresent()) {
       return choice;
     }
     return new BackendChoice(
         requested,
-        requested == Backend.GPU ? "gpu, which will fail: " + missing : "cpu: " + missing);
+        requested == Backend.GPU
+            ? "gpu, which will fail: " + cufft.whyNot()
+            : "cpu: " + cufft.whyNot());
   }
 
   static String inThisProcess(Backend requested, DeviceProbe probe) {

@@ -21,6 +21,7 @@ import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
 
@@ -45,7 +46,7 @@ final class DeviceRegistry implements AutoCloseable {
   private final AtomicBoolean saidWhyCpu = new AtomicBoolean();
   private final AtomicReference<String> whyCpu = new AtomicReference<>("");
   private final AtomicReference<CudaFailure> lost = new AtomicReference<>();
-  private TaskDevices taskDevices; // made at first use, since it may look for devices
+  private Availability<TaskDevices> taskDevices; // made at first use, since it may look for devices
   private volatile boolean closed;
 
   /**
@@ -65,13 +66,13 @@ final class DeviceRegistry implements AutoCloseable {
   /** Where a device is, once it is open. Opening takes long; other devices need not wait for it. */
   private static final class Slot {
     private volatile Gpu gpu; // set under the lock of this, as is the other
-    private DeviceFourier.Found fourier; // null until first asked for
+    private Availability<DeviceFourier> fourier; // null until first asked for
 
     /** Forgets what was opened, and closes it if {@code frees}; users before used. */
     synchronized void close(boolean frees) {
       List<AutoCloseable> owned = new ArrayList<>();
       if (fourier != null) {
-        fourier.fourier().ifPresent(owned::add);
+        fourier.thing().ifPresent(owned::add);
       }
       if (gpu != null) {
         owned.add(gpu);
@@ -104,10 +105,11 @@ final class DeviceRegistry implements AutoCloseable {
    *     Where Spark assigned a device, that is taken
    */
   public Optional<Gpu> gpu(Backend backend, TaskContext task, IntUnaryOperator wish) {
-    String reason = whyNoDevice(backend);
-    if (reason.isEmpty()) {
+    Availability<TaskDevices> usable = usable(backend);
+    if (usable.isPresent()) {
       return Optional.of(open(deviceNumber(task, wish)));
     }
+    String reason = usable.whyNot();
     if (backend == Backend.GPU) {
       throw new ResourceException(
           TileSparkConf.BACKEND.name()
@@ -129,19 +131,21 @@ final class DeviceRegistry implements AutoCloseable {
     return Optional.empty();
   }
 
-  /** Why no task can use a device; empty if tasks can. */
-  public String whyNoDevice(Backend backend) {
+  /** The devices that tasks can use, or why there are none. */
+  private Availability<TaskDevices> usable(Backend backend) {
     if (backend == Backend.CPU) {
-      return TileSparkConf.BACKEND.name() + "=cpu";
+      return Availability.not(TileSparkConf.BACKEND.name() + "=cpu");
     }
     if (lost.get() != null) {
-      return "it was lost: " + lost.get().getMessage();
+      return Availability.not("it was lost: " + lost.get().getMessage());
     }
-    String none = devices().whyNone();
-    return none.isEmpty() ? DeviceProbe.run().reason() : none;
+    DeviceProbe probe = DeviceProbe.run();
+    return devices().isPresent() && !probe.available()
+        ? Availability.not(probe.reason())
+        : devices();
   }
 
-  private TaskDevices devices() {
+  private Availability<TaskDevices> devices() {
     synchronized (slots) {
       if (taskDevices == null) {
         boolean scheduled = conf.getInt(SCHEDULED, 0) > 0;
@@ -166,7 +170,7 @@ final class DeviceRegistry implements AutoCloseable {
   }
 
   private int deviceNumber(TaskContext task, IntUnaryOperator wish) {
-    TaskDevices devices = devices();
+    TaskDevices devices = devices().get();
     if (task == null) {
       return devices.first();
     }
@@ -187,9 +191,9 @@ final class DeviceRegistry implements AutoCloseable {
     return devices.of(attempt, List.of(), wish);
   }
 
-  /** Devices that this executor can use now: those that are its own to choose from. */
-  public int usableDevices() {
-    return whyNoDevice(Backend.AUTO).isEmpty() ? devices().count() : 0;
+  /** How many devices this executor can use now, its own to choose from; or why none. */
+  Availability<Integer> usableDevices() {
+    return usable(Backend.AUTO).map(TaskDevices::count);
   }
 
   /**
@@ -210,7 +214,7 @@ final class DeviceRegistry implements AutoCloseable {
 
   /** Why tasks that asked for no particular place computed on the CPU; "" if none did. */
   String whyCpu(Backend backend) {
-    return whyCpu.get().isEmpty() ? whyNoDevice(backend) : whyCpu.get();
+    return whyCpu.get().isEmpty() ? usable(backend).whyNot() : whyCpu.get();
   }
 
   /** The devices that are open. */
@@ -219,7 +223,7 @@ final class DeviceRegistry implements AutoCloseable {
   }
 
   /** What transforms on an open device, or why nothing does. */
-  DeviceFourier.Found fourier(CudaDevice device) {
+  Availability<DeviceFourier> fourier(CudaDevice device) {
     Slot slot = slots.get(device.ordinal());
     synchronized (slot) {
       requireOpen();
@@ -246,7 +250,7 @@ final class DeviceRegistry implements AutoCloseable {
   private Gpu opened(int number) {
     Gpu gpu = Gpu.open(number, TileSparkConf.application(conf));
     LOG.info("Executor {} uses device {}: {}", executorId, number, gpu.device().description());
-    if (devices().leavesOthers()) {
+    if (devices().get().leavesOthers()) {
       LOG.info(
           "The driver shows {} devices to executor {}; without {} only the first is used",
           DeviceProbe.run().deviceCount(),

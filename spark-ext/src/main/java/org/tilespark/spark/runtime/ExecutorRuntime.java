@@ -22,6 +22,7 @@ import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.host.HostMultiplier;
 import org.tilespark.kernels.host.HostTransposer;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.multiply.Multiplier;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.conf.Backend;
@@ -129,18 +130,13 @@ public final class ExecutorRuntime implements AutoCloseable {
     return devices.gpu(backend, task, wish);
   }
 
-  /** Why no task can use a device; empty if tasks can. */
-  public String whyNoDevice(Backend backend) {
-    return devices.whyNoDevice(backend);
-  }
-
   /** The number of the device that a task is to use if it uses one. */
   public int deviceNumber(TaskContext task) {
     return devices.deviceNumber(task);
   }
 
-  /** Devices that this executor can use now: those that are its own to choose from. */
-  public int usableDevices() {
+  /** How many devices this executor can use now, its own to choose from; or why none. */
+  public Availability<Integer> usableDevices() {
     return devices.usableDevices();
   }
 
@@ -234,9 +230,9 @@ public final class ExecutorRuntime implements AutoCloseable {
     if (gpu.isEmpty()) {
       return new FourierPlace(this, gpu, Optional.empty(), memory());
     }
-    DeviceFourier.Found found = devices.fourier(gpu.get().device());
-    if (found.fourier().isPresent()) {
-      return new FourierPlace(this, gpu, found.fourier(), memory(gpu));
+    Availability<DeviceFourier> found = devices.fourier(gpu.get().device());
+    if (found.isPresent()) {
+      return new FourierPlace(this, gpu, found.thing(), memory(gpu));
     }
     if (backend == Backend.GPU) {
       throw new ResourceException(
@@ -244,7 +240,7 @@ public final class ExecutorRuntime implements AutoCloseable {
               + "=gpu, but executor "
               + executorId()
               + " cannot transform on its GPU: "
-              + found.reason()
+              + found.whyNot()
               + ". Set it to auto or cpu to transform on the CPU");
     }
     if (saidWhyNoFourier.compareAndSet(false, true)) {
@@ -252,7 +248,7 @@ public final class ExecutorRuntime implements AutoCloseable {
           "{}=auto: executor {} transforms on the CPU, since {}",
           TileSparkConf.BACKEND.name(),
           executorId(),
-          found.reason());
+          found.whyNot());
     }
     return new FourierPlace(this, Optional.empty(), Optional.empty(), memory());
   }

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.InvalidInputException;
 
@@ -21,7 +22,6 @@ final class TaskDevices {
   private static final int MOST_AHEAD = 4;
 
   private final List<String> addresses;
-  private final String whyNone;
   private final boolean leavesOthers;
   // Guarded by this.
   private final int[] tasks; // of each address, now
@@ -29,9 +29,8 @@ final class TaskDevices {
   private int used = 1; // of the addresses, the first ones
   private final Map<Long, Integer> chosen = new HashMap<>(); // by task attempt
 
-  private TaskDevices(List<String> addresses, String whyNone, boolean leavesOthers) {
+  private TaskDevices(List<String> addresses, boolean leavesOthers) {
     this.addresses = List.copyOf(addresses);
-    this.whyNone = whyNone;
     this.leavesOthers = leavesOthers;
     this.tasks = new int[addresses.size()];
     this.everTasks = new long[addresses.size()];
@@ -47,33 +46,28 @@ final class TaskDevices {
    * @param local true in local mode
    * @param visible devices that the driver shows to this process
    */
-  static TaskDevices of(
+  static Availability<TaskDevices> of(
       Optional<List<String>> assigned, boolean scheduled, boolean local, int visible) {
     List<String> given = assigned.orElse(List.of());
     if (!given.isEmpty()) {
-      return new TaskDevices(given, "", false);
+      return Availability.of(new TaskDevices(given, false));
     }
     if (local) {
-      return new TaskDevices(
-          IntStream.range(0, Math.max(1, visible)).mapToObj(Integer::toString).toList(), "", false);
+      return Availability.of(
+          new TaskDevices(
+              IntStream.range(0, Math.max(1, visible)).mapToObj(Integer::toString).toList(),
+              false));
     }
     if (scheduled && assigned.isPresent()) {
-      return new TaskDevices(
-          List.of(),
-          "Spark assigned no GPU to this executor, though the application asks for some",
-          false);
+      return Availability.not(
+          "Spark assigned no GPU to this executor, though the application asks for some");
     }
-    return new TaskDevices(List.of("0"), "", visible > 1);
+    return Availability.of(new TaskDevices(List.of("0"), visible > 1));
   }
 
   /** How many devices the executor may use. */
   int count() {
     return addresses.size();
-  }
-
-  /** Why it may use none; empty if it may. */
-  String whyNone() {
-    return whyNone;
   }
 
   /** True if there are devices that nobody assigned, and that the executor does not use. */
@@ -83,7 +77,6 @@ final class TaskDevices {
 
   /** The device for what is no task. */
   int first() {
-    requireAny();
     return number(addresses.get(0));
   }
 
@@ -107,7 +100,6 @@ final class TaskDevices {
     if (!assigned.isEmpty()) {
       return number(assigned.get(0));
     }
-    requireAny();
     return number(addresses.get(choose(taskAttempt, wish)));
   }
 
@@ -147,12 +139,6 @@ final class TaskDevices {
   /** Task attempts that have chosen a device, on all of them. */
   synchronized int choosers() {
     return Arrays.stream(tasks).sum();
-  }
-
-  private void requireAny() {
-    if (addresses.isEmpty()) {
-      throw new IllegalStateException(whyNone);
-    }
   }
 
   private static int number(String address) {

@@ -2,25 +2,20 @@ package org.tilespark.spark.stage;
 
 import java.io.Serializable;
 import java.util.Iterator;
-import java.util.Optional;
-import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.arrow.blocks.DevicePermutePipeline;
 import org.tilespark.arrow.blocks.HostPermutePipeline;
 import org.tilespark.arrow.blocks.PermutePipeline;
-import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.runtime.BackendChoice;
-import org.tilespark.spark.runtime.CountedBatches;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
-import org.tilespark.spark.runtime.PipelineTotals;
 import org.tilespark.spark.runtime.TaskMetrics;
-import org.tilespark.spark.runtime.TaskResources;
+import org.tilespark.spark.runtime.TaskRun;
 import scala.runtime.AbstractFunction1;
 
 /**
@@ -66,29 +61,30 @@ final class StageTask<T>
   private Iterator<ColumnarBatch> open(Iterator<T> partition) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
-    Optional<Gpu> gpu = runtime.gpu(backend.requested(), task);
-    ArrowMemory memory = runtime.memory(gpu);
-    TaskResources resources = TaskResources.of(task);
-    BufferAllocator allocator = resources.own(memory.newChild("task " + task.taskAttemptId()));
-    PipelineTotals totals = runtime.pipelineTotals(gpu);
+    TaskRun run = TaskRun.start(task, runtime, runtime.gpu(backend.requested(), task), "");
+    PipelineListener listener = run.listener(metrics.onDevice(), metrics.onHost());
     PermutePipeline pipeline =
-        gpu.isEmpty()
-            ? new HostPermutePipeline(
-                runtime.hostTransposer(),
-                allocator,
-                PipelineListener.both(metrics.onHost(), totals))
-            : new DevicePermutePipeline(
-                gpu.get().device(),
-                gpu.get().transposer(),
-                memory,
-                gpu.get().governor(),
-                allocator,
-                spec.batchBytes(),
-                runtime.turns().of(task),
-                PipelineListener.both(metrics.onDevice(), totals));
-    resources.own(pipeline);
-    StageIterator iterator = new StageIterator(spec, source.open(partition), pipeline, allocator);
-    resources.ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
-    return new CountedBatches(iterator, runtime, metrics, totals);
+        run.scope().own(run.gpu().isEmpty() ? onHost(run, listener) : onDevice(run, listener));
+    StageIterator iterator =
+        new StageIterator(spec, source.open(partition), pipeline, run.allocator());
+    run.scope().ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
+    return run.counted(iterator, metrics);
+  }
+
+  private static PermutePipeline onHost(TaskRun run, PipelineListener listener) {
+    return new HostPermutePipeline(run.runtime().hostTransposer(), run.allocator(), listener);
+  }
+
+  private PermutePipeline onDevice(TaskRun run, PipelineListener listener) {
+    Gpu gpu = run.gpu().get();
+    return new DevicePermutePipeline(
+        gpu.device(),
+        gpu.transposer(),
+        run.memory(),
+        gpu.governor(),
+        run.allocator(),
+        spec.batchBytes(),
+        run.runtime().turns().of(run.task()),
+        listener);
   }
 }

@@ -16,6 +16,7 @@ import java.util.concurrent.Future;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.tilespark.kernels.launch.Availability;
 
 class TaskDevicesTest {
   private static final List<String> NONE = List.of();
@@ -23,7 +24,7 @@ class TaskDevicesTest {
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 8})
   void localModeSpreadsItsTasks(int visible) {
-    TaskDevices devices = TaskDevices.of(Optional.of(NONE), false, true, visible);
+    TaskDevices devices = TaskDevices.of(Optional.of(NONE), false, true, visible).get();
     assertEquals(visible, devices.count());
     int[] tasks = new int[visible];
     // 24 tasks at a time, of which always the oldest ends: as many on each device, all the time.
@@ -44,7 +45,7 @@ class TaskDevicesTest {
 
   @Test
   void tasksGetTheDeviceThatTheyWishUnlessItHasFarMore() {
-    TaskDevices devices = TaskDevices.of(Optional.of(NONE), false, true, 2);
+    TaskDevices devices = TaskDevices.of(Optional.of(NONE), false, true, 2).get();
     for (int attempt = 0; attempt < 16; attempt++) {
       int wished = attempt / 2 % 2;
       assertEquals(wished, devices.of(attempt, NONE, count -> count == 1 ? 0 : wished));
@@ -59,7 +60,7 @@ class TaskDevicesTest {
 
   @Test
   void fewTasksUseFewDevicesAndAlwaysAllOfThem() {
-    TaskDevices devices = TaskDevices.of(Optional.empty(), false, true, 8);
+    TaskDevices devices = TaskDevices.of(Optional.empty(), false, true, 8).get();
     int[] tasks = new int[8];
     for (long attempt = 0; attempt < 100; attempt++) {
       tasks[devices.of(attempt, NONE)]++;
@@ -75,7 +76,7 @@ class TaskDevicesTest {
 
   @Test
   void aTaskKeepsItsDevice() {
-    TaskDevices devices = TaskDevices.of(Optional.empty(), false, true, 3);
+    TaskDevices devices = TaskDevices.of(Optional.empty(), false, true, 3).get();
     assertTrue(devices.isNew(7));
     assertEquals(0, devices.of(7, NONE));
     assertFalse(devices.isNew(7));
@@ -93,7 +94,7 @@ class TaskDevicesTest {
 
   @Test
   void manyThreadsSpreadEvenly() throws Exception {
-    TaskDevices devices = TaskDevices.of(Optional.empty(), false, true, 4);
+    TaskDevices devices = TaskDevices.of(Optional.empty(), false, true, 4).get();
     ExecutorService threads = Executors.newFixedThreadPool(8);
     try {
       List<Future<Integer>> chosen = new ArrayList<>();
@@ -113,7 +114,7 @@ class TaskDevicesTest {
 
   @Test
   void whatSparkAssignedToTheTaskComesFirst() {
-    TaskDevices devices = TaskDevices.of(Optional.of(List.of("2", "5")), true, false, 8);
+    TaskDevices devices = TaskDevices.of(Optional.of(List.of("2", "5")), true, false, 8).get();
     assertEquals(5, devices.of(1, List.of("5")));
     assertEquals(5, devices.of(1, List.of("5", "2")));
     assertEquals(0, devices.choosers());
@@ -121,40 +122,37 @@ class TaskDevicesTest {
 
   @Test
   void tasksWithoutSpreadOverWhatTheExecutorHas() {
-    TaskDevices devices = TaskDevices.of(Optional.of(List.of("2", "5")), true, false, 8);
+    TaskDevices devices = TaskDevices.of(Optional.of(List.of("2", "5")), true, false, 8).get();
     assertEquals(2, devices.first());
     assertEquals(List.of(2, 5, 2, 5), spread(devices, 4));
     // In local mode too, if Spark ever assigns any there.
     assertEquals(
-        List.of(1, 1), spread(TaskDevices.of(Optional.of(List.of("1")), true, true, 8), 2));
+        List.of(1, 1), spread(TaskDevices.of(Optional.of(List.of("1")), true, true, 8).get(), 2));
   }
 
   @Test
   void executorsOfAClusterWithoutSchedulingTakeTheFirst() {
     for (Optional<List<String>> assigned :
         List.of(Optional.of(NONE), Optional.<List<String>>empty())) {
-      TaskDevices devices = TaskDevices.of(assigned, false, false, 2);
+      TaskDevices devices = TaskDevices.of(assigned, false, false, 2).get();
       assertEquals(List.of(0, 0, 0), spread(devices, 3));
       assertTrue(devices.leavesOthers());
     }
-    assertFalse(TaskDevices.of(Optional.of(NONE), false, false, 1).leavesOthers());
+    assertFalse(TaskDevices.of(Optional.of(NONE), false, false, 1).get().leavesOthers());
     // Without the plugin nobody knows what the executor was assigned.
-    assertEquals(List.of(0), spread(TaskDevices.of(Optional.empty(), true, false, 2), 1));
+    assertEquals(List.of(0), spread(TaskDevices.of(Optional.empty(), true, false, 2).get(), 1));
   }
 
   @Test
   void anExecutorThatGotNoneHasNone() {
-    TaskDevices devices = TaskDevices.of(Optional.of(NONE), true, false, 2);
-    assertEquals(0, devices.count());
-    assertTrue(devices.whyNone().contains("no GPU to this executor"), devices.whyNone());
-    assertThrows(IllegalStateException.class, devices::first);
-    assertThrows(IllegalStateException.class, () -> devices.of(1, NONE));
-    assertEquals(3, devices.of(1, List.of("3")), "a task that has one may use it");
+    Availability<TaskDevices> devices = TaskDevices.of(Optional.of(NONE), true, false, 2);
+    assertTrue(devices.whyNot().contains("no GPU to this executor"), devices.whyNot());
+    assertThrows(IllegalStateException.class, devices::get);
   }
 
   @Test
   void refusesAddressesThatAreNoNumbers() {
-    TaskDevices devices = TaskDevices.of(Optional.of(List.of("GPU-4cf8")), true, false, 1);
+    TaskDevices devices = TaskDevices.of(Optional.of(List.of("GPU-4cf8")), true, false, 1).get();
     String message =
         assertThrows(IllegalArgumentException.class, () -> devices.of(1, NONE)).getMessage();
     assertTrue(message.contains("'GPU-4cf8'"), message);

@@ -31,6 +31,7 @@ import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.host.HostTransposer;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
@@ -147,13 +148,13 @@ public final class FourierBenchmark {
     String absence = probe.available() ? "" : "No CUDA device: " + probe.reason();
     FourierMachine device = null;
     if (absence.isEmpty() && !backend.equals("cpu")) {
-      FourierMachine.Opened opened =
+      Availability<FourierMachine> opened =
           FourierMachine.ofDevice(
               options.containsKey("library-path")
                   ? List.of(Path.of(options.get("library-path")))
                   : List.of());
-      absence = opened.reason();
-      device = opened.machine().orElse(null);
+      absence = opened.whyNot();
+      device = opened.thing().orElse(null);
     }
     if (device == null && backend.equals("gpu")) {
       err.println(absence);

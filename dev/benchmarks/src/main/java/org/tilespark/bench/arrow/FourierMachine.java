@@ -3,7 +3,6 @@ package org.tilespark.bench.arrow;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.arrays.DeviceFourierPipeline;
 import org.tilespark.arrow.arrays.FourierPipeline;
@@ -27,6 +26,7 @@ import org.tilespark.kernels.fourier.FourierBoxes.Direction;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.host.HostTransposer;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.pointwise.PointwiseProgram;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
@@ -53,9 +53,6 @@ interface FourierMachine extends AutoCloseable {
       return description;
     }
   }
-
-  /** A machine, or why there is none. */
-  record Opened(Optional<FourierMachine> machine, String reason) {}
 
   String description();
 
@@ -100,14 +97,13 @@ interface FourierMachine extends AutoCloseable {
   }
 
   /** A device with cuFFT. */
-  static Opened ofDevice(List<Path> libraryPath) {
+  static Availability<FourierMachine> ofDevice(List<Path> libraryPath) {
     CudaDevice device = CudaDevice.open(0);
-    DeviceFourier.Found found = DeviceFourier.find(device, libraryPath);
-    if (found.fourier().isEmpty()) {
+    Availability<DeviceFourier> found = DeviceFourier.find(device, libraryPath);
+    if (!found.isPresent()) {
       device.close();
     }
-    return new Opened(
-        found.fourier().map(fourier -> new OfDevice(device, fourier)), found.reason());
+    return found.map(fourier -> new OfDevice(device, fourier));
   }
 
   /** The host twin. */

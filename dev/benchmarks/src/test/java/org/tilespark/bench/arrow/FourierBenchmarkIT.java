@@ -5,14 +5,15 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import java.util.List;
 import org.junit.jupiter.api.BeforeAll;
 import org.tilespark.kernels.device.RequiresGpu;
+import org.tilespark.kernels.launch.Availability;
 
 @RequiresGpu
 class FourierBenchmarkIT extends FourierBenchmarkTest {
   @BeforeAll
   static void needsCufft() {
-    FourierMachine.Opened opened = FourierMachine.ofDevice(List.of());
-    opened.machine().ifPresent(FourierMachine::close);
-    assumeTrue(opened.machine().isPresent(), opened.reason());
+    Availability<FourierMachine> opened = FourierMachine.ofDevice(List.of());
+    opened.thing().ifPresent(FourierMachine::close);
+    assumeTrue(opened.isPresent(), opened.whyNot());
   }
 
   @Override

@@ -6,6 +6,7 @@ import com.sun.jna.ptr.PointerByReference;
 import java.nio.file.Path;
 import java.util.List;
 import org.tilespark.kernels.device.library.LibraryFinder.Release;
+import org.tilespark.kernels.launch.Availability;
 
 /**
  * The calls of cuBLAS that are used, bound with JNA once {@link #load} has found the library.
@@ -38,9 +39,9 @@ public final class LibCublas {
    * Finds the library, once per process.
    *
    * @param directories where to look when the system does not know it
-   * @return why it cannot be used, and what helps; empty if it can
+   * @return the file that is used, or why there is none, and what helps
    */
-  public static String load(List<Path> directories) {
+  public static Availability<String> load(List<Path> directories) {
     return FINDER.bind(directories);
   }
 

@@ -4,6 +4,7 @@ import com.sun.jna.ptr.IntByReference;
 import com.sun.jna.ptr.LongByReference;
 import java.nio.file.Path;
 import java.util.List;
+import org.tilespark.kernels.launch.Availability;
 
 /**
  * The calls of cuFFT that are used, bound with JNA once {@link #load} has found the library.
@@ -35,9 +36,9 @@ public final class LibCufft {
    * Loads the library, once per process.
    *
    * @param directories where to look when the system does not know it
-   * @return why it cannot be used, and what helps; empty if it can
+   * @return the file that is used, or why there is none, and what helps
    */
-  public static String load(List<Path> directories) {
+  public static Availability<String> load(List<Path> directories) {
     return FINDER.bind(directories);
   }
 

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import org.tilespark.kernels.OwnFiles;
+import org.tilespark.kernels.launch.Availability;
 
 /**
  * Finds one of NVIDIA's libraries that do not come with the driver, and binds a class's {@code
@@ -24,8 +25,8 @@ import org.tilespark.kernels.OwnFiles;
  *         new Release("libcublas.so.13", "libcublasLt.so.13"),
  *         new Release("libcublas.so.12", "libcublasLt.so.12"));
  *
- * static String load(List<Path> directories) {
- *   return FINDER.bind(directories); // empty: the methods can be called; else why not
+ * static Availability<String> load(List<Path> directories) {
+ *   return FINDER.bind(directories); // if it is there, the methods can be called
  * }
  * }</pre>
  *
@@ -54,7 +55,7 @@ public final class LibraryFinder {
   private final String name;
   private final Class<?> binding;
   private final List<Release> releases;
-  private boolean bound; // guarded by this
+  private String bound; // guarded by this; null until then
 
   /**
    * A finder that has not looked yet.
@@ -73,16 +74,16 @@ public final class LibraryFinder {
    * Finds and binds the library; once that succeeded, later calls do nothing.
    *
    * @param directories where to look when the system's loader does not know it, in this order
-   * @return why it cannot be used, and what helps; empty if it can
+   * @return the file that was bound, or why there is none, and what helps
    */
-  synchronized String bind(List<Path> directories) {
-    if (bound) {
-      return "";
+  synchronized Availability<String> bind(List<Path> directories) {
+    if (bound != null) {
+      return Availability.of(bound);
     }
     List<String> tried = new ArrayList<>();
     for (Release release : releases) {
       if (isBoundTo(release.file(), tried)) {
-        return "";
+        return Availability.of(bound);
       }
     }
     for (Path directory : directories) {
@@ -94,18 +95,19 @@ public final class LibraryFinder {
         } else if (objection.isPresent()) {
           tried.add(file + " (" + objection.get() + ")");
         } else if (loads(directory, release.needs(), tried) && isBoundTo(file.toString(), tried)) {
-          return "";
+          return Availability.of(bound);
         }
       }
     }
     Release best = releases.get(0);
-    return name
-        + " was not found (tried "
-        + String.join(", ", tried)
-        + "); install it, or name the directory that holds "
-        + best.file()
-        + best.needs().stream().map(need -> " and " + need).collect(Collectors.joining())
-        + " with gpu.libraryPath or LD_LIBRARY_PATH";
+    return Availability.not(
+        name
+            + " was not found (tried "
+            + String.join(", ", tried)
+            + "); install it, or name the directory that holds "
+            + best.file()
+            + best.needs().stream().map(need -> " and " + need).collect(Collectors.joining())
+            + " with gpu.libraryPath or LD_LIBRARY_PATH");
   }
 
   /** Why libraries in a directory that was named are not to be trusted. */
@@ -150,7 +152,7 @@ public final class LibraryFinder {
   private boolean isBoundTo(String library, List<String> tried) {
     try {
       Native.register(binding, NativeLibrary.getInstance(library));
-      bound = true;
+      bound = library;
       return true;
     } catch (UnsatisfiedLinkError e) {
       tried.add(library + " (" + reason(e) + ")");

@@ -53,9 +53,9 @@ class LibraryFinderTest {
             BySystem.class,
             new Release("libtilespark-none.so.9"),
             new Release(MATHEMATICS));
-    assertEquals("", finder.bind(List.of()));
+    assertEquals(MATHEMATICS, finder.bind(List.of()).get());
     assertEquals(3, BySystem.fabs(-3));
-    assertEquals("", finder.bind(List.of(directory)));
+    assertEquals(MATHEMATICS, finder.bind(List.of(directory)).get());
   }
 
   @Test
@@ -70,9 +70,11 @@ class LibraryFinderTest {
             ByDirectory.class,
             new Release("libtilespark-m.so.4"),
             new Release("libtilespark-m.so.3", "libtilespark-need.so.3", "libtilespark-gone.so.3"));
-    String reason = finder.bind(List.of(directory));
+    String reason = finder.bind(List.of(directory)).whyNot();
     assertTrue(reason.contains(directory.resolve("libtilespark-m.so.3") + " (no such file)"));
-    assertEquals("", finder.bind(List.of(directory, second)));
+    assertEquals(
+        second.resolve("libtilespark-m.so.3").toString(),
+        finder.bind(List.of(directory, second)).get());
     assertEquals(3, ByDirectory.fabs(-3));
   }
 
@@ -87,7 +89,8 @@ class LibraryFinderTest {
                 Nowhere.class,
                 new Release("libtilespark-x.so.4", "libtilespark-y.so.4"),
                 new Release("libtilespark-x.so.3"))
-            .bind(List.of(directory));
+            .bind(List.of(directory))
+            .whyNot();
     assertTrue(reason.startsWith("Mathematics was not found (tried libtilespark-x.so.4 ("), reason);
     assertTrue(reason.contains(", libtilespark-x.so.3 ("), reason);
     assertTrue(reason.contains(directory.resolve("libtilespark-y.so.4") + " ("), reason);
@@ -103,7 +106,9 @@ class LibraryFinderTest {
   @Test
   void aLibraryWithoutTheFunctionsWillNotDo() {
     String reason =
-        new LibraryFinder("Mathematics", Lacking.class, new Release(MATHEMATICS)).bind(List.of());
+        new LibraryFinder("Mathematics", Lacking.class, new Release(MATHEMATICS))
+            .bind(List.of())
+            .whyNot();
     assertTrue(reason.contains("tilesparkHasNoSuchFunction"), reason);
   }
 }

@@ -2,35 +2,35 @@ package org.tilespark.spark.runtime;
 
 import java.util.Iterator;
 import java.util.NoSuchElementException;
-import org.apache.spark.sql.vectorized.ColumnarBatch;
+import java.util.function.Consumer;
 import org.tilespark.kernels.device.CudaFailure;
 
-/** The batches of a task: counts what is handed out, and notices when the device is lost. */
-public record CountedBatches(
-    Iterator<ColumnarBatch> batches,
-    ExecutorRuntime runtime,
-    TaskMetrics metrics,
-    PipelineTotals totals)
-    implements Iterator<ColumnarBatch> {
+/**
+ * What a task hands out, watched: tells the executor when the device is lost.
+ *
+ * @param results of the task
+ * @param handedOut is called with each result before it leaves
+ */
+record DeviceWatch<T>(Iterator<T> results, ExecutorRuntime runtime, Consumer<T> handedOut)
+    implements Iterator<T> {
   @Override
   public boolean hasNext() {
     try {
-      return batches.hasNext();
+      return results.hasNext();
     } catch (CudaFailure e) {
       throw noticed(e);
     }
   }
 
   @Override
-  public ColumnarBatch next() {
+  public T next() {
     if (!hasNext()) {
       throw new NoSuchElementException();
     }
     try {
-      ColumnarBatch batch = batches.next();
-      metrics.handedOut(batch.numRows());
-      totals.handedOut(batch.numRows());
-      return batch;
+      T result = results.next();
+      handedOut.accept(result);
+      return result;
     } catch (CudaFailure e) {
       throw noticed(e);
     }

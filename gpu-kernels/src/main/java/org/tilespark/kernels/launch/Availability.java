@@ -1,0 +1,48 @@
+package org.tilespark.kernels.launch;
+
+import java.util.Optional;
+import java.util.function.Function;
+
+/**
+ * A thing, or why it is not there. Immutable if the thing is.
+ *
+ * @param thing empty if it is not there
+ * @param whyNot the reason, and what helps; empty if the thing is there
+ */
+public record Availability<T>(Optional<T> thing, String whyNot) {
+  /** Checks that there is either. */
+  public Availability {
+    if (thing.isPresent() != whyNot.isEmpty()) {
+      throw new IllegalArgumentException("expected a thing or a reason, found " + thing + whyNot);
+    }
+  }
+
+  /** It is there. */
+  public static <T> Availability<T> of(T thing) {
+    return new Availability<>(Optional.of(thing), "");
+  }
+
+  /** It is not there. */
+  public static <T> Availability<T> not(String why) {
+    return new Availability<>(Optional.empty(), why);
+  }
+
+  /** True if it is there. */
+  public boolean isPresent() {
+    return thing.isPresent();
+  }
+
+  /**
+   * The thing.
+   *
+   * @throws IllegalStateException if it is not there; says why
+   */
+  public T get() {
+    return thing.orElseThrow(() -> new IllegalStateException(whyNot));
+  }
+
+  /** What is made of the thing, or the same reason. */
+  public <R> Availability<R> map(Function<? super T, ? extends R> function) {
+    return new Availability<>(thing.map(function), whyNot);
+  }
+}

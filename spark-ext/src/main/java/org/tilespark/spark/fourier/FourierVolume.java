@@ -1,0 +1,361 @@
+package org.tilespark.spark.fourier;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import org.tilespark.arrow.arrays.ArrayStep;
+import org.tilespark.arrow.arrays.ArrayStep.Direction;
+import org.tilespark.arrow.arrays.ArrayStep.Form;
+import org.tilespark.layout.Permutation;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.KnownArray;
+import org.tilespark.spark.fourier.FourierStages.Transform;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.FftOptions.Detrend;
+import org.tilespark.spark.options.Norm;
+import org.tilespark.spark.options.Shift;
+import org.tilespark.spark.options.Window;
+
+/**
+ * The volume that is to be transformed, as far as it is known before anything runs. Says which
+ * steps a transform of it takes, and what its result is.
+ *
+ * @param extents of the volume; none is 0
+ * @param metadata of its values
+ * @param isComplex true if its blocks are complex
+ * @param letters of its axes, in the volume that was there first
+ * @param operator who asks, for messages
+ */
+record FourierVolume(
+    Shape extents, ArrayMetadata metadata, boolean isComplex, String letters, String operator) {
+  private static final String LETTERS = "xyz";
+  private static final int RANK = 3;
+
+  /**
+   * The steps of a stage that transforms {@code axes} of volumes with the extents {@code before}.
+   */
+  interface Later {
+    List<ArrayStep> over(List<Integer> axes, Shape before);
+  }
+
+  /**
+   * A transform.
+   *
+   * @param asComplex true if the first stage takes complex numbers
+   * @param first steps before all others
+   * @param later those of each stage
+   * @param result metadata of the result, but for its extents, blocks and axes
+   */
+  record Steps(
+      Transform transform,
+      boolean asComplex,
+      List<ArrayStep> first,
+      Later later,
+      ArrayMetadata result) {}
+
+  // ---- forward
+
+  /** The forward transform that options ask for. */
+  Steps forward(FftOptions options) {
+    List<Integer> axes = axes(options.axes().orElse(LETTERS));
+    boolean isReal = options.real().orElse(false);
+    if (isReal && isComplex) {
+      throw bad("real=true, but the blocks are complex (column imag); expected real ones");
+    }
+    if (options.realExtent().isPresent()) {
+      throw bad("realExtent is for the inverse");
+    }
+    int halved = isReal ? axes.get(axes.size() - 1) : -1;
+    Norm norm = options.norm().orElse(Norm.BACKWARD);
+    Shift shift = options.shift().orElse(Shift.NONE);
+    List<Long> padded = padded(options, axes);
+    List<Window> windows = windows(options, axes);
+    List<Double> spacing =
+        described(() -> options.spacing(axes.size()))
+            .orElseGet(() -> Collections.nCopies(axes.size(), 1.0));
+    Permutation permutation =
+        axes.size() == RANK && !options.natural()
+            ? Permutation.of(1, 2, 0)
+            : Permutation.identity(RANK);
+
+    List<ArrayStep> first = new ArrayList<>();
+    if (options.detrend() != Detrend.NONE) {
+      first.add(new PlacedStep.Detrend());
+    }
+    if (windows.stream().anyMatch(window -> window != Window.NONE)) {
+      first.add(new PlacedStep.Taper(windows));
+    }
+    Later later =
+        (over, before) -> {
+          List<ArrayStep> list = new ArrayList<>();
+          long[] grown = before.toArray();
+          long[] toFront = new long[RANK];
+          long[] toMiddle = new long[RANK];
+          double elements = 1;
+          for (int axis : over) {
+            grown[axis] = padded.get(axes.indexOf(axis));
+            elements *= grown[axis];
+            toFront[axis] = shift.ofVolume() ? -(before.extent(axis) / 2) : 0;
+            toMiddle[axis] = shift.ofSpectrum() && axis != halved ? grown[axis] / 2 : 0;
+          }
+          add(list, new ArrayStep.Roll(boxed(toFront)));
+          if (!Shape.of(grown).equals(before)) {
+            list.add(new ArrayStep.Pad(Shape.of(grown)));
+          }
+          list.add(
+              new ArrayStep.Fourier(
+                  over,
+                  over.contains(halved) ? Form.REAL : Form.COMPLEX,
+                  Direction.FORWARD,
+                  0,
+                  norm.scale(elements, false)));
+          add(list, new ArrayStep.Roll(boxed(toMiddle)));
+          return list;
+        };
+    Spectrum spectrum =
+        new Spectrum(
+            axes.stream().map(this::letter).collect(Collectors.joining()),
+            isReal,
+            padded.get(axes.size() - 1),
+            norm,
+            shift,
+            spacing,
+            letters);
+    return new Steps(
+        new Transform(
+            axes,
+            halved,
+            false,
+            permutation,
+            axes.stream()
+                .collect(Collectors.toMap(axis -> axis, axis -> padded.get(axes.indexOf(axis))))),
+        !isReal,
+        first,
+        later,
+        metadata.withSpectrum(Optional.of(spectrum.after(metadata.spectrum()))));
+  }
+
+  private List<Long> padded(FftOptions options, List<Integer> axes) {
+    List<Long> padded = described(() -> options.padTo(axes.stream().map(extents::extent).toList()));
+    long[] grown = extents.toArray();
+    axes.forEach(axis -> grown[axis] = padded.get(axes.indexOf(axis)));
+    if (Arrays.stream(grown).asDoubleStream().reduce(1, (a, b) -> a * b)
+        >= KnownArray.TOO_MANY_ELEMENTS) {
+      throw bad(
+          "padTo makes the extents "
+              + Arrays.toString(grown)
+              + "; expected fewer than 2^58 elements");
+    }
+    return padded;
+  }
+
+  private List<Window> windows(FftOptions options, List<Integer> axes) {
+    List<Window> along = described(() -> options.windows(axes.size()));
+    return IntStream.range(0, RANK)
+        .mapToObj(axis -> axes.contains(axis) ? along.get(axes.indexOf(axis)) : Window.NONE)
+        .toList();
+  }
+
+  // ---- inverse
+
+  /** The inverse transform that options ask for. */
+  Steps inverse(FftOptions options) {
+    for (String forwardOnly : List.of("detrend", "window", "padTo", "spacing")) {
+      if (options.toMap().containsKey(forwardOnly)) {
+        throw bad(forwardOnly + " is for the forward transform");
+      }
+    }
+    Spectrum spectrum = spectrum(options);
+    String current = metadata.spectrum().isPresent() ? letters : layout(options);
+    List<Integer> axes = new ArrayList<>();
+    for (char letter : spectrum.axes().toCharArray()) {
+      axes.add(current.indexOf(letter));
+    }
+    int halved = spectrum.isHalf() ? axes.get(axes.size() - 1) : -1;
+    if (!isComplex) {
+      throw bad("the blocks are real (no column imag); expected the complex ones of a spectrum");
+    }
+    if (halved >= 0 && extents.extent(halved) != spectrum.lastExtent() / 2 + 1) {
+      throw bad(
+          "half a spectrum of "
+              + spectrum.lastExtent()
+              + " values has "
+              + (spectrum.lastExtent() / 2 + 1)
+              + " frequencies along its last axis "
+              + LETTERS.charAt(halved)
+              + ", found "
+              + extents.extent(halved)
+              + "; if the metadata is stale, state realExtent");
+    }
+    Permutation permutation =
+        Permutation.of(spectrum.order().chars().map(current::indexOf).toArray());
+    Later later =
+        (over, before) -> {
+          List<ArrayStep> list = new ArrayList<>();
+          long[] toFront = new long[RANK];
+          long[] toMiddle = new long[RANK];
+          double elements = 1;
+          for (int axis : over) {
+            long extent = axis == halved ? spectrum.lastExtent() : before.extent(axis);
+            elements *= extent;
+            toFront[axis] = spectrum.shift().ofSpectrum() && axis != halved ? -(extent / 2) : 0;
+            toMiddle[axis] = spectrum.shift().ofVolume() ? extent / 2 : 0;
+          }
+          add(list, new ArrayStep.Roll(boxed(toFront)));
+          list.add(
+              new ArrayStep.Fourier(
+                  over,
+                  over.contains(halved) ? Form.REAL : Form.COMPLEX,
+                  Direction.INVERSE,
+                  over.contains(halved) ? spectrum.lastExtent() : 0,
+                  spectrum.norm().scale(elements, true)));
+          add(list, new ArrayStep.Roll(boxed(toMiddle)));
+          return list;
+        };
+    return new Steps(
+        new Transform(axes, halved, true, permutation),
+        true,
+        List.of(),
+        later,
+        metadata.withAxes(current).withSpectrum(metadata.spectrum().flatMap(Spectrum::beforeLast)));
+  }
+
+  /** The transform to be undone: as the metadata tells it, changed as the options say. */
+  private Spectrum spectrum(FftOptions options) {
+    if (metadata.spectrum().isEmpty()) {
+      return spectrumOfOptions(options);
+    }
+    Spectrum told = Spectrum.last(metadata.spectrum().get());
+    if (options.axes().isPresent()) {
+      Set<String> asked =
+          axes(options.axes().get()).stream().map(this::letter).collect(Collectors.toSet());
+      if (!asked.equals(Set.of(told.axes().split("")))) {
+        throw bad(
+            "axes is '"
+                + options.axes().get()
+                + "'; the column metadata "
+                + ArrayMetadata.SPECTRUM
+                + " says that the axes "
+                + told.axes()
+                    .chars()
+                    .mapToObj(letter -> LETTERS.substring(letters.indexOf(letter)).substring(0, 1))
+                    .sorted()
+                    .collect(Collectors.joining())
+                + " were transformed together; expected all of them");
+      }
+    }
+    return new Spectrum(
+        told.axes(),
+        options.real().orElse(told.isHalf()),
+        options.realExtent().orElse(told.lastExtent()),
+        options.norm().orElse(told.norm()),
+        options.shift().orElse(told.shift()),
+        told.spacing(),
+        told.order());
+  }
+
+  private Spectrum spectrumOfOptions(FftOptions options) {
+    if (options.axes().isEmpty()) {
+      throw bad(
+          "the column metadata does not tell which transform made the spectrum ("
+              + ArrayMetadata.SPECTRUM
+              + "); state axes: those to transform, or, of all three, the order in which the"
+              + " spectrum has them, as 'yzx' for what fft leaves");
+    }
+    String stated = options.axes().get();
+    String axes = stated.length() == RANK ? LETTERS : stated;
+    boolean isReal = options.real().orElse(false);
+    if (isReal && options.realExtent().isEmpty()) {
+      throw bad(
+          "real=true, but the column metadata does not tell how many values there were along the"
+              + " halved axis; state realExtent");
+    }
+    return new Spectrum(
+        axes,
+        isReal,
+        isReal
+            ? options.realExtent().getAsLong()
+            : extents.extent(layout(options).indexOf(axes.charAt(axes.length() - 1))),
+        options.norm().orElse(Norm.BACKWARD),
+        options.shift().orElse(Shift.NONE),
+        Collections.nCopies(axes.length(), 1.0),
+        LETTERS);
+  }
+
+  /** The order of the axes, where only options tell it. */
+  private static String layout(FftOptions options) {
+    return options.axes().filter(stated -> stated.length() == RANK).orElse(LETTERS);
+  }
+
+  /** Those of all transforms: each axis has the frequencies of its own. */
+  Map<Integer, AxisFrequencies> frequencies() {
+    List<Spectrum> transforms =
+        metadata
+            .spectrum()
+            .map(Spectrum::all)
+            .orElseThrow(
+                () ->
+                    bad(
+                        "the column metadata does not say that this is a spectrum ("
+                            + ArrayMetadata.SPECTRUM
+                            + "); expected what fft gives"));
+    Map<Integer, AxisFrequencies> frequencies = new HashMap<>();
+    for (int axis = 0; axis < RANK; axis++) {
+      long extent = extents.extent(axis);
+      for (Spectrum transform : transforms) {
+        Optional<AxisFrequencies> along = transform.frequencies(letters.charAt(axis), extent);
+        if (along.isPresent() && frequencies.put(axis, along.get()) != null) {
+          throw bad(
+              "axis "
+                  + LETTERS.charAt(axis)
+                  + " was transformed more than once, by the column metadata "
+                  + ArrayMetadata.SPECTRUM
+                  + ", so its elements belong to no frequencies; undo all but one transform with"
+                  + " ifft");
+        }
+      }
+    }
+    return frequencies;
+  }
+
+  private List<Integer> axes(String asked) {
+    return asked.chars().mapToObj(LETTERS::indexOf).toList();
+  }
+
+  private String letter(int axis) {
+    return letters.substring(axis, axis + 1);
+  }
+
+  private static void add(List<ArrayStep> list, ArrayStep.Roll roll) {
+    if (roll.shifts().stream().anyMatch(shift -> shift != 0)) {
+      list.add(roll);
+    }
+  }
+
+  private static List<Long> boxed(long[] numbers) {
+    return Arrays.stream(numbers).boxed().toList();
+  }
+
+  /** Runs it, and puts the operator before what it complains of. */
+  private <T> T described(Supplier<T> read) {
+    try {
+      return read.get();
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(operator + ": " + e.getMessage(), e);
+    }
+  }
+
+  /** An error that says which operator asks. */
+  IllegalArgumentException bad(String defect) {
+    return new IllegalArgumentException(operator + ": " + defect);
+  }
+}

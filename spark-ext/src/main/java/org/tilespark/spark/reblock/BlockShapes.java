@@ -1,0 +1,92 @@
+package org.tilespark.spark.reblock;
+
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.IntStream;
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.Bytes;
+import org.tilespark.spark.block.KnownArray;
+
+/**
+ * The shapes of slabs and pencils, where users leave them open: a pure function of what is known of
+ * the array and of how many tasks can run at once. Shapes are in elements along each axis.
+ */
+final class BlockShapes {
+  /** A block of slabs or pencils stays below this, where users do not say how large it is. */
+  static final long USUAL_BLOCK_BYTES = 256L << 20;
+
+  private BlockShapes() {}
+
+  /** The shape of slabs across an axis; see {@link ReblockPlans#slabs}. */
+  static long[] slabs(
+      KnownArray known, BlockSchema blocks, int axis, OptionalLong thickness, int tasks) {
+    long[] shape = whole(known);
+    shape[axis] = thickness.orElse(known.largest().extent(axis));
+    boolean areThere = known.isSlabs(axis) && !known.isOneBlock();
+    if (thickness.isEmpty() && (!areThere || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
+      long extent = known.extents().extent(axis);
+      shape[axis] = 1;
+      long most = (USUAL_BLOCK_BYTES - 1) / bytes(shape, blocks);
+      shape[axis] = evenly(extent, Math.max(1, Math.min(most, extent / tasks)));
+    }
+    return shape;
+  }
+
+  /** The shape of pencils along an axis; see {@link ReblockPlans#pencils}. */
+  static long[] pencils(
+      KnownArray known, BlockSchema blocks, int axis, Optional<long[]> sizes, int tasks) {
+    long[] shape = whole(known);
+    int[] others = IntStream.range(0, shape.length).filter(other -> other != axis).toArray();
+    for (int i = 0; i < others.length; i++) {
+      shape[others[i]] = sizes.isPresent() ? sizes.get()[i] : known.largest().extent(others[i]);
+    }
+    boolean areThere = known.whole().get(axis) && !known.isOneBlock();
+    if (sizes.isEmpty() && (!areThere || bytes(shape, blocks) >= USUAL_BLOCK_BYTES)) {
+      long[] parts = new long[shape.length];
+      Arrays.fill(parts, 1);
+      shape = whole(known);
+      while (bytes(shape, blocks) >= USUAL_BLOCK_BYTES || count(known.extents(), shape) < tasks) {
+        int longest = others[0];
+        for (int other : others) {
+          longest = shape[other] > shape[longest] ? other : longest;
+        }
+        if (shape[longest] == 1) {
+          break; // each line is a block; the check of the shape tells if that is too large
+        }
+        parts[longest] *= 2;
+        shape[longest] = Ceil.div(known.extents().extent(longest), parts[longest]);
+      }
+    }
+    return shape;
+  }
+
+  /** The shape of a block that is the whole array; 1 along axes that have no elements. */
+  private static long[] whole(KnownArray known) {
+    return Arrays.stream(known.extents().toArray()).map(extent -> Math.max(1, extent)).toArray();
+  }
+
+  private static long bytes(long[] shape, BlockSchema blocks) {
+    long bytes = (long) blocks.elementType().bytes() * blocks.planes().size();
+    for (long extent : shape) {
+      bytes = Bytes.product(bytes, extent);
+    }
+    return bytes;
+  }
+
+  /** Blocks of a shape in an array. */
+  private static long count(Shape extents, long[] shape) {
+    long count = 1;
+    for (int axis = 0; axis < shape.length; axis++) {
+      count = Bytes.product(count, Math.max(1, Ceil.div(extents.extent(axis), shape[axis])));
+    }
+    return count;
+  }
+
+  /** The size of parts that are as equal as can be, as few as keep to {@code most}. */
+  private static long evenly(long extent, long most) {
+    return Math.max(1, Ceil.div(extent, Math.max(1, Ceil.div(extent, most))));
+  }
+}

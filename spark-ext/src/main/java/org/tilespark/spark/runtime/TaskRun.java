@@ -1,0 +1,80 @@
+package org.tilespark.spark.runtime;
+
+import java.util.Iterator;
+import java.util.Optional;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.util.TaskCompletionListener;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.arrow.pipeline.TaskScope;
+
+/**
+ * What every task that computes begins with: the place where it computes, an allocator there, and a
+ * scope that the end of the task closes, whether it succeeds, fails or is killed.
+ *
+ * @param gpu the device; empty on the CPU
+ * @param memory of the place: pinned for a device, else plain
+ * @param allocator of {@code memory}, for this task alone; owned by {@code scope}
+ * @param totals of this executor on that place
+ */
+public record TaskRun(
+    TaskContext task,
+    ExecutorRuntime runtime,
+    Optional<Gpu> gpu,
+    ArrowMemory memory,
+    BufferAllocator allocator,
+    PipelineTotals totals,
+    TaskScope scope) {
+  /**
+   * Begins a task in the thread that runs it.
+   *
+   * @param gpu the device that the task is to use; empty for the CPU
+   * @param name of what the task does, for messages about memory; may be empty
+   */
+  public static TaskRun start(
+      TaskContext task, ExecutorRuntime runtime, Optional<Gpu> gpu, String name) {
+    ArrowMemory memory = runtime.memory(gpu);
+    TaskScope scope = new TaskScope();
+    task.addTaskCompletionListener(
+        new TaskCompletionListener() {
+          @Override
+          public void onTaskCompletion(TaskContext context) {
+            scope.close();
+          }
+        });
+    BufferAllocator allocator = scope.own(memory.newChild(name(task, name)));
+    return new TaskRun(task, runtime, gpu, memory, allocator, runtime.pipelineTotals(gpu), scope);
+  }
+
+  /** An allocator of plain memory, which no device reads; owned by the scope. */
+  public BufferAllocator plain(String name) {
+    return scope.own(runtime.memory().newChild(name(task, name)));
+  }
+
+  private static String name(TaskContext task, String name) {
+    return "task " + task.taskAttemptId() + (name.isEmpty() ? "" : ", " + name);
+  }
+
+  /** The listener of this task's place, which the executor's totals hear too. */
+  public PipelineListener listener(PipelineListener onDevice, PipelineListener onHost) {
+    return PipelineListener.both(gpu.isPresent() ? onDevice : onHost, totals);
+  }
+
+  /** {@code results}; a device that is lost meanwhile is reported to the executor. */
+  public <T> Iterator<T> watched(Iterator<T> results) {
+    return new DeviceWatch<>(results, runtime, result -> {});
+  }
+
+  /** {@code batches}, counted; a device that is lost meanwhile is reported to the executor. */
+  public Iterator<ColumnarBatch> counted(Iterator<ColumnarBatch> batches, TaskMetrics metrics) {
+    return new DeviceWatch<>(
+        batches,
+        runtime,
+        batch -> {
+          metrics.handedOut(batch.numRows());
+          totals.handedOut(batch.numRows());
+        });
+  }
+}
