@@ -25,6 +25,7 @@ import org.tilespark.spark.functions.TableFunctions;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.npy.NpyDataSource;
 
 /**
@@ -102,9 +103,11 @@ class PublicApiTest {
     for (TableFunctions function : TableFunctions.values()) {
       lines.add("sql " + function.sqlName() + parameters(function));
     }
-    for (String option :
-        constants(Class.forName(NpyDataSource.class.getPackageName() + ".NpyOptions"))) {
-      lines.add("npy " + option);
+    Class<?> npy = Class.forName(NpyDataSource.class.getPackageName() + ".NpyOptions");
+    for (Class<?> options : List.of(npy, BlockFormat.class)) {
+      for (String option : constants(options)) {
+        lines.add("npy " + option);
+      }
     }
     for (ConfigKey<?> key : TileSparkConf.all()) {
       lines.add("conf " + key.name());

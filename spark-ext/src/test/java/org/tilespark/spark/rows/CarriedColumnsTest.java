@@ -16,6 +16,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.RowFactory;
 import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.SQLUserDefinedType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.types.UserDefinedType;
@@ -38,6 +39,7 @@ import org.tilespark.spark.transfer.Transfers;
 /** Further columns of every type: carried by operators that work block by block, or keys. */
 class CarriedColumnsTest extends SparkTest {
   /** A text with a type of its own. */
+  @SQLUserDefinedType(udt = NameType.class) // Spark 4.0 asks for it
   static final class Name implements java.io.Serializable {
     private static final long serialVersionUID = 1;
 

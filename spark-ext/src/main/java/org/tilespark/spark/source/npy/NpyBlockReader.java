@@ -1,6 +1,5 @@
 package org.tilespark.spark.source.npy;
 
-import java.io.Closeable;
 import java.io.IOException;
 import java.util.Arrays;
 import org.apache.arrow.memory.ArrowBuf;
@@ -12,6 +11,7 @@ import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.numpy.NpyDecoder;
+import org.tilespark.spark.source.BlockReader;
 import org.tilespark.spark.source.BoxRuns;
 
 /**
@@ -20,7 +20,7 @@ import org.tilespark.spark.source.BoxRuns;
  *
  * <p>Used by one thread. Owns its scratch memory and the open file until {@link #close()}.
  */
-final class NpyBlockReader implements Closeable {
+final class NpyBlockReader implements BlockReader {
   /** Bytes of encoded numbers that are decoded at a time: they stay in cache between the steps. */
   private static final int SCRATCH_BYTES = 1 << 20;
 
@@ -49,13 +49,8 @@ final class NpyBlockReader implements Closeable {
     this.transposer = transposer;
   }
 
-  /**
-   * Checks that the file still is the one that was planned for; what is read of another would be
-   * noise.
-   *
-   * @throws IOException if its header says something else now
-   */
-  void requireSameFile() throws IOException {
+  @Override
+  public void requireUnchanged() throws IOException {
     int bytes = Math.toIntExact(layout.dataOffset());
     byte[] header = new byte[bytes];
     try (ArrowBuf buffer = allocator.buffer(bytes)) {
@@ -100,7 +95,9 @@ final class NpyBlockReader implements Closeable {
    * @param imagAt where in {@code imag}, in bytes
    * @throws IOException if the file cannot be read
    */
-  void read(long[] offset, long[] size, ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt)
+  @Override
+  public void read(
+      long[] offset, long[] size, ArrowBuf values, long valuesAt, ArrowBuf imag, long imagAt)
       throws IOException {
     long[] extents = layout.grid().extents();
     if (!layout.fortranOrder()) {

@@ -1,6 +1,5 @@
 package org.tilespark.spark.source.npy;
 
-import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedByInterruptException;
@@ -17,6 +16,7 @@ import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.BlockSink;
 import org.tilespark.spark.source.BoxRuns;
 
 /**
@@ -26,7 +26,7 @@ import org.tilespark.spark.source.BoxRuns;
  * none and fails, and attempts that run twice write the same bytes to the same places. Used by one
  * thread. Owns its buffer and the open file until {@link #close()}.
  */
-final class NpyBlockWriter implements Closeable {
+final class NpyBlockWriter implements BlockSink.Writer {
   private static final int BUFFER_BYTES = 4 << 20;
 
   private final NpyTarget target;
@@ -62,15 +62,8 @@ final class NpyBlockWriter implements Closeable {
     }
   }
 
-  /**
-   * Writes the block of one row.
-   *
-   * @param row a row with the target's columns
-   * @param box receives the block's offset, then its size
-   * @param at where in {@code box}
-   * @throws IllegalArgumentException if the row is no block of the target's array; names the block
-   */
-  void write(InternalRow row, long[] box, int at) throws IOException {
+  @Override
+  public void write(InternalRow row, long[] box, int at) throws IOException {
     int rank = target.kind().rank();
     long[] offset = new long[rank];
     long[] size = new long[rank];
@@ -239,7 +232,8 @@ final class NpyBlockWriter implements Closeable {
   /**
    * Hands all that was written to the operating system, and to the disk if the target is durable.
    */
-  void finish() throws IOException {
+  @Override
+  public void finish() throws IOException {
     flush();
     if (!target.isDurable()) {
       return;

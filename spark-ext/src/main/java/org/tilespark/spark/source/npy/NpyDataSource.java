@@ -1,23 +1,8 @@
 package org.tilespark.spark.source.npy;
 
-import java.util.Map;
-import org.apache.hadoop.conf.Configuration;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SQLContext;
-import org.apache.spark.sql.SaveMode;
-import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.connector.catalog.Table;
-import org.apache.spark.sql.connector.catalog.TableProvider;
-import org.apache.spark.sql.connector.expressions.Transform;
-import org.apache.spark.sql.errors.QueryCompilationErrors;
-import org.apache.spark.sql.sources.BaseRelation;
-import org.apache.spark.sql.sources.CreatableRelationProvider;
-import org.apache.spark.sql.sources.DataSourceRegister;
-import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
-import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.source.BlockDataSource;
+import org.tilespark.spark.source.BlockFormat;
 
 /**
  * The data source {@code npy}: one numpy .npy file as a DataFrame of blocks, and back.
@@ -46,135 +31,19 @@ import org.tilespark.spark.error.ErrorBoundary;
  * <p>From SQL: {@code CREATE TEMPORARY VIEW v USING npy OPTIONS (path '...')}, {@code CREATE TABLE
  * t USING npy LOCATION '...' AS SELECT ...}, {@code INSERT OVERWRITE t SELECT ...}.
  */
-public final class NpyDataSource
-    implements TableProvider, DataSourceRegister, CreatableRelationProvider {
-  /** Spark's key for what {@code partitionBy} was given. */
-  private static final String PARTITION_COLUMNS = "__partition_columns";
+public final class NpyDataSource extends BlockDataSource {
+  static final String FORMAT = "npy";
 
   /** Made by Spark. */
   public NpyDataSource() {}
 
   @Override
   public String shortName() {
-    return "npy";
-  }
-
-  /**
-   * The columns of the file's blocks.
-   *
-   * <p>Fails with a {@link org.tilespark.spark.error.TileSparkException} if the options are wrong,
-   * or there is no such file, or blocks cannot hold what it holds.
-   */
-  @Override
-  public StructType inferSchema(CaseInsensitiveStringMap options) {
-    return ErrorBoundary.PLANNING.call(
-        () -> {
-          NpyOptions chosen = NpyOptions.of(options);
-          NpyFile file = ErrorBoundary.FILES.call(() -> NpyFile.open(chosen.path(), hadoopConf()));
-          return NpyLayout.of(file, chosen).schema();
-        });
-  }
-
-  /** A schema that is given is checked against the file's, when there is a file. */
-  @Override
-  public boolean supportsExternalMetadata() {
-    return true;
+    return FORMAT;
   }
 
   @Override
-  public Table getTable(
-      StructType schema, Transform[] partitioning, Map<String, String> properties) {
-    return ErrorBoundary.PLANNING.call(
-        () -> {
-          if (partitioning.length > 0) {
-            throw partitioned();
-          }
-          NpyOptions options = NpyOptions.of(new CaseInsensitiveStringMap(properties));
-          return new NpyTable(options, schema, hadoopConf());
-        });
-  }
-
-  /**
-   * Writes a DataFrame: the way of {@code df.write().format("npy").save(path)}.
-   *
-   * <p>Fails with a {@link org.tilespark.spark.error.TileSparkException} if the mode is append, or
-   * the data are not the blocks of one array.
-   */
-  @Override
-  public BaseRelation createRelation(
-      SQLContext sqlContext,
-      SaveMode mode,
-      scala.collection.immutable.Map<String, String> parameters,
-      Dataset<Row> data) {
-    ErrorBoundary.PLANNING.run(() -> write(mode, parameters, data));
-    return new Written(sqlContext, data.schema());
-  }
-
-  private static void write(
-      SaveMode mode, scala.collection.immutable.Map<String, String> parameters, Dataset<Row> data) {
-    if (parameters.contains(PARTITION_COLUMNS)) {
-      throw partitioned();
-    }
-    NpyOptions options =
-        NpyOptions.of(new CaseInsensitiveStringMap(ScalaInterop.javaMap(parameters)));
-    if (mode == SaveMode.Append) {
-      throw appended(options.path());
-    }
-    PosixTarget target = PosixTarget.of(options.path(), hadoopConf());
-    boolean exists = target.exists();
-    if (exists && mode == SaveMode.ErrorIfExists) {
-      throw alreadyExists(target);
-    }
-    if (!exists || mode == SaveMode.Overwrite) {
-      NpySink.write(data, options, target, mode == SaveMode.Overwrite);
-    }
-  }
-
-  /** The refusal to append. */
-  static IllegalArgumentException appended(String path) {
-    return new IllegalArgumentException(
-        "format npy cannot append to "
-            + path
-            + ": a .npy file holds one array, and its blocks are"
-            + " written at once. Use mode overwrite (INSERT OVERWRITE) or another path");
-  }
-
-  private static IllegalArgumentException partitioned() {
-    return new IllegalArgumentException(
-        "format npy writes one file and takes no partition columns");
-  }
-
-  /** As Spark's own sources say it. */
-  private static RuntimeException alreadyExists(PosixTarget target) {
-    throw ErrorBoundary.thrown(
-        QueryCompilationErrors.outputPathAlreadyExistsError(
-            new org.apache.hadoop.fs.Path(target.path().toUri())));
-  }
-
-  private static Configuration hadoopConf() {
-    return ((org.apache.spark.sql.classic.SparkSession) SparkSession.active())
-        .sessionState()
-        .newHadoopConf();
-  }
-
-  /** What Spark asks of a finished write. */
-  private static final class Written extends BaseRelation {
-    private final SQLContext sqlContext;
-    private final StructType schema;
-
-    private Written(SQLContext sqlContext, StructType schema) {
-      this.sqlContext = sqlContext;
-      this.schema = schema;
-    }
-
-    @Override
-    public SQLContext sqlContext() {
-      return sqlContext;
-    }
-
-    @Override
-    public StructType schema() {
-      return schema;
-    }
+  protected BlockFormat format(CaseInsensitiveStringMap options) {
+    return NpyOptions.of(options);
   }
 }

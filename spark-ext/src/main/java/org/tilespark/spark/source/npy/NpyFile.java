@@ -5,13 +5,12 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.Arrays;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.ChecksumFileSystem;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
-import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.source.IoReasons;
+import org.tilespark.spark.source.StorePaths;
 
 /**
  * One .npy file as the driver found it: its header, checked against its length. Immutable.
@@ -31,8 +30,8 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
    */
   static NpyFile open(String text, Configuration conf) {
     try {
-      Path path = qualify(text, conf);
-      FileSystem fileSystem = fileSystem(path, conf);
+      Path path = StorePaths.qualify(text, conf);
+      FileSystem fileSystem = StorePaths.fileSystem(path, conf);
       FileStatus status;
       try {
         status = fileSystem.getFileStatus(path);
@@ -48,27 +47,6 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot read " + text + ": " + IoReasons.reason(e), e);
     }
-  }
-
-  /** True if there is a file or directory of that name. */
-  static boolean exists(String text, Configuration conf) {
-    try {
-      Path path = qualify(text, conf);
-      return fileSystem(path, conf).exists(path);
-    } catch (IOException e) {
-      throw new UncheckedIOException("Cannot read " + text + ": " + IoReasons.reason(e), e);
-    }
-  }
-
-  /**
-   * The file system of a path. Local files are read without Hadoop's checksums: numpy overwrites a
-   * file and leaves its hidden checksum file as it is, and names with colons have none.
-   */
-  private static FileSystem fileSystem(Path path, Configuration conf) throws IOException {
-    FileSystem fileSystem = path.getFileSystem(conf);
-    return fileSystem instanceof ChecksumFileSystem checked
-        ? checked.getRawFileSystem()
-        : fileSystem;
   }
 
   private static NpyHeader header(Path path, FileSystem fileSystem, long length)
@@ -115,49 +93,5 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
               + length);
     }
     return header;
-  }
-
-  /** The kind of blocks the file holds. */
-  BlockKind kind() {
-    return kind(header.shape().rank());
-  }
-
-  /** The kind of blocks of an array of 2 or 3 axes. */
-  static BlockKind kind(int rank) {
-    return rank == 2 ? BlockKind.MATRIX : BlockKind.VOLUME;
-  }
-
-  /**
-   * The path with the scheme and authority that Hadoop's configuration gives it.
-   *
-   * @throws IllegalArgumentException if the text is no path
-   */
-  static Path qualify(String text, Configuration conf) throws IOException {
-    Path path;
-    try {
-      path = new Path(text);
-    } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException(
-          "'"
-              + text
-              + "' is no path ("
-              + e.getMessage()
-              + "); what stands before a colon is taken for a scheme, so write a relative name with"
-              + " a colon as ./"
-              + text,
-          e);
-    }
-    FileSystem fileSystem = path.getFileSystem(conf);
-    return path.makeQualified(fileSystem.getUri(), fileSystem.getWorkingDirectory());
-  }
-
-  /** True for a path on a POSIX file system that this machine mounts. */
-  static boolean isLocal(Path qualified) {
-    return "file".equals(qualified.toUri().getScheme());
-  }
-
-  /** A local path as the JDK has it. */
-  static java.nio.file.Path localPath(Path qualified) {
-    return java.nio.file.Path.of(qualified.toUri().getPath());
   }
 }

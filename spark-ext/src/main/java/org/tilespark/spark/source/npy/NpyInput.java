@@ -12,6 +12,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.Path;
 import org.tilespark.spark.source.IoReasons;
+import org.tilespark.spark.source.StorePaths;
 
 /** An open file, read by position into memory outside the heap. Used by one thread. */
 interface NpyInput extends Closeable {
@@ -30,7 +31,7 @@ interface NpyInput extends Closeable {
 
   /** Opens a file: local ones directly, all others through Hadoop. */
   static NpyInput open(Path path, Configuration conf) throws IOException {
-    return NpyFile.isLocal(path) ? new LocalInput(path) : new HadoopInput(path, conf);
+    return StorePaths.isLocal(path) ? new LocalInput(path) : new HadoopInput(path, conf);
   }
 
   /** Reads straight into the target. */
@@ -40,7 +41,7 @@ interface NpyInput extends Closeable {
 
     LocalInput(Path path) throws IOException {
       this.path = path;
-      this.channel = FileChannel.open(NpyFile.localPath(path), StandardOpenOption.READ);
+      this.channel = FileChannel.open(StorePaths.localPath(path), StandardOpenOption.READ);
     }
 
     @Override

@@ -1,19 +1,19 @@
 package org.tilespark.spark.source.npy;
 
-import java.io.Serializable;
-import java.util.ArrayList;
+import java.io.IOException;
+import java.util.Arrays;
 import java.util.List;
-import org.apache.spark.sql.types.DataTypes;
-import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.StructField;
-import org.apache.spark.sql.types.StructType;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.BlockGrid;
+import org.tilespark.spark.source.BlockReader;
+import org.tilespark.spark.source.BlockSource;
 
 /**
  * Where the blocks of one file lie in it and what columns they become; all that a task must know.
@@ -37,7 +37,7 @@ record NpyLayout(
     long modificationMillis,
     ElementType columnType,
     BlockGrid grid)
-    implements Serializable {
+    implements BlockSource {
   private static final long serialVersionUID = 1;
 
   /**
@@ -75,8 +75,48 @@ record NpyLayout(
         && header.shape().equals(Shape.of(grid.extents()));
   }
 
-  BlockKind kind() {
-    return NpyFile.kind(grid.rank());
+  @Override
+  public String format() {
+    return NpyDataSource.FORMAT;
+  }
+
+  @Override
+  public String description() {
+    return type.numpyName()
+        + Arrays.toString(grid.extents())
+        + (fortranOrder ? " Fortran order" : "");
+  }
+
+  @Override
+  public int storedBytes() {
+    return type.elementBytes();
+  }
+
+  /** From the box's first element to its last. */
+  @Override
+  public List<Chunk> chunks(long[] offset, long[] size) {
+    long[] last = new long[offset.length];
+    for (int axis = 0; axis < last.length; axis++) {
+      last[axis] = offset[axis] + size[axis] - 1;
+    }
+    long start = fileOffset(offset);
+    return List.of(new Chunk(path, start, fileOffset(last) + storedBytes() - start));
+  }
+
+  private long fileOffset(long[] place) {
+    long[] extents = grid.extents();
+    long element = 0;
+    for (int i = 0; i < place.length; i++) {
+      int axis = fortranOrder ? place.length - 1 - i : i;
+      element = element * extents[axis] + place[axis];
+    }
+    return dataOffset + element * storedBytes();
+  }
+
+  @Override
+  public BlockReader open(Configuration conf, BufferAllocator allocator, Transposer transposer)
+      throws IOException {
+    return new NpyBlockReader(NpyInput.open(new Path(path), conf), this, allocator, transposer);
   }
 
   /** Value columns: 2 for complex files, else 1. */
@@ -84,31 +124,21 @@ record NpyLayout(
     return type.parts();
   }
 
-  /** The blocks' columns; {@code values} says in its metadata what is known of the whole array. */
-  StructType schema() {
-    List<StructField> fields = new ArrayList<>();
-    for (String name : kind().offsetColumns()) {
-      fields.add(new StructField(name, DataTypes.LongType, false, Metadata.empty()));
-    }
-    for (String name : kind().sizeColumns()) {
-      fields.add(new StructField(name, DataTypes.IntegerType, false, Metadata.empty()));
-    }
-    var arrays = DataTypes.createArrayType(BlockSchema.sparkType(columnType), false);
+  @Override
+  public boolean isComplex() {
+    return type.isComplex();
+  }
+
+  @Override
+  public ArrayMetadata metadata() {
     // Converted values no longer are of the file's own type, and are not to be written back as
     // such.
     NpyType known =
         columnType == type.columnType() ? type : NpyType.ofColumn(columnType, type.isComplex());
-    Metadata metadata =
-        ArrayMetadata.empty()
-            .withExtents(Shape.of(grid.extents()))
-            .withBlockShape(Shape.of(grid.blockShape()))
-            .withAxes("xyz".substring(0, grid.rank()))
-            .withFileType(known.descr())
-            .toMetadata();
-    fields.add(new StructField(BlockKind.VALUES, arrays, false, metadata));
-    if (type.isComplex()) {
-      fields.add(new StructField(BlockKind.IMAG, arrays, false, Metadata.empty()));
-    }
-    return new StructType(fields.toArray(new StructField[0]));
+    return ArrayMetadata.empty()
+        .withExtents(Shape.of(grid.extents()))
+        .withBlockShape(Shape.of(grid.blockShape()))
+        .withAxes("xyz".substring(0, grid.rank()))
+        .withFileType(known.descr());
   }
 }

@@ -1,18 +1,25 @@
 package org.tilespark.spark.source.npy;
 
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.connector.catalog.TableCatalog;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.error.Suggestions;
 import org.tilespark.spark.numpy.NpyType;
-import org.tilespark.spark.source.BlockGrid;
+import org.tilespark.spark.source.BlockFormat;
+import org.tilespark.spark.source.BlockSource;
+import org.tilespark.spark.source.PosixTarget;
+import org.tilespark.spark.source.StorePaths;
 
 /**
  * The options of {@code format("npy")}; names are matched without regard to case.
@@ -41,17 +48,10 @@ import org.tilespark.spark.source.BlockGrid;
  * @param durable whether a write waits for the disk
  */
 public record NpyOptions(
-    String path,
-    String blockShape,
-    ElementType as,
-    NpyType dtype,
-    String extents,
-    boolean durable) {
+    String path, String blockShape, ElementType as, NpyType dtype, String extents, boolean durable)
+    implements BlockFormat {
   static final String PATH = "path";
-  static final String BLOCK_SHAPE = BlockGrid.BLOCK_SHAPE;
-  static final String AS = "as";
   static final String DTYPE = "dtype";
-  static final String EXTENTS = "extents";
   static final String DURABLE = "durable";
 
   private static final List<String> NAMES = List.of(PATH, BLOCK_SHAPE, AS, DTYPE, EXTENTS, DURABLE);
@@ -91,8 +91,8 @@ public record NpyOptions(
         durable(options.get(DURABLE)));
   }
 
-  /** These options, where a single query says nothing else. */
-  NpyOptions overriddenBy(CaseInsensitiveStringMap query) {
+  @Override
+  public NpyOptions overriddenBy(CaseInsensitiveStringMap query) {
     Map<String, String> options = new HashMap<>(query.asCaseSensitiveMap());
     options.keySet().removeIf(PATH::equalsIgnoreCase);
     options.put(PATH, path);
@@ -104,6 +104,56 @@ public record NpyOptions(
         asked.dtype == null ? dtype : asked.dtype,
         asked.extents == null ? extents : asked.extents,
         asked.durable && durable);
+  }
+
+  @Override
+  public String name() {
+    return NpyDataSource.FORMAT;
+  }
+
+  @Override
+  public String holds() {
+    return "a .npy file holds one array";
+  }
+
+  @Override
+  public Map<String, Object> readOptions() {
+    Map<String, Object> options = new LinkedHashMap<>();
+    options.put(BLOCK_SHAPE, blockShape);
+    options.put(AS, as);
+    return options;
+  }
+
+  @Override
+  public Optional<BlockSource> source(Configuration conf) {
+    return StorePaths.exists(path, conf)
+        ? Optional.of(NpyLayout.of(NpyFile.open(path, conf), this))
+        : Optional.empty();
+  }
+
+  @Override
+  public NpySink sink(Configuration conf) {
+    return new NpySink(this, PosixTarget.of(path, name(), conf));
+  }
+
+  @Override
+  public void requireReadBack(BlockSchema blocks, ArrayMetadata metadata) {
+    NpyType type = fileType(blocks, metadata);
+    ElementType readBack = as == null ? type.columnType() : as;
+    if (readBack != blocks.elementType()) {
+      throw new IllegalArgumentException(
+          "Option "
+              + DTYPE
+              + " is "
+              + type.numpyName()
+              + ", which reads back as ARRAY<"
+              + BlockSchema.sparkType(readBack).sql()
+              + ">, and the table's column "
+              + BlockKind.VALUES
+              + " is ARRAY<"
+              + BlockSchema.sparkType(blocks.elementType()).sql()
+              + ">; CAST the column");
+    }
   }
 
   private static void requireKnown(CaseInsensitiveStringMap options) {

@@ -1,17 +1,19 @@
 package org.tilespark.spark.source.npy;
 
-import java.io.Serializable;
+import java.io.IOException;
 import java.util.Arrays;
+import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.numpy.NpyEncoder;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.BlockSink;
 
 /**
  * What tasks must know to write blocks into one file: where it lies until it is committed, and what
  * array it holds. Immutable.
  */
-final class NpyTarget implements Serializable {
+final class NpyTarget implements BlockSink.Target {
   private static final long serialVersionUID = 1;
 
   private final String temporaryFile;
@@ -48,6 +50,21 @@ final class NpyTarget implements Serializable {
     this.durable = durable;
     this.kind = schema.kind();
     this.ordinals = schema.blockColumns().stream().mapToInt(Integer::intValue).toArray();
+  }
+
+  @Override
+  public String place() {
+    return temporaryFile;
+  }
+
+  @Override
+  public int rank() {
+    return kind.rank();
+  }
+
+  @Override
+  public BlockSink.Writer open(BufferAllocator allocator) throws IOException {
+    return new NpyBlockWriter(this, allocator);
   }
 
   java.nio.file.Path temporaryFile() {

@@ -28,7 +28,8 @@ import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.numpy.HalfFloat;
 import org.tilespark.spark.numpy.NpyType;
-import org.tilespark.spark.source.NpyPartition;
+import org.tilespark.spark.source.BlockRanges;
+import org.tilespark.spark.source.SourcePartitionReader;
 
 /**
  * Any bytes as a whole .npy file, read in blocks: the file is refused by its name, or every element
@@ -66,7 +67,7 @@ class NpyFileFuzzTest {
     NpyLayout layout;
     try {
       NpyFile found = NpyFile.open(path.toString(), CONF);
-      int[] block = Arrays.copyOf(BLOCK, found.kind().rank());
+      int[] block = Arrays.copyOf(BLOCK, found.header().shape().rank());
       String blockShape = Arrays.toString(block).replaceAll("[^0-9,]", "");
       layout =
           NpyLayout.of(
@@ -98,11 +99,11 @@ class NpyFileFuzzTest {
   private static long read(NpyLayout layout, ArrowMemory memory, byte[] bytes) throws IOException {
     int rank = layout.grid().rank();
     long seen = 0;
-    try (NpyPartitionReader reader =
-        new NpyPartitionReader(
+    try (SourcePartitionReader reader =
+        new SourcePartitionReader(
             layout,
             layout.schema(),
-            new NpyPartition(new long[] {0, layout.grid().count()}, new String[0]),
+            new BlockRanges(new long[] {0, layout.grid().count()}, new String[0]),
             CONF,
             64, // bytes of a batch: several
             memory.newChild("fuzz"),

@@ -22,6 +22,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.TileSparkException;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.HiddenFiles;
+import org.tilespark.spark.source.PosixTarget;
 import org.tilespark.spark.testing.SparkTest;
 
 /** Where .npy files may lie: names, links, files of others beside them, and places to refuse. */
@@ -238,7 +240,8 @@ class NpyPathsTest extends SparkTest {
   void aRaceThatWasLostIsNamed() throws IOException {
     Path path = dir.resolve("raced.npy");
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
-    try (PosixTarget.Pending slow = new PosixTarget(path).begin(header)) {
+    try (PosixTarget.Pending slow =
+        NpySink.begin(new PosixTarget(path), header, HiddenFiles.BEAT)) {
       overwrite(FIRST, path);
       String message = assertThrows(IOException.class, () -> slow.commit(false, true)).getMessage();
       assertTrue(message.contains("another write has made it meanwhile"), message);
@@ -252,7 +255,8 @@ class NpyPathsTest extends SparkTest {
     Path path = dir.resolve("gone.npy");
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
     for (boolean replace : new boolean[] {false, true}) {
-      try (PosixTarget.Pending pending = new PosixTarget(path).begin(header)) {
+      try (PosixTarget.Pending pending =
+          NpySink.begin(new PosixTarget(path), header, HiddenFiles.BEAT)) {
         Files.delete(pending.file());
         String message =
             assertThrows(IOException.class, () -> pending.commit(replace, true)).getMessage();

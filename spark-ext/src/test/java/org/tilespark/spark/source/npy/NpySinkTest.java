@@ -14,6 +14,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Stream;
 import org.apache.spark.sql.AnalysisException;
 import org.apache.spark.sql.DataFrameWriter;
@@ -22,6 +23,7 @@ import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.MetadataBuilder;
+import org.apache.spark.sql.util.CaseInsensitiveStringMap;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.BeforeAll;
@@ -33,6 +35,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.spark.numpy.NpyType;
+import org.tilespark.spark.source.BlockWrite;
+import org.tilespark.spark.source.HiddenFiles;
+import org.tilespark.spark.source.PosixTarget;
 import org.tilespark.spark.testing.SparkTest;
 
 class NpySinkTest extends SparkTest {
@@ -477,7 +482,7 @@ class NpySinkTest extends SparkTest {
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
     PosixTarget place = new PosixTarget(target);
     Path file;
-    try (PosixTarget.Pending pending = place.begin(header)) {
+    try (PosixTarget.Pending pending = NpySink.begin(place, header, HiddenFiles.BEAT)) {
       file = pending.file();
       assertEquals(header.fileBytes(), Files.size(file));
       assertFalse(place.exists());
@@ -485,11 +490,12 @@ class NpySinkTest extends SparkTest {
     }
     assertTrue(place.exists());
     assertFalse(Files.exists(file));
-    try (PosixTarget.Pending second = place.begin(header)) {
+    try (PosixTarget.Pending second = NpySink.begin(place, header, HiddenFiles.BEAT)) {
       assertThrows(
           java.nio.file.FileAlreadyExistsException.class, () -> second.commit(false, true));
     }
-    var schema = NpySink.requireBlocks(blocks("INT", "(0, 0, 1, 1, array(1))").schema());
+    var schema =
+        BlockWrite.requireBlocks(blocks("INT", "(0, 0, 1, 1, array(1))").schema(), options());
     NpyTarget plan = new NpyTarget(file.toString(), header, true, "the blocks", true, schema);
     try (var allocator = new org.apache.arrow.memory.RootAllocator()) {
       String message =
@@ -514,7 +520,7 @@ class NpySinkTest extends SparkTest {
     Path recent = leftBehind(".out.npy." + uuid.replace('0', '1') + ".tmp", 1);
     Path anothers = leftBehind(".out.npy.npy." + uuid + ".tmp", 5);
     Path noneOfOurs = leftBehind(".out.npy.tmp", 5);
-    place.begin(header).close();
+    NpySink.begin(place, header, HiddenFiles.BEAT).close();
     assertFalse(Files.exists(abandoned));
     for (Path kept : List.of(recent, anothers, noneOfOurs)) {
       assertTrue(Files.exists(kept), kept::toString);
@@ -533,18 +539,22 @@ class NpySinkTest extends SparkTest {
   void aLivingDriverRenewsTheTimeOfItsFile() throws Exception {
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(2, 2));
     PosixTarget place = new PosixTarget(target);
-    try (PosixTarget.Pending slow = place.begin(header, Duration.ofMillis(20))) {
+    try (PosixTarget.Pending slow = NpySink.begin(place, header, Duration.ofMillis(20))) {
       Instant longAgo = Instant.now().minus(Duration.ofMinutes(5)).truncatedTo(ChronoUnit.MILLIS);
       Files.setLastModifiedTime(slow.file(), FileTime.from(longAgo));
       for (int i = 0; i < 500 && modified(slow.file()).equals(longAgo); i++) {
         Thread.sleep(20);
       }
-      place.begin(header).close();
+      NpySink.begin(place, header, HiddenFiles.BEAT).close();
       assertTrue(Files.exists(slow.file()), "another write took a living one for abandoned");
       slow.commit(false, true);
     }
     byte[] expected = java.util.Arrays.copyOf(header.encode(), (int) header.fileBytes());
     assertArrayEquals(expected, Files.readAllBytes(target));
+  }
+
+  private NpyOptions options() {
+    return NpyOptions.of(new CaseInsensitiveStringMap(Map.of("path", target.toString())));
   }
 
   private static Instant modified(Path file) throws IOException {
@@ -556,7 +566,8 @@ class NpySinkTest extends SparkTest {
   @Test
   void aFullDiskIsNamedWithItsFigures() throws IOException {
     Assumptions.assumeTrue(Files.isWritable(Path.of("/dev/full")), "there is no /dev/full");
-    var schema = NpySink.requireBlocks(blocks("INT", "(0, 0, 1, 1, array(1))").schema());
+    var schema =
+        BlockWrite.requireBlocks(blocks("INT", "(0, 0, 1, 1, array(1))").schema(), options());
     NpyHeader header = NpyHeader.forWriting(NpyType.INT32, org.tilespark.layout.Shape.of(1, 1));
     NpyTarget plan = new NpyTarget("/dev/full", header, true, "the blocks", true, schema);
     InternalRow row = plan(blocks("INT", "(0, 0, 1, 1, array(1))")).toRdd().toJavaRDD().first();

@@ -1,4 +1,4 @@
-package org.tilespark.spark.source.npy;
+package org.tilespark.spark.source;
 
 import java.io.Closeable;
 import java.io.IOException;
@@ -15,16 +15,14 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import org.apache.hadoop.conf.Configuration;
-import org.tilespark.spark.source.HiddenFiles;
-import org.tilespark.spark.source.IoReasons;
 
 /**
- * A place for one .npy file on a POSIX file system, on which it appears whole or not at all: it is
- * made under a hidden name beside it and renamed. Immutable.
+ * A place for one file on a POSIX file system, on which it appears whole or not at all: it is made
+ * under a hidden name beside it and renamed. Immutable.
  *
  * @param path where the file will be
  */
-record PosixTarget(Path path) {
+public record PosixTarget(Path path) {
   /** Links that Linux follows before it takes a chain for a circle. */
   private static final int MAX_LINKS = 40;
 
@@ -35,30 +33,36 @@ record PosixTarget(Path path) {
    * @throws IllegalArgumentException if it is not on a local or shared POSIX file system, a
    *     directory is in its place, or no directory can be where it must be
    */
-  static PosixTarget of(String text, Configuration conf) {
+  public static PosixTarget of(String text, String format, Configuration conf) {
     org.apache.hadoop.fs.Path qualified;
     try {
-      qualified = NpyFile.qualify(text, conf);
+      qualified = StorePaths.qualify(text, conf);
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot write " + text + ": " + IoReasons.reason(e), e);
     }
-    if (!NpyFile.isLocal(qualified)) {
+    if (!StorePaths.isLocal(qualified)) {
       throw new IllegalArgumentException(
-          "format npy writes to local or shared POSIX paths (file:/...), since its tasks write at"
+          "format "
+              + format
+              + " writes to local or shared POSIX paths (file:/...), since its tasks write at"
               + " places inside one file; found "
               + qualified
               + ". Write blocks as Parquet there: df.write().parquet(...)");
     }
     Path path;
     try {
-      path = behindLinks(NpyFile.localPath(qualified));
+      path = behindLinks(StorePaths.localPath(qualified));
       requireDirectory(path);
     } catch (IOException e) {
       throw new UncheckedIOException("Cannot write " + text + ": " + IoReasons.reason(e), e);
     }
     if (Files.isDirectory(path)) {
       throw new IllegalArgumentException(
-          path + " is a directory; format npy writes one file, name it: " + path.resolve("a.npy"));
+          path
+              + " is a directory; format "
+              + format
+              + " writes one file, name it: "
+              + path.resolve("a." + format));
     }
     return new PosixTarget(path);
   }
@@ -108,7 +112,7 @@ record PosixTarget(Path path) {
   }
 
   /** True if the file is there already. */
-  boolean exists() {
+  public boolean exists() {
     return Files.exists(path);
   }
 
@@ -116,24 +120,23 @@ record PosixTarget(Path path) {
    * Makes the hidden file, with its header and its whole length, and removes those that killed
    * drivers left.
    *
+   * @param head what the file begins with, 1 byte or more
+   * @param fileBytes its whole length
+   * @param heartbeat how often its time is renewed, see {@link HiddenFiles#BEAT}
    * @return the file, to be closed whatever happens
    */
-  Pending begin(NpyHeader header) throws IOException {
-    return begin(header, HiddenFiles.BEAT);
-  }
-
-  Pending begin(NpyHeader header, Duration heartbeat) throws IOException {
+  public Pending begin(byte[] head, long fileBytes, Duration heartbeat) throws IOException {
     Files.createDirectories(path.toAbsolutePath().getParent());
     Path file = HiddenFiles.newName(path);
     FileChannel channel =
         FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
     try {
-      ByteBuffer bytes = ByteBuffer.wrap(header.encode());
+      ByteBuffer bytes = ByteBuffer.wrap(head);
       while (bytes.hasRemaining()) {
         channel.write(bytes);
       }
-      if (header.dataBytes() > 0) {
-        channel.write(ByteBuffer.allocate(1), header.fileBytes() - 1);
+      if (fileBytes > head.length) {
+        channel.write(ByteBuffer.allocate(1), fileBytes - 1);
       }
       HiddenFiles.removeAbandoned(path, file);
       return new Pending(
@@ -149,7 +152,7 @@ record PosixTarget(Path path) {
   }
 
   /** The hidden file, until it has its name; owns it. */
-  static final class Pending implements Closeable {
+  public static final class Pending implements Closeable {
     private final Path target;
     private final Path file;
     private final FileChannel channel;
@@ -162,7 +165,8 @@ record PosixTarget(Path path) {
       this.heartbeat = heartbeat;
     }
 
-    Path file() {
+    /** The hidden file. */
+    public Path file() {
       return file;
     }
 
@@ -173,7 +177,7 @@ record PosixTarget(Path path) {
      * @param durable true if the file and its name must be on the disk when this returns
      * @throws FileAlreadyExistsException if not, and one is there by now
      */
-    void commit(boolean replace, boolean durable) throws IOException {
+    public void commit(boolean replace, boolean durable) throws IOException {
       heartbeat.close();
       if (durable) {
         channel.force(true);

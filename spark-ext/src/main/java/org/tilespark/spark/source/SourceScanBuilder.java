@@ -1,4 +1,4 @@
-package org.tilespark.spark.source.npy;
+package org.tilespark.spark.source;
 
 import java.util.ArrayList;
 import java.util.List;
@@ -9,20 +9,19 @@ import org.apache.spark.sql.connector.read.SupportsPushDownFilters;
 import org.apache.spark.sql.connector.read.SupportsPushDownRequiredColumns;
 import org.apache.spark.sql.sources.Filter;
 import org.apache.spark.sql.types.StructType;
-import org.tilespark.spark.source.CoordinateFilter;
 
 /** Takes a query's columns and its filters on places and sizes; the rest of its filters remain. */
-final class NpyScanBuilder
+final class SourceScanBuilder
     implements ScanBuilder, SupportsPushDownRequiredColumns, SupportsPushDownFilters {
-  private final NpyLayout layout;
+  private final BlockSource source;
   private final Configuration conf;
   private StructType columns;
   private Filter[] pushed = new Filter[0];
 
-  NpyScanBuilder(NpyLayout layout, Configuration conf) {
-    this.layout = layout;
+  SourceScanBuilder(BlockSource source, Configuration conf) {
+    this.source = source;
     this.conf = conf;
-    this.columns = layout.schema();
+    this.columns = source.schema();
   }
 
   @Override
@@ -30,7 +29,7 @@ final class NpyScanBuilder
     List<Filter> taken = new ArrayList<>();
     List<Filter> left = new ArrayList<>();
     for (Filter filter : filters) {
-      (CoordinateFilter.supports(filter, layout.kind()) ? taken : left).add(filter);
+      (CoordinateFilter.supports(filter, source.kind()) ? taken : left).add(filter);
     }
     pushed = taken.toArray(new Filter[0]);
     return left.toArray(new Filter[0]);
@@ -48,6 +47,6 @@ final class NpyScanBuilder
 
   @Override
   public Scan build() {
-    return new NpyScan(layout, columns, pushed, conf);
+    return new SourceScan(source, columns, pushed, conf);
   }
 }

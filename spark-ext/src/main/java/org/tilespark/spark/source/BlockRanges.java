@@ -4,7 +4,7 @@ import java.util.Arrays;
 import org.apache.spark.sql.connector.read.InputPartition;
 
 /** The blocks that one task reads, as ranges of their numbers in the tiling. Immutable. */
-public final class NpyPartition implements InputPartition {
+public final class BlockRanges implements InputPartition {
   private static final long serialVersionUID = 1;
 
   private final long[] ranges;
@@ -16,7 +16,7 @@ public final class NpyPartition implements InputPartition {
    * @param ranges pairs of first block and end, ascending
    * @param hosts where most of their bytes lie, best first; may be empty
    */
-  public NpyPartition(long[] ranges, String[] hosts) {
+  public BlockRanges(long[] ranges, String[] hosts) {
     this.ranges = ranges.clone();
     this.hosts = hosts.clone();
   }

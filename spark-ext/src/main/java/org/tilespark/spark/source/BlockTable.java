@@ -1,9 +1,11 @@
-package org.tilespark.spark.source.npy;
+package org.tilespark.spark.source;
 
 import java.util.Arrays;
 import java.util.EnumSet;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -21,27 +23,24 @@ import org.apache.spark.sql.sources.InsertableRelation;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.util.CaseInsensitiveStringMap;
-import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.InvalidInputException;
-import org.tilespark.spark.numpy.NpyType;
 
 /**
- * One .npy file as a table. It looks at the file when its columns are asked for, so that it also
- * stands for a file that a write is about to make.
+ * One stored array as a table. It looks for the array when its columns are asked for, so that it
+ * also stands for one that a write is about to make.
  *
- * <p>Tables of the same file, unchanged, with the same options are equal: Spark then finds cached
+ * <p>Tables of the same array, unchanged, with the same options are equal: Spark then finds cached
  * DataFrames again.
  */
-final class NpyTable implements SupportsRead, SupportsWrite {
-  private final NpyOptions options;
+final class BlockTable implements SupportsRead, SupportsWrite {
+  private final BlockFormat format;
   private final StructType given;
   private final Configuration conf;
-  private NpyLayout layout; // null until asked for, or if there is no file
+  private BlockSource source; // null until asked for, or if nothing is stored
   private boolean looked;
 
   /**
@@ -49,15 +48,15 @@ final class NpyTable implements SupportsRead, SupportsWrite {
    *
    * @param given the columns that the user, the catalog or the query to be written states
    */
-  NpyTable(NpyOptions options, StructType given, Configuration conf) {
-    this.options = options;
+  BlockTable(BlockFormat format, StructType given, Configuration conf) {
+    this.format = format;
     this.given = given;
     this.conf = conf;
   }
 
   @Override
   public String name() {
-    return "npy " + options.path();
+    return format.name() + " " + format.path();
   }
 
   @Override
@@ -89,21 +88,20 @@ final class NpyTable implements SupportsRead, SupportsWrite {
   @Override
   @SuppressWarnings("deprecation") // Spark 4.0 has no other way to implement a table
   public StructType schema() {
-    NpyLayout found = ErrorBoundary.PLANNING.call(this::layout);
+    BlockSource found = ErrorBoundary.PLANNING.call(this::source);
     return found == null ? given : found.schema();
   }
 
-  /** The file's layout, or null if there is no file yet. */
-  private NpyLayout layout() {
+  /** The stored array, or null if there is none yet. */
+  private BlockSource source() {
     if (!looked) {
-      if (NpyFile.exists(options.path(), conf)) {
-        NpyFile file = ErrorBoundary.FILES.call(() -> NpyFile.open(options.path(), conf));
-        layout = NpyLayout.of(file, options);
-        requireSame(given, layout.schema());
+      source = ErrorBoundary.FILES.call(() -> format.source(conf)).orElse(null);
+      if (source != null) {
+        requireSame(given, source.schema());
       }
       looked = true;
     }
-    return layout;
+    return source;
   }
 
   private void requireSame(StructType stated, StructType found) {
@@ -116,13 +114,15 @@ final class NpyTable implements SupportsRead, SupportsWrite {
     }
     if (!same) {
       throw new IllegalArgumentException(
-          options.path()
+          format.path()
               + ": the stated schema is ("
               + stated.toDDL()
               + "), the file's is ("
               + found.toDDL()
-              + "); leave the schema out, or convert with the option "
-              + NpyOptions.AS);
+              + "); leave the schema out"
+              + (format.readOptions().containsKey(BlockFormat.AS)
+                  ? ", or convert with the option " + BlockFormat.AS
+                  : ""));
     }
   }
 
@@ -131,39 +131,41 @@ final class NpyTable implements SupportsRead, SupportsWrite {
     return ErrorBoundary.PLANNING.call(() -> scanBuilder(scanOptions));
   }
 
-  private NpyScanBuilder scanBuilder(CaseInsensitiveStringMap scanOptions) {
-    NpyLayout found = layout();
+  private SourceScanBuilder scanBuilder(CaseInsensitiveStringMap scanOptions) {
+    BlockSource found = source();
     if (found == null) {
       throw new InvalidInputException(
-          ErrorCondition.INVALID_FILE, "Path does not exist: " + options.path());
+          ErrorCondition.INVALID_FILE, "Path does not exist: " + format.path());
     }
-    NpyOptions asked = options.overriddenBy(scanOptions);
-    if (!Objects.equals(asked.blockShape(), options.blockShape()) || asked.as() != options.as()) {
+    Map<String, Object> asked = format.overriddenBy(scanOptions).readOptions();
+    if (!asked.equals(format.readOptions())) {
       throw new IllegalArgumentException(
           name()
-              + ": a query asks for the options blockShape "
-              + asked.blockShape()
-              + " and as "
-              + asked.as()
+              + ": a query asks for the options "
+              + asked.entrySet().stream()
+                  .map(option -> option.getKey() + " " + option.getValue())
+                  .collect(Collectors.joining(" and "))
               + ", the table has "
-              + options.blockShape()
-              + " and "
-              + options.as()
+              + format.readOptions().values().stream()
+                  .map(String::valueOf)
+                  .collect(Collectors.joining(" and "))
               + "; its columns depend on them, so state them in CREATE TABLE ... OPTIONS, or read"
-              + " the file with spark.read().format(\"npy\")");
+              + " the file with spark.read().format(\""
+              + format.name()
+              + "\")");
     }
-    return new NpyScanBuilder(found, conf);
+    return new SourceScanBuilder(found, conf);
   }
 
   @Override
   public WriteBuilder newWriteBuilder(LogicalWriteInfo info) {
     return ErrorBoundary.PLANNING.call(
-        () -> new Builder(info.schema(), options.overriddenBy(info.options())));
+        () -> new Builder(info.schema(), format.overriddenBy(info.options())));
   }
 
   /** Checks that what is written reads back with the columns that the catalog keeps. */
-  private void requireWritable(StructType written, NpyOptions chosen) {
-    BlockSchema schema = NpySink.requireBlocks(written);
+  private void requireWritable(StructType written, BlockFormat chosen) {
+    BlockSchema schema = BlockWrite.requireBlocks(written, chosen);
     StructType table = given;
     for (StructField field : table.fields()) {
       boolean same =
@@ -183,36 +185,20 @@ final class NpyTable implements SupportsRead, SupportsWrite {
                 + "); CAST them, or drop and create the table again");
       }
     }
-    NpyType type =
-        chosen.fileType(schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()));
-    ElementType readBack = options.as() == null ? type.columnType() : options.as();
-    if (readBack != schema.elementType()) {
-      throw new IllegalArgumentException(
-          "Option "
-              + NpyOptions.DTYPE
-              + " is "
-              + type.numpyName()
-              + ", which reads back as ARRAY<"
-              + BlockSchema.sparkType(readBack).sql()
-              + ">, and the table's column "
-              + BlockKind.VALUES
-              + " is ARRAY<"
-              + BlockSchema.sparkType(schema.elementType()).sql()
-              + ">; CAST the column");
-    }
+    chosen.requireReadBack(schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()));
   }
 
   @Override
   public boolean equals(Object o) {
-    return o instanceof NpyTable other
-        && options.equals(other.options)
+    return o instanceof BlockTable other
+        && format.equals(other.format)
         && Objects.equals(given, other.given)
-        && Objects.equals(layout, other.layout);
+        && Objects.equals(source, other.source);
   }
 
   @Override
   public int hashCode() {
-    return options.hashCode();
+    return format.hashCode();
   }
 
   @Override
@@ -225,10 +211,10 @@ final class NpyTable implements SupportsRead, SupportsWrite {
    */
   private final class Builder implements WriteBuilder, SupportsTruncate {
     private final StructType written;
-    private final NpyOptions chosen;
+    private final BlockFormat chosen;
     private boolean replace;
 
-    private Builder(StructType written, NpyOptions chosen) {
+    private Builder(StructType written, BlockFormat chosen) {
       this.written = written;
       this.chosen = chosen;
     }
@@ -251,11 +237,11 @@ final class NpyTable implements SupportsRead, SupportsWrite {
     }
 
     private void insert(Dataset<Row> data) {
-      PosixTarget target = PosixTarget.of(options.path(), conf);
-      if (target.exists() && !replace) {
-        throw NpyDataSource.appended(options.path());
+      BlockSink sink = chosen.sink(conf);
+      if (sink.exists() && !replace) {
+        throw BlockDataSource.appended(format);
       }
-      NpySink.write(data, chosen, target, replace);
+      BlockWrite.write(data, sink, replace);
     }
   }
 }

@@ -1,4 +1,4 @@
-package org.tilespark.spark.source.npy;
+package org.tilespark.spark.source;
 
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -17,26 +17,24 @@ import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.runtime.ExecutorRuntime;
-import org.tilespark.spark.source.IoReasons;
-import org.tilespark.spark.source.NpyPartition;
 
 /** Makes the readers of a scan's partitions on the executors. */
-final class NpyReaderFactory implements PartitionReaderFactory {
+final class SourceReaderFactory implements PartitionReaderFactory {
   private static final long serialVersionUID = 1;
 
-  private final NpyLayout layout;
+  private final BlockSource source;
   private final StructType columns;
   private final SerializableConfiguration conf;
   private final Backend backend;
   private final long batchBytes;
 
-  NpyReaderFactory(
-      NpyLayout layout,
+  SourceReaderFactory(
+      BlockSource source,
       StructType columns,
       SerializableConfiguration conf,
       Backend backend,
       long batchBytes) {
-    this.layout = layout;
+    this.source = source;
     this.columns = columns;
     this.conf = conf;
     this.backend = backend;
@@ -51,7 +49,7 @@ final class NpyReaderFactory implements PartitionReaderFactory {
   @Override
   public PartitionReader<InternalRow> createReader(InputPartition partition) {
     throw new UnsupportedOperationException(
-        "format npy is read in columns, see createColumnarReader");
+        "format " + source.format() + " is read in columns, see createColumnarReader");
   }
 
   @Override
@@ -67,23 +65,23 @@ final class NpyReaderFactory implements PartitionReaderFactory {
         runtime.memory(
             runtime.gpu(backend == Backend.CPU ? Backend.CPU : Backend.AUTO, TaskContext.get()));
     try {
-      return new NpyPartitionReader(
-          layout,
+      return new SourcePartitionReader(
+          source,
           columns,
-          (NpyPartition) partition,
+          (BlockRanges) partition,
           conf.value(),
           batchBytes,
-          memory.newChild("npy read " + layout.path() + " " + partition),
+          memory.newChild(source.format() + " read " + source.path() + " " + partition),
           runtime.hostTransposer());
     } catch (NoSuchFileException | FileNotFoundException e) {
       throw new UncheckedIOException(
-          layout.path()
+          source.path()
               + " was deleted since the DataFrame was made, or this executor does not see it: a"
               + " local path must be one that the driver and all executors share",
           e);
     } catch (IOException e) {
       throw new UncheckedIOException(
-          "Cannot open " + layout.path() + ": " + IoReasons.reason(e), e);
+          "Cannot open " + source.path() + ": " + IoReasons.reason(e), e);
     }
   }
 

@@ -1,4 +1,4 @@
-package org.tilespark.spark.source.npy;
+package org.tilespark.spark.source;
 
 import java.io.IOException;
 import java.util.Arrays;
@@ -6,7 +6,6 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.vector.complex.ListVector;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.hadoop.fs.Path;
 import org.apache.spark.sql.connector.read.PartitionReader;
 import org.apache.spark.sql.execution.vectorized.OnHeapColumnVector;
 import org.apache.spark.sql.types.DataTypes;
@@ -17,28 +16,27 @@ import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.arrow.blocks.BlockVectors;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.source.NpyPartition;
 
 /**
  * A task's reading of its blocks: batches of whole blocks, places and sizes on the heap, values in
- * Arrow list vectors over memory that the file was read into.
+ * Arrow list vectors over memory that the array is read into.
  *
  * <p>Owns the batch it handed out last, until the next call of {@link #next()} or {@link #close()}.
- * A query that wants neither {@code values} nor {@code imag} does not open the file.
+ * A query that wants neither {@code values} nor {@code imag} does not open the array.
  */
-final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
+public final class SourcePartitionReader implements PartitionReader<ColumnarBatch> {
   /** Blocks of a batch that holds few bytes or none. */
   private static final int MAX_BATCH_BLOCKS = 4096;
 
-  private final NpyLayout layout;
+  private final BlockSource source;
   private final StructType columns;
-  private final NpyPartition partition;
+  private final BlockRanges partition;
   private final int rank;
   private final long batchBytes;
   private final boolean wantsValues;
   private final boolean wantsImag;
   private final BufferAllocator allocator; // owned
-  private final NpyBlockReader reader; // owned; null if no values are wanted
+  private final BlockReader reader; // owned; null if no values are wanted
 
   private int range;
   private long block;
@@ -52,32 +50,28 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
    * @param batchBytes of values in a batch; one block if that is larger
    * @param allocator taken, also if this constructor fails: closed with this reader
    * @param transposer borrowed
-   * @throws IOException if the file cannot be opened
+   * @throws IOException if the array cannot be opened
    */
-  NpyPartitionReader(
-      NpyLayout layout,
+  public SourcePartitionReader(
+      BlockSource source,
       StructType columns,
-      NpyPartition partition,
+      BlockRanges partition,
       Configuration conf,
       long batchBytes,
       BufferAllocator allocator,
       Transposer transposer)
       throws IOException {
-    this.layout = layout;
+    this.source = source;
     this.columns = columns;
     this.partition = partition;
-    this.rank = layout.grid().rank();
+    this.rank = source.grid().rank();
     this.wantsValues = Arrays.asList(columns.fieldNames()).contains(BlockKind.VALUES);
     this.wantsImag = Arrays.asList(columns.fieldNames()).contains(BlockKind.IMAG);
     this.block = partition.rangeCount() == 0 ? 0 : partition.start(0);
     this.batchBytes = batchBytes;
     this.allocator = allocator;
     try {
-      this.reader =
-          wantsValues || wantsImag
-              ? new NpyBlockReader(
-                  NpyInput.open(new Path(layout.path()), conf), layout, allocator, transposer)
-              : null;
+      this.reader = wantsValues || wantsImag ? source.open(conf, allocator, transposer) : null;
     } catch (Throwable t) {
       allocator.close();
       throw t;
@@ -88,7 +82,7 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
   public boolean next() throws IOException {
     closeBatch();
     if (reader != null && !checked) {
-      reader.requireSameFile();
+      reader.requireUnchanged();
       checked = true;
     }
     // (blocks, axes): places and sizes of the batch's blocks
@@ -114,9 +108,9 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
       }
       long[] offset = new long[rank];
       long[] size = new long[rank];
-      layout.grid().locate(block, offset, size);
+      source.grid().locate(block, offset, size);
       if (reader != null) {
-        bytes += length(size) * layout.columnType().bytes() * (wantsValues && wantsImag ? 2 : 1);
+        bytes += length(size) * source.columnType().bytes() * (wantsValues && wantsImag ? 2 : 1);
         if (count > 0 && bytes > batchBytes) {
           break;
         }
@@ -154,7 +148,7 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
   }
 
   private ColumnVector places(String name, long[][] offsets, long[][] sizes, int count) {
-    int axis = layout.kind().offsetColumns().indexOf(name);
+    int axis = source.kind().offsetColumns().indexOf(name);
     if (axis >= 0) {
       OnHeapColumnVector vector = new OnHeapColumnVector(count, DataTypes.LongType);
       for (int i = 0; i < count; i++) {
@@ -162,7 +156,7 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
       }
       return vector;
     }
-    axis = layout.kind().sizeColumns().indexOf(name);
+    axis = source.kind().sizeColumns().indexOf(name);
     OnHeapColumnVector vector = new OnHeapColumnVector(count, DataTypes.IntegerType);
     for (int i = 0; i < count; i++) {
       vector.putInt(i, (int) sizes[i][axis]);
@@ -178,7 +172,7 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
       lengths[i] = Math.toIntExact(length(sizes[i]));
       elements += lengths[i];
     }
-    int width = layout.columnType().bytes();
+    int width = source.columnType().bytes();
     try (ArrowBuf values = wantsValues ? allocator.buffer(elements * width) : null;
         ArrowBuf imag = wantsImag ? allocator.buffer(elements * width) : null) {
       long at = 0;
@@ -201,7 +195,7 @@ final class NpyPartitionReader implements PartitionReader<ColumnarBatch> {
   }
 
   private ColumnVector vector(String name, int[] lengths, ArrowBuf data) {
-    ListVector list = BlockVectors.list(name, layout.columnType(), lengths, data, allocator);
+    ListVector list = BlockVectors.list(name, source.columnType(), lengths, data, allocator);
     return new ArrowColumnVector(list);
   }
 

@@ -1,4 +1,4 @@
-package org.tilespark.spark.source.npy;
+package org.tilespark.spark.source;
 
 import java.io.IOException;
 import java.util.ArrayList;
@@ -11,7 +11,6 @@ import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.BlockLocation;
-import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.sql.SparkSession;
@@ -29,26 +28,25 @@ import org.apache.spark.util.SerializableConfiguration;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.rows.BlockScan;
-import org.tilespark.spark.source.CoordinateFilter;
-import org.tilespark.spark.source.NpyPartition;
 
 /**
- * One query's reading of one file: which columns, which blocks, and how they are shared out to
- * tasks. Two scans of the same columns and blocks of the same file are equal, so that Spark can
+ * One query's reading of one array: which columns, which blocks, and how they are shared out to
+ * tasks. Two scans of the same columns and blocks of the same array are equal, so that Spark can
  * reuse what it has.
  */
-final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
+final class SourceScan implements BlockScan, Batch, SupportsReportStatistics {
   /** What a block costs a task that reads no values; so a task gets about a million of those. */
   private static final long COORDINATES_BYTES = 128;
 
-  private final NpyLayout layout;
+  private final BlockSource source;
   private final StructType columns;
   private final Filter[] filters; // all supported by CoordinateFilter
   private final Configuration conf;
+  private final Map<String, BlockLocation[]> locations = new HashMap<>(); // by object
   private long[] ranges; // [start, end) pairs of the numbers of the blocks to read; made at need
 
-  NpyScan(NpyLayout layout, StructType columns, Filter[] filters, Configuration conf) {
-    this.layout = layout;
+  SourceScan(BlockSource source, StructType columns, Filter[] filters, Configuration conf) {
+    this.source = source;
     this.columns = columns;
     this.filters = filters.clone();
     this.conf = conf;
@@ -61,14 +59,13 @@ final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
 
   @Override
   public String description() {
-    return "npy "
-        + layout.path()
+    return source.format()
         + " "
-        + layout.type().numpyName()
-        + Arrays.toString(layout.grid().extents())
-        + (layout.fortranOrder() ? " Fortran order" : "")
+        + source.path()
+        + " "
+        + source.description()
         + ", blockShape "
-        + Arrays.toString(layout.grid().blockShape())
+        + Arrays.toString(source.grid().blockShape())
         + ", PushedFilters: "
         + Arrays.toString(filters)
         + ", ReadSchema: "
@@ -89,13 +86,13 @@ final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
   public Statistics estimateStatistics() {
     long rows = 0;
     long bytes = 0;
-    long[] offset = new long[layout.grid().rank()];
+    long[] offset = new long[source.grid().rank()];
     long[] size = offset.clone();
     long[] chosen = ranges();
     for (int i = 0; i < chosen.length; i += 2) {
       rows += chosen[i + 1] - chosen[i];
       for (long block = chosen[i]; block < chosen[i + 1]; block++) {
-        layout.grid().locate(block, offset, size);
+        source.grid().locate(block, offset, size);
         bytes += Math.max(1, rowBytes(size));
       }
     }
@@ -117,7 +114,7 @@ final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
   }
 
   private long rowBytes(long[] size) {
-    return 8L * columns.length() + valueColumns() * elements(size) * layout.columnType().bytes();
+    return 8L * columns.length() + valueColumns() * elements(size) * source.columnType().bytes();
   }
 
   private long valueColumns() {
@@ -128,30 +125,29 @@ final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
 
   @Override
   public InputPartition[] planInputPartitions() {
-    long[] offset = new long[layout.grid().rank()];
+    long[] offset = new long[source.grid().rank()];
     long[] size = offset.clone();
     long[] chosen = ranges();
     boolean reads = valueColumns() > 0;
     long total = 0;
     for (int i = 0; i < chosen.length; i += 2) {
       for (long block = chosen[i]; block < chosen[i + 1]; block++) {
-        layout.grid().locate(block, offset, size);
+        source.grid().locate(block, offset, size);
         total += taskBytes(size, reads);
       }
     }
     long limit = maxPartitionBytes(total);
-    BlockLocation[] locations = reads ? locations() : new BlockLocation[0];
     List<InputPartition> partitions = new ArrayList<>();
     List<Long> open = new ArrayList<>(); // [start, end) pairs of the partition being filled
     long filled = 0;
     for (int i = 0; i < chosen.length; i += 2) {
       long start = chosen[i];
       for (long block = start; block < chosen[i + 1]; block++) {
-        layout.grid().locate(block, offset, size);
+        source.grid().locate(block, offset, size);
         long bytes = taskBytes(size, reads);
         if (filled > 0 && filled + bytes > limit) {
           addRange(open, start, block);
-          partitions.add(partition(open, locations));
+          partitions.add(partition(open, reads));
           open.clear();
           start = block;
           filled = 0;
@@ -161,7 +157,7 @@ final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
       addRange(open, start, chosen[i + 1]);
     }
     if (!open.isEmpty()) {
-      partitions.add(partition(open, locations));
+      partitions.add(partition(open, reads));
     }
     return partitions.toArray(new InputPartition[0]);
   }
@@ -174,7 +170,7 @@ final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
   }
 
   private long taskBytes(long[] size, boolean reads) {
-    return COORDINATES_BYTES + (reads ? elements(size) * layout.type().elementBytes() : 0);
+    return COORDINATES_BYTES + (reads ? elements(size) * source.storedBytes() : 0);
   }
 
   /** As Spark's file sources choose it: full partitions, but enough of them for all cores. */
@@ -191,69 +187,74 @@ final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
     return Math.min(max, Math.max(open, total / Math.max(1, parallelism)));
   }
 
-  private BlockLocation[] locations() {
-    Path path = new Path(layout.path());
-    if (NpyFile.isLocal(path)) {
-      return new BlockLocation[0];
-    }
-    try {
-      FileSystem fileSystem = path.getFileSystem(conf);
-      return fileSystem.getFileBlockLocations(path, 0, Long.MAX_VALUE);
-    } catch (IOException e) {
-      return new BlockLocation[0]; // where to run is a wish, not a need
-    }
-  }
-
-  private NpyPartition partition(List<Long> ranges, BlockLocation[] locations) {
+  private BlockRanges partition(List<Long> ranges, boolean reads) {
     long[] blocks = ranges.stream().mapToLong(Long::longValue).toArray();
-    String[] hosts = locations.length == 0 ? new String[0] : hosts(blocks, locations);
-    return new NpyPartition(blocks, hosts);
+    return new BlockRanges(blocks, reads ? hosts(blocks) : new String[0]);
   }
 
-  /** The hosts that hold most of the first and the last block's stretch of the file. */
-  private String[] hosts(long[] blocks, BlockLocation[] locations) {
-    long start = fileOffset(blocks[0]);
-    long end = fileOffset(blocks[blocks.length - 1] - 1) + 1;
+  /** The hosts that hold most of what is stored from the first block to the last. */
+  private String[] hosts(long[] blocks) {
+    BlockSource.Chunk first = chunks(blocks[0]).get(0);
+    List<BlockSource.Chunk> ofLast = chunks(blocks[blocks.length - 1] - 1);
+    BlockSource.Chunk last = ofLast.get(ofLast.size() - 1);
     TreeMap<String, Long> bytesByHost = new TreeMap<>();
-    for (BlockLocation location : locations) {
-      long overlap =
-          Math.min(end, location.getOffset() + location.getLength())
-              - Math.max(start, location.getOffset());
-      if (overlap > 0) {
-        try {
-          for (String host : location.getHosts()) {
-            bytesByHost.merge(host, overlap, Long::sum);
-          }
-        } catch (IOException e) {
-          return new String[0];
+    try {
+      if (first.object().equals(last.object())) {
+        addHosts(first.object(), first.offset(), last.offset() + last.bytes(), bytesByHost);
+      } else {
+        for (BlockSource.Chunk chunk : List.of(first, last)) {
+          addHosts(chunk.object(), chunk.offset(), chunk.offset() + chunk.bytes(), bytesByHost);
         }
       }
+    } catch (IOException e) {
+      return new String[0]; // where to run is a wish, not a need
     }
     bytesByHost.remove("localhost");
     return bytesByHost.entrySet().stream()
         .sorted((a, b) -> Long.compare(b.getValue(), a.getValue()))
         .limit(3)
-        .map(java.util.Map.Entry::getKey)
+        .map(Map.Entry::getKey)
         .toArray(String[]::new);
   }
 
-  private long fileOffset(long block) {
-    int rank = layout.grid().rank();
-    long[] offset = new long[rank];
-    layout.grid().locate(block, offset, new long[rank]);
-    long[] extents = layout.grid().extents();
-    long element = 0;
-    for (int i = 0; i < rank; i++) {
-      int axis = layout.fortranOrder() ? rank - 1 - i : i;
-      element = element * extents[axis] + offset[axis];
+  private void addHosts(String object, long start, long end, Map<String, Long> bytesByHost)
+      throws IOException {
+    for (BlockLocation location : locations(object)) {
+      long overlap =
+          Math.min(end, location.getOffset() + location.getLength())
+              - Math.max(start, location.getOffset());
+      if (overlap > 0) {
+        for (String host : location.getHosts()) {
+          bytesByHost.merge(host, overlap, Long::sum);
+        }
+      }
     }
-    return layout.dataOffset() + element * layout.type().elementBytes();
+  }
+
+  private BlockLocation[] locations(String object) throws IOException {
+    BlockLocation[] known = locations.get(object);
+    if (known == null) {
+      Path path = new Path(object);
+      known =
+          StorePaths.isLocal(path)
+              ? new BlockLocation[0]
+              : path.getFileSystem(conf).getFileBlockLocations(path, 0, Long.MAX_VALUE);
+      locations.put(object, known);
+    }
+    return known;
+  }
+
+  private List<BlockSource.Chunk> chunks(long block) {
+    long[] offset = new long[source.grid().rank()];
+    long[] size = offset.clone();
+    source.grid().locate(block, offset, size);
+    return source.chunks(offset, size);
   }
 
   /** The blocks that pass the filters. */
   private long[] ranges() {
     if (ranges == null) {
-      long count = layout.grid().count();
+      long count = source.grid().count();
       if (filters.length == 0) {
         ranges = count == 0 ? new long[0] : new long[] {0, count};
       } else {
@@ -264,15 +265,15 @@ final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
   }
 
   private long[] filtered(long count) {
-    long[] offset = new long[layout.grid().rank()];
+    long[] offset = new long[source.grid().rank()];
     long[] size = offset.clone();
     List<Long> found = new ArrayList<>();
     long start = -1;
     for (long block = 0; block < count; block++) {
-      layout.grid().locate(block, offset, size);
+      source.grid().locate(block, offset, size);
       boolean passes = true;
       for (Filter filter : filters) {
-        passes &= CoordinateFilter.test(filter, layout.kind(), offset, size);
+        passes &= CoordinateFilter.test(filter, source.kind(), offset, size);
       }
       if (passes && start < 0) {
         start = block;
@@ -295,8 +296,8 @@ final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
 
   @Override
   public PartitionReaderFactory createReaderFactory() {
-    return new NpyReaderFactory(
-        layout,
+    return new SourceReaderFactory(
+        source,
         columns,
         new SerializableConfiguration(conf),
         TileSparkConf.BACKEND.read(TileSparkConf.session()),
@@ -305,15 +306,15 @@ final class NpyScan implements BlockScan, Batch, SupportsReportStatistics {
 
   @Override
   public boolean equals(Object o) {
-    return o instanceof NpyScan other
-        && layout.equals(other.layout)
+    return o instanceof SourceScan other
+        && source.equals(other.source)
         && columns.equals(other.columns)
         && Arrays.equals(filters, other.filters);
   }
 
   @Override
   public int hashCode() {
-    return Objects.hash(layout, columns, Arrays.hashCode(filters));
+    return Objects.hash(source, columns, Arrays.hashCode(filters));
   }
 
   /** Bytes of a column in one row. */

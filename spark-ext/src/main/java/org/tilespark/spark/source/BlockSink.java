@@ -1,0 +1,95 @@
+package org.tilespark.spark.source;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.io.Serializable;
+import java.net.URI;
+import java.util.Optional;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockSchema;
+
+/**
+ * Where one array is written, in whatever format. {@link BlockWrite} runs it: the driver begins,
+ * tasks write blocks at their places, the driver checks that they tile the array and commits. Until
+ * then readers see nothing of it.
+ */
+public interface BlockSink {
+  /** The format, with the user's options. */
+  BlockFormat format();
+
+  /** Where the array will be. */
+  URI location();
+
+  /** True if something is there already. */
+  boolean exists();
+
+  /** The extents that the user stated; empty if he left them open. */
+  Optional<Shape> statedExtents(int rank);
+
+  /**
+   * Checks that the format can hold such blocks; runs before any of them is computed.
+   *
+   * @param metadata of the column {@code values}
+   * @throws IllegalArgumentException if not
+   */
+  void check(BlockSchema blocks, ArrayMetadata metadata);
+
+  /**
+   * Prepares a place for the array that nobody sees.
+   *
+   * @param extents of the array
+   * @param extentsSource who stated them, for messages
+   * @return the pending array, to be closed whatever happens
+   */
+  Pending begin(BlockSchema blocks, ArrayMetadata metadata, Shape extents, String extentsSource)
+      throws IOException;
+
+  /** An array that is being written; removes what was written when it is closed uncommitted. */
+  interface Pending extends Closeable {
+    /** What tasks must know. */
+    Target target();
+
+    /**
+     * Gives the array its name in one step.
+     *
+     * @param replace true to put it in place of what is there
+     * @throws java.nio.file.FileAlreadyExistsException if not, and something is there by now
+     */
+    void commit(boolean replace) throws IOException;
+  }
+
+  /** What tasks must know to write blocks. Immutable. */
+  interface Target extends Serializable {
+    /** Where they write, for messages. */
+    String place();
+
+    /** Axes of the array. */
+    int rank();
+
+    /**
+     * Opens the target for the blocks of one task. Runs on an executor.
+     *
+     * @param allocator borrowed for buffers
+     */
+    Writer open(BufferAllocator allocator) throws IOException;
+  }
+
+  /** Writes the blocks of one task. Used by one thread. */
+  interface Writer extends Closeable {
+    /**
+     * Writes the block of one row.
+     *
+     * @param box receives the block's offset, then its size
+     * @param at where in {@code box}
+     * @throws IllegalArgumentException if the row is no block of the target's array; names the
+     *     block
+     */
+    void write(InternalRow row, long[] box, int at) throws IOException;
+
+    /** Hands all that was written to storage; the driver may commit after that. */
+    void finish() throws IOException;
+  }
+}

@@ -1,0 +1,101 @@
+package org.tilespark.spark.source;
+
+import java.io.IOException;
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.spark.sql.types.DataTypes;
+import org.apache.spark.sql.types.Metadata;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.kernels.transpose.Transposer;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+
+/**
+ * One stored array as the driver found it, in whatever format: which blocks it becomes, where their
+ * bytes lie, and who reads them. The scan, its pruning, its filters and its sharing out to tasks
+ * are the same for all formats ({@link SourceScan}).
+ *
+ * <p>Immutable and serializable. Two of the same array, unchanged, read in the same way, are equal:
+ * Spark then finds cached DataFrames again and reads shared parts of a query once.
+ */
+public interface BlockSource extends Serializable {
+  /** The name that users give to {@code format(...)}. */
+  String format();
+
+  /** Where the array is, with scheme and authority. */
+  String path();
+
+  /** Type and extents of the stored array, for EXPLAIN: {@code "float32[30, 40]"}. */
+  String description();
+
+  /** How the array is cut into blocks. */
+  BlockGrid grid();
+
+  /** Matrix or volume, by the axes of {@link #grid}. */
+  default BlockKind kind() {
+    return grid().rank() == 2 ? BlockKind.MATRIX : BlockKind.VOLUME;
+  }
+
+  /** Type of the elements in the columns. */
+  ElementType columnType();
+
+  /** Bytes of an element as it is stored, both parts of a complex number together. */
+  int storedBytes();
+
+  /** True if the columns are {@code values} and {@code imag}. */
+  boolean isComplex();
+
+  /** Metadata of the column {@code values}: what is known of the whole array. */
+  ArrayMetadata metadata();
+
+  /** The blocks' columns. */
+  default StructType schema() {
+    List<StructField> fields = new ArrayList<>();
+    for (String name : kind().offsetColumns()) {
+      fields.add(new StructField(name, DataTypes.LongType, false, Metadata.empty()));
+    }
+    for (String name : kind().sizeColumns()) {
+      fields.add(new StructField(name, DataTypes.IntegerType, false, Metadata.empty()));
+    }
+    var arrays = DataTypes.createArrayType(BlockSchema.sparkType(columnType()), false);
+    fields.add(new StructField(BlockKind.VALUES, arrays, false, metadata().toMetadata()));
+    if (isComplex()) {
+      fields.add(new StructField(BlockKind.IMAG, arrays, false, Metadata.empty()));
+    }
+    return new StructType(fields.toArray(new StructField[0]));
+  }
+
+  /**
+   * Where the bytes of a box of the array are stored, in their order. Tells Spark which machines
+   * have them.
+   *
+   * @param offset place of the box's first element
+   * @param size extents of the box, none of them 0
+   */
+  List<Chunk> chunks(long[] offset, long[] size);
+
+  /**
+   * Opens the array for the blocks of one task. Runs on an executor.
+   *
+   * @param allocator borrowed for scratch memory
+   * @param transposer borrowed; turns blocks round that are stored in another order
+   * @throws java.nio.file.NoSuchFileException or java.io.FileNotFoundException if it is not there
+   */
+  BlockReader open(Configuration conf, BufferAllocator allocator, Transposer transposer)
+      throws IOException;
+
+  /**
+   * A stretch of a stored object.
+   *
+   * @param object path of the file, with scheme and authority
+   * @param offset of its first byte
+   * @param bytes of it
+   */
+  record Chunk(String object, long offset, long bytes) {}
+}

@@ -1,0 +1,324 @@
+package org.tilespark.spark.source;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.TaskContext;
+import org.apache.spark.TaskKilledException;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.Column;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.StructField;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.block.Coverage;
+import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.error.ErrorBoundary;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.TileSparkException;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import scala.Option;
+import scala.runtime.AbstractFunction2;
+
+/**
+ * Writes a DataFrame of blocks into one stored array: tasks put blocks at their places where nobody
+ * sees them, the driver checks that they tile the array and then gives it its name. Runs on the
+ * driver.
+ */
+public final class BlockWrite {
+  /** Elements of an array for each that some block holds, at most, to look for holes in it... */
+  private static final double LARGEST_HOLE = 4;
+
+  /** ...unless it has no more than this: those are looked for in any case. */
+  private static final double SMALL_ARRAY = 1 << 24;
+
+  /** Whose bytes, of the widest type, and a header's can still be counted. */
+  private static final double MOST_ELEMENTS = 0x1p58;
+
+  private final Dataset<Row> data;
+  private final BlockSink sink;
+  private final BlockSchema schema;
+  private final ArrayMetadata metadata;
+
+  private BlockWrite(Dataset<Row> data, BlockSink sink) {
+    StructType columns = data.schema();
+    this.data = data;
+    this.sink = sink;
+    this.schema = requireBlocks(columns, sink.format());
+    this.metadata = ArrayMetadata.of(columns.fields()[schema.values()].metadata());
+  }
+
+  /**
+   * Writes the array; returns when it has its name, or leaves nothing behind.
+   *
+   * @param data blocks of one array, and no further columns
+   * @param sink where the array goes
+   * @param replace true to put it in place of one that is there
+   * @throws IllegalArgumentException if the blocks do not tile one array, or hold values that the
+   *     stored type does not; names the block
+   * @throws UncheckedIOException if it cannot be written
+   */
+  public static void write(Dataset<Row> data, BlockSink sink, boolean replace) {
+    new BlockWrite(data, sink).write(replace);
+  }
+
+  private void write(boolean replace) {
+    int rank = schema.kind().rank();
+    String extentsSource =
+        sink.statedExtents(rank).isPresent()
+            ? "option " + BlockFormat.EXTENTS
+            : metadata.extents(rank).isPresent()
+                ? "column metadata " + ArrayMetadata.EXTENTS
+                : "the blocks";
+    sink.check(schema, metadata);
+    Shape extents = extents();
+    try (BlockSink.Pending pending = sink.begin(schema, metadata, extents, extentsSource)) {
+      long[] boxes = run(pending.target());
+      Optional<String> defect = Coverage.defect(schema.kind(), extents.toArray(), boxes);
+      if (defect.isPresent()) {
+        throw new IllegalArgumentException(
+            defect.get()
+                + " (the extents are "
+                + Arrays.toString(extents.toArray())
+                + " (from "
+                + extentsSource
+                + "); the option "
+                + BlockFormat.EXTENTS
+                + " overrides them). Nothing was written");
+      }
+      pending.commit(replace);
+    } catch (IOException e) {
+      throw new UncheckedIOException(
+          "Cannot write " + sink.location().getPath() + ": " + IoReasons.reason(e), e);
+    }
+  }
+
+  /** Runs the tasks; returns the boxes that they wrote. */
+  private long[] run(BlockSink.Target target) {
+    var query = ((org.apache.spark.sql.classic.Dataset<Row>) data).queryExecution();
+    Object results;
+    try {
+      // Under an execution of its own, so that the Spark UI shows the query's plan and metrics.
+      results =
+          SQLExecution.withNewExecutionId(
+              query,
+              Option.apply("write " + target.place()),
+              ScalaInterop.supplier(
+                  () -> {
+                    RDD<InternalRow> rows = query.toRdd();
+                    return rows.sparkContext()
+                        .runJob(rows, new WriteTask(target), ScalaInterop.classTag(long[].class));
+                  }));
+    } catch (Exception e) { // undeclared, as it is Scala's
+      throw ErrorBoundary.thrown(
+          e instanceof TileSparkException ours && ours.condition() == ErrorCondition.INVALID_BLOCK
+              ? new TileSparkException(
+                  ours.condition(), ours.reason() + ". Nothing was written", ours)
+              : e);
+    }
+    return Arrays.stream((long[][]) results).flatMapToLong(Arrays::stream).toArray();
+  }
+
+  private Shape extents() {
+    int rank = schema.kind().rank();
+    return sink.statedExtents(rank)
+        .or(() -> metadata.extents(rank))
+        .orElseGet(this::measuredExtents);
+  }
+
+  /** One small aggregate over the coordinates. */
+  private Shape measuredExtents() {
+    BlockKind kind = schema.kind();
+    List<Column> measures = new ArrayList<>();
+    Column elements = functions.lit(1.0);
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      measures.add(functions.max(end(axis)));
+      Column size = column(schema.sizes().get(axis));
+      elements = elements.multiply(functions.greatest(size, functions.lit(0)).cast("double"));
+    }
+    measures.add(functions.sum(elements));
+    Row row = data.select(measures.toArray(new Column[0])).head();
+    long[] extents = new long[kind.rank()];
+    for (int axis = 0; axis < extents.length; axis++) {
+      if (row.isNullAt(axis)) {
+        throw new IllegalArgumentException(
+            who(sink.format())
+                + ": the DataFrame has no blocks and its column values no metadata "
+                + ArrayMetadata.EXTENTS
+                + "; expected either, or the option "
+                + BlockFormat.EXTENTS
+                + " such as '"
+                + (kind.rank() == 2 ? "0,784" : "0,64,64")
+                + "'");
+      }
+      extents[axis] = Math.max(0, row.getLong(axis));
+    }
+    requirePlausible(extents, row.getDouble(kind.rank()));
+    return Shape.of(extents);
+  }
+
+  /** Where blocks end along an axis; null beyond 2^63 - 1, and refused by who writes them. */
+  private Column end(int axis) {
+    return functions.try_add(
+        column(schema.offsets().get(axis)), column(schema.sizes().get(axis)).cast("long"));
+  }
+
+  /**
+   * Refuses extents to which a single block far out stretches the array, before a file of that
+   * length is made: names the block.
+   *
+   * @param held elements of all blocks
+   */
+  private void requirePlausible(long[] extents, double held) {
+    double product = 1;
+    int longest = 0;
+    for (int axis = 0; axis < extents.length; axis++) {
+      product *= extents[axis];
+      longest = extents[axis] > extents[longest] ? axis : longest;
+    }
+    if (product <= Math.max(SMALL_ARRAY, LARGEST_HOLE * held) && product <= MOST_ELEMENTS) {
+      return; // the file shows where holes are
+    }
+    BlockKind kind = schema.kind();
+    List<Column> places = new ArrayList<>();
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      places.add(column(schema.offsets().get(axis)));
+    }
+    Row farthest =
+        data.orderBy(end(longest).desc_nulls_last()).select(places.toArray(new Column[0])).head();
+    StringBuilder block = new StringBuilder("block at ");
+    for (int axis = 0; axis < kind.rank(); axis++) {
+      block
+          .append(axis == 0 ? "" : ", ")
+          .append(kind.offsetColumns().get(axis))
+          .append(' ')
+          .append(farthest.get(axis));
+    }
+    throw new IllegalArgumentException(
+        String.format(
+            Locale.ROOT,
+            "%s: it ends at %s %d, so the array would be of %s and have %.4g elements, of which the"
+                + " blocks hold %.4g; expected blocks without holes (see validate), or the option"
+                + " %s. Nothing was written",
+            block,
+            kind.offsetColumns().get(longest),
+            extents[longest],
+            Arrays.toString(extents),
+            product,
+            held,
+            BlockFormat.EXTENTS));
+  }
+
+  private Column column(int ordinal) {
+    return data.col("`" + data.schema().fields()[ordinal].name() + "`");
+  }
+
+  /** Finds the blocks' columns, and refuses others. */
+  public static BlockSchema requireBlocks(StructType columns, BlockFormat format) {
+    String who = who(format);
+    BlockSchema schema = BlockSchema.find(columns, kind(columns, who), who);
+    List<String> further = schema.further(List.of(columns.fieldNames()));
+    if (!further.isEmpty()) {
+      throw new IllegalArgumentException(
+          who
+              + ": further columns "
+              + further
+              + "; "
+              + format.holds()
+              + ", expected ("
+              + schema.kind().columnsText()
+              + ") only. Filter one array and drop them: df.drop(\""
+              + String.join("\", \"", further)
+              + "\")");
+    }
+    return schema;
+  }
+
+  private static String who(BlockFormat format) {
+    return "format " + format.name();
+  }
+
+  private static BlockKind kind(StructType columns, String who) {
+    boolean matrix = hasPlaces(columns, BlockKind.MATRIX);
+    boolean volume = hasPlaces(columns, BlockKind.VOLUME);
+    if (matrix == volume) {
+      throw new IllegalArgumentException(
+          who
+              + ": found columns "
+              + Arrays.toString(columns.fieldNames())
+              + (matrix ? ", blocks of a matrix and of a volume at once" : ", no blocks")
+              + "; expected matrix blocks ("
+              + BlockKind.MATRIX.columnsText()
+              + ") or volume blocks ("
+              + BlockKind.VOLUME.columnsText()
+              + ")");
+    }
+    return matrix ? BlockKind.MATRIX : BlockKind.VOLUME;
+  }
+
+  private static boolean hasPlaces(StructType columns, BlockKind kind) {
+    for (StructField field : columns.fields()) {
+      String name = field.name().toLowerCase(Locale.ROOT);
+      if (kind.offsetColumns().contains(name) || kind.sizeColumns().contains(name)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** A task's work: writes its rows, returns offsets and sizes of their blocks. */
+  private static final class WriteTask
+      extends AbstractFunction2<TaskContext, scala.collection.Iterator<InternalRow>, long[]>
+      implements java.io.Serializable {
+    private static final long serialVersionUID = 1;
+
+    private final BlockSink.Target target;
+
+    private WriteTask(BlockSink.Target target) {
+      this.target = target;
+    }
+
+    @Override
+    public long[] apply(TaskContext task, scala.collection.Iterator<InternalRow> rows) {
+      return PartitionBoundary.drain(rows, blocks -> write(task, blocks));
+    }
+
+    private long[] write(TaskContext task, Iterator<InternalRow> rows) {
+      int numbers = 2 * target.rank();
+      long[] boxes = new long[numbers * 16]; // (blocks, 2, axes), grown as needed
+      int filled = 0;
+      String name = "write " + task.taskAttemptId();
+      try (BufferAllocator allocator = ExecutorRuntime.current().memory().newChild(name);
+          BlockSink.Writer writer = target.open(allocator)) {
+        while (rows.hasNext()) {
+          if (task.isInterrupted()) {
+            throw new TaskKilledException("killed while writing " + target.place());
+          }
+          if (filled == boxes.length) {
+            boxes = Arrays.copyOf(boxes, Math.multiplyExact(boxes.length, 2));
+          }
+          writer.write(rows.next(), boxes, filled);
+          filled += numbers;
+        }
+        writer.finish();
+      } catch (IOException e) {
+        throw new UncheckedIOException(IoReasons.reason(e), e);
+      }
+      return Arrays.copyOf(boxes, filled);
+    }
+  }
+}

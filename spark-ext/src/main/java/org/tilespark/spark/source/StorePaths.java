@@ -1,0 +1,68 @@
+package org.tilespark.spark.source;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.ChecksumFileSystem;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+
+/** Paths that users name, on any Hadoop file system. */
+public final class StorePaths {
+  private StorePaths() {}
+
+  /**
+   * The path with the scheme and authority that Hadoop's configuration gives it.
+   *
+   * @throws IllegalArgumentException if the text is no path
+   */
+  public static Path qualify(String text, Configuration conf) throws IOException {
+    Path path;
+    try {
+      path = new Path(text);
+    } catch (IllegalArgumentException e) {
+      throw new IllegalArgumentException(
+          "'"
+              + text
+              + "' is no path ("
+              + e.getMessage()
+              + "); what stands before a colon is taken for a scheme, so write a relative name with"
+              + " a colon as ./"
+              + text,
+          e);
+    }
+    FileSystem fileSystem = path.getFileSystem(conf);
+    return path.makeQualified(fileSystem.getUri(), fileSystem.getWorkingDirectory());
+  }
+
+  /** True for a path on a POSIX file system that this machine mounts. */
+  public static boolean isLocal(Path qualified) {
+    return "file".equals(qualified.toUri().getScheme());
+  }
+
+  /** A local path as the JDK has it. */
+  public static java.nio.file.Path localPath(Path qualified) {
+    return java.nio.file.Path.of(qualified.toUri().getPath());
+  }
+
+  /**
+   * The file system of a path. Local files are read without Hadoop's checksums: numpy overwrites a
+   * file and leaves its hidden checksum file as it is, and names with colons have none.
+   */
+  public static FileSystem fileSystem(Path path, Configuration conf) throws IOException {
+    FileSystem fileSystem = path.getFileSystem(conf);
+    return fileSystem instanceof ChecksumFileSystem checked
+        ? checked.getRawFileSystem()
+        : fileSystem;
+  }
+
+  /** True if there is a file or directory of that name. */
+  public static boolean exists(String text, Configuration conf) {
+    try {
+      Path path = qualify(text, conf);
+      return fileSystem(path, conf).exists(path);
+    } catch (IOException e) {
+      throw new UncheckedIOException("Cannot read " + text + ": " + IoReasons.reason(e), e);
+    }
+  }
+}
