@@ -5,13 +5,9 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
-import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
-import org.tilespark.arrow.memory.ArrowMemory;
-import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.pipeline.DeviceTask;
-import org.tilespark.arrow.pipeline.PipelineListener;
-import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.layout.Shape;
@@ -40,7 +36,7 @@ import org.tilespark.layout.Shape;
 public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.Pipeline {
   private static final int ARRAYS = 2;
 
-  private final FourierRun.Machine machine;
+  private final FourierMachine machine;
   private final FourierLanes lanes;
   private final long aheadBytes;
   private final DeviceTask task;
@@ -51,33 +47,16 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
   /**
    * A pipeline on one device; borrows everything.
    *
-   * @param memory pinned memory
-   * @param governor of the device's memory
-   * @param allocator of {@code memory}, for this task's buffers
+   * @param place where it works
    * @param aheadBytes pinned memory for parts that come down before they are asked for; a larger
    *     part comes down alone
-   * @param task whose pipeline this is
-   * @throws IllegalArgumentException if {@code memory} is not pinned
    */
   public DeviceFourierPipeline(
-      CudaDevice device,
-      DeviceFourier fourier,
-      DeviceTransposer transposer,
-      ArrowMemory memory,
-      MemoryGovernor governor,
-      BufferAllocator allocator,
-      long aheadBytes,
-      DeviceTask task,
-      PipelineListener listener) {
-    if (!memory.isPinned()) {
-      throw new IllegalArgumentException("A device pipeline needs pinned memory");
-    }
-    this.machine =
-        new FourierRun.Machine(
-            device, fourier, transposer, memory, governor, allocator, task, listener);
-    this.lanes = new FourierLanes(device, allocator, listener);
+      DevicePlace place, DeviceFourier fourier, DeviceTransposer transposer, long aheadBytes) {
+    this.machine = new FourierMachine(place, fourier, transposer);
+    this.lanes = new FourierLanes(place.device(), place.allocator(), place.listener());
     this.aheadBytes = aheadBytes;
-    this.task = task;
+    this.task = place.task();
     task.joins(this);
   }
 

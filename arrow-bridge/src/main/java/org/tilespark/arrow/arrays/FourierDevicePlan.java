@@ -16,6 +16,7 @@ import org.tilespark.arrow.arrays.FourierChain.State;
 import org.tilespark.arrow.arrays.FourierMoves.Move;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
+import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.pointwise.PointwiseProgram;
 import org.tilespark.kernels.pointwise.PointwiseProgram.End;
 import org.tilespark.kernels.pointwise.PointwiseProgram.Step;
@@ -162,6 +163,20 @@ record FourierDevicePlan(
       }
     }
     return elements * Double.BYTES;
+  }
+
+  /** Copies the vectors of all passes, one after the other, to memory of {@link #vectorBytes}. */
+  void copyVectors(HostMemory target) {
+    long offset = 0;
+    for (Operation operation : operations) {
+      if (operation instanceof Pointwise pointwise) {
+        for (double[] vector : pointwise.program().vectors()) {
+          HostMemory source = HostMemory.ofArray(vector);
+          source.copyTo(target.slice(offset, source.bytes()));
+          offset += source.bytes();
+        }
+      }
+    }
   }
 
   private static final class Builder {

@@ -6,35 +6,22 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
-import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.ReferenceManager;
 import org.tilespark.arrow.arrays.FourierChain.State;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Moves;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Operation;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Pointwise;
-import org.tilespark.arrow.arrays.FourierDevicePlan.Reorder;
 import org.tilespark.arrow.arrays.FourierDevicePlan.Transform;
-import org.tilespark.arrow.arrays.FourierMoves.Move;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
-import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.DeviceClock.Phase;
-import org.tilespark.arrow.pipeline.DeviceTask;
-import org.tilespark.arrow.pipeline.PipelineListener;
-import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
-import org.tilespark.kernels.device.DeviceFourier;
-import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.fourier.FourierBoxes.Direction;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Shape;
 
 /**
@@ -46,24 +33,7 @@ final class FourierRun implements AutoCloseable {
   /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
   private static final long LEAST_COPY_BYTES = 32 << 10;
 
-  /**
-   * What the arrays of a pipeline have in common; borrowed.
-   *
-   * @param memory pinned memory
-   * @param governor of the device's memory
-   * @param allocator of {@code memory}, for this task's buffers
-   */
-  record Machine(
-      CudaDevice device,
-      DeviceFourier fourier,
-      DeviceTransposer transposer,
-      ArrowMemory memory,
-      MemoryGovernor governor,
-      BufferAllocator allocator,
-      DeviceTask task,
-      PipelineListener listener) {}
-
-  private final Machine machine;
+  private final FourierMachine machine;
   private final FourierLanes lanes;
   private final FourierDevicePlan plan;
   private final State input;
@@ -75,8 +45,8 @@ final class FourierRun implements AutoCloseable {
   private final DeviceClock[] downClocks = new DeviceClock[FourierMemory.LANES];
   private final Deque<Part> parts = new ArrayDeque<>(); // not taken
   private final Deque<Part> unfetched = new ArrayDeque<>();
-  private final Deque<Fetched> fetched = new ArrayDeque<>();
-  private MemoryGovernor.Grant<OnDevice> granted; // null before the first copy
+  private final Deque<FetchedParts> fetched = new ArrayDeque<>();
+  private MemoryGovernor.Grant<FourierBuffers> granted; // null before the first copy
   private FourierLoad load;
   private int at; // the buffer that holds the array
   private long bytesUp;
@@ -85,12 +55,12 @@ final class FourierRun implements AutoCloseable {
   private boolean settled;
 
   /** An array that {@code chain} is to happen to; of zeros, until parts are put. */
-  FourierRun(FourierChain chain, Machine machine, FourierLanes lanes) {
+  FourierRun(FourierChain chain, FourierMachine machine, FourierLanes lanes) {
     this.machine = machine;
     this.lanes = lanes;
     FourierDevicePlan fastest = FourierDevicePlan.of(chain, 1, this::workBytes);
     this.plan =
-        fastest.deviceBytes() <= machine.governor().limitBytes()
+        fastest.deviceBytes() <= machine.place().governor().limitBytes()
             ? fastest
             : FourierDevicePlan.of(chain, FourierMemory.SCARCE_SHARE, this::workBytes);
     this.input = chain.input();
@@ -118,12 +88,12 @@ final class FourierRun implements AutoCloseable {
       ArrowBuf owner = planes.get(p).owner();
       pinned[p] =
           owner != null
-              && machine.memory().owns(owner)
+              && machine.place().memory().owns(owner)
               && planes.get(p).values().bytes() >= LEAST_COPY_BYTES;
       if (pinned[p]) {
         // Shared with our allocator, so that it outlives the one it came from.
         ReferenceManager source = owner.getReferenceManager();
-        held.add(source.retain(owner, machine.allocator()));
+        held.add(source.retain(owner, machine.place().allocator()));
       }
     }
     int width = input.type().bytes();
@@ -212,22 +182,26 @@ final class FourierRun implements AutoCloseable {
       return;
     }
     long start = System.nanoTime();
-    machine.task().takeTurn();
-    machine.listener().waitedForTurn(System.nanoTime() - start);
+    machine.place().task().takeTurn();
+    machine.place().listener().waitedForTurn(System.nanoTime() - start);
     lanes.open();
     long bytes = plan.deviceBytes();
     start = System.nanoTime();
     granted =
         machine
+            .place()
             .governor()
             .acquire(
                 bytes,
                 bytes,
-                all -> new OnDevice(plan, stagingBytes),
-                machine.task()::settle,
-                machine.listener());
-    machine.listener().waitedForMemory(System.nanoTime() - start);
-    machine.listener().held(machine.governor().usedBytes(), machine.memory().allocatedBytes());
+                all -> FourierBuffers.allocate(plan, stagingBytes, machine, lanes),
+                machine.place().task()::settle,
+                machine.place().listener());
+    machine.place().listener().waitedForMemory(System.nanoTime() - start);
+    machine
+        .place()
+        .listener()
+        .held(machine.place().governor().usedBytes(), machine.place().memory().allocatedBytes());
     lanes.allocations().fill(granted.resource().buffers[0], (byte) 0);
     uploadVectors();
     try (CudaEvent ready = lanes.allocations().record()) {
@@ -241,19 +215,10 @@ final class FourierRun implements AutoCloseable {
     if (bytes == 0) {
       return;
     }
-    ArrowBuf buffer = machine.allocator().buffer(bytes);
+    ArrowBuf buffer = machine.place().allocator().buffer(bytes);
     held.add(buffer);
     HostMemory target = Buffers.memory(buffer, 0, bytes);
-    long offset = 0;
-    for (Operation operation : plan.operations()) {
-      if (operation instanceof Pointwise pointwise) {
-        for (double[] vector : pointwise.program().vectors()) {
-          HostMemory source = HostMemory.ofArray(vector);
-          source.copyTo(target.slice(offset, source.bytes()));
-          offset += source.bytes();
-        }
-      }
-    }
+    plan.copyVectors(target);
     lanes.allocations().upload(target, granted.resource().vectors, 0);
     bytesUp += bytes;
   }
@@ -271,67 +236,13 @@ final class FourierRun implements AutoCloseable {
       }
     }
     DeviceClock clock = newClock(compute);
-    long vectorsOffset = 0;
-    for (Operation operation : plan.operations()) {
-      DeviceBuffer from = granted.resource().buffers[at];
-      at = operation.isInPlace() ? at : 1 - at;
-      DeviceBuffer to = granted.resource().buffers[at];
-      if (operation instanceof Transform transform) {
-        int area = transform.isInPlace() ? 1 - at : 2;
-        machine
-            .fourier()
-            .transform(
-                machine.fourier().plan(transform.problem(), transform.workLimit()),
-                from,
-                to,
-                granted.resource().buffers[area],
-                compute);
-      } else if (operation instanceof Reorder reorder) {
-        machine
-            .transposer()
-            .enqueue(
-                new TransposeProblem(
-                    reorder.before().shape(), reorder.permutation(), width(reorder.before())),
-                from,
-                0,
-                to,
-                0,
-                compute);
-      } else if (operation instanceof Moves moves) {
-        move(moves, from, to);
-      } else if (operation instanceof Pointwise pointwise) {
-        machine
-            .fourier()
-            .pointwise(
-                pointwise.program(), granted.resource().vectors, vectorsOffset, from, to, compute);
-        vectorsOffset += pointwise.program().vectorElements() * Double.BYTES;
-      }
-    }
+    at = granted.resource().run(plan, machine, compute);
     CudaEvent done = clock.ended(Phase.KERNELS);
     for (CudaStream stream : lanes.allDown()) {
       stream.waitFor(done);
     }
     parts.addAll(outputs);
     unfetched.addAll(outputs);
-  }
-
-  /** Bytes of an element, complex or real. */
-  private static int width(State state) {
-    return state.type().bytes() * state.planes();
-  }
-
-  private void move(Moves moves, DeviceBuffer from, DeviceBuffer to) {
-    int width = width(moves.before());
-    if (moves.leavesGaps()) {
-      lanes.compute().fill(to, (byte) 0);
-    }
-    List<DeviceTransposer.Part> boxes = new ArrayList<>();
-    for (Move move : moves.moves()) {
-      boxes.add(
-          new DeviceTransposer.Part(
-              move.problem(width), move.fromElement() * width, move.toElement() * width));
-    }
-    machine.transposer().enqueueAll(boxes, from, to, lanes.compute());
   }
 
   // Down
@@ -375,7 +286,7 @@ final class FourierRun implements AutoCloseable {
   /** Queues the way down of the next parts; their bytes. */
   long fetch() {
     long bytes = nextBytes();
-    Fetched group = new Fetched(bytes);
+    FetchedParts group = new FetchedParts(bytes);
     fetched.add(group);
     fetchedBytes += bytes;
     if (roomOf(unfetched.element()) > stagingBytes) {
@@ -387,10 +298,10 @@ final class FourierRun implements AutoCloseable {
     return bytes;
   }
 
-  private void fetchSmall(Fetched group) {
+  private void fetchSmall(FetchedParts group) {
     List<Piece> pieces = new ArrayList<>();
     long used = 0;
-    try (ArrowBuf buffer = machine.allocator().buffer(group.bytes)) {
+    try (ArrowBuf buffer = machine.place().allocator().buffer(group.bytes)) {
       while (used < group.bytes) {
         Part part = unfetched.remove();
         long[] to = new long[2];
@@ -412,9 +323,9 @@ final class FourierRun implements AutoCloseable {
     }
   }
 
-  private void fetchLarge(Part part, Fetched group) {
+  private void fetchLarge(Part part, FetchedParts group) {
     List<ArrowBuf> planes =
-        Buffers.allocate(machine.allocator(), output.planes(), planeBytes(part));
+        Buffers.allocate(machine.place().allocator(), output.planes(), planeBytes(part));
     group.parts.add(planes);
     long width = output.type().bytes();
     long most =
@@ -455,7 +366,7 @@ final class FourierRun implements AutoCloseable {
   }
 
   /** What was queued last is a copy down. The other lane is next. */
-  private void endCopy(Fetched group) {
+  private void endCopy(FetchedParts group) {
     int lane = lanes.downIndex();
     group.arrived[lane] = downClocks[lane].ended(Phase.COPY_DOWN);
     lanes.turnDown();
@@ -466,11 +377,11 @@ final class FourierRun implements AutoCloseable {
     if (fetched.isEmpty()) {
       fetch();
     }
-    Fetched group = fetched.element();
+    FetchedParts group = fetched.element();
     if (!settled) {
       long start = System.nanoTime();
       group.await();
-      machine.listener().waitedForResults(System.nanoTime() - start);
+      machine.place().listener().waitedForResults(System.nanoTime() - start);
       letGo(); // what has come down has gone up before
       if (unfetched.isEmpty() && fetched.size() == 1) {
         settle(); // it was the last: others may have the memory
@@ -500,10 +411,10 @@ final class FourierRun implements AutoCloseable {
       Arrays.setAll(nanos, i -> nanos[i] + ofClock[i]);
     }
     settled = true;
-    machine.listener().copiedUp(nanos[Phase.COPY_UP.ordinal()]);
-    machine.listener().computed(nanos[Phase.KERNELS.ordinal()]);
-    machine.listener().copiedDown(nanos[Phase.COPY_DOWN.ordinal()]);
-    machine.listener().moved(bytesUp, bytesDown);
+    machine.place().listener().copiedUp(nanos[Phase.COPY_UP.ordinal()]);
+    machine.place().listener().computed(nanos[Phase.KERNELS.ordinal()]);
+    machine.place().listener().copiedDown(nanos[Phase.COPY_DOWN.ordinal()]);
+    machine.place().listener().moved(bytesUp, bytesDown);
     granted.close();
     letGo();
   }
@@ -530,69 +441,6 @@ final class FourierRun implements AutoCloseable {
     held.clear();
     clocks.clear();
     Closing.all(owned);
-  }
-
-  /** Parts that come down together, in one buffer; or one large part, in a buffer per plane. */
-  private static final class Fetched implements AutoCloseable {
-    private final Deque<List<ArrowBuf>> parts = new ArrayDeque<>();
-    private final long bytes;
-    private final CudaEvent[] arrived =
-        new CudaEvent[FourierMemory.LANES]; // last copies, of an array's clocks
-
-    private Fetched(long bytes) {
-      this.bytes = bytes;
-    }
-
-    void await() {
-      for (CudaEvent last : arrived) {
-        if (last != null) {
-          last.synchronize();
-        }
-      }
-      Arrays.fill(arrived, null);
-    }
-
-    @Override
-    public void close() {
-      List<ArrowBuf> all = new ArrayList<>();
-      parts.forEach(all::addAll);
-      parts.clear();
-      Closing.all(all);
-    }
-  }
-
-  /** Device memory of one array. */
-  private final class OnDevice implements AutoCloseable {
-    private final List<DeviceBuffer> owned = new ArrayList<>();
-    private final DeviceBuffer[] buffers = new DeviceBuffer[3];
-    private final DeviceBuffer[] staging = new DeviceBuffer[FourierMemory.LANES];
-    private final DeviceBuffer vectors;
-
-    private OnDevice(FourierDevicePlan plan, long stagingBytes) {
-      try {
-        for (int i = 0; i < buffers.length; i++) {
-          buffers[i] = allocate(plan.buffers().get(i));
-        }
-        for (int lane = 0; lane < FourierMemory.LANES; lane++) {
-          staging[lane] = allocate(stagingBytes);
-        }
-        vectors = allocate(plan.vectorBytes());
-      } catch (Throwable t) {
-        Closing.all(owned);
-        throw t;
-      }
-    }
-
-    private DeviceBuffer allocate(long bytes) {
-      DeviceBuffer buffer = machine.device().allocate(bytes, lanes.allocations());
-      owned.add(buffer);
-      return buffer;
-    }
-
-    @Override
-    public void close() {
-      Closing.all(owned);
-    }
   }
 
   private static Shape shape(Part part) {

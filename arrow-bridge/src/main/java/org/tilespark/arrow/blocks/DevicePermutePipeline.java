@@ -5,25 +5,22 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.apache.arrow.memory.ReferenceManager;
 import org.tilespark.arrow.blocks.Piece.Layout;
 import org.tilespark.arrow.blocks.Piece.Run;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.pipeline.Closing;
-import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.DeviceClock.Phase;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
-import org.tilespark.kernels.device.CudaDevice;
-import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaStream;
-import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceTransposer;
-import org.tilespark.kernels.device.DeviceTransposer.Part;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
@@ -42,7 +39,7 @@ import org.tilespark.kernels.memory.HostMemory;
 public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.Pipeline {
   private static final int STREAMS = 2;
 
-  private final CudaDevice device;
+  private final DevicePlace place;
   private final DeviceTransposer transposer;
   private final ArrowMemory memory;
   private final MemoryGovernor governor;
@@ -59,37 +56,22 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
   /**
    * A pipeline on one device; borrows everything.
    *
-   * @param memory pinned memory
-   * @param governor of the device's memory
-   * @param allocator of {@code memory}, for this task's buffers
+   * @param place where it works
    * @param batchBytes bytes of a usual batch in each plane; what is larger goes in pieces
-   * @param task whose pipeline this is
-   * @throws IllegalArgumentException if {@code memory} is not pinned, or {@code batchBytes} is less
-   *     than 1
+   * @throws IllegalArgumentException if {@code batchBytes} is less than 1
    */
-  public DevicePermutePipeline(
-      CudaDevice device,
-      DeviceTransposer transposer,
-      ArrowMemory memory,
-      MemoryGovernor governor,
-      BufferAllocator allocator,
-      long batchBytes,
-      DeviceTask task,
-      PipelineListener listener) {
-    if (!memory.isPinned()) {
-      throw new IllegalArgumentException("A device pipeline needs pinned memory");
-    }
+  public DevicePermutePipeline(DevicePlace place, DeviceTransposer transposer, long batchBytes) {
     if (batchBytes < 1) {
       throw new IllegalArgumentException("Batches of " + batchBytes + " bytes; expected 1 or more");
     }
-    this.device = device;
+    this.place = place;
     this.transposer = transposer;
-    this.memory = memory;
-    this.governor = governor;
-    this.allocator = allocator;
+    this.memory = place.memory();
+    this.governor = place.governor();
+    this.allocator = place.allocator();
     this.batchBytes = batchBytes;
-    this.task = task;
-    this.listener = listener;
+    this.task = place.task();
+    this.listener = place.listener();
     task.joins(this);
   }
 
@@ -143,24 +125,9 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
   /** The stream of a batch's lane. */
   private CudaStream stream(int lane) {
     while (streams.size() < STREAMS) {
-      streams.add(device.newStream());
+      streams.add(place.device().newStream());
     }
     return streams.get((nextStream + lane) % STREAMS);
-  }
-
-  /**
-   * Queues one step of all blocks of a piece; the one place that launches kernels.
-   *
-   * @param in the blocks as the step before left them
-   * @param out where the same blocks go, each to its place in {@code in}
-   */
-  private void enqueue(
-      List<Run> runs, int step, DeviceBuffer in, DeviceBuffer out, CudaStream stream) {
-    List<Part> parts = new ArrayList<>();
-    for (Run run : runs) {
-      parts.add(new Part(run.batched(step), run.startBytes(), run.startBytes()));
-    }
-    transposer.enqueueAll(parts, in, out, stream);
   }
 
   @Override
@@ -187,169 +154,6 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
     Closing.all(owned);
   }
 
-  /** Pinned bytes that go to one place of a plane. */
-  private static final class Upload implements AutoCloseable {
-    private final ReferenceManager source;
-    private final ArrowBuf held;
-    private final long address;
-    private final long toBytes;
-    private long bytes;
-
-    /**
-     * Shares {@code owner} with {@code allocator}, so that it outlives the allocator it came from:
-     * an upstream operator may be closed before this batch is done.
-     */
-    private Upload(
-        ArrowBuf owner, BufferAllocator allocator, long address, long toBytes, long bytes) {
-      this.source = owner.getReferenceManager();
-      this.held = source.retain(owner, allocator);
-      this.address = address;
-      this.toBytes = toBytes;
-      this.bytes = bytes;
-    }
-
-    /** True if {@code more} bytes at {@code at} in {@code owner} lie right behind these. */
-    private boolean extend(ArrowBuf owner, long at, long more) {
-      boolean follows = source == owner.getReferenceManager() && address + bytes == at;
-      bytes += follows ? more : 0;
-      return follows;
-    }
-
-    /** Queues the copy of what a region of the plane has of these bytes. */
-    private void copy(Region region, Lane lane) {
-      if (region.rows() == 1) {
-        long start = Math.max(toBytes, region.startBytes());
-        long end = Math.min(toBytes + bytes, region.startBytes() + region.rowBytes());
-        if (start < end) {
-          lane.stream.upload(
-              HostMemory.ofAddress(address + (start - toBytes), end - start),
-              lane.in,
-              start - region.startBytes());
-        }
-      } else if (toBytes <= region.startBytes()
-          && region.startBytes() + region.spanBytes() <= toBytes + bytes) {
-        // A slice of a block, and a block lies in one place.
-        lane.stream.uploadRows(
-            HostMemory.ofAddress(address + (region.startBytes() - toBytes), region.spanBytes()),
-            region.pitchBytes(),
-            region.rowBytes(),
-            region.rows(),
-            lane.in,
-            0);
-      }
-    }
-
-    @Override
-    public void close() {
-      held.close();
-    }
-  }
-
-  /**
-   * The device's memory of one piece at a time: blocks go from one buffer to the other and back.
-   */
-  private final class Lane implements AutoCloseable {
-    private final CudaStream stream;
-    private final DeviceBuffer in;
-    private final DeviceBuffer out;
-    private DeviceClock clock; // null until the batch has all of its memory
-    private ArrowBuf staging; // null until a piece needs it
-    private CudaEvent staged; // the last copy from it
-
-    private Lane(CudaStream stream, long bytes) {
-      this.stream = stream;
-      this.in = device.allocate(bytes, stream);
-      try {
-        this.out = device.allocate(bytes, stream);
-      } catch (Throwable t) {
-        in.close();
-        throw t;
-      }
-    }
-
-    /** Queues the copy of a region of {@code values}, which have been read when this returns. */
-    private void stage(HostMemory values, Region region) {
-      if (staging == null) {
-        staging = allocator.buffer(in.bytes());
-      } else {
-        long start = System.nanoTime();
-        staged.synchronize();
-        listener.waitedForResults(System.nanoTime() - start);
-      }
-      HostMemory target = Buffers.memory(staging, 0, region.bytes());
-      for (long row = 0; row < region.rows(); row++) {
-        values
-            .slice(region.startBytes() + row * region.pitchBytes(), region.rowBytes())
-            .copyTo(target.slice(row * region.rowBytes(), region.rowBytes()));
-      }
-      stream.upload(target, in, 0);
-    }
-
-    /** Queues the steps of a piece that was uploaded, and its download into a plane. */
-    private void finish(Piece piece, ArrowBuf plane) {
-      staged = clock.ended(Phase.COPY_UP);
-      DeviceBuffer from = in;
-      DeviceBuffer to = out;
-      for (int step = 0; step < piece.steps(); step++) {
-        enqueue(piece.runs(), step, from, to, stream);
-        DeviceBuffer swapped = from;
-        from = to;
-        to = swapped;
-      }
-      clock.ended(Phase.KERNELS);
-      Region region = piece.to();
-      stream.downloadRows(
-          from,
-          0,
-          Buffers.memory(plane, region.startBytes(), region.spanBytes()),
-          region.pitchBytes(),
-          region.rowBytes(),
-          region.rows());
-      clock.ended(Phase.COPY_DOWN);
-    }
-
-    /** Frees everything; the device must be done with {@link #staging}. */
-    @Override
-    public void close() {
-      List<AutoCloseable> owned = new ArrayList<>(List.of(in, out));
-      if (clock != null) {
-        owned.add(clock);
-      }
-      if (staging != null) {
-        owned.add(staging);
-        staging = null;
-      }
-      Closing.all(owned);
-    }
-  }
-
-  /** The lanes of one batch; made and freed together. */
-  private final class Lanes implements AutoCloseable {
-    private final Layout layout;
-    private final List<Lane> lanes = new ArrayList<>();
-
-    private Lanes(Layout layout) {
-      this.layout = layout;
-      try {
-        for (int i = 0; i < layout.lanes(); i++) {
-          lanes.add(new Lane(stream(i), layout.pieceBytes()));
-        }
-      } catch (Throwable t) {
-        close();
-        throw t;
-      }
-    }
-
-    private Lane lane(int piece) {
-      return lanes.get(piece % lanes.size());
-    }
-
-    @Override
-    public void close() {
-      Closing.all(lanes);
-    }
-  }
-
   private final class Batch implements AutoCloseable {
     /** Smaller pieces cost more than waiting for other tasks to give back memory. */
     private static final long LEAST_PIECE_BYTES = 1 << 20;
@@ -363,10 +167,10 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
 
     private final long capacityBytes;
     private final ArrowBuf[] staging; // per plane; null until a block needs it
-    private final List<List<Upload>> uploads = new ArrayList<>(); // per plane
+    private final List<List<PinnedUpload>> uploads = new ArrayList<>(); // per plane
     private final List<Run> runs = new ArrayList<>();
     private List<ArrowBuf> outputs = List.of();
-    private MemoryGovernor.Grant<Lanes> granted;
+    private MemoryGovernor.Grant<PermuteLanes> granted;
     private long[] nanos = new long[Phase.values().length];
     private long usedBytes;
     private int launched; // pieces
@@ -424,10 +228,10 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
     }
 
     private void send(int plane, ArrowBuf owner, long address, long bytes) {
-      List<Upload> list = uploads.get(plane);
-      Upload last = list.isEmpty() ? null : list.get(list.size() - 1);
+      List<PinnedUpload> list = uploads.get(plane);
+      PinnedUpload last = list.isEmpty() ? null : list.get(list.size() - 1);
       if (last == null || !last.extend(owner, address, bytes)) {
-        list.add(new Upload(owner, allocator, address, usedBytes, bytes));
+        list.add(new PinnedUpload(owner, allocator, address, usedBytes, bytes));
       }
     }
 
@@ -439,9 +243,9 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
       List<Piece> pieces = prepare(false);
       for (int p = 0; p < staging.length; p++) {
         for (Piece piece : pieces) {
-          Lane lane = granted.resource().lane(launched++);
-          for (Upload upload : uploads.get(p)) {
-            upload.copy(piece.from(), lane);
+          PermuteLanes.Lane lane = granted.resource().lane(launched++);
+          for (PinnedUpload upload : uploads.get(p)) {
+            lane.copy(upload, piece.from());
           }
           lane.finish(piece, outputs.get(p));
         }
@@ -454,7 +258,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
       List<Piece> pieces = prepare(true);
       for (int p = 0; p < staging.length; p++) {
         for (Piece piece : pieces) {
-          Lane lane = granted.resource().lane(launched++);
+          PermuteLanes.Lane lane = granted.resource().lane(launched++);
           lane.stage(planes.get(p).values(), piece.from());
           lane.finish(piece, outputs.get(p));
         }
@@ -488,21 +292,26 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
           governor.acquire(
               wanted,
               Math.max(2 * thinnestBytes, Math.min(2 * largest, worthwhile)),
-              bytes -> new Lanes(Layout.of(usedBytes, thinnestBytes, bytes)),
+              bytes -> lanes(Layout.of(usedBytes, thinnestBytes, bytes)),
               task::settle,
               listener);
       listener.waitedForMemory(System.nanoTime() - start);
       listener.held(governor.usedBytes(), memory.allocatedBytes());
-      for (Lane lane : granted.resource().lanes) {
-        lane.clock = new DeviceClock(lane.stream);
+      for (PermuteLanes.Lane lane : granted.resource().lanes()) {
+        lane.startClock();
       }
-      return Piece.cut(runs, granted.resource().layout.pieceBytes());
+      return Piece.cut(runs, granted.resource().layout().pieceBytes());
+    }
+
+    private PermuteLanes lanes(Layout layout) {
+      List<CudaStream> used = IntStream.range(0, layout.lanes()).mapToObj(i -> stream(i)).toList();
+      return TaskScope.opening(scope -> new PermuteLanes(scope, layout, used, place, transposer));
     }
 
     private void launchedAll() {
       listener.moved(staging.length * usedBytes, staging.length * usedBytes);
       // Planes of a batch in one lane follow each other on its stream; the next takes the other.
-      nextStream = (nextStream + (granted.resource().lanes.size() == 1 ? 1 : launched)) % STREAMS;
+      nextStream = (nextStream + (granted.resource().lanes().size() == 1 ? 1 : launched)) % STREAMS;
     }
 
     /** Waits until the device is done, and frees its memory. */
@@ -510,9 +319,8 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
       if (settled || granted == null) {
         return;
       }
-      for (Lane lane : granted.resource().lanes) {
-        lane.clock.synchronize();
-        long[] ofLane = lane.clock.nanos();
+      for (PermuteLanes.Lane lane : granted.resource().lanes()) {
+        long[] ofLane = lane.awaitNanos();
         Arrays.setAll(nanos, i -> nanos[i] + ofLane[i]);
       }
       settled = true;

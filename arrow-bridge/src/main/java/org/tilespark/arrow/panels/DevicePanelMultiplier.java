@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.panels.HostPanelMultiplier.GrowingBuffer;
 import org.tilespark.arrow.pipeline.Closing;
@@ -12,6 +13,7 @@ import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.DeviceClock.Phase;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
@@ -49,7 +51,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   private final PipelineListener listener;
   private final DevicePanels.Stage stage; // null if nothing is shared
   private final long mostPinnedBytes;
-  private final Slot[] slots;
+  private final PanelSlot[] slots;
   private final GrowingBuffer pinned;
   private final GrowingBuffer plain;
   private CudaStream uploads; // null until first used
@@ -57,116 +59,70 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   private MemoryGovernor.Grant<OnDevice> granted; // null before the first panels of a tile
   private Optional<MultiplyWay> way; // null before the first panels of a tile
   private int next; // slot of the next panels
-  private Slot filling;
+  private PanelSlot filling;
   private Tile tile;
   private TileSums sums;
   private PanelId lastA; // shared panels of this tile; null if there were none
   private PanelId lastB;
 
   /**
-   * What one task has of the host's memory.
+   * What is for finished tiles.
    *
-   * @param pinned allocator of pinned memory, for panels and small tiles
    * @param plain allocator of any memory, for large tiles
    * @param mostPinnedBytes of a finished tile that is to be pinned; pinning is slow, so no more
    *     than its share of a pool
    */
-  public record HostSide(BufferAllocator pinned, BufferAllocator plain, long mostPinnedBytes) {}
+  public record Results(BufferAllocator plain, long mostPinnedBytes) {}
 
   /**
    * A multiplier on one device; borrows everything.
    *
-   * @param memory pinned memory
-   * @param governor of the device's memory
-   * @param host this task's allocators, that of pinned memory of {@code memory}
-   * @param task whose work this is
+   * @param place where it works; its allocator is for panels and small tiles
    * @param stage with whose other tasks it shares panels; null if with none
-   * @throws IllegalArgumentException if {@code memory} is not pinned
    */
   public DevicePanelMultiplier(
-      CudaDevice device,
-      DeviceMultiplier multiplier,
-      ArrowMemory memory,
-      MemoryGovernor governor,
-      HostSide host,
-      DeviceTask task,
-      DevicePanels.Stage stage,
-      PipelineListener listener) {
-    if (!memory.isPinned()) {
-      throw new IllegalArgumentException("Panels for a device need pinned memory");
-    }
-    this.device = device;
+      DevicePlace place, DeviceMultiplier multiplier, Results results, DevicePanels.Stage stage) {
+    this.device = place.device();
     this.multiplier = multiplier;
-    this.memory = memory;
-    this.governor = governor;
-    this.task = task;
+    this.memory = place.memory();
+    this.governor = place.governor();
+    this.task = place.task();
     this.stage = stage;
-    this.listener = listener;
-    this.mostPinnedBytes = host.mostPinnedBytes();
-    this.pinned = new GrowingBuffer(host.pinned());
-    this.plain = new GrowingBuffer(host.plain());
-    this.slots = new Slot[] {new Slot(host.pinned()), new Slot(host.pinned())};
-  }
-
-  /** One pinned panel. */
-  private static final class Half {
-    private final GrowingBuffer host;
-    private HostMemory memory; // null if the panel is on the device already
-    private long bytes;
-    private PanelId id; // null if no other task has it
-
-    private Half(BufferAllocator allocator) {
-      this.host = new GrowingBuffer(allocator);
-    }
-  }
-
-  /** One pair of pinned panels, and what was queued with them last. */
-  private static final class Slot {
-    private final Half a;
-    private final Half b;
-    private boolean shared; // one panel serves as both
-    private DeviceClock upload; // null while nothing is queued
-    private DeviceClock compute;
-
-    private Slot(BufferAllocator allocator) {
-      this.a = new Half(allocator);
-      this.b = new Half(allocator);
-    }
+    this.listener = place.listener();
+    this.mostPinnedBytes = results.mostPinnedBytes();
+    this.pinned = new GrowingBuffer(place.allocator());
+    this.plain = new GrowingBuffer(results.plain());
+    this.slots =
+        new PanelSlot[] {new PanelSlot(place.allocator()), new PanelSlot(place.allocator())};
   }
 
   /** The tile, both pairs of panels, and what the kernels use beside them. */
   private final class OnDevice implements AutoCloseable {
-    private final List<DeviceBuffer> owned = new ArrayList<>();
+    private final TaskScope scope;
     private final DeviceBuffer c;
     private final DeviceBuffer totals; // null where one tile will do
     private final DeviceBuffer workspace;
     private final DeviceBuffer[] a = new DeviceBuffer[2];
     private final DeviceBuffer[] b = new DeviceBuffer[2];
 
-    private OnDevice() {
-      try {
-        c = allocate(tile.bytes(), kernels);
-        totals = sums.hasTotals() ? allocate(tile.bytes(), kernels) : null;
-        workspace = allocate(workspaceBytes(), kernels);
-        for (int i = 0; i < 2; i++) {
-          a[i] = allocate(tile.mostA(), uploads);
-          b[i] = tile.shared() ? a[i] : allocate(tile.mostB(), uploads);
-        }
-      } catch (Throwable t) {
-        Closing.all(owned);
-        throw t;
+    private OnDevice(TaskScope scope) {
+      this.scope = scope;
+      c = allocate(tile.bytes(), kernels);
+      totals = sums.hasTotals() ? allocate(tile.bytes(), kernels) : null;
+      workspace = allocate(workspaceBytes(), kernels);
+      for (int i = 0; i < 2; i++) {
+        a[i] = allocate(tile.mostA(), uploads);
+        b[i] = tile.shared() ? a[i] : allocate(tile.mostB(), uploads);
       }
     }
 
     private DeviceBuffer allocate(long bytes, CudaStream stream) {
-      DeviceBuffer buffer = device.allocate(bytes, stream);
-      owned.add(buffer);
-      return buffer;
+      return scope.own(device.allocate(bytes, stream));
     }
 
     @Override
     public void close() {
-      Closing.all(owned);
+      scope.close();
     }
   }
 
@@ -205,7 +161,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
    *
    * @param to null before the first panels of a tile
    */
-  private void begin(Half half, long bytes, PanelId id, DeviceBuffer to) {
+  private void begin(PanelSlot.Half half, long bytes, PanelId id, DeviceBuffer to) {
     half.bytes = bytes;
     half.id = stage == null || bytes == 0 ? null : id;
     boolean found =
@@ -216,7 +172,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   }
 
   /** Brings one panel to the device, unless it is there; bytes that were uploaded. */
-  private long bring(Half half, DeviceBuffer to) {
+  private long bring(PanelSlot.Half half, DeviceBuffer to) {
     if (half.memory == null) {
       return 0;
     }
@@ -243,7 +199,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
       return; // and the panels can be filled again
     }
     acquire();
-    Slot slot = filling;
+    PanelSlot slot = filling;
     OnDevice memories = granted.resource();
     DeviceBuffer a = memories.a[next];
     DeviceBuffer b = slot.shared ? a : memories.b[next];
@@ -301,7 +257,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
       tellPassed();
       return result;
     }
-    for (Slot slot : slots) {
+    for (PanelSlot slot : slots) {
       settle(slot);
     }
     OnDevice memories = granted.resource();
@@ -410,13 +366,17 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     start = System.nanoTime();
     granted =
         governor.acquireForLong(
-            bytes, ignored -> new OnDevice(), task::settle, task::takeTurn, listener);
+            bytes,
+            ignored -> TaskScope.opening(scope -> new OnDevice(scope)),
+            task::settle,
+            task::takeTurn,
+            listener);
     listener.waitedForMemory(System.nanoTime() - start);
     listener.held(governor.usedBytes(), memory.allocatedBytes());
   }
 
   /** Waits until the device is done with what was queued with a slot, and tells its times. */
-  private void settle(Slot slot) {
+  private void settle(PanelSlot slot) {
     if (slot.compute == null) {
       return;
     }
@@ -425,25 +385,12 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     listener.waitedForResults(System.nanoTime() - start);
     listener.copiedUp(slot.upload.nanos()[Phase.COPY_UP.ordinal()]);
     listener.computed(slot.compute.nanos()[Phase.KERNELS.ordinal()]);
-    closeClocks(slot);
-  }
-
-  private static void closeClocks(Slot slot) {
-    List<DeviceClock> clocks = new ArrayList<>();
-    if (slot.upload != null) {
-      clocks.add(slot.upload);
-    }
-    if (slot.compute != null) {
-      clocks.add(slot.compute);
-    }
-    slot.upload = null;
-    slot.compute = null;
-    Closing.all(clocks);
+    slot.closeClocks();
   }
 
   /** Waits for what is under way, and frees the device's memory. */
   private void giveUp() {
-    for (Slot slot : slots) {
+    for (PanelSlot slot : slots) {
       settle(slot);
     }
     if (granted != null) {
@@ -463,13 +410,13 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     if (kernels != null) {
       owned.add(kernels);
     }
-    for (Slot slot : slots) {
-      owned.add(() -> closeClocks(slot));
+    for (PanelSlot slot : slots) {
+      owned.add(slot::closeClocks);
     }
     if (granted != null) {
       owned.add(granted);
     }
-    for (Slot slot : slots) {
+    for (PanelSlot slot : slots) {
       owned.add(slot.a.host);
       owned.add(slot.b.host);
     }

@@ -78,15 +78,10 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
 
   /** What the tasks of one stage share. */
   private final class Shared {
-    private final Object identity;
     private final Map<Object, Stripe> stripes = new HashMap<>();
     private int running; // tasks
     private long changes; // of that number
     private boolean refused; // by the driver, though the governor had granted
-
-    private Shared(Object identity) {
-      this.identity = identity;
-    }
   }
 
   /** The panels of one stripe, and the tiles that need none of them any more. */
@@ -210,7 +205,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
           return;
         }
         if (stage.stripes.isEmpty()) {
-          stages.remove(stage.identity);
+          stages.values().remove(stage);
           return;
         }
       }
@@ -227,7 +222,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
    */
   Member join(Object identity) {
     synchronized (this) {
-      Shared stage = stages.computeIfAbsent(identity, Shared::new);
+      Shared stage = stages.computeIfAbsent(identity, key -> new Shared());
       stage.running++;
       stage.changes++;
       return new Member(stage);
@@ -358,13 +353,6 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   /** Lets nobody find a panel any more; it is freed now, or when it is no longer pinned. */
   private void drop(Panel panel, List<Panel> freed) {
     panel.dropped = true;
-    forget(panel);
-    if (panel.pins == 0 && !claims.contains(panel)) {
-      freed.add(panel);
-    }
-  }
-
-  private void forget(Panel panel) {
     kept.remove(panel);
     Stripe stripe = panel.stage.stripes.get(panel.id.stripe());
     if (stripe != null) {
@@ -372,6 +360,9 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
       if (stripe.panels.isEmpty() && stripe.passed.isEmpty()) {
         panel.stage.stripes.remove(panel.id.stripe(), stripe);
       }
+    }
+    if (panel.pins == 0 && !claims.contains(panel)) {
+      freed.add(panel);
     }
   }
 
@@ -441,7 +432,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
       if (stage.running > 0 || stage.changes != changes) {
         return;
       }
-      stages.remove(stage.identity);
+      stages.values().remove(stage);
       for (Panel panel : List.copyOf(kept.keySet())) {
         if (panel.stage == stage) {
           drop(panel, freed);

@@ -20,6 +20,7 @@ import org.tilespark.arrow.arrays.FourierPipeline.Part;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.AllocationFaults;
 import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.memory.PinnedMemorySource;
@@ -94,7 +95,10 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
       MemoryGovernor governor,
       DeviceTask task) {
     return new DeviceFourierPipeline(
-        device, fourier, transposer, memory, governor, allocator, aheadBytes(), task, listener);
+        new DevicePlace(device, memory, governor, allocator, task, listener),
+        fourier,
+        transposer,
+        aheadBytes());
   }
 
   /** Plenty of memory, one request in five refused. */
@@ -114,15 +118,16 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
           IllegalArgumentException.class,
           () ->
               new DeviceFourierPipeline(
-                  device,
+                  new DevicePlace(
+                      device,
+                      plain,
+                      governor,
+                      allocator,
+                      new DeviceTask(() -> {}),
+                      PipelineListener.NONE),
                   fourier,
                   transposer,
-                  plain,
-                  governor,
-                  allocator,
-                  0,
-                  new DeviceTask(() -> {}),
-                  PipelineListener.NONE));
+                  0));
     }
   }
 

@@ -12,6 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.AllocationFaults;
 import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.memory.PinnedMemorySource;
@@ -63,14 +64,9 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
   @Override
   PermutePipeline open(BufferAllocator allocator, PipelineListener listener) {
     return new DevicePermutePipeline(
-        device,
+        new DevicePlace(device, memory, governor(), allocator, new DeviceTask(() -> {}), listener),
         transposer,
-        memory,
-        governor(),
-        allocator,
-        BATCH_BYTES,
-        new DeviceTask(() -> {}),
-        listener);
+        BATCH_BYTES);
   }
 
   /** Plenty of memory, one request in five refused. */
@@ -85,14 +81,15 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
           IllegalArgumentException.class,
           () ->
               new DevicePermutePipeline(
-                  device,
+                  new DevicePlace(
+                      device,
+                      plain,
+                      governor(),
+                      allocator,
+                      new DeviceTask(() -> {}),
+                      PipelineListener.NONE),
                   transposer,
-                  plain,
-                  governor(),
-                  allocator,
-                  BATCH_BYTES,
-                  new DeviceTask(() -> {}),
-                  PipelineListener.NONE));
+                  BATCH_BYTES));
     }
   }
 
@@ -153,6 +150,8 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
   private PermutePipeline open(
       MemoryGovernor governor, DeviceTask task, PipelineListener listener) {
     return new DevicePermutePipeline(
-        device, transposer, memory, governor, allocator, BATCH_BYTES, task, listener);
+        new DevicePlace(device, memory, governor, allocator, task, listener),
+        transposer,
+        BATCH_BYTES);
   }
 }

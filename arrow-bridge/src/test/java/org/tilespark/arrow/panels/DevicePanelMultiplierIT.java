@@ -24,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.arrow.memory.AllocationFaults;
 import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.memory.PinnedMemorySource;
@@ -86,14 +87,11 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
         BufferAllocator plain = unpinned.newChild("test")) {
       try (PanelMultiplier panels =
           new DevicePanelMultiplier(
-              device,
+              new DevicePlace(
+                  device, memory, governor, allocator, new DeviceTask(() -> {}), listener),
               kernels,
-              memory,
-              governor,
-              new DevicePanelMultiplier.HostSide(allocator, plain, mostPinnedBytes),
-              new DeviceTask(() -> {}),
-              null,
-              listener)) {
+              new DevicePanelMultiplier.Results(plain, mostPinnedBytes),
+              null)) {
         body.accept(panels);
       }
       assertEquals(0, allocator.getAllocatedMemory());
@@ -311,14 +309,16 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
                         DevicePanels.Stage stage = shared.join("stage");
                         PanelMultiplier panels =
                             new DevicePanelMultiplier(
-                                device,
+                                new DevicePlace(
+                                    device,
+                                    memory,
+                                    governor,
+                                    allocator,
+                                    new DeviceTask(() -> {}),
+                                    counts),
                                 multiplier,
-                                memory,
-                                governor,
-                                new DevicePanelMultiplier.HostSide(allocator, plain, 1 << 20),
-                                new DeviceTask(() -> {}),
-                                stage,
-                                counts)) {
+                                new DevicePanelMultiplier.Results(plain, 1 << 20),
+                                stage)) {
                       sharedTile(problem, panels, row, col);
                     }
                   }));

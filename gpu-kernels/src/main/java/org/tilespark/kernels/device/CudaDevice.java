@@ -1,6 +1,5 @@
 package org.tilespark.kernels.device;
 
-import com.sun.jna.ptr.PointerByReference;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -9,7 +8,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicLong;
 import jcuda.driver.CUcontext;
 import jcuda.driver.CUdevice;
 import jcuda.driver.CUdevice_attribute;
@@ -18,8 +16,6 @@ import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.tilespark.kernels.device.driver.DevicePointer;
-import org.tilespark.kernels.device.driver.LibCuda;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 
@@ -51,11 +47,8 @@ public final class CudaDevice implements AutoCloseable {
   private final String description;
   private final DeviceLimits limits;
   private final long maxPitchBytes;
-  private final boolean poolsMemory;
-  private final com.sun.jna.Pointer memoryPool; // null unless poolsMemory
+  private final DriverMemory memory;
   private final KernelModule kernels;
-  private final AtomicLong liveDeviceBytes = new AtomicLong();
-  private final AtomicLong livePinnedBytes = new AtomicLong();
   private final IdleHandles<CudaStream.Handle> idleStreams = new IdleHandles<>(MOST_IDLE_STREAMS);
   private final IdleHandles<CUevent> idleEvents = new IdleHandles<>(MOST_IDLE_EVENTS);
   // What was given out and not closed.
@@ -74,9 +67,9 @@ public final class CudaDevice implements AutoCloseable {
     check(JCudaDriver.cuDriverGetVersion(version), "cuDriverGetVersion", "");
     this.description =
         DeviceProbe.describe(name, limits.computeMajor(), limits.computeMinor(), version[0]);
-    this.poolsMemory =
-        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0;
-    this.memoryPool = poolsMemory ? openPool() : null;
+    this.memory =
+        new DriverMemory(
+            this, attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED) != 0);
     this.kernels = new KernelModule(this, index);
   }
 
@@ -184,45 +177,7 @@ public final class CudaDevice implements AutoCloseable {
           "Device buffer of " + bytes + " bytes; expected 0 or more");
     }
     stream.requireDevice(this);
-    enter();
-    DevicePointer pointer = new DevicePointer();
-    if (bytes > 0) {
-      int code = tryAllocate(pointer, bytes, stream);
-      if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY && poolsMemory) {
-        // Buffers freed on other streams count only once their streams have come that far.
-        check(JCudaDriver.cuCtxSynchronize(), "cuCtxSynchronize", "");
-        check(LibCuda.cuMemPoolTrimTo(memoryPool, 0), "cuMemPoolTrimTo", "");
-        pointer = new DevicePointer();
-        code = tryAllocate(pointer, bytes, stream);
-      }
-      if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY) {
-        MemoryInfo memory = memoryInfo();
-        throw new DeviceOutOfMemoryException(
-            "Device memory: "
-                + bytes
-                + " bytes requested, "
-                + memory.freeBytes()
-                + " of "
-                + memory.totalBytes()
-                + " bytes free, "
-                + liveDeviceBytes()
-                + " bytes held by this process's buffers, on "
-                + where(),
-            bytes,
-            memory.freeBytes());
-      }
-      check(code, poolsMemory ? "cuMemAllocAsync" : "cuMemAlloc", bytes + " bytes");
-    }
-    liveDeviceBytes.addAndGet(bytes);
-    return new DeviceBuffer(this, stream, pointer.address(), bytes);
-  }
-
-  /** Whole 16-byte vectors: kernels may read to the end of the last one (copy_shifted.cu). */
-  private int tryAllocate(DevicePointer pointer, long bytes, CudaStream stream) {
-    long whole = bytes > Long.MAX_VALUE - 15 ? bytes : (bytes + 15) / 16 * 16;
-    return poolsMemory
-        ? stream.call(handle -> JCudaDriver.cuMemAllocAsync(pointer, whole, handle))
-        : JCudaDriver.cuMemAlloc(pointer, whole);
+    return new DeviceBuffer(this, stream, memory.allocate(bytes, stream), bytes);
   }
 
   /**
@@ -233,7 +188,7 @@ public final class CudaDevice implements AutoCloseable {
    * @throws DeviceOutOfMemoryException if the machine cannot pin that much
    */
   public PinnedBuffer allocatePinned(long bytes) {
-    return new PinnedBuffer(this, null, pin(bytes), bytes);
+    return new PinnedBuffer(this, null, memory.pin(bytes), bytes);
   }
 
   /**
@@ -249,12 +204,12 @@ public final class CudaDevice implements AutoCloseable {
 
   /** Bytes of device buffers that are not closed. */
   public long liveDeviceBytes() {
-    return liveDeviceBytes.get();
+    return memory.liveDeviceBytes();
   }
 
   /** Bytes of pinned host memory that are not freed, those that pools keep included. */
   public long livePinnedBytes() {
-    return livePinnedBytes.get();
+    return memory.livePinnedBytes();
   }
 
   /** What was given out and is not closed: how many of each class, by its simple name. */
@@ -277,10 +232,7 @@ public final class CudaDevice implements AutoCloseable {
 
   /** Gives the memory that the driver's pool keeps unused back to the device. */
   public void trim() {
-    if (poolsMemory) {
-      enter();
-      check(LibCuda.cuMemPoolTrimTo(memoryPool, 0), "cuMemPoolTrimTo", "");
-    }
+    memory.trim();
   }
 
   /**
@@ -372,79 +324,9 @@ public final class CudaDevice implements AutoCloseable {
     live.remove(owned);
   }
 
-  /** Pins host memory and counts it. */
-  long pin(long bytes) {
-    if (bytes < 0) {
-      throw new IllegalArgumentException(
-          "Pinned buffer of " + bytes + " bytes; expected 0 or more");
-    }
-    enter();
-    if (bytes == 0) {
-      return 0;
-    }
-    PointerByReference address = new PointerByReference();
-    int code = LibCuda.cuMemHostAlloc(address, bytes, LibCuda.CU_MEMHOSTALLOC_PORTABLE);
-    // The other two are what drivers return for sizes that no machine has.
-    if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY
-        || code == CUresult.CUDA_ERROR_INVALID_VALUE
-        || code == CUresult.CUDA_ERROR_OPERATING_SYSTEM) {
-      throw new DeviceOutOfMemoryException(
-          "Pinned host memory: "
-              + bytes
-              + " bytes requested, the machine cannot pin as much ("
-              + CUresult.stringFor(code)
-              + "), "
-              + livePinnedBytes()
-              + " bytes pinned by this process before, on "
-              + where(),
-          bytes,
-          -1);
-    }
-    check(code, "cuMemHostAlloc", bytes + " bytes");
-    livePinnedBytes.addAndGet(bytes);
-    return com.sun.jna.Pointer.nativeValue(address.getValue());
-  }
-
-  /** Frees what {@link #pin} returned. */
-  void unpin(long address, long bytes) {
-    if (bytes == 0) {
-      return;
-    }
-    enter();
-    livePinnedBytes.addAndGet(-bytes);
-    check(
-        LibCuda.cuMemFreeHost(new com.sun.jna.Pointer(address)), "cuMemFreeHost", bytes + " bytes");
-  }
-
-  /** Frees device memory: in the order of its stream, or at once if that is closed. */
-  void free(long address, long bytes, CudaStream stream) {
-    if (bytes == 0) {
-      return;
-    }
-    enter();
-    liveDeviceBytes.addAndGet(-bytes);
-    DevicePointer pointer = new DevicePointer(address);
-    if (poolsMemory) {
-      int code = stream.callIfOpen(handle -> JCudaDriver.cuMemFreeAsync(pointer, handle));
-      if (code != CudaStream.CLOSED) {
-        check(code, "cuMemFreeAsync", bytes + " bytes");
-        return;
-      }
-    }
-    // Waits for all work on the device, so nothing still uses it.
-    check(JCudaDriver.cuMemFree(pointer), "cuMemFree", bytes + " bytes");
-  }
-
-  /** The device's own pool, told to keep freed memory rather than give it back at each wait. */
-  private com.sun.jna.Pointer openPool() {
-    PointerByReference pool = new PointerByReference();
-    check(LibCuda.cuDeviceGetDefaultMemPool(pool, ordinal), "cuDeviceGetDefaultMemPool", "");
-    check(
-        LibCuda.cuMemPoolSetAttribute(
-            pool.getValue(), LibCuda.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, new long[] {-1L}),
-        "cuMemPoolSetAttribute",
-        "");
-    return pool.getValue();
+  /** What buffers of this device allocate from and free to. */
+  DriverMemory memory() {
+    return memory;
   }
 
   private DeviceLimits readLimits() {

@@ -36,7 +36,7 @@ public final class DeviceBuffer extends Owned {
 
   @Override
   void release() {
-    device.free(address, bytes, stream);
+    device.memory().free(address, bytes, stream);
   }
 
   @Override

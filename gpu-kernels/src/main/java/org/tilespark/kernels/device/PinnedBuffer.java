@@ -39,7 +39,7 @@ public final class PinnedBuffer extends Owned {
   @Override
   void release() {
     if (pool == null) {
-      device.unpin(address, bytes);
+      device.memory().unpin(address, bytes);
     } else {
       pool.giveBack(address, bytes);
     }

@@ -26,12 +26,12 @@ public final class PinnedPool extends Owned {
   private final class Pinned implements SlabPool.Memory {
     @Override
     public long make(long bytes) {
-      return device.pin(bytes);
+      return device.memory().pin(bytes);
     }
 
     @Override
     public void free(long address, long bytes) {
-      device.unpin(address, bytes);
+      device.memory().unpin(address, bytes);
     }
 
     @Override

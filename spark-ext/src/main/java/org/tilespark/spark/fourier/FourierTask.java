@@ -136,10 +136,7 @@ final class FourierTask<T>
         run.scope()
             .own(
                 place.open(
-                    task,
-                    allocator,
-                    job.aheadBytes(),
-                    run.listener(metrics.onDevice(), metrics.onHost())));
+                    run, job.aheadBytes(), run.listener(metrics.onDevice(), metrics.onHost())));
     ArraySource arrays = source.open(job, partition, allocator);
     FourierIterator iterator =
         new FourierIterator(

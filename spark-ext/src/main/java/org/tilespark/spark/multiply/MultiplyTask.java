@@ -136,14 +136,9 @@ final class MultiplyTask<T>
     Peers peers = new Peers(execution, task.stageId(), task.stageAttemptNumber());
     DevicePanels.Stage stage = run.scope().own(gpu.panels().join(peers));
     return new DevicePanelMultiplier(
-        gpu.device(),
+        run.place(listener),
         gpu.multiplier(),
-        run.memory(),
-        gpu.governor(),
-        new DevicePanelMultiplier.HostSide(
-            run.allocator(), plain, run.runtime().pinnedShareBytes() / 2),
-        run.runtime().turns().of(task),
-        stage,
-        listener);
+        new DevicePanelMultiplier.Results(plain, run.runtime().pinnedShareBytes() / 2),
+        stage);
   }
 }

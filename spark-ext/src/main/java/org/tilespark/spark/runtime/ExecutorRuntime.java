@@ -5,7 +5,6 @@ import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntUnaryOperator;
 import java.util.function.UnaryOperator;
-import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -185,37 +184,22 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /**
-   * Where a task transforms: memory, and pipelines in it.
+   * Where a task transforms.
    *
    * @param gpu the device; empty on the CPU
    * @param fourier what transforms on it; empty on the CPU
-   * @param memory for blocks
    */
-  public record FourierPlace(
-      ExecutorRuntime runtime,
-      Optional<Gpu> gpu,
-      Optional<DeviceFourier> fourier,
-      ArrowMemory memory) {
+  public record FourierPlace(Optional<Gpu> gpu, Optional<DeviceFourier> fourier) {
     /**
-     * A pipeline for {@code task}.
+     * A pipeline for a task that was started on {@link #gpu}.
      *
-     * @param allocator of {@link #memory}; closed after the pipeline
      * @param aheadBytes of pinned memory for parts that come down before they are asked for
      */
-    public FourierPipeline open(
-        TaskContext task, BufferAllocator allocator, long aheadBytes, PipelineListener listener) {
+    public FourierPipeline open(TaskRun run, long aheadBytes, PipelineListener listener) {
       return fourier.isEmpty()
-          ? new HostFourierPipeline(runtime.hostTransposer, allocator, listener)
+          ? new HostFourierPipeline(run.runtime().hostTransposer, run.allocator(), listener)
           : new DeviceFourierPipeline(
-              gpu.get().device(),
-              fourier.get(),
-              gpu.get().transposer(),
-              memory,
-              gpu.get().governor(),
-              allocator,
-              aheadBytes,
-              runtime.turns.of(task),
-              listener);
+              run.place(listener), fourier.get(), gpu.get().transposer(), aheadBytes);
     }
   }
 
@@ -228,11 +212,11 @@ public final class ExecutorRuntime implements AutoCloseable {
   public FourierPlace fourier(Backend backend, TaskContext task) {
     Optional<Gpu> gpu = gpu(backend, task);
     if (gpu.isEmpty()) {
-      return new FourierPlace(this, gpu, Optional.empty(), memory());
+      return new FourierPlace(gpu, Optional.empty());
     }
     Availability<DeviceFourier> found = devices.fourier(gpu.get().device());
     if (found.isPresent()) {
-      return new FourierPlace(this, gpu, found.thing(), memory(gpu));
+      return new FourierPlace(gpu, found.thing());
     }
     if (backend == Backend.GPU) {
       throw new ResourceException(
@@ -250,7 +234,7 @@ public final class ExecutorRuntime implements AutoCloseable {
           executorId(),
           found.whyNot());
     }
-    return new FourierPlace(this, Optional.empty(), Optional.empty(), memory());
+    return new FourierPlace(Optional.empty(), Optional.empty());
   }
 
   /** Who may use the device now. */

@@ -7,6 +7,7 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.pipeline.TaskScope;
 
@@ -55,6 +56,13 @@ public record TaskRun(
 
   private static String name(TaskContext task, String name) {
     return "task " + task.taskAttemptId() + (name.isEmpty() ? "" : ", " + name);
+  }
+
+  /** Where pipelines of this task work on its device. */
+  public DevicePlace place(PipelineListener listener) {
+    Gpu used = gpu.orElseThrow();
+    return new DevicePlace(
+        used.device(), memory, used.governor(), allocator, runtime.turns().of(task), listener);
   }
 
   /** The listener of this task's place, which the executor's totals hear too. */

@@ -13,7 +13,6 @@ import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.ExecutorRuntime;
-import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.TaskMetrics;
 import org.tilespark.spark.runtime.TaskRun;
 import scala.runtime.AbstractFunction1;
@@ -76,15 +75,7 @@ final class StageTask<T>
   }
 
   private PermutePipeline onDevice(TaskRun run, PipelineListener listener) {
-    Gpu gpu = run.gpu().get();
     return new DevicePermutePipeline(
-        gpu.device(),
-        gpu.transposer(),
-        run.memory(),
-        gpu.governor(),
-        run.allocator(),
-        spec.batchBytes(),
-        run.runtime().turns().of(run.task()),
-        listener);
+        run.place(listener), run.gpu().get().transposer(), spec.batchBytes());
   }
 }

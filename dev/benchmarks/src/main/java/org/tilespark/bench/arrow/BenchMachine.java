@@ -11,6 +11,7 @@ import org.tilespark.arrow.blocks.HostPermutePipeline;
 import org.tilespark.arrow.blocks.PermutePipeline;
 import org.tilespark.arrow.memory.AllocationFaults;
 import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.memory.PinnedMemorySource;
@@ -99,14 +100,10 @@ interface BenchMachine extends AutoCloseable {
     @Override
     public PermutePipeline open(BufferAllocator allocator, long batchBytes) {
       return new DevicePermutePipeline(
-          device,
+          new DevicePlace(
+              device, memory, governor, allocator, new DeviceTask(() -> {}), PipelineListener.NONE),
           transposer,
-          memory,
-          governor,
-          allocator,
-          batchBytes,
-          new DeviceTask(() -> {}),
-          PipelineListener.NONE);
+          batchBytes);
     }
 
     @Override

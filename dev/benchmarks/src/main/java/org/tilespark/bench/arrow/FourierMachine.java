@@ -10,6 +10,7 @@ import org.tilespark.arrow.arrays.HostFourierPipeline;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.AllocationFaults;
 import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.memory.PinnedMemorySource;
@@ -188,15 +189,10 @@ interface FourierMachine extends AutoCloseable {
     @Override
     public FourierPipeline open(BufferAllocator allocator, PipelineListener listener) {
       return new DeviceFourierPipeline(
-          device,
+          new DevicePlace(device, memory, governor, allocator, new DeviceTask(() -> {}), listener),
           fourier,
           transposer,
-          memory,
-          governor,
-          allocator,
-          AHEAD_BYTES,
-          new DeviceTask(() -> {}),
-          listener);
+          AHEAD_BYTES);
     }
 
     @Override

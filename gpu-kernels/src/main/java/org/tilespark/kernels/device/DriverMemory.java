@@ -1,0 +1,168 @@
+package org.tilespark.kernels.device;
+
+import com.sun.jna.ptr.PointerByReference;
+import java.util.concurrent.atomic.AtomicLong;
+import jcuda.driver.CUresult;
+import jcuda.driver.JCudaDriver;
+import org.tilespark.kernels.device.driver.DevicePointer;
+import org.tilespark.kernels.device.driver.LibCuda;
+
+/**
+ * Memory of one device, and host memory that is pinned for it, as the driver gives them: counted
+ * here, owned by the buffers that ask. Thread-safe.
+ */
+final class DriverMemory {
+  private final CudaDevice device;
+  private final boolean isPooled;
+  private final com.sun.jna.Pointer pool; // null unless isPooled
+  private final AtomicLong liveDeviceBytes = new AtomicLong();
+  private final AtomicLong livePinnedBytes = new AtomicLong();
+
+  /**
+   * Memory of {@code device}, whose context is current.
+   *
+   * @param isPooled true if the driver has stream-ordered pools for it
+   */
+  DriverMemory(CudaDevice device, boolean isPooled) {
+    this.device = device;
+    this.isPooled = isPooled;
+    this.pool = isPooled ? openPool() : null;
+  }
+
+  /** The device's own pool, told to keep freed memory rather than give it back at each wait. */
+  private com.sun.jna.Pointer openPool() {
+    PointerByReference pool = new PointerByReference();
+    device.check(
+        LibCuda.cuDeviceGetDefaultMemPool(pool, device.ordinal()), "cuDeviceGetDefaultMemPool", "");
+    device.check(
+        LibCuda.cuMemPoolSetAttribute(
+            pool.getValue(), LibCuda.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, new long[] {-1L}),
+        "cuMemPoolSetAttribute",
+        "");
+    return pool.getValue();
+  }
+
+  /** Bytes of device memory that are not freed. */
+  long liveDeviceBytes() {
+    return liveDeviceBytes.get();
+  }
+
+  /** Bytes of pinned memory that are not freed. */
+  long livePinnedBytes() {
+    return livePinnedBytes.get();
+  }
+
+  /** Gives what the driver's pool keeps unused back to the device. */
+  void trim() {
+    if (isPooled) {
+      device.enter();
+      device.check(LibCuda.cuMemPoolTrimTo(pool, 0), "cuMemPoolTrimTo", "");
+    }
+  }
+
+  /** As {@link CudaDevice#allocate}; the address. */
+  long allocate(long bytes, CudaStream stream) {
+    device.enter();
+    DevicePointer pointer = new DevicePointer();
+    if (bytes > 0) {
+      int code = tryAllocate(pointer, bytes, stream);
+      if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY && isPooled) {
+        // Buffers freed on other streams count only once their streams have come that far.
+        device.check(JCudaDriver.cuCtxSynchronize(), "cuCtxSynchronize", "");
+        device.check(LibCuda.cuMemPoolTrimTo(pool, 0), "cuMemPoolTrimTo", "");
+        pointer = new DevicePointer();
+        code = tryAllocate(pointer, bytes, stream);
+      }
+      if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY) {
+        MemoryInfo memory = device.memoryInfo();
+        throw new DeviceOutOfMemoryException(
+            "Device memory: "
+                + bytes
+                + " bytes requested, "
+                + memory.freeBytes()
+                + " of "
+                + memory.totalBytes()
+                + " bytes free, "
+                + liveDeviceBytes()
+                + " bytes held by this process's buffers, on "
+                + device.where(),
+            bytes,
+            memory.freeBytes());
+      }
+      device.check(code, isPooled ? "cuMemAllocAsync" : "cuMemAlloc", bytes + " bytes");
+    }
+    liveDeviceBytes.addAndGet(bytes);
+    return pointer.address();
+  }
+
+  /** Whole 16-byte vectors: kernels may read to the end of the last one (copy_shifted.cu). */
+  private int tryAllocate(DevicePointer pointer, long bytes, CudaStream stream) {
+    long whole = bytes > Long.MAX_VALUE - 15 ? bytes : (bytes + 15) / 16 * 16;
+    return isPooled
+        ? stream.call(handle -> JCudaDriver.cuMemAllocAsync(pointer, whole, handle))
+        : JCudaDriver.cuMemAlloc(pointer, whole);
+  }
+
+  /** Frees device memory: in the order of its stream, or at once if that is closed. */
+  void free(long address, long bytes, CudaStream stream) {
+    if (bytes == 0) {
+      return;
+    }
+    device.enter();
+    liveDeviceBytes.addAndGet(-bytes);
+    DevicePointer pointer = new DevicePointer(address);
+    if (isPooled) {
+      int code = stream.callIfOpen(handle -> JCudaDriver.cuMemFreeAsync(pointer, handle));
+      if (code != CudaStream.CLOSED) {
+        device.check(code, "cuMemFreeAsync", bytes + " bytes");
+        return;
+      }
+    }
+    // Waits for all work on the device, so nothing still uses it.
+    device.check(JCudaDriver.cuMemFree(pointer), "cuMemFree", bytes + " bytes");
+  }
+
+  /** Pins host memory and counts it. */
+  long pin(long bytes) {
+    if (bytes < 0) {
+      throw new IllegalArgumentException(
+          "Pinned buffer of " + bytes + " bytes; expected 0 or more");
+    }
+    device.enter();
+    if (bytes == 0) {
+      return 0;
+    }
+    PointerByReference address = new PointerByReference();
+    int code = LibCuda.cuMemHostAlloc(address, bytes, LibCuda.CU_MEMHOSTALLOC_PORTABLE);
+    // The other two are what drivers return for sizes that no machine has.
+    if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY
+        || code == CUresult.CUDA_ERROR_INVALID_VALUE
+        || code == CUresult.CUDA_ERROR_OPERATING_SYSTEM) {
+      throw new DeviceOutOfMemoryException(
+          "Pinned host memory: "
+              + bytes
+              + " bytes requested, the machine cannot pin as much ("
+              + CUresult.stringFor(code)
+              + "), "
+              + livePinnedBytes()
+              + " bytes pinned by this process before, on "
+              + device.where(),
+          bytes,
+          -1);
+    }
+    device.check(code, "cuMemHostAlloc", bytes + " bytes");
+    livePinnedBytes.addAndGet(bytes);
+    return com.sun.jna.Pointer.nativeValue(address.getValue());
+  }
+
+  /** Frees what {@link #pin} returned. */
+  void unpin(long address, long bytes) {
+    if (bytes == 0) {
+      return;
+    }
+    device.enter();
+    livePinnedBytes.addAndGet(-bytes);
+    device.check(
+        LibCuda.cuMemFreeHost(new com.sun.jna.Pointer(address)), "cuMemFreeHost", bytes + " bytes");
+  }
+}
