@@ -63,9 +63,9 @@ class ForeignBytesTest {
 
   /**
    * SQL functions are for whoever may send SQL, and what they may read and write is what Spark lets
-   * them. So neither they nor the plans and tasks they lead to have a way to files: only the npy
-   * source and sink have one, and what keeps the tuned tilings (and the type of settings that name
-   * a directory).
+   * them. So neither they nor the plans and tasks they lead to have a way to files: only sources
+   * and sinks have one, which nothing else refers to, and what keeps the tuned tilings (and the
+   * type of settings that name a directory).
    */
   @Test
   void sqlFunctionsTouchNoFiles() {
@@ -78,7 +78,7 @@ class ForeignBytesTest {
 
     Map<String, Set<String>> all = new TreeMap<>(ClassReferences.of(Missing.class));
     all.keySet().removeIf(name -> name.startsWith("org/tilespark/spark/source/"));
-    assertEquals(Map.of(), referring(all, Pattern.compile("org/tilespark/spark/source/npy/.*")));
+    assertEquals(Map.of(), referring(all, Pattern.compile("org/tilespark/spark/source/.*")));
   }
 
   /** One conversion between numpy's elements and columns, for files and for packed blocks. */

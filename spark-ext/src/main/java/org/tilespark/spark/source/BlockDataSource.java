@@ -52,8 +52,8 @@ public abstract class BlockDataSource
     return ErrorBoundary.PLANNING.call(
         () -> {
           BlockFormat chosen = format(options);
-          return ErrorBoundary.FILES
-              .call(() -> chosen.source(hadoopConf()))
+          return chosen
+              .source(hadoopConf())
               .orElseThrow(
                   () ->
                       new InvalidInputException(

@@ -38,7 +38,9 @@ public interface BlockFormat {
   Map<String, Object> readOptions();
 
   /**
-   * The stored array; empty if nothing is stored there yet.
+   * The stored array; empty if nothing is stored there yet. Runs at planning: a format looks at
+   * what is stored inside {@link org.tilespark.spark.error.ErrorBoundary#FILES}, and at its options
+   * outside of it, so that users can tell a wrong file from a wrong option.
    *
    * @throws IllegalArgumentException if something else is there, or the options do not fit it
    * @throws java.io.UncheckedIOException if it cannot be read

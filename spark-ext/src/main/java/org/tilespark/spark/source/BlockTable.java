@@ -95,7 +95,7 @@ final class BlockTable implements SupportsRead, SupportsWrite {
   /** The stored array, or null if there is none yet. */
   private BlockSource source() {
     if (!looked) {
-      source = ErrorBoundary.FILES.call(() -> format.source(conf)).orElse(null);
+      source = format.source(conf).orElse(null);
       if (source != null) {
         requireSame(given, source.schema());
       }

@@ -14,6 +14,7 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.Suggestions;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.source.BlockFormat;
@@ -126,9 +127,13 @@ public record NpyOptions(
 
   @Override
   public Optional<BlockSource> source(Configuration conf) {
-    return StorePaths.exists(path, conf)
-        ? Optional.of(NpyLayout.of(NpyFile.open(path, conf), this))
-        : Optional.empty();
+    Optional<NpyFile> file =
+        ErrorBoundary.FILES.call(
+            () ->
+                StorePaths.exists(path, conf)
+                    ? Optional.of(NpyFile.open(path, conf))
+                    : Optional.empty());
+    return file.map(found -> NpyLayout.of(found, this));
   }
 
   @Override

@@ -21,9 +21,12 @@ import org.apache.spark.sql.types.StructType;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.tilespark.spark.error.ErrorCondition;
+import org.tilespark.spark.error.TileSparkException;
 import org.tilespark.spark.numpy.NpyType;
 import org.tilespark.spark.testing.SparkTest;
 
@@ -415,6 +418,21 @@ class NpySourceTest extends SparkTest {
     String message = refusal(counting("shape.npy", false, 30, 50), "blockShape", blockShape);
     assertTrue(message.startsWith("Option blockShape is '" + blockShape + "'"), message);
     assertTrue(message.contains("2 whole numbers of 1 or more"), message);
+  }
+
+  @Test
+  void aWrongOptionAndAWrongFileHaveConditionsOfTheirOwn() {
+    String path = counting("whose.npy", false, 30, 50);
+    StructType columns = load(path).schema();
+    var stated = spark.read().format("npy").schema(columns).option("blockShape", "4");
+    assertEquals(ErrorCondition.INVALID_ARGUMENT, condition(() -> load(path, "blockShape", "4")));
+    assertEquals(ErrorCondition.INVALID_ARGUMENT, condition(() -> stated.load(path).count()));
+    assertEquals(ErrorCondition.INVALID_FILE, condition(() -> load(dir)));
+    assertEquals(ErrorCondition.INVALID_FILE, condition(() -> load(dir.resolve("no.npy"))));
+  }
+
+  private static ErrorCondition condition(Executable action) {
+    return assertThrows(TileSparkException.class, action).condition();
   }
 
   @Tag("versions")

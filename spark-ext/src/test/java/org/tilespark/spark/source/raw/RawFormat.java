@@ -1,7 +1,6 @@
 package org.tilespark.spark.source.raw;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +14,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.source.BlockFormat;
 import org.tilespark.spark.source.BlockGrid;
 import org.tilespark.spark.source.BlockSink;
@@ -56,6 +56,7 @@ record RawFormat(String path, String shape, String blockShape, String extents)
     options.put("path", path);
     options.putIfAbsent("shape", shape);
     options.putIfAbsent(BLOCK_SHAPE, blockShape);
+    options.putIfAbsent(EXTENTS, extents);
     return of(new CaseInsensitiveStringMap(options));
   }
 
@@ -69,25 +70,25 @@ record RawFormat(String path, String shape, String blockShape, String extents)
 
   @Override
   public Optional<BlockSource> source(Configuration conf) {
-    if (!StorePaths.exists(path, conf)) {
+    if (!ErrorBoundary.FILES.call(() -> StorePaths.exists(path, conf))) {
       return Optional.empty();
     }
-    Shape extents = Shape.parse("Option shape", shape, shape.split(",", -1).length);
-    try {
-      Path file = StorePaths.localPath(StorePaths.qualify(path, conf));
-      long expected = MARK.length + extents.elements() * WIDTH;
-      if (Files.size(file) != expected) {
-        throw new IllegalArgumentException(
-            path + ": expected " + expected + " bytes, found " + Files.size(file));
-      }
-      return Optional.of(
-          new RawSource(
-              file.toUri().toString(),
-              Files.getLastModifiedTime(file).toMillis(),
-              BlockGrid.of(blockShape, extents, ElementType.FLOAT64, 1, false)));
-    } catch (IOException e) {
-      throw new UncheckedIOException("Cannot read " + path, e);
+    if (shape == null) {
+      throw new IllegalArgumentException("format raw-test needs the option shape, as '30,40'");
     }
+    Shape extents = Shape.parse("Option shape", shape, shape.split(",", -1).length);
+    BlockGrid grid = BlockGrid.of(blockShape, extents, ElementType.FLOAT64, 1, false);
+    return Optional.of(ErrorBoundary.FILES.call(() -> found(grid, extents, conf)));
+  }
+
+  private RawSource found(BlockGrid grid, Shape extents, Configuration conf) throws IOException {
+    Path file = StorePaths.localPath(StorePaths.qualify(path, conf));
+    long expected = MARK.length + extents.elements() * WIDTH;
+    if (Files.size(file) != expected) {
+      throw new IllegalArgumentException(
+          path + ": expected " + expected + " bytes, found " + Files.size(file));
+    }
+    return new RawSource(file.toUri().toString(), Files.getLastModifiedTime(file).toMillis(), grid);
   }
 
   @Override

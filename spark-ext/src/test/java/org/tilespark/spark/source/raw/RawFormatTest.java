@@ -111,6 +111,10 @@ class RawFormatTest extends SparkTest {
     assertTrue(
         reasonOf(() -> load(path, "2,3", "2,3")).contains("expected 52 bytes, found 44"),
         () -> reasonOf(() -> load(path, "2,3", "2,3")));
+    var noShape = spark.read().format(RawFormat.NAME);
+    assertTrue(
+        reasonOf(() -> noShape.load(path.toString())).contains("needs the option shape"),
+        () -> reasonOf(() -> noShape.load(path.toString())));
   }
 
   @Test
