@@ -3,7 +3,7 @@ package org.tilespark.arrow.panels;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.panels.HostPanelMultiplier.GrowingBuffer;
+import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.kernels.memory.HostMemory;
