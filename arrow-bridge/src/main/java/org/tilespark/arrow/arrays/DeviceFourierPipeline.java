@@ -39,7 +39,6 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
   private final FourierMachine machine;
   private final FourierLanes lanes;
   private final long aheadBytes;
-  private final DeviceTask task;
   private final Deque<FourierRun> underWay = new ArrayDeque<>();
   private FourierRun filling; // null between run and begin
   private volatile Thread user; // the one that began the last array
@@ -54,10 +53,9 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
   public DeviceFourierPipeline(
       DevicePlace place, DeviceFourier fourier, DeviceTransposer transposer, long aheadBytes) {
     this.machine = new FourierMachine(place, fourier, transposer);
-    this.lanes = new FourierLanes(place.device(), place.allocator(), place.listener());
+    this.lanes = new FourierLanes(place);
     this.aheadBytes = aheadBytes;
-    this.task = place.task();
-    task.joins(this);
+    place.task().joins(this);
   }
 
   @Override
@@ -145,7 +143,7 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
 
   @Override
   public void close() {
-    task.leaves(this);
+    machine.place().task().leaves(this);
     List<FourierRun> arrays = new ArrayList<>();
     if (filling != null) {
       arrays.add(filling);

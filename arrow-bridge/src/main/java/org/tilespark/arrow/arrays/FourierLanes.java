@@ -4,11 +4,9 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
-import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.panels.HostPanelMultiplier.GrowingBuffer;
+import org.tilespark.arrow.memory.DevicePlace;
+import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.Closing;
-import org.tilespark.arrow.pipeline.PipelineListener;
-import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.memory.HostMemory;
@@ -18,9 +16,7 @@ import org.tilespark.kernels.memory.HostMemory;
  * compute, two down, and one on which device memory comes and goes. Opened when first needed.
  */
 final class FourierLanes {
-  private final CudaDevice device;
-  private final BufferAllocator allocator;
-  private final PipelineListener listener;
+  private final DevicePlace place;
   private final UpLane[] up =
       new UpLane[FourierMemory.LANES]; // null, as the streams, until first used
   private final CudaStream[] down = new CudaStream[FourierMemory.LANES];
@@ -29,17 +25,15 @@ final class FourierLanes {
   private int nextUp;
   private int nextDown;
 
-  /** Lanes of one device; borrows everything. */
-  FourierLanes(CudaDevice device, BufferAllocator allocator, PipelineListener listener) {
-    this.device = device;
-    this.allocator = allocator;
-    this.listener = listener;
+  /** Lanes at a place, which is borrowed. */
+  FourierLanes(DevicePlace place) {
+    this.place = place;
   }
 
   /** A stream up, and the pinned memory in which parts are gathered for it. */
   final class UpLane {
     private final CudaStream stream;
-    private final GrowingBuffer gathered = new GrowingBuffer(allocator);
+    private final GrowingBuffer gathered = new GrowingBuffer(place.allocator());
     private CudaEvent read; // behind the last copy from that memory, of a clock of:
     private FourierRun readFor;
 
@@ -54,9 +48,7 @@ final class FourierLanes {
     /** Memory that the device does not read any more. */
     HostMemory gathered(long bytes) {
       if (read != null) {
-        long start = System.nanoTime();
-        read.synchronize();
-        listener.waitedForResults(System.nanoTime() - start);
+        place.awaitResults(read::synchronize);
         read = null;
       }
       return gathered.memory(bytes);
@@ -72,17 +64,17 @@ final class FourierLanes {
   /** Opens what is not open yet. */
   void open() {
     if (allocations == null) {
-      allocations = device.newStream();
+      allocations = place.device().newStream();
     }
     if (compute == null) {
-      compute = device.newStream();
+      compute = place.device().newStream();
     }
     for (int lane = 0; lane < FourierMemory.LANES; lane++) {
       if (up[lane] == null) {
-        up[lane] = new UpLane(device.newStream());
+        up[lane] = new UpLane(place.device().newStream());
       }
       if (down[lane] == null) {
-        down[lane] = device.newStream();
+        down[lane] = place.device().newStream();
       }
     }
   }

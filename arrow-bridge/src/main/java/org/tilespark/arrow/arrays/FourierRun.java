@@ -2,9 +2,10 @@ package org.tilespark.arrow.arrays;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Deque;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.ReferenceManager;
 import org.tilespark.arrow.arrays.FourierChain.State;
@@ -16,6 +17,7 @@ import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.DeviceClock.Phase;
+import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
@@ -33,6 +35,7 @@ final class FourierRun implements AutoCloseable {
   /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
   private static final long LEAST_COPY_BYTES = 32 << 10;
 
+  private final TaskScope scope = new TaskScope();
   private final FourierMachine machine;
   private final FourierLanes lanes;
   private final FourierDevicePlan plan;
@@ -40,9 +43,7 @@ final class FourierRun implements AutoCloseable {
   private final State output;
   private final long stagingBytes;
   private final List<ArrowBuf> held = new ArrayList<>(); // pinned memory that copies read
-  private final List<DeviceClock> clocks = new ArrayList<>();
-  private final DeviceClock[] upClocks = new DeviceClock[FourierMemory.LANES];
-  private final DeviceClock[] downClocks = new DeviceClock[FourierMemory.LANES];
+  private final Map<CudaStream, DeviceClock> clocks = new LinkedHashMap<>();
   private final Deque<Part> parts = new ArrayDeque<>(); // not taken
   private final Deque<Part> unfetched = new ArrayDeque<>();
   private final Deque<FetchedParts> fetched = new ArrayDeque<>();
@@ -67,6 +68,10 @@ final class FourierRun implements AutoCloseable {
     this.output = chain.output();
     this.stagingBytes = FourierMemory.stagingBytes(chain);
     this.load = newLoad();
+    // Closed in the reverse order; acquire() adds device memory, which is closed first.
+    scope.own(() -> Closing.emptied(clocks.values()));
+    scope.own(this::letGo);
+    scope.own(() -> Closing.emptied(fetched));
   }
 
   private long workBytes(Transform transform) {
@@ -135,7 +140,7 @@ final class FourierRun implements AutoCloseable {
     FourierLanes.UpLane lane = lanes.up();
     CudaStream stream = lane.stream();
     DeviceBuffer target = granted.resource().staging[lanes.upIndex()];
-    DeviceClock clock = clock(upClocks, lanes.upIndex(), stream);
+    DeviceClock clock = clock(stream);
     for (FourierLoad.Upload upload : sent.uploads()) {
       HostMemory from = upload.from();
       stream.upload(from, target, upload.toBytes());
@@ -161,18 +166,14 @@ final class FourierRun implements AutoCloseable {
   }
 
   /** This array's clock on a stream, running. */
-  private DeviceClock clock(DeviceClock[] ofLanes, int lane, CudaStream stream) {
-    if (ofLanes[lane] == null) {
-      ofLanes[lane] = newClock(stream);
+  private DeviceClock clock(CudaStream stream) {
+    DeviceClock clock = clocks.get(stream);
+    if (clock == null) {
+      clock = new DeviceClock(stream);
+      clocks.put(stream, clock);
     } else {
-      ofLanes[lane].resumed();
+      clock.resumed();
     }
-    return ofLanes[lane];
-  }
-
-  private DeviceClock newClock(CudaStream stream) {
-    DeviceClock clock = new DeviceClock(stream);
-    clocks.add(clock);
     return clock;
   }
 
@@ -181,27 +182,17 @@ final class FourierRun implements AutoCloseable {
     if (granted != null) {
       return;
     }
-    long start = System.nanoTime();
-    machine.place().task().takeTurn();
-    machine.place().listener().waitedForTurn(System.nanoTime() - start);
+    machine.place().takeTurn();
     lanes.open();
     long bytes = plan.deviceBytes();
-    start = System.nanoTime();
     granted =
-        machine
-            .place()
-            .governor()
-            .acquire(
-                bytes,
-                bytes,
-                all -> FourierBuffers.allocate(plan, stagingBytes, machine, lanes),
-                machine.place().task()::settle,
-                machine.place().listener());
-    machine.place().listener().waitedForMemory(System.nanoTime() - start);
-    machine
-        .place()
-        .listener()
-        .held(machine.place().governor().usedBytes(), machine.place().memory().allocatedBytes());
+        scope.own(
+            machine
+                .place()
+                .acquire(
+                    bytes,
+                    bytes,
+                    all -> FourierBuffers.allocate(plan, stagingBytes, machine, lanes)));
     lanes.allocations().fill(granted.resource().buffers[0], (byte) 0);
     uploadVectors();
     try (CudaEvent ready = lanes.allocations().record()) {
@@ -235,7 +226,7 @@ final class FourierRun implements AutoCloseable {
         compute.waitFor(put);
       }
     }
-    DeviceClock clock = newClock(compute);
+    DeviceClock clock = clock(compute);
     at = granted.resource().run(plan, machine, compute);
     CudaEvent done = clock.ended(Phase.KERNELS);
     for (CudaStream stream : lanes.allDown()) {
@@ -349,7 +340,7 @@ final class FourierRun implements AutoCloseable {
   /** Queues the move of pieces into the staging buffer of the next lane down. */
   private DeviceBuffer stageDown(List<Piece> pieces) {
     DeviceBuffer staging = granted.resource().staging[lanes.downIndex()];
-    DeviceClock clock = clock(downClocks, lanes.downIndex(), lanes.down());
+    DeviceClock clock = clock(lanes.down());
     machine
         .fourier()
         .move(
@@ -368,7 +359,7 @@ final class FourierRun implements AutoCloseable {
   /** What was queued last is a copy down. The other lane is next. */
   private void endCopy(FetchedParts group) {
     int lane = lanes.downIndex();
-    group.arrived[lane] = downClocks[lane].ended(Phase.COPY_DOWN);
+    group.arrived[lane] = clocks.get(lanes.down()).ended(Phase.COPY_DOWN);
     lanes.turnDown();
   }
 
@@ -379,9 +370,7 @@ final class FourierRun implements AutoCloseable {
     }
     FetchedParts group = fetched.element();
     if (!settled) {
-      long start = System.nanoTime();
-      group.await();
-      machine.place().listener().waitedForResults(System.nanoTime() - start);
+      machine.place().awaitResults(group::await);
       letGo(); // what has come down has gone up before
       if (unfetched.isEmpty() && fetched.size() == 1) {
         settle(); // it was the last: others may have the memory
@@ -404,16 +393,9 @@ final class FourierRun implements AutoCloseable {
     while (hasMore()) {
       fetch();
     }
-    long[] nanos = new long[Phase.values().length];
-    for (DeviceClock clock : clocks) {
-      clock.synchronize();
-      long[] ofClock = clock.nanos();
-      Arrays.setAll(nanos, i -> nanos[i] + ofClock[i]);
-    }
+    DeviceClock.Times times = DeviceClock.await(clocks.values());
     settled = true;
-    machine.place().listener().copiedUp(nanos[Phase.COPY_UP.ordinal()]);
-    machine.place().listener().computed(nanos[Phase.KERNELS.ordinal()]);
-    machine.place().listener().copiedDown(nanos[Phase.COPY_DOWN.ordinal()]);
+    times.tell(machine.place().listener());
     machine.place().listener().moved(bytesUp, bytesDown);
     granted.close();
     letGo();
@@ -421,26 +403,14 @@ final class FourierRun implements AutoCloseable {
 
   /** The copies up are done: others may have the pinned memory that they read. */
   private void letGo() {
-    List<ArrowBuf> done = List.copyOf(held);
-    held.clear();
-    Closing.all(done);
+    Closing.emptied(held);
   }
 
   /** Frees everything; the device must be done with it. */
   @Override
   public void close() {
     lanes.forget(this);
-    List<AutoCloseable> owned = new ArrayList<>();
-    if (granted != null) {
-      owned.add(granted);
-    }
-    owned.addAll(fetched);
-    owned.addAll(held);
-    owned.addAll(clocks);
-    fetched.clear();
-    held.clear();
-    clocks.clear();
-    Closing.all(owned);
+    scope.close();
   }
 
   private static Shape shape(Part part) {

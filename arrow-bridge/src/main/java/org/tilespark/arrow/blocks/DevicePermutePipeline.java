@@ -2,22 +2,18 @@ package org.tilespark.arrow.blocks;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
-import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.blocks.Piece.Layout;
 import org.tilespark.arrow.blocks.Piece.Run;
-import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.pipeline.Closing;
-import org.tilespark.arrow.pipeline.DeviceClock.Phase;
+import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.DeviceTask;
-import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceTransposer;
@@ -41,12 +37,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
 
   private final DevicePlace place;
   private final DeviceTransposer transposer;
-  private final ArrowMemory memory;
-  private final MemoryGovernor governor;
-  private final BufferAllocator allocator;
   private final long batchBytes;
-  private final DeviceTask task;
-  private final PipelineListener listener;
   private final List<CudaStream> streams = new ArrayList<>();
   private final Deque<Batch> underWay = new ArrayDeque<>();
   private Batch filling;
@@ -66,13 +57,8 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
     }
     this.place = place;
     this.transposer = transposer;
-    this.memory = place.memory();
-    this.governor = place.governor();
-    this.allocator = place.allocator();
     this.batchBytes = batchBytes;
-    this.task = place.task();
-    this.listener = place.listener();
-    task.joins(this);
+    place.task().joins(this);
   }
 
   @Override
@@ -141,17 +127,13 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
 
   @Override
   public void close() {
-    task.leaves(this);
-    // The streams first: closing one waits for its work, which reads and writes our buffers.
-    List<AutoCloseable> owned = new ArrayList<>(streams);
+    place.task().leaves(this);
     if (filling != null) {
-      owned.add(filling);
+      underWay.add(filling);
+      filling = null;
     }
-    owned.addAll(underWay);
-    streams.clear();
-    filling = null;
-    underWay.clear();
-    Closing.all(owned);
+    // The streams first: closing one waits for its work, which reads and writes our buffers.
+    Closing.all(List.of(() -> Closing.emptied(streams), () -> Closing.emptied(underWay)));
   }
 
   private final class Batch implements AutoCloseable {
@@ -167,11 +149,12 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
 
     private final long capacityBytes;
     private final ArrowBuf[] staging; // per plane; null until a block needs it
+    private final TaskScope scope = new TaskScope();
     private final List<List<PinnedUpload>> uploads = new ArrayList<>(); // per plane
     private final List<Run> runs = new ArrayList<>();
     private List<ArrowBuf> outputs = List.of();
     private MemoryGovernor.Grant<PermuteLanes> granted;
-    private long[] nanos = new long[Phase.values().length];
+    private DeviceClock.Times times = new DeviceClock.Times(0, 0, 0);
     private long usedBytes;
     private int launched; // pieces
     private boolean settled;
@@ -180,7 +163,9 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
       this.capacityBytes = capacityBytes;
       this.staging = new ArrowBuf[planes];
       for (int p = 0; p < planes; p++) {
-        uploads.add(new ArrayList<>());
+        List<PinnedUpload> list = new ArrayList<>();
+        uploads.add(list);
+        scope.own(() -> Closing.all(list));
       }
     }
 
@@ -217,12 +202,12 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
     }
 
     private boolean isPinned(Plane plane) {
-      return plane.owner() != null && memory.owns(plane.owner());
+      return plane.owner() != null && place.memory().owns(plane.owner());
     }
 
     private ArrowBuf stagingOf(int plane) {
       if (staging[plane] == null) {
-        staging[plane] = allocator.buffer(capacityBytes);
+        staging[plane] = scope.own(place.allocator().buffer(capacityBytes));
       }
       return staging[plane];
     }
@@ -231,7 +216,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
       List<PinnedUpload> list = uploads.get(plane);
       PinnedUpload last = list.isEmpty() ? null : list.get(list.size() - 1);
       if (last == null || !last.extend(owner, address, bytes)) {
-        list.add(new PinnedUpload(owner, allocator, address, usedBytes, bytes));
+        list.add(new PinnedUpload(owner, place.allocator(), address, usedBytes, bytes));
       }
     }
 
@@ -272,10 +257,9 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
      * @param passes true for a block that goes through small pinned buffers
      */
     private List<Piece> prepare(boolean passes) {
-      long start = System.nanoTime();
-      task.takeTurn();
-      listener.waitedForTurn(System.nanoTime() - start);
-      outputs = Buffers.allocate(allocator, staging.length, usedBytes);
+      place.takeTurn();
+      outputs = Buffers.allocate(place.allocator(), staging.length, usedBytes);
+      scope.own(() -> Closing.all(outputs)); // unless they are taken
       long largest = 0;
       long thinnest = 0;
       for (Run run : runs) {
@@ -283,23 +267,16 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
         thinnest = Math.max(thinnest, BlockSlices.thinnestBytes(run.chain()));
       }
       long thinnestBytes = thinnest;
-      boolean whole = !passes && 2 * usedBytes <= governor.limitBytes() / WHOLE_BLOCKS;
+      boolean whole = !passes && 2 * usedBytes <= place.governor().limitBytes() / WHOLE_BLOCKS;
       long wanted = 2 * (whole ? usedBytes : Math.min(usedBytes, batchBytes));
       long worthwhile =
-          Math.min(Math.min(2 * LEAST_PIECE_BYTES, wanted), governor.limitBytes() / 2);
-      start = System.nanoTime();
+          Math.min(Math.min(2 * LEAST_PIECE_BYTES, wanted), place.governor().limitBytes() / 2);
       granted =
-          governor.acquire(
-              wanted,
-              Math.max(2 * thinnestBytes, Math.min(2 * largest, worthwhile)),
-              bytes -> lanes(Layout.of(usedBytes, thinnestBytes, bytes)),
-              task::settle,
-              listener);
-      listener.waitedForMemory(System.nanoTime() - start);
-      listener.held(governor.usedBytes(), memory.allocatedBytes());
-      for (PermuteLanes.Lane lane : granted.resource().lanes()) {
-        lane.startClock();
-      }
+          scope.own(
+              place.acquire(
+                  wanted,
+                  Math.max(2 * thinnestBytes, Math.min(2 * largest, worthwhile)),
+                  bytes -> lanes(Layout.of(usedBytes, thinnestBytes, bytes))));
       return Piece.cut(runs, granted.resource().layout().pieceBytes());
     }
 
@@ -309,9 +286,9 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
     }
 
     private void launchedAll() {
-      listener.moved(staging.length * usedBytes, staging.length * usedBytes);
+      place.listener().moved(staging.length * usedBytes, staging.length * usedBytes);
       // Planes of a batch in one lane follow each other on its stream; the next takes the other.
-      nextStream = (nextStream + (granted.resource().lanes().size() == 1 ? 1 : launched)) % STREAMS;
+      nextStream = (nextStream + (granted.resource().count() == 1 ? 1 : launched)) % STREAMS;
     }
 
     /** Waits until the device is done, and frees its memory. */
@@ -319,21 +296,14 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
       if (settled || granted == null) {
         return;
       }
-      for (PermuteLanes.Lane lane : granted.resource().lanes()) {
-        long[] ofLane = lane.awaitNanos();
-        Arrays.setAll(nanos, i -> nanos[i] + ofLane[i]);
-      }
+      times = granted.resource().await();
       settled = true;
       granted.close();
     }
 
     List<ArrowBuf> finish() {
-      long start = System.nanoTime();
-      settle();
-      listener.waitedForResults(System.nanoTime() - start);
-      listener.copiedUp(nanos[Phase.COPY_UP.ordinal()]);
-      listener.computed(nanos[Phase.KERNELS.ordinal()]);
-      listener.copiedDown(nanos[Phase.COPY_DOWN.ordinal()]);
+      place.awaitResults(this::settle);
+      times.tell(place.listener());
       List<ArrowBuf> done = outputs;
       outputs = List.of();
       return done;
@@ -342,21 +312,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
     /** Frees everything; the device must be done with it. */
     @Override
     public void close() {
-      List<AutoCloseable> owned = new ArrayList<>();
-      if (granted != null) {
-        owned.add(granted);
-      }
-      owned.addAll(outputs);
-      uploads.forEach(owned::addAll);
-      for (ArrowBuf buffer : staging) {
-        if (buffer != null) {
-          owned.add(buffer);
-        }
-      }
-      outputs = List.of();
-      uploads.forEach(List::clear);
-      Arrays.fill(staging, null);
-      Closing.all(owned);
+      scope.close();
     }
   }
 }

@@ -6,6 +6,7 @@ import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
@@ -22,7 +23,7 @@ public final class HostPermutePipeline implements PermutePipeline {
   private final PipelineListener listener;
   private final Deque<List<ArrowBuf>> done = new ArrayDeque<>();
   private List<ArrowBuf> filling = List.of();
-  private ArrowBuf scratch; // as large as a block; null until a chain needs it
+  private final GrowingBuffer scratch; // as large as a block, once a chain needs it
   private long used;
 
   /** A pipeline into buffers of {@code allocator}; borrows all three. */
@@ -31,6 +32,7 @@ public final class HostPermutePipeline implements PermutePipeline {
     this.transposer = transposer;
     this.allocator = allocator;
     this.listener = listener;
+    this.scratch = new GrowingBuffer(allocator);
   }
 
   @Override
@@ -71,24 +73,9 @@ public final class HostPermutePipeline implements PermutePipeline {
     HostMemory from = values;
     for (int i = 0; i < steps.size(); i++) {
       boolean intoTarget = (steps.size() - 1 - i) % 2 == 0;
-      HostMemory to = intoTarget ? target : scratch(chain.bytes());
+      HostMemory to = intoTarget ? target : scratch.memory(chain.bytes());
       transposer.transpose(steps.get(i), from, to);
       from = to;
-    }
-  }
-
-  private HostMemory scratch(long bytes) {
-    if (scratch == null || scratch.capacity() < bytes) {
-      closeScratch();
-      scratch = allocator.buffer(bytes);
-    }
-    return Buffers.memory(scratch, 0, bytes);
-  }
-
-  private void closeScratch() {
-    if (scratch != null) {
-      scratch.close();
-      scratch = null;
     }
   }
 
@@ -105,7 +92,7 @@ public final class HostPermutePipeline implements PermutePipeline {
 
   @Override
   public void close() {
-    closeScratch();
+    scratch.close();
     Buffers.close(filling);
     filling = List.of();
     done.forEach(Buffers::close);

@@ -22,6 +22,8 @@ import org.tilespark.kernels.memory.HostMemory;
  */
 final class PermuteLanes implements AutoCloseable {
   private final TaskScope scope;
+  private final DevicePlace place;
+  private final DeviceTransposer transposer;
   private final Layout layout;
   private final List<Lane> lanes = new ArrayList<>();
 
@@ -38,12 +40,14 @@ final class PermuteLanes implements AutoCloseable {
       DevicePlace place,
       DeviceTransposer transposer) {
     this.scope = scope;
+    this.place = place;
+    this.transposer = transposer;
     this.layout = layout;
     for (CudaStream stream : streams) {
-      lanes.add(
-          scope.own(
-              TaskScope.opening(
-                  own -> new Lane(own, stream, layout.pieceBytes(), place, transposer))));
+      lanes.add(new Lane(stream));
+    }
+    for (Lane lane : lanes) {
+      lane.clock = scope.own(new DeviceClock(lane.stream)); // starts when all have memory
     }
   }
 
@@ -51,8 +55,8 @@ final class PermuteLanes implements AutoCloseable {
     return layout;
   }
 
-  List<Lane> lanes() {
-    return lanes;
+  int count() {
+    return lanes.size();
   }
 
   /** The lane that a piece goes through. */
@@ -60,6 +64,12 @@ final class PermuteLanes implements AutoCloseable {
     return lanes.get(piece % lanes.size());
   }
 
+  /** Waits until the device is done with the batch; the time it took. */
+  DeviceClock.Times await() {
+    return DeviceClock.await(lanes.stream().map(lane -> lane.clock).toList());
+  }
+
+  /** Frees everything; the device must be done with it. */
   @Override
   public void close() {
     scope.close();
@@ -68,10 +78,7 @@ final class PermuteLanes implements AutoCloseable {
   /**
    * The device's memory of one piece at a time: blocks go from one buffer to the other and back.
    */
-  static final class Lane implements AutoCloseable {
-    private final TaskScope scope;
-    private final DevicePlace place;
-    private final DeviceTransposer transposer;
+  final class Lane {
     private final CudaStream stream;
     private final DeviceBuffer in;
     private final DeviceBuffer out;
@@ -79,29 +86,10 @@ final class PermuteLanes implements AutoCloseable {
     private ArrowBuf staging; // null until a piece needs it
     private CudaEvent staged; // the last copy from it
 
-    private Lane(
-        TaskScope scope,
-        CudaStream stream,
-        long bytes,
-        DevicePlace place,
-        DeviceTransposer transposer) {
-      this.scope = scope;
+    private Lane(CudaStream stream) {
       this.stream = stream;
-      this.place = place;
-      this.transposer = transposer;
-      this.in = scope.own(place.device().allocate(bytes, stream));
-      this.out = scope.own(place.device().allocate(bytes, stream));
-    }
-
-    /** Starts the clock; the batch has all of its memory. */
-    void startClock() {
-      clock = scope.own(new DeviceClock(stream));
-    }
-
-    /** Waits until the device is done; the times of its phases. */
-    long[] awaitNanos() {
-      clock.synchronize();
-      return clock.nanos();
+      this.in = scope.own(place.device().allocate(layout.pieceBytes(), stream));
+      this.out = scope.own(place.device().allocate(layout.pieceBytes(), stream));
     }
 
     /** Queues the copy of what a region of a plane has of pinned bytes. */
@@ -114,9 +102,7 @@ final class PermuteLanes implements AutoCloseable {
       if (staging == null) {
         staging = scope.own(place.allocator().buffer(in.bytes()));
       } else {
-        long start = System.nanoTime();
-        staged.synchronize();
-        place.listener().waitedForResults(System.nanoTime() - start);
+        place.awaitResults(staged::synchronize);
       }
       HostMemory target = Buffers.memory(staging, 0, region.bytes());
       for (long row = 0; row < region.rows(); row++) {
@@ -162,12 +148,6 @@ final class PermuteLanes implements AutoCloseable {
         parts.add(new Part(run.batched(step), run.startBytes(), run.startBytes()));
       }
       transposer.enqueueAll(parts, in, out, stream);
-    }
-
-    /** Frees everything; the device must be done with {@link #staging}. */
-    @Override
-    public void close() {
-      scope.close();
     }
   }
 }

@@ -1,10 +1,11 @@
 package org.tilespark.arrow.memory;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
+import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.memory.HostMemory;
 
 /** Several buffers that are made and closed together, and the memory of buffers. */
@@ -13,16 +14,9 @@ public final class Buffers {
 
   /** {@code count} buffers of {@code bytes} bytes, or none at all if one cannot be had. */
   public static List<ArrowBuf> allocate(BufferAllocator allocator, int count, long bytes) {
-    List<ArrowBuf> buffers = new ArrayList<>();
-    try {
-      for (int i = 0; i < count; i++) {
-        buffers.add(allocator.buffer(bytes));
-      }
-      return buffers;
-    } catch (Throwable t) {
-      close(buffers);
-      throw t;
-    }
+    return TaskScope.opening(
+        scope ->
+            IntStream.range(0, count).mapToObj(i -> scope.own(allocator.buffer(bytes))).toList());
   }
 
   /**

@@ -1,6 +1,9 @@
 package org.tilespark.arrow.memory;
 
+import java.util.function.LongFunction;
+import java.util.function.Supplier;
 import org.apache.arrow.memory.BufferAllocator;
+import org.tilespark.arrow.memory.MemoryGovernor.Grant;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaDevice;
@@ -30,5 +33,39 @@ public record DevicePlace(
     if (!memory.isPinned()) {
       throw new IllegalArgumentException("A device pipeline needs pinned memory");
     }
+  }
+
+  /** Waits for the task's turn on the device. */
+  public void takeTurn() {
+    long start = System.nanoTime();
+    task.takeTurn();
+    listener.waitedForTurn(System.nanoTime() - start);
+  }
+
+  /** Device memory for a short time, as {@link MemoryGovernor#acquire}. */
+  public <T extends AutoCloseable> Grant<T> acquire(
+      long wanted, long least, LongFunction<T> allocate) {
+    return awaitMemory(() -> governor.acquire(wanted, least, allocate, task::settle, listener));
+  }
+
+  /** Device memory for a long time, as {@link MemoryGovernor#acquireForLong}. */
+  public <T extends AutoCloseable> Grant<T> acquireForLong(long bytes, LongFunction<T> allocate) {
+    return awaitMemory(
+        () -> governor.acquireForLong(bytes, allocate, task::settle, task::takeTurn, listener));
+  }
+
+  private <T extends AutoCloseable> Grant<T> awaitMemory(Supplier<Grant<T>> request) {
+    long start = System.nanoTime();
+    Grant<T> granted = request.get();
+    listener.waitedForMemory(System.nanoTime() - start);
+    listener.held(governor.usedBytes(), memory.allocatedBytes());
+    return granted;
+  }
+
+  /** Runs {@code wait}, which waits for results of the device. */
+  public void awaitResults(Runnable wait) {
+    long start = System.nanoTime();
+    wait.run();
+    listener.waitedForResults(System.nanoTime() - start);
   }
 }

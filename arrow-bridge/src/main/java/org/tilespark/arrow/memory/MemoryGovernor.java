@@ -6,6 +6,7 @@ import java.util.function.LongFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.ResourceException;
 
 /**
@@ -124,18 +125,14 @@ public final class MemoryGovernor {
       ResourceException refusal = null;
       if (reserve(size, 0)) {
         try {
-          return new Grant<>(size, allocate.apply(size));
+          return granted(size, allocate);
         } catch (ResourceException e) {
-          giveBack(size);
           // The driver has less than we thought.
           if (reclaimer.giveUp(Long.MAX_VALUE) && !reclaimed) {
             reclaimed = true; // others may keep something again, so from now on it waits as well
             continue;
           }
           refusal = e;
-        } catch (Throwable t) {
-          giveBack(size);
-          throw t;
         }
       }
       listener.retried();
@@ -182,17 +179,13 @@ public final class MemoryGovernor {
       ResourceException refusal = null;
       if (reserve(bytes, spareBytes())) {
         try {
-          return new Grant<>(bytes, allocate.apply(bytes));
+          return granted(bytes, allocate);
         } catch (ResourceException e) {
-          giveBack(bytes);
           if (reclaimer.giveUp(Long.MAX_VALUE) && !reclaimed) {
             reclaimed = true;
             continue;
           }
           refusal = e;
-        } catch (Throwable t) {
-          giveBack(bytes);
-          throw t;
         }
       }
       listener.retried();
@@ -232,14 +225,19 @@ public final class MemoryGovernor {
       take(bytes);
     }
     try {
-      return Optional.of(new Grant<>(bytes, allocate.apply(bytes)));
+      return Optional.of(granted(bytes, allocate));
     } catch (ResourceException e) {
-      giveBack(bytes);
       return Optional.empty();
-    } catch (Throwable t) {
-      giveBack(bytes);
-      throw t;
     }
+  }
+
+  /** The grant of bytes that were taken; they are given back if there is no resource for them. */
+  private <T extends AutoCloseable> Grant<T> granted(long bytes, LongFunction<T> allocate) {
+    return TaskScope.opening(
+        scope -> {
+          scope.own(() -> giveBack(bytes));
+          return new Grant<>(bytes, allocate.apply(bytes));
+        });
   }
 
   /** Gives up memory of {@link #tryAcquire} when others need it. */

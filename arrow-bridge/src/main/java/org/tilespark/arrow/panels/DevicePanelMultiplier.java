@@ -1,20 +1,15 @@
 package org.tilespark.arrow.panels;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.DevicePlace;
+import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.memory.MemoryGovernor;
-import org.tilespark.arrow.panels.HostPanelMultiplier.GrowingBuffer;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.DeviceClock.Phase;
-import org.tilespark.arrow.pipeline.DeviceTask;
-import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.pipeline.TaskScope;
-import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
@@ -43,15 +38,13 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   /** Large tiles come down in pieces of this size. */
   private static final long PIECE_BYTES = 16L << 20;
 
-  private final CudaDevice device;
+  private final DevicePlace place;
   private final DeviceMultiplier multiplier;
-  private final ArrowMemory memory;
-  private final MemoryGovernor governor;
-  private final DeviceTask task;
-  private final PipelineListener listener;
   private final DevicePanels.Stage stage; // null if nothing is shared
   private final long mostPinnedBytes;
   private final PanelSlot[] slots;
+  private final TaskScope streams = new TaskScope();
+  private final TaskScope owned = new TaskScope(); // what is closed after the streams
   private final GrowingBuffer pinned;
   private final GrowingBuffer plain;
   private CudaStream uploads; // null until first used
@@ -82,18 +75,17 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
    */
   public DevicePanelMultiplier(
       DevicePlace place, DeviceMultiplier multiplier, Results results, DevicePanels.Stage stage) {
-    this.device = place.device();
+    this.place = place;
     this.multiplier = multiplier;
-    this.memory = place.memory();
-    this.governor = place.governor();
-    this.task = place.task();
     this.stage = stage;
-    this.listener = place.listener();
     this.mostPinnedBytes = results.mostPinnedBytes();
-    this.pinned = new GrowingBuffer(place.allocator());
-    this.plain = new GrowingBuffer(results.plain());
-    this.slots =
-        new PanelSlot[] {new PanelSlot(place.allocator()), new PanelSlot(place.allocator())};
+    this.plain = owned.own(new GrowingBuffer(results.plain()));
+    this.pinned = owned.own(new GrowingBuffer(place.allocator()));
+    this.slots = new PanelSlot[] {new PanelSlot(owned, place), new PanelSlot(owned, place)};
+    owned.own(this::freeTile);
+    for (PanelSlot slot : slots) {
+      owned.own(slot);
+    }
   }
 
   /** The tile, both pairs of panels, and what the kernels use beside them. */
@@ -117,7 +109,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     }
 
     private DeviceBuffer allocate(long bytes, CudaStream stream) {
-      return scope.own(device.allocate(bytes, stream));
+      return scope.own(place.device().allocate(bytes, stream));
     }
 
     @Override
@@ -144,7 +136,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   @Override
   public Panels panels(long bytesA, PanelId a, long bytesB, PanelId b) {
     filling = slots[next];
-    settle(filling);
+    filling.settle();
     filling.shared = bytesB < 0;
     begin(filling.a, bytesA, a, granted == null ? null : granted.resource().a[next]);
     lastA = filling.a.id == null ? lastA : filling.a.id;
@@ -204,7 +196,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     DeviceBuffer a = memories.a[next];
     DeviceBuffer b = slot.shared ? a : memories.b[next];
     // What used these buffers before is done: settle() waited for it.
-    slot.upload = new DeviceClock(uploads);
+    slot.upload = slot.clocks.own(new DeviceClock(uploads));
     long up = bring(slot.a, a) + (slot.shared ? 0 : bring(slot.b, b));
     CudaEvent uploaded = slot.upload.ended(Phase.COPY_UP);
     kernels.waitFor(uploaded);
@@ -219,7 +211,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
         kernels.fill(memories.totals, (byte) 0);
       }
     }
-    slot.compute = new DeviceClock(kernels);
+    slot.compute = slot.clocks.own(new DeviceClock(kernels));
     if (sums.isFullFor(products)) {
       addPartials();
     }
@@ -236,8 +228,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
           kernels);
     }
     slot.compute.ended(Phase.KERNELS);
-    listener.moved(up, 0);
-    listener.reused(slot.a.bytes + (slot.shared ? 0 : slot.b.bytes) - up);
+    place.listener().moved(up, 0);
+    place.listener().reused(slot.a.bytes + (slot.shared ? 0 : slot.b.bytes) - up);
     next = 1 - next;
   }
 
@@ -257,16 +249,14 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
       tellPassed();
       return result;
     }
-    for (PanelSlot slot : slots) {
-      settle(slot);
-    }
+    settle();
     OnDevice memories = granted.resource();
     if (memories.totals != null) {
       try (DeviceClock clock = new DeviceClock(kernels)) {
         addPartials();
         clock.ended(Phase.KERNELS);
         clock.synchronize();
-        listener.computed(clock.nanos()[Phase.KERNELS.ordinal()]);
+        place.listener().computed(clock.times().kernels());
       }
     }
     DeviceBuffer from = memories.totals == null ? memories.c : memories.totals;
@@ -277,11 +267,9 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
         downloadInPieces(from, result);
       }
       clock.ended(Phase.COPY_DOWN);
-      long start = System.nanoTime();
-      clock.synchronize();
-      listener.waitedForResults(System.nanoTime() - start);
-      listener.copiedDown(clock.nanos()[Phase.COPY_DOWN.ordinal()]);
-      listener.moved(0, tile.bytes());
+      place.awaitResults(clock::synchronize);
+      place.listener().copiedDown(clock.times().copyDown());
+      place.listener().moved(0, tile.bytes());
     }
     giveUp();
     tellPassed();
@@ -306,39 +294,30 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   private void downloadInPieces(DeviceBuffer from, HostMemory to) {
     long most = Math.min(PIECE_BYTES, to.bytes());
     HostMemory[] staging = {slots[0].a.host.memory(most), slots[1].a.host.memory(most)};
-    CudaEvent copied = null;
-    try {
+    try (TaskScope events = new TaskScope()) {
+      CudaEvent before = null;
       for (long at = 0, piece = 0; at < to.bytes() + most; at += most, piece++) {
-        CudaEvent before = copied;
-        copied = null;
-        try {
-          if (at < to.bytes()) {
-            long bytes = Math.min(most, to.bytes() - at);
-            kernels.download(from, at, staging[(int) (piece % 2)].slice(0, bytes));
-            copied = kernels.record();
-          }
-          if (before != null) {
-            before.synchronize();
-            long start = at - most;
-            long bytes = Math.min(most, to.bytes() - start);
-            staging[(int) ((piece + 1) % 2)].slice(0, bytes).copyTo(to.slice(start, bytes));
-          }
-        } finally {
-          if (before != null) {
-            before.close();
-          }
+        CudaEvent copied = null;
+        if (at < to.bytes()) {
+          long bytes = Math.min(most, to.bytes() - at);
+          kernels.download(from, at, staging[(int) (piece % 2)].slice(0, bytes));
+          copied = events.own(kernels.record());
         }
-      }
-    } finally {
-      if (copied != null) {
-        copied.close();
+        if (before != null) {
+          before.synchronize();
+          long start = at - most;
+          long bytes = Math.min(most, to.bytes() - start);
+          staging[(int) ((piece + 1) % 2)].slice(0, bytes).copyTo(to.slice(start, bytes));
+        }
+        before = copied;
       }
     }
   }
 
   /** True if there is no memory for this tile and for packed panels beside it, ever. */
   private boolean isScarce() {
-    return tile.deviceBytes() > governor.limitBytes() - multiplier.mostWorkspaceBytes(tile.panel())
+    return tile.deviceBytes()
+            > place.governor().limitBytes() - multiplier.mostWorkspaceBytes(tile.panel())
         && multiplier.frugalWay(tile.panel(), tile.terms()).isPresent();
   }
 
@@ -353,46 +332,27 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     if (granted != null) {
       return;
     }
-    long start = System.nanoTime();
-    task.takeTurn();
-    listener.waitedForTurn(System.nanoTime() - start);
-    if (uploads == null) {
-      uploads = device.newStream();
-    }
-    if (kernels == null) {
-      kernels = device.newStream();
-    }
+    place.takeTurn();
+    uploads = uploads == null ? streams.own(place.device().newStream()) : uploads;
+    kernels = kernels == null ? streams.own(place.device().newStream()) : kernels;
     long bytes = Math.addExact(tile.deviceBytes(), workspaceBytes());
-    start = System.nanoTime();
-    granted =
-        governor.acquireForLong(
-            bytes,
-            ignored -> TaskScope.opening(scope -> new OnDevice(scope)),
-            task::settle,
-            task::takeTurn,
-            listener);
-    listener.waitedForMemory(System.nanoTime() - start);
-    listener.held(governor.usedBytes(), memory.allocatedBytes());
+    granted = place.acquireForLong(bytes, ignored -> TaskScope.opening(OnDevice::new));
   }
 
-  /** Waits until the device is done with what was queued with a slot, and tells its times. */
-  private void settle(PanelSlot slot) {
-    if (slot.compute == null) {
-      return;
+  /** Waits until the device is done with what was queued. */
+  private void settle() {
+    for (PanelSlot slot : slots) {
+      slot.settle();
     }
-    long start = System.nanoTime();
-    slot.compute.synchronize(); // behind the upload
-    listener.waitedForResults(System.nanoTime() - start);
-    listener.copiedUp(slot.upload.nanos()[Phase.COPY_UP.ordinal()]);
-    listener.computed(slot.compute.nanos()[Phase.KERNELS.ordinal()]);
-    slot.closeClocks();
   }
 
   /** Waits for what is under way, and frees the device's memory. */
   private void giveUp() {
-    for (PanelSlot slot : slots) {
-      settle(slot);
-    }
+    settle();
+    freeTile();
+  }
+
+  private void freeTile() {
     if (granted != null) {
       MemoryGovernor.Grant<OnDevice> given = granted;
       granted = null;
@@ -403,28 +363,6 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   @Override
   public void close() {
     // The streams first: closing one waits for its work, which reads and writes our buffers.
-    List<AutoCloseable> owned = new ArrayList<>();
-    if (uploads != null) {
-      owned.add(uploads);
-    }
-    if (kernels != null) {
-      owned.add(kernels);
-    }
-    for (PanelSlot slot : slots) {
-      owned.add(slot::closeClocks);
-    }
-    if (granted != null) {
-      owned.add(granted);
-    }
-    for (PanelSlot slot : slots) {
-      owned.add(slot.a.host);
-      owned.add(slot.b.host);
-    }
-    owned.add(pinned);
-    owned.add(plain);
-    uploads = null;
-    kernels = null;
-    granted = null;
-    Closing.all(owned);
+    Closing.all(List.of(streams, owned));
   }
 }

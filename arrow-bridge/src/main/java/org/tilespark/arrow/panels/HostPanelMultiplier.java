@@ -1,9 +1,8 @@
 package org.tilespark.arrow.panels;
 
 import java.util.List;
-import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.memory.HostMemory;
@@ -106,32 +105,5 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   @Override
   public void close() {
     Closing.all(List.of(partials, totals, bufferA, bufferB));
-  }
-
-  /** One buffer that is made anew when a larger one is needed; what it held is lost then. */
-  public static final class GrowingBuffer implements AutoCloseable {
-    private final BufferAllocator allocator;
-    private ArrowBuf buffer; // null until needed
-
-    public GrowingBuffer(BufferAllocator allocator) {
-      this.allocator = allocator;
-    }
-
-    /** Its first {@code bytes} bytes; valid until it must grow, or is closed. */
-    public HostMemory memory(long bytes) {
-      if (buffer == null || buffer.capacity() < bytes) {
-        close();
-        buffer = allocator.buffer(bytes);
-      }
-      return Buffers.memory(buffer, 0, bytes);
-    }
-
-    @Override
-    public void close() {
-      if (buffer != null) {
-        buffer.close();
-        buffer = null;
-      }
-    }
   }
 }

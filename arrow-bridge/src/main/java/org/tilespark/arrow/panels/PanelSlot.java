@@ -1,24 +1,26 @@
 package org.tilespark.arrow.panels;
 
-import java.util.ArrayList;
-import java.util.List;
-import org.apache.arrow.memory.BufferAllocator;
-import org.tilespark.arrow.panels.HostPanelMultiplier.GrowingBuffer;
-import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.memory.DevicePlace;
+import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.DeviceClock;
+import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** One pair of pinned panels, and what was queued with them last. */
-final class PanelSlot {
+/** One pair of pinned panels, and what was queued with them last; closing it closes the clocks. */
+final class PanelSlot implements AutoCloseable {
   final Half a;
   final Half b;
+  final TaskScope clocks = new TaskScope(); // owns the two:
   boolean shared; // one panel serves as both
   DeviceClock upload; // null while nothing is queued
   DeviceClock compute;
+  private final DevicePlace place;
 
-  PanelSlot(BufferAllocator allocator) {
-    this.a = new Half(allocator);
-    this.b = new Half(allocator);
+  /** Panels in memory of a place, which is borrowed; {@code scope} owns that memory. */
+  PanelSlot(TaskScope scope, DevicePlace place) {
+    this.place = place;
+    this.a = new Half(scope.own(new GrowingBuffer(place.allocator())));
+    this.b = new Half(scope.own(new GrowingBuffer(place.allocator())));
   }
 
   /** One pinned panel. */
@@ -28,22 +30,26 @@ final class PanelSlot {
     long bytes;
     PanelId id; // null if no other task has it
 
-    private Half(BufferAllocator allocator) {
-      this.host = new GrowingBuffer(allocator);
+    private Half(GrowingBuffer host) {
+      this.host = host;
     }
   }
 
-  /** Closes the clocks of what was queued, which is done. */
-  void closeClocks() {
-    List<DeviceClock> clocks = new ArrayList<>();
-    if (upload != null) {
-      clocks.add(upload);
+  /** Waits until the device is done with what was queued, and reports its times. */
+  void settle() {
+    if (compute == null) {
+      return;
     }
-    if (compute != null) {
-      clocks.add(compute);
-    }
+    place.awaitResults(compute::synchronize); // behind the upload
+    place.listener().copiedUp(upload.times().copyUp());
+    place.listener().computed(compute.times().kernels());
+    close();
+  }
+
+  @Override
+  public void close() {
     upload = null;
     compute = null;
-    Closing.all(clocks);
+    clocks.close();
   }
 }

@@ -1,5 +1,6 @@
 package org.tilespark.arrow.pipeline;
 
+import java.util.Collection;
 import java.util.List;
 
 /** Closes many things, all of them, also when some fail: after a lost device every one does. */
@@ -12,7 +13,7 @@ public final class Closing {
    * @throws RuntimeException or Error: the first failure, with the others suppressed; a checked
    *     exception comes as the cause of an {@link IllegalStateException}
    */
-  public static void all(List<? extends AutoCloseable> owned) {
+  public static void all(Collection<? extends AutoCloseable> owned) {
     Throwable failure = null;
     for (AutoCloseable each : owned) {
       try {
@@ -33,5 +34,12 @@ public final class Closing {
     if (failure != null) {
       throw (RuntimeException) failure;
     }
+  }
+
+  /** Takes all out of a collection and closes them, as {@link #all}: each is closed once. */
+  public static void emptied(Collection<? extends AutoCloseable> owned) {
+    List<? extends AutoCloseable> closing = List.copyOf(owned);
+    owned.clear();
+    all(closing);
   }
 }

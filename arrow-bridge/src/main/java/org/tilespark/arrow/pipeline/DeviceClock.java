@@ -2,6 +2,7 @@ package org.tilespark.arrow.pipeline;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.List;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
@@ -16,6 +17,16 @@ public final class DeviceClock implements AutoCloseable {
     COPY_UP,
     KERNELS,
     COPY_DOWN
+  }
+
+  /** Device time of each phase, in nanoseconds. */
+  public record Times(long copyUp, long kernels, long copyDown) {
+    /** Reports all three. */
+    public void tell(PipelineListener listener) {
+      listener.copiedUp(copyUp);
+      listener.computed(kernels);
+      listener.copiedDown(copyDown);
+    }
   }
 
   private final CudaStream stream;
@@ -49,21 +60,38 @@ public final class DeviceClock implements AutoCloseable {
     marks.get(marks.size() - 1).synchronize();
   }
 
-  /** Nanoseconds of each phase, by {@link Phase#ordinal}; the device is past the last mark. */
-  public long[] nanos() {
+  /** Waits until the device is past the last mark of every clock; the sums of their times. */
+  public static Times await(Collection<DeviceClock> clocks) {
+    Times sum = new Times(0, 0, 0);
+    for (DeviceClock clock : clocks) {
+      clock.synchronize();
+      Times times = clock.times();
+      sum =
+          new Times(
+              sum.copyUp + times.copyUp,
+              sum.kernels + times.kernels,
+              sum.copyDown + times.copyDown);
+    }
+    return sum;
+  }
+
+  /** The times until the last mark; the device is past it. */
+  public Times times() {
     double[] millis = new double[Phase.values().length];
     for (int i = 0; i < phases.size(); i++) {
       if (phases.get(i) != null) {
         millis[phases.get(i).ordinal()] += marks.get(i + 1).millisSince(marks.get(i));
       }
     }
-    return Arrays.stream(millis).mapToLong(m -> Math.round(m * 1e6)).toArray();
+    long[] nanos = Arrays.stream(millis).mapToLong(m -> Math.round(m * 1e6)).toArray();
+    return new Times(
+        nanos[Phase.COPY_UP.ordinal()],
+        nanos[Phase.KERNELS.ordinal()],
+        nanos[Phase.COPY_DOWN.ordinal()]);
   }
 
   @Override
   public void close() {
-    List<CudaEvent> closing = List.copyOf(marks);
-    marks.clear();
-    Closing.all(closing);
+    Closing.emptied(marks);
   }
 }

@@ -62,8 +62,6 @@ public final class TaskScope implements AutoCloseable {
    */
   @Override
   public void close() {
-    List<AutoCloseable> closing = List.copyOf(owned);
-    owned.clear();
-    Closing.all(closing);
+    Closing.emptied(owned);
   }
 }
