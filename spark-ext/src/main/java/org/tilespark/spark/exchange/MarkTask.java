@@ -1,6 +1,5 @@
 package org.tilespark.spark.exchange;
 
-import java.io.Serializable;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -11,43 +10,24 @@ import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.rows.BlockRowBuilder;
-import scala.runtime.AbstractFunction1;
 
-/** Makes the marks of the target blocks of each array of one partition. */
-final class MarkTask
-    extends AbstractFunction1<
-        scala.collection.Iterator<InternalRow>, scala.collection.Iterator<InternalRow>>
-    implements Serializable {
-  private static final long serialVersionUID = 1;
-
+/**
+ * Makes the marks of the target blocks of each array of one partition.
+ *
+ * @param extents ordinals of the arrays' extents in the child's rows
+ * @param groups ordinals of the grouping columns there, in the order of the output
+ * @param output schema of the marks: keys, block columns, grouping columns
+ */
+record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, StructType output)
+    implements PartitionTask<InternalRow, InternalRow> {
   /** As many as a source would list. */
   private static final long MOST_CELLS = 100_000_000;
 
-  private final AssembleSpec spec;
-  private final List<Integer> extents;
-  private final List<Integer> groups;
-  private final StructType output;
-
-  /**
-   * The body of a task.
-   *
-   * @param extents ordinals of the arrays' extents in the child's rows
-   * @param groups ordinals of the grouping columns there, in the order of the output
-   * @param output schema of the marks: keys, block columns, grouping columns
-   */
-  MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, StructType output) {
-    this.spec = spec;
-    this.extents = extents;
-    this.groups = groups;
-    this.output = output;
-  }
-
   @Override
-  public scala.collection.Iterator<InternalRow> apply(
-      scala.collection.Iterator<InternalRow> arrays) {
-    return PartitionBoundary.over(arrays, Marks::new);
+  public Iterator<InternalRow> open(Iterator<InternalRow> arrays) {
+    return new Marks(arrays);
   }
 
   private final class Marks implements Iterator<InternalRow> {

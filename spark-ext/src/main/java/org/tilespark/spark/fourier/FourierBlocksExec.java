@@ -24,7 +24,7 @@ import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.MadeAnewExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.AssembleSpec;
@@ -45,7 +45,7 @@ import scala.reflect.ClassTag;
  * straight from their rows, and pieces for the next are taken straight from the result. Gives
  * batches of one block or piece each, whose value columns are Arrow lists.
  */
-public final class FourierBlocksExec extends PhysicalBlockNode
+public final class FourierBlocksExec extends MadeAnewExec<FourierSpec>
     implements ReadsBlocks, GivesBlockBatches {
   private static final long serialVersionUID = 1;
 
@@ -54,17 +54,12 @@ public final class FourierBlocksExec extends PhysicalBlockNode
 
   static final String PREDICTED = "predictedBytes";
 
-  private final FourierSpec spec;
   private final Option<AssembleSpec> assembled;
   private final Option<CutSpec> cut;
   private final Seq<Attribute> cells;
-  private final Seq<Attribute> inputs;
   private final Seq<Attribute> keys;
-  private final Seq<Attribute> produced;
   private final BackendChoice backend;
   private final long batchBytes;
-  private final SparkPlan child;
-  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /**
    * A stage over {@code child}.
@@ -90,21 +85,13 @@ public final class FourierBlocksExec extends PhysicalBlockNode
       BackendChoice backend,
       long batchBytes,
       SparkPlan child) {
-    this.spec = spec;
+    super(spec, inputs, produced, child);
     this.assembled = assembled;
     this.cut = cut;
     this.cells = cells;
-    this.inputs = inputs;
     this.keys = keys;
-    this.produced = produced;
     this.backend = backend;
     this.batchBytes = batchBytes;
-    this.child = child;
-  }
-
-  /** What happens. */
-  public FourierSpec spec() {
-    return spec;
   }
 
   /** How blocks are put together from pieces first, if they are. */
@@ -267,18 +254,15 @@ public final class FourierBlocksExec extends PhysicalBlockNode
   }
 
   @Override
-  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
-    if (metrics == null) {
-      Map<String, SQLMetric> map = TaskMetrics.stageMetrics(sparkContext());
-      map.put(
-          TaskMetrics.HOST_TIME,
-          SQLMetrics.createNanoTimingMetric(sparkContext(), "time computing on the CPU", -1));
-      if (assembled.isDefined()) {
-        map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
-      }
-      metrics = ScalaInterop.map(map);
+  protected Map<String, SQLMetric> newMetrics() {
+    Map<String, SQLMetric> map = TaskMetrics.stageMetrics(sparkContext());
+    map.put(
+        TaskMetrics.HOST_TIME,
+        SQLMetrics.createNanoTimingMetric(sparkContext(), "time computing on the CPU", -1));
+    if (assembled.isDefined()) {
+      map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
     }
-    return metrics;
+    return map;
   }
 
   @Override
@@ -288,18 +272,11 @@ public final class FourierBlocksExec extends PhysicalBlockNode
     }
     TaskMetrics taskMetrics = new TaskMetrics(metrics());
     FourierTask.Job job = job();
-    boolean isOrdered = true; // partitions stay where they are
     return child.supportsColumnar()
-        ? gathered(child.executeColumnar(), ColumnarBatch.class)
-            .mapPartitions(
-                FourierTask.overBatches(job, backend, taskMetrics),
-                isOrdered,
-                ScalaInterop.classTag(ColumnarBatch.class))
-        : gathered(child.execute(), InternalRow.class)
-            .mapPartitions(
-                FourierTask.overRows(job, backend, taskMetrics),
-                isOrdered,
-                ScalaInterop.classTag(ColumnarBatch.class));
+        ? new FourierTask<ColumnarBatch>(job, backend, taskMetrics, FourierTask::overBatches)
+            .over(gathered(child.executeColumnar(), ColumnarBatch.class), ColumnarBatch.class, true)
+        : new FourierTask<InternalRow>(job, backend, taskMetrics, FourierTask::overRows)
+            .over(gathered(child.execute(), InternalRow.class), ColumnarBatch.class, true);
   }
 
   @Override
@@ -353,11 +330,6 @@ public final class FourierBlocksExec extends PhysicalBlockNode
   // ---- telling
 
   @Override
-  public String nodeName() {
-    return "FourierBlocks";
-  }
-
-  @Override
   public String simpleString(int maxFields) {
     return "FourierBlocks "
         + spec
@@ -370,18 +342,13 @@ public final class FourierBlocksExec extends PhysicalBlockNode
 
   @Override
   public String verboseStringWithOperatorId() {
-    return formattedNodeName()
-        + "\nSteps: "
-        + spec
-        + (assembled.isEmpty() ? "" : "\nOf pieces: " + assembled.get())
-        + (cut.isEmpty() ? "" : "\nInto pieces: " + cut.get())
-        + "\nBackend: "
-        + backend
-        + "\nInput: "
-        + ScalaInterop.list(child.output())
-        + "\nOutput: "
-        + ScalaInterop.list(output())
-        + "\n";
+    return verbose(
+        "\nSteps: "
+            + spec
+            + (assembled.isEmpty() ? "" : "\nOf pieces: " + assembled.get())
+            + (cut.isEmpty() ? "" : "\nInto pieces: " + cut.get())
+            + "\nBackend: "
+            + backend);
   }
 
   @Override

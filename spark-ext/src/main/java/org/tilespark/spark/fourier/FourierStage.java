@@ -95,7 +95,7 @@ public record FourierStage(
     while (below instanceof Project project) {
       below = project.child();
     }
-    if (last.kind() != BlockKind.VOLUME || !(below instanceof FourierBlocks inner)) {
+    if (last.spec().kind() != BlockKind.VOLUME || !(below instanceof FourierBlocks inner)) {
       return Optional.empty();
     }
     FourierSpec spec = inner.spec();
@@ -104,7 +104,7 @@ public record FourierStage(
     List<Attribute> inputs = columns.inputs();
     FourierStage stage =
         new FourierStage(
-            FourierProgram.reordering(spec.program().output(), last.permutation()),
+            FourierProgram.reordering(spec.program().output(), last.spec().permutation()),
             Optional.empty(),
             spec.missing(),
             spec.operator(),
@@ -269,7 +269,7 @@ public record FourierStage(
     PermutedColumns given = inner.columns();
     List<Integer> parts = given.blocks().blockColumns();
     boolean fits =
-        inner.kind() == BlockKind.VOLUME
+        inner.spec().kind() == BlockKind.VOLUME
             && same(readBlock, parts.stream().map(given.produced()::get).toList());
     List<Attribute> sources = new ArrayList<>();
     for (Attribute column : readFurther) {
@@ -280,7 +280,7 @@ public record FourierStage(
     if (!fits) {
       return Optional.empty();
     }
-    Permutation permutation = inner.permutation();
+    Permutation permutation = inner.spec().permutation();
     State before =
         new State(
             permutation.inverse().apply(program.extents()), program.type(), program.isComplex());

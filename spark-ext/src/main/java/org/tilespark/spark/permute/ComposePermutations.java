@@ -26,13 +26,13 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
 
   /** The simpler plan, or null if there is none. */
   private static LogicalPlan simplify(PermuteBlocks outer) {
-    if (outer.permutation().isIdentity()) {
+    if (outer.spec().permutation().isIdentity()) {
       return renamed(outer);
     }
     // A projection between the two can only choose columns, as far as the ones read are the
     // inner node's own.
     LogicalPlan below = outer.child() instanceof Project project ? project.child() : outer.child();
-    return below instanceof PermuteBlocks inner && inner.kind() == outer.kind()
+    return below instanceof PermuteBlocks inner && inner.spec().kind() == outer.spec().kind()
         ? composed(outer, inner)
         : null;
   }
@@ -52,9 +52,10 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
       inputs.add(below.inputs().get(position));
     }
     return new PermuteBlocks(
-        outer.kind(),
-        inner.permutation().then(outer.permutation()),
-        inner.extents(),
+        new BlockOperator(
+            outer.spec().kind(),
+            inner.spec().permutation().then(outer.spec().permutation()),
+            inner.spec().extents()),
         ScalaInterop.seq(inputs),
         outer.produced(),
         inner.child());

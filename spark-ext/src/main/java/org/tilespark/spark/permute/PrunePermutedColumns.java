@@ -64,12 +64,7 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
     return new Project(
         project.projectList(),
         new PermuteBlocks(
-            permute.kind(),
-            permute.permutation(),
-            permute.extents(),
-            ScalaInterop.seq(inputs),
-            ScalaInterop.seq(produced),
-            permute.child()));
+            permute.spec(), ScalaInterop.seq(inputs), ScalaInterop.seq(produced), permute.child()));
   }
 
   /** True for columns the operator itself needs; an unused imaginary part is not among them. */

@@ -39,7 +39,6 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
   private final Seq<Attribute> produced;
   private final SparkPlan left;
   private final SparkPlan right;
-  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /**
    * The node over two children.
@@ -140,13 +139,10 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
   }
 
   @Override
-  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
-    if (metrics == null) {
-      Map<String, SQLMetric> map = new LinkedHashMap<>();
-      map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
-      metrics = ScalaInterop.map(map);
-    }
-    return metrics;
+  protected Map<String, SQLMetric> newMetrics() {
+    Map<String, SQLMetric> map = new LinkedHashMap<>();
+    map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
+    return map;
   }
 
   @Override
@@ -170,11 +166,6 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
         Attributes.schema(ScalaInterop.list(inputs)),
         ChildColumns.ordinals(this, child, inputs),
         blockColumns);
-  }
-
-  @Override
-  public String nodeName() {
-    return "MultiplyPointwise";
   }
 
   @Override

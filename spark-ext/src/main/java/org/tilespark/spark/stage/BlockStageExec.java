@@ -2,6 +2,7 @@ package org.tilespark.spark.stage;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -20,8 +21,10 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.permute.BlockOperator;
 import org.tilespark.spark.permute.PermutedColumns;
 import org.tilespark.spark.rows.BlockBatchesToRowsExec;
+import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.GivesBlockBatches;
 import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -45,7 +48,6 @@ public final class BlockStageExec extends PhysicalBlockNode
   private final BackendChoice backend;
   private final long batchBytes;
   private final SparkPlan child;
-  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /**
    * A stage over {@code child}.
@@ -131,11 +133,8 @@ public final class BlockStageExec extends PhysicalBlockNode
   }
 
   @Override
-  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
-    if (metrics == null) {
-      metrics = TaskMetrics.create(sparkContext());
-    }
-    return metrics;
+  protected Map<String, SQLMetric> newMetrics() {
+    return TaskMetrics.stageMetrics(sparkContext());
   }
 
   @Override
@@ -143,18 +142,10 @@ public final class BlockStageExec extends PhysicalBlockNode
     TaskMetrics taskMetrics = new TaskMetrics(metrics());
     StageSpec spec = spec();
     return child.supportsColumnar()
-        ? child
-            .executeColumnar()
-            .mapPartitions(
-                StageTask.overBatches(spec, backend, taskMetrics),
-                true,
-                ScalaInterop.classTag(ColumnarBatch.class))
-        : child
-            .execute()
-            .mapPartitions(
-                StageTask.overRows(spec, backend, taskMetrics),
-                true,
-                ScalaInterop.classTag(ColumnarBatch.class));
+        ? new StageTask<ColumnarBatch>(spec, backend, taskMetrics, BlockCursor::overBatches)
+            .over(child.executeColumnar(), ColumnarBatch.class, true)
+        : new StageTask<InternalRow>(spec, backend, taskMetrics, BlockCursor::overRows)
+            .over(child.execute(), ColumnarBatch.class, true);
   }
 
   @Override

@@ -7,6 +7,7 @@ import java.util.stream.IntStream;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.permute.BlockOperator;
 import org.tilespark.spark.rows.BlockCheck;
 
 /**
