@@ -11,11 +11,13 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.types.DataType;
@@ -138,18 +140,33 @@ public final class Attributes {
     return ScalaInterop.seq(renamed);
   }
 
+  /** The column of a field at a place in rows. */
+  public static BoundReference bound(int ordinal, StructField field) {
+    return new BoundReference(ordinal, field.dataType(), field.nullable());
+  }
+
   /** Ascending by each in turn, nulls first. */
   public static Seq<SortOrder> ascending(Collection<? extends Expression> columns) {
-    List<SortOrder> orders = new ArrayList<>();
-    for (Expression column : columns) {
-      orders.add(
-          new SortOrder(
-              column,
-              Ascending$.MODULE$,
-              NullsFirst$.MODULE$,
-              ScalaInterop.<Expression>emptySeq()));
-    }
-    return ScalaInterop.seq(orders);
+    return ScalaInterop.seq(
+        columns.stream()
+            .map(
+                column ->
+                    new SortOrder(
+                        column,
+                        Ascending$.MODULE$,
+                        NullsFirst$.MODULE$,
+                        ScalaInterop.<Expression>emptySeq()))
+            .toList());
+  }
+
+  /** Columns, and the plan that gives them. */
+  public record Source(LogicalPlan plan, List<Attribute> columns) {}
+
+  /** Where columns come from, below all projections; empty if one of those computes a column. */
+  public static Optional<Source> belowProjections(LogicalPlan plan, List<Attribute> columns) {
+    return plan instanceof Project project
+        ? below(project, columns).flatMap(read -> belowProjections(project.child(), read))
+        : Optional.of(new Source(plan, columns));
   }
 
   /** What the columns are called below a projection; empty if it computes one of them. */

@@ -110,12 +110,9 @@ public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
   /** Grouping columns, then keys: rows that agree in them belong to one target block. */
   private List<Attribute> clustering() {
     int rank = spec.kind().rank();
-    List<Integer> ownColumns = pieces().blockColumns();
-    List<Attribute> columns = new ArrayList<>();
-    IntStream.range(rank, inputs.size())
-        .filter(position -> !ownColumns.contains(position))
-        .forEach(position -> columns.add(inputs.apply(position)));
-    IntStream.range(0, rank).forEach(position -> columns.add(inputs.apply(position)));
+    List<Attribute> keysFirst = pieces().further(ScalaInterop.list(inputs));
+    List<Attribute> columns = new ArrayList<>(keysFirst.subList(rank, keysFirst.size()));
+    columns.addAll(keysFirst.subList(0, rank));
     return columns;
   }
 

@@ -4,13 +4,12 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockRowBuilder;
@@ -54,10 +53,7 @@ record AssembleTask(
               output,
               out,
               new int[0],
-              position -> {
-                StructField field = input.fields()[position + rank];
-                return new BoundReference(position + rank, field.dataType(), field.nullable());
-              });
+              position -> Attributes.bound(position + rank, input.fields()[position + rank]));
     }
 
     @Override

@@ -7,14 +7,13 @@ import java.util.NoSuchElementException;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.PieceCursor;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
@@ -74,20 +73,17 @@ record CutTask<T>(CutSpec spec, Columns columns, Counts counts, BlockCursor.Sour
       int keyCount = columns.keyCount();
       BlockSchema inputs = BlockSchema.find(columns.inputs(), spec.kind(), spec.operator());
       this.in = inputs.mapped(position -> columns.inputOrdinals().get(position));
-      this.check =
-          new BlockCheck(
-              in, spec.operator(), spec.extents().isEmpty() ? null : spec.extents().get());
+      this.check = new BlockCheck(in, spec.operator(), spec.extents().getOrElse(() -> null));
       this.pieces = new PieceCursor(spec.cuts());
       this.planes = new HostMemory[in.planes().size()];
       this.keyValues = new long[keyCount];
       this.pieceSize = new long[spec.kind().rank()];
       this.width = in.elementType().bytes();
       IntFunction<Expression> carried =
-          output -> {
-            StructField field = columns.inputs().fields()[output - keyCount];
-            return new BoundReference(
-                columns.inputOrdinals().get(output - keyCount), field.dataType(), field.nullable());
-          };
+          output ->
+              Attributes.bound(
+                  columns.inputOrdinals().get(output - keyCount),
+                  columns.inputs().fields()[output - keyCount]);
       this.builder =
           new BlockRowBuilder(
               columns.output(),

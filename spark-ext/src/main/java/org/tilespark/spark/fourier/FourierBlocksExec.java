@@ -17,24 +17,19 @@ import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
-import org.apache.spark.sql.vectorized.ArrowColumnVector;
-import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
-import org.tilespark.spark.catalyst.MadeAnewExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.Exchange;
-import org.tilespark.spark.rows.BlockBatchesToRowsExec;
-import org.tilespark.spark.rows.GivesBlockBatches;
-import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.TaskMetrics;
+import org.tilespark.spark.stage.BatchStageExec;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
@@ -45,8 +40,7 @@ import scala.reflect.ClassTag;
  * straight from their rows, and pieces for the next are taken straight from the result. Gives
  * batches of one block or piece each, whose value columns are Arrow lists.
  */
-public final class FourierBlocksExec extends MadeAnewExec<FourierSpec>
-    implements ReadsBlocks, GivesBlockBatches {
+public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
   private static final long serialVersionUID = 1;
 
   /** Batches of results that may wait in pinned memory until they are asked for. */
@@ -58,8 +52,6 @@ public final class FourierBlocksExec extends MadeAnewExec<FourierSpec>
   private final Option<CutSpec> cut;
   private final Seq<Attribute> cells;
   private final Seq<Attribute> keys;
-  private final BackendChoice backend;
-  private final long batchBytes;
 
   /**
    * A stage over {@code child}.
@@ -85,34 +77,16 @@ public final class FourierBlocksExec extends MadeAnewExec<FourierSpec>
       BackendChoice backend,
       long batchBytes,
       SparkPlan child) {
-    super(spec, inputs, produced, child);
+    super(spec, inputs, produced, backend, batchBytes, child);
     this.assembled = assembled;
     this.cut = cut;
     this.cells = cells;
     this.keys = keys;
-    this.backend = backend;
-    this.batchBytes = batchBytes;
   }
 
   /** How blocks are put together from pieces first, if they are. */
   public Option<AssembleSpec> assembled() {
     return assembled;
-  }
-
-  /** How results are cut into pieces, if they are. */
-  public Option<CutSpec> cut() {
-    return cut;
-  }
-
-  /** Who is expected to compute, and why. */
-  public BackendChoice backend() {
-    return backend;
-  }
-
-  /** The only child. */
-  @Override
-  public SparkPlan blocks() {
-    return child;
   }
 
   /** This node over another child, which gives rows or batches. */
@@ -237,25 +211,13 @@ public final class FourierBlocksExec extends MadeAnewExec<FourierSpec>
   // ---- running
 
   @Override
-  public boolean supportsColumnar() {
-    return true;
-  }
-
-  @Override
-  public Option<Seq<String>> vectorTypes() {
-    List<String> types = new ArrayList<>();
-    for (int i = 0; i < keys.size() + produced.size(); i++) {
-      types.add(
-          spec.out().planes().contains(i - keys.size())
-              ? ArrowColumnVector.class.getName()
-              : ColumnVector.class.getName());
-    }
-    return Option.apply(ScalaInterop.seq(types));
+  protected List<Integer> planes() {
+    return spec.out().planes().stream().map(position -> keys.size() + position).toList();
   }
 
   @Override
   protected Map<String, SQLMetric> newMetrics() {
-    Map<String, SQLMetric> map = TaskMetrics.stageMetrics(sparkContext());
+    Map<String, SQLMetric> map = super.newMetrics();
     map.put(
         TaskMetrics.HOST_TIME,
         SQLMetrics.createNanoTimingMetric(sparkContext(), "time computing on the CPU", -1));
@@ -277,11 +239,6 @@ public final class FourierBlocksExec extends MadeAnewExec<FourierSpec>
             .over(gathered(child.executeColumnar(), ColumnarBatch.class), ColumnarBatch.class, true)
         : new FourierTask<InternalRow>(job, backend, taskMetrics, FourierTask::overRows)
             .over(gathered(child.execute(), InternalRow.class), ColumnarBatch.class, true);
-  }
-
-  @Override
-  public RDD<InternalRow> doExecute() {
-    return new BlockBatchesToRowsExec(this).doExecute();
   }
 
   /** All partitions as one, if one task takes them all; there is one then, even of no rows. */

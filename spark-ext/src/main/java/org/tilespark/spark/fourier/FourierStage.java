@@ -23,6 +23,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.permute.PermutedColumns;
 import org.tilespark.spark.runtime.BackendChoice;
+import scala.Option;
 
 /**
  * Programs that follow each other block by block, with the assembling of blocks below them, so that
@@ -77,7 +78,7 @@ public record FourierStage(
     FourierStage stage =
         new FourierStage(
             spec.program(),
-            Optional.ofNullable(spec.gathered().isEmpty() ? null : spec.gathered().get()),
+            Optional.ofNullable(spec.gathered().getOrElse(() -> null)),
             spec.missing(),
             spec.operator(),
             new Columns(
@@ -128,22 +129,15 @@ public record FourierStage(
 
   /** The transform right below a plan's projections, if the columns come from it as they are. */
   public static Optional<FourierBlocks> below(CutBlocks cut) {
-    Optional<List<Attribute>> read = Optional.of(ScalaInterop.list(cut.inputs()));
-    LogicalPlan plan = cut.child();
-    while (plan instanceof Project project && read.isPresent()) {
-      read = Attributes.below(project, read.get());
-      plan = project.child();
-    }
-    if (read.isEmpty() || !(plan instanceof FourierBlocks fourier)) {
+    Optional<Attributes.Source> read =
+        Attributes.belowProjections(cut.child(), ScalaInterop.list(cut.inputs()));
+    if (read.isEmpty() || !(read.get().plan() instanceof FourierBlocks fourier)) {
       return Optional.empty();
     }
     // In other positions the columns are the same: the cut gives its own names and ids.
-    List<Attribute> given = ScalaInterop.list(fourier.produced());
-    boolean isSame = given.size() == read.get().size();
-    for (int i = 0; isSame && i < given.size(); i++) {
-      isSame = given.get(i).exprId().equals(read.get().get(i).exprId());
-    }
-    return isSame ? Optional.of(fourier) : Optional.empty();
+    return same(read.get().columns(), ScalaInterop.list(fourier.produced()))
+        ? Optional.of(fourier)
+        : Optional.empty();
   }
 
   /**
@@ -161,17 +155,9 @@ public record FourierStage(
       BackendChoice backend,
       long batchBytes,
       SparkPlan plannedChild) {
-    int rank = out.kind().rank();
     int parts = columns.block().size();
-    boolean isComplex = parts > 2 * rank + 1;
-    BlockSchema in =
-        new BlockSchema(
-            out.kind(),
-            numbers(0, rank),
-            numbers(rank, rank),
-            2 * rank,
-            isComplex ? 2 * rank + 1 : -1,
-            out.elementType());
+    boolean isComplex = parts > 2 * out.kind().rank() + 1;
+    BlockSchema in = BlockSchema.canonical(out.kind(), isComplex, out.elementType());
     return new FourierBlocksExec(
         new FourierSpec(
             program,
@@ -182,7 +168,7 @@ public record FourierStage(
             missing,
             operator),
         ScalaInterop.option(assembly.map(Assembly::spec)),
-        cut == null ? ScalaInterop.none() : ScalaInterop.option(Optional.of(cut)),
+        Option.apply(cut),
         ScalaInterop.seq(assembly.map(Assembly::cells).orElse(List.of())),
         ScalaInterop.seq(columns.all()),
         ScalaInterop.seq(keys),
@@ -192,31 +178,20 @@ public record FourierStage(
         plannedChild);
   }
 
-  private static List<Integer> numbers(int first, int count) {
-    List<Integer> numbers = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
-      numbers.add(first + i);
-    }
-    return List.copyOf(numbers);
-  }
-
   /** This stage with the operator below it, if one stage can run both. */
   private Optional<FourierStage> withBelow() {
     if (columns.trend() != null || assembly.isPresent()) {
       return Optional.empty();
     }
-    Optional<List<Attribute>> read = Optional.of(columns.all());
-    LogicalPlan below = child;
-    while (below instanceof Project project && read.isPresent()) {
-      read = Attributes.below(project, read.get());
-      below = project.child();
-    }
+    Optional<Attributes.Source> read = Attributes.belowProjections(child, columns.all());
     if (read.isEmpty()) {
       return Optional.empty();
     }
     int parts = columns.block().size();
-    List<Attribute> readBlock = read.get().subList(0, parts);
-    List<Attribute> readFurther = read.get().subList(parts, read.get().size());
+    LogicalPlan below = read.get().plan();
+    List<Attribute> from = read.get().columns();
+    List<Attribute> readBlock = from.subList(0, parts);
+    List<Attribute> readFurther = from.subList(parts, from.size());
     if (below instanceof FourierBlocks inner) {
       return after(inner, readBlock, readFurther);
     }

@@ -3,7 +3,6 @@ package org.tilespark.spark.pointwise;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -103,16 +102,8 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
     return produced;
   }
 
-  /** Block columns first, in their usual order. */
   private static BlockSchema canonical(BlockSchema like, boolean isComplex) {
-    int rank = like.kind().rank();
-    return new BlockSchema(
-        like.kind(),
-        IntStream.range(0, rank).boxed().toList(),
-        IntStream.range(rank, 2 * rank).boxed().toList(),
-        2 * rank,
-        isComplex ? 2 * rank + 1 : -1,
-        like.elementType());
+    return BlockSchema.canonical(like.kind(), isComplex, like.elementType());
   }
 
   private static List<Attribute> inputs(BlockFrame side, List<Attribute> furtherInOrder) {

@@ -120,14 +120,11 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
 
   /** Further columns, then the place: rows of both sides that agree in them belong together. */
   private List<Attribute> keys(Seq<Attribute> columns, int blockColumns) {
-    List<Attribute> keys = new ArrayList<>();
-    for (int i = blockColumns; i < columns.size(); i++) {
-      keys.add(columns.apply(i));
-    }
-    for (int axis = 0; axis < spec.out().kind().rank(); axis++) {
-      keys.add(columns.apply(axis));
-    }
-    return keys;
+    return IntStream.concat(
+            IntStream.range(blockColumns, columns.size()),
+            IntStream.range(0, spec.out().kind().rank()))
+        .mapToObj(columns::apply)
+        .toList();
   }
 
   /** The output column with the content of a key of the first factor. */

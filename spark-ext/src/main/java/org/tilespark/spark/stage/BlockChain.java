@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.permute.BlockOperator;
@@ -38,18 +37,14 @@ public record BlockChain(
     List<Attribute> inputs = columns.inputs();
     LogicalPlan child = last.child();
     while (true) {
-      Optional<List<Attribute>> read = Optional.of(inputs);
-      LogicalPlan below = child;
-      while (below instanceof Project project && read.isPresent()) {
-        read = Attributes.below(project, read.get());
-        below = project.child();
-      }
+      Optional<Attributes.Source> read = Attributes.belowProjections(child, inputs);
       if (read.isEmpty()
-          || !(below instanceof PermuteBlocks inner)
+          || !(read.get().plan() instanceof PermuteBlocks inner)
           || inner.spec().kind() != last.spec().kind()) {
         break;
       }
-      Optional<List<Attribute>> further = below(inner.columns(), read.get(), columns.blocks());
+      Optional<List<Attribute>> further =
+          below(inner.columns(), read.get().columns(), columns.blocks());
       if (further.isEmpty()) {
         break;
       }

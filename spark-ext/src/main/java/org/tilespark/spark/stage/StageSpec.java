@@ -51,7 +51,7 @@ public record StageSpec(
               operators.size() == 1
                   ? operator.function()
                   : operator.function() + ", operator " + (i + 1) + " of " + operators.size(),
-              operator.extents().isEmpty() ? null : operator.extents().get()));
+              operator.extents().getOrElse(() -> null)));
     }
     return checks;
   }
@@ -63,10 +63,7 @@ public record StageSpec(
 
   /** Positions of the columns that are only carried through. */
   public List<Integer> carried() {
-    return IntStream.range(0, columns())
-        .filter(position -> !blocks.blockColumns().contains(position))
-        .boxed()
-        .toList();
+    return blocks.further(IntStream.range(0, columns()).boxed().toList());
   }
 
   /** The block columns by ordinal, for reading the child's rows. */
