@@ -12,6 +12,7 @@ import org.tilespark.spark.multiply.MultiplyPlans;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.permute.BlockPlans;
+import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.pointwise.ElementwisePlans;
 import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.validate.BlockValidator;
@@ -48,7 +49,7 @@ public final class MatrixBlocks {
     return Datasets.map(
         df,
         plan ->
-            BlockPlans.permute(
+            PermuteBlocks.of(
                 plan, BlockKind.MATRIX, Permutation.of(1, 0), "MatrixBlocks.transpose"));
   }
 

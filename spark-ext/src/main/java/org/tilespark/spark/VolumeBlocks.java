@@ -16,6 +16,7 @@ import org.tilespark.spark.fourier.SpectrumPlans;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.permute.BlockPlans;
+import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.pointwise.ElementwisePlans;
 import org.tilespark.spark.pointwise.MultiplyPointwise;
 import org.tilespark.spark.reblock.ReblockPlans;
@@ -51,7 +52,7 @@ public final class VolumeBlocks {
     return Datasets.map(
         df,
         plan ->
-            BlockPlans.permute(
+            PermuteBlocks.of(
                 plan,
                 BlockKind.VOLUME,
                 BlockKind.VOLUME.permutation("VolumeBlocks.permute", axes),

@@ -3,8 +3,10 @@ package org.tilespark.spark.aggregate;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.LongStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
@@ -28,13 +30,7 @@ import org.tilespark.spark.rows.BlockArguments.Block;
  */
 final class ColumnSums {
   /** Columns of a block. */
-  private record Range(long col, int cols) implements Comparable<Range> {
-    @Override
-    public int compareTo(Range other) {
-      int byCol = Long.compare(col, other.col);
-      return byCol != 0 ? byCol : Integer.compare(cols, other.cols);
-    }
-
+  private record Range(long col, int cols) {
     long end() {
       return col + cols;
     }
@@ -79,7 +75,8 @@ final class ColumnSums {
     }
   }
 
-  private final Map<Range, Sums> ranges = new TreeMap<>();
+  private final Map<Range, Sums> ranges =
+      new TreeMap<>(Comparator.comparingLong(Range::col).thenComparingInt(Range::cols));
   private final BoxList boxes = new BoxList(BlockKind.MATRIX.rank());
 
   /** Adds one array of a block. */
@@ -136,7 +133,7 @@ final class ColumnSums {
     // the other, whole.
     long[] cuts =
         ranges.keySet().stream()
-            .flatMapToLong(range -> java.util.stream.LongStream.of(range.col(), range.end()))
+            .flatMapToLong(range -> LongStream.of(range.col(), range.end()))
             .sorted()
             .distinct()
             .toArray();

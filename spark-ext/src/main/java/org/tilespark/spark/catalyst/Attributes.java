@@ -67,6 +67,17 @@ public final class Attributes {
         ScalaInterop.<String>emptySeq());
   }
 
+  /** One column's content under another column's name, id and metadata. */
+  public static NamedExpression as(Attribute content, Attribute target) {
+    return new Alias(
+        content,
+        target.name(),
+        target.exprId(),
+        target.qualifier(),
+        Option.apply(target.metadata()),
+        ScalaInterop.<String>emptySeq());
+  }
+
   /** Position of an attribute in a list, by id, or -1. */
   public static int indexOf(List<Attribute> attributes, Attribute attribute) {
     for (int i = 0; i < attributes.size(); i++) {

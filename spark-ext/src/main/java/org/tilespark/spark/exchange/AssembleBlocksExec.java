@@ -5,7 +5,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -20,7 +19,6 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.MadeAnewExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.error.ErrorBoundary;
 import scala.collection.immutable.Seq;
 
 /**
@@ -85,16 +83,7 @@ public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
   public RDD<InternalRow> doExecute() {
     spec.predicted().tell(metrics().apply(PREDICTED), sparkContext());
     List<Attribute> columns = ScalaInterop.list(inputs);
-    if (!ChildColumns.ordinals(this, child, inputs)
-        .equals(IntStream.range(0, columns.size()).boxed().toList())) {
-      throw ErrorBoundary.defect(
-          "AssembleBlocks expects the columns "
-              + columns
-              + " first in "
-              + child.output()
-              + "; please report this with the plan:\n"
-              + this);
-    }
+    ChildColumns.requireFirst(this, child, inputs, "AssembleBlocks expects the columns");
     List<Integer> keys =
         clustering().stream().map(column -> Attributes.indexOf(columns, column)).toList();
     return new AssembleTask(

@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -23,7 +22,6 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.Exchange;
@@ -254,16 +252,7 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
   }
 
   private FourierTask.Job job() {
-    List<Integer> cellOrdinals = ChildColumns.ordinals(this, child, cells);
-    if (!cellOrdinals.equals(IntStream.range(0, cells.size()).boxed().toList())) {
-      throw ErrorBoundary.defect(
-          "A stage expects the cells "
-              + cells
-              + " first in "
-              + child.output()
-              + "; please report this with the plan:\n"
-              + this);
-    }
+    ChildColumns.requireFirst(this, child, cells, "A stage expects the cells");
     return new FourierTask.Job(
         spec,
         new FourierTask.Input(

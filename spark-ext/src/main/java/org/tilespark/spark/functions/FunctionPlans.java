@@ -18,6 +18,7 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.permute.BlockPlans;
+import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.pointwise.ElementwisePlans;
 import org.tilespark.spark.pointwise.MultiplyPointwise;
 import org.tilespark.spark.reblock.ReblockPlans;
@@ -31,7 +32,7 @@ final class FunctionPlans {
   // ---- matrices
 
   static LogicalPlan transpose(Arguments call) {
-    return BlockPlans.permute(
+    return PermuteBlocks.of(
         input(call, BlockKind.MATRIX), BlockKind.MATRIX, Permutation.of(1, 0), call.function());
   }
 
@@ -114,7 +115,7 @@ final class FunctionPlans {
   // ---- volumes
 
   static LogicalPlan permute(Arguments call) {
-    return BlockPlans.permute(
+    return PermuteBlocks.of(
         input(call, BlockKind.VOLUME),
         BlockKind.VOLUME,
         BlockKind.VOLUME.permutation(call.function(), call.text("axes")),

@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.Renaming;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
@@ -66,7 +65,7 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
     PermutedColumns columns = permute.columns();
     List<NamedExpression> list = new ArrayList<>();
     for (int i = 0; i < columns.produced().size(); i++) {
-      list.add(Renaming.as(columns.inputs().get(i), columns.produced().get(i)));
+      list.add(Attributes.as(columns.inputs().get(i), columns.produced().get(i)));
     }
     return new Project(ScalaInterop.seq(list), permute.child());
   }

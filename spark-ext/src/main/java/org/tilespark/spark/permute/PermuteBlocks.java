@@ -59,11 +59,7 @@ public final class PermuteBlocks extends MadeAnewNode<BlockOperator> {
 
   /** Which attribute of the child gives the content of which of this node's. */
   public PermutedColumns columns() {
-    return new PermutedColumns(
-        spec().kind(),
-        spec().permutation(),
-        ScalaInterop.list(inputs()),
-        ScalaInterop.list(produced()));
+    return PermutedColumns.of(spec().kind(), spec().permutation(), inputs(), produced());
   }
 
   @Override

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.catalyst.Renaming;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
@@ -41,7 +41,7 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
     List<NamedExpression> kept = new ArrayList<>();
     for (Attribute output : columns.produced()) {
       if (used.contains(output)) {
-        kept.add(Renaming.as(columns.source(output).orElseThrow(), output));
+        kept.add(Attributes.as(columns.source(output).orElseThrow(), output));
       }
     }
     return new Project(project.projectList(), new Project(ScalaInterop.seq(kept), permute.child()));

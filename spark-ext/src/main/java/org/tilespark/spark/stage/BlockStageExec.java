@@ -102,11 +102,8 @@ public final class BlockStageExec extends BatchStageExec<Seq<BlockOperator>> {
 
   /** The columns as one operator with the effect of all would have them. */
   private PermutedColumns columns() {
-    return new PermutedColumns(
-        operators().get(0).kind(),
-        StageSpec.permutation(operators()),
-        ScalaInterop.list(inputs),
-        ScalaInterop.list(produced));
+    return PermutedColumns.of(
+        operators().get(0).kind(), StageSpec.permutation(operators()), inputs, produced);
   }
 
   @Override
