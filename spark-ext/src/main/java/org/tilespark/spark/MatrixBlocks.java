@@ -13,7 +13,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.permute.BlockPlans;
 import org.tilespark.spark.permute.PermuteBlocks;
-import org.tilespark.spark.pointwise.ElementwisePlans;
+import org.tilespark.spark.pointwise.PointwisePlans;
 import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
@@ -131,7 +131,7 @@ public final class MatrixBlocks {
       return ConnectCalls.call("matrix_scale", Map.of("a", df), Map.of("alpha", alpha));
     }
     return Datasets.map(
-        df, plan -> ElementwisePlans.scale(plan, BlockKind.MATRIX, alpha, "MatrixBlocks.scale"));
+        df, plan -> PointwisePlans.scale(plan, BlockKind.MATRIX, alpha, "MatrixBlocks.scale"));
   }
 
   /**
@@ -170,7 +170,7 @@ public final class MatrixBlocks {
         a,
         b,
         (first, second) ->
-            ElementwisePlans.add(first, second, BlockKind.MATRIX, missing, "MatrixBlocks.add"));
+            PointwisePlans.add(first, second, BlockKind.MATRIX, missing, "MatrixBlocks.add"));
   }
 
   /**
@@ -192,7 +192,7 @@ public final class MatrixBlocks {
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call("matrix_center", Map.of("a", df), Map.of());
     }
-    return Datasets.map(df, plan -> ElementwisePlans.center(plan, "MatrixBlocks.center"));
+    return Datasets.map(df, plan -> PointwisePlans.center(plan, "MatrixBlocks.center"));
   }
 
   /**

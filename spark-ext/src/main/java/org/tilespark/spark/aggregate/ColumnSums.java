@@ -56,17 +56,6 @@ final class ColumnSums {
       }
     }
 
-    void add(float[] values, int from, int col, int count) {
-      for (int i = 0; i < count; i++) {
-        double a = sum[col + i];
-        double b = values[from + i];
-        double s = a + b;
-        double bRounded = s - a;
-        error[col + i] += (a - (s - bRounded)) + (b - bRounded);
-        sum[col + i] = s;
-      }
-    }
-
     void add(Sums other, int from, int col, int count) {
       add(other.sum, from, col, count);
       for (int i = 0; i < count; i++) {
@@ -88,23 +77,15 @@ final class ColumnSums {
     HostMemory values = block.planes().get(plane);
     int count = block.count();
     int chunk = Math.min(ArrayValues.CHUNK, count);
-    float[] floats = type == ElementType.FLOAT32 ? new float[chunk] : null;
-    double[] doubles = floats == null ? new double[chunk] : null;
+    double[] numbers = new double[chunk];
+    float[] floats = new float[type == ElementType.FLOAT32 ? chunk : 0];
     for (int start = 0; start < count; start += chunk) {
       int length = Math.min(chunk, count - start);
-      if (floats != null) {
-        ArrayValues.read(values, start, floats, length);
-      } else {
-        ArrayValues.read(values, start, doubles, length);
-      }
+      ArrayValues.read(values, type, start, numbers, floats, length);
       int col = start % cols;
       for (int i = 0; i < length; col = 0) {
         int run = Math.min(cols - col, length - i);
-        if (floats != null) {
-          sums.add(floats, i, col, run);
-        } else {
-          sums.add(doubles, i, col, run);
-        }
+        sums.add(numbers, i, col, run);
         i += run;
       }
     }

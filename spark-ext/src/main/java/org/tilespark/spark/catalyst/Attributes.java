@@ -115,10 +115,8 @@ public final class Attributes {
    */
   public static Optional<Expression> renamed(
       Expression expression, Function<Attribute, Optional<? extends Expression>> names) {
-    for (Attribute used : usedBy(expression)) {
-      if (names.apply(used).isEmpty()) {
-        return Optional.empty();
-      }
+    if (usedBy(expression).stream().anyMatch(used -> names.apply(used).isEmpty())) {
+      return Optional.empty();
     }
     return Optional.of(
         expression.transform(
@@ -182,23 +180,38 @@ public final class Attributes {
 
   /** What the columns are called below a projection; empty if it computes one of them. */
   public static Optional<List<Attribute>> below(Project project, List<Attribute> columns) {
-    List<Attribute> sources = new ArrayList<>();
-    for (Attribute column : columns) {
-      Attribute source = null;
+    Renamed renamed = Renamed.of(project);
+    return counterparts(columns, renamed.above(), renamed.below());
+  }
+
+  /**
+   * What a projection passes on as it is, position by position.
+   *
+   * @param below columns of its child
+   * @param above what it calls them
+   */
+  public record Renamed(List<Attribute> below, List<Attribute> above) {
+    public static Renamed of(Project project) {
+      Renamed renamed = new Renamed(new ArrayList<>(), new ArrayList<>());
       for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
-        if (each.exprId().equals(column.exprId())) {
-          if (each instanceof Attribute same) {
-            source = same;
-          } else if (each instanceof Alias alias && alias.child() instanceof Attribute renamed) {
-            source = renamed;
-          }
+        Expression content = each instanceof Alias alias ? alias.child() : (Expression) each;
+        if (content instanceof Attribute source) {
+          renamed.below.add(source);
+          renamed.above.add(each.toAttribute());
         }
       }
-      if (source == null) {
-        return Optional.empty();
-      }
-      sources.add(source);
+      return renamed;
     }
-    return Optional.of(sources);
+  }
+
+  /**
+   * What stands in {@code others} where {@code given} has each of {@code read}; empty if not all.
+   */
+  public static Optional<List<Attribute>> counterparts(
+      List<Attribute> read, List<Attribute> given, List<Attribute> others) {
+    List<Integer> positions = read.stream().map(column -> indexOf(given, column)).toList();
+    return positions.contains(-1)
+        ? Optional.empty()
+        : Optional.of(positions.stream().map(others::get).toList());
   }
 }

@@ -53,14 +53,10 @@ public final class CutBlocks extends MadeAnewNode<CutSpec> {
     for (int i = 0; i < inputs.size(); i++) {
       produced.add(produce(inputs.get(i), i, blocks));
     }
-    List<Attribute> keys = new ArrayList<>();
-    for (PieceKeys.Column column : spec.keys().columns()) {
-      keys.add(
-          Attributes.column(
-              column.name(),
-              column.isLong() ? DataTypes.LongType : DataTypes.IntegerType,
-              Metadata.empty()));
-    }
+    List<Attribute> keys =
+        spec.keys().columns().stream()
+            .map(key -> Attributes.column(key.name(), key.type(), Metadata.empty()))
+            .toList();
     return new CutBlocks(
         spec, ScalaInterop.seq(inputs), ScalaInterop.seq(keys), ScalaInterop.seq(produced), child);
   }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -56,12 +57,9 @@ public record FourierStage(
    */
   record Columns(List<Attribute> block, Attribute trend, List<Attribute> further) {
     private List<Attribute> all() {
-      List<Attribute> all = new ArrayList<>(block);
-      if (trend != null) {
-        all.add(trend);
-      }
-      all.addAll(further);
-      return all;
+      return Stream.of(block, trend == null ? List.<Attribute>of() : List.of(trend), further)
+          .flatMap(List::stream)
+          .toList();
     }
   }
 
@@ -214,7 +212,7 @@ public record FourierStage(
       return Optional.empty();
     }
     Optional<List<Attribute>> sources =
-        sources(
+        Attributes.counterparts(
             readFurther,
             at(inner.produced(), below.furtherOut(inner.produced().size())),
             at(inner.inputs(), below.furtherIn(inner.inputs().size())));
@@ -281,7 +279,7 @@ public record FourierStage(
     int rank = blocks.kind().rank();
     List<Attribute> pieces = ScalaInterop.list(assemble.inputs());
     Optional<List<Attribute>> sources =
-        sources(readFurther, given, pieces.subList(rank, pieces.size()));
+        Attributes.counterparts(readFurther, given, pieces.subList(rank, pieces.size()));
     return sources.map(
         further ->
             new FourierStage(
@@ -295,22 +293,6 @@ public record FourierStage(
                     further),
                 Optional.of(new Assembly(assemble.spec(), pieces.subList(0, rank))),
                 assemble.child()));
-  }
-
-  /**
-   * What stands in {@code below} where {@code given} has each of {@code read}; empty if not all.
-   */
-  private static Optional<List<Attribute>> sources(
-      List<Attribute> read, List<Attribute> given, List<Attribute> below) {
-    List<Attribute> sources = new ArrayList<>();
-    for (Attribute column : read) {
-      int position = Attributes.indexOf(given, column);
-      if (position < 0) {
-        return Optional.empty();
-      }
-      sources.add(below.get(position));
-    }
-    return Optional.of(sources);
   }
 
   private static boolean same(List<Attribute> read, List<Attribute> given) {

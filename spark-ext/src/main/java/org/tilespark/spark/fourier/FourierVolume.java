@@ -176,10 +176,7 @@ record FourierVolume(
     }
     Spectrum spectrum = spectrum(options);
     String current = metadata.spectrum().isPresent() ? letters : layout(options);
-    List<Integer> axes = new ArrayList<>();
-    for (char letter : spectrum.axes().toCharArray()) {
-      axes.add(current.indexOf(letter));
-    }
+    List<Integer> axes = spectrum.axes().chars().map(current::indexOf).boxed().toList();
     int halved = spectrum.isHalf() ? axes.get(axes.size() - 1) : -1;
     if (!isComplex) {
       throw bad("the blocks are real (no column imag); expected the complex ones of a spectrum");
@@ -222,7 +219,7 @@ record FourierVolume(
           return list;
         };
     return new Steps(
-        new Transform(axes, halved, true, permutation),
+        new Transform(axes, halved, true, permutation, Map.of()),
         true,
         List.of(),
         later,

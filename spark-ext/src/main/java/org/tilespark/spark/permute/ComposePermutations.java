@@ -2,6 +2,7 @@ package org.tilespark.spark.permute;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -42,20 +43,17 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
    */
   private static LogicalPlan composed(PermuteBlocks outer, PermuteBlocks inner) {
     PermutedColumns below = inner.columns();
-    List<Attribute> inputs = new ArrayList<>();
-    for (Attribute read : outer.columns().inputs()) {
-      int position = Attributes.indexOf(below.produced(), read);
-      if (position < 0) {
-        return null; // a projection between them computes this column
-      }
-      inputs.add(below.inputs().get(position));
+    Optional<List<Attribute>> inputs =
+        Attributes.counterparts(outer.columns().inputs(), below.produced(), below.inputs());
+    if (inputs.isEmpty()) {
+      return null; // a projection between them computes one of the columns
     }
     return new PermuteBlocks(
         new BlockOperator(
             outer.spec().kind(),
             inner.spec().permutation().then(outer.spec().permutation()),
             inner.spec().extents()),
-        ScalaInterop.seq(inputs),
+        ScalaInterop.seq(inputs.get()),
         outer.produced(),
         inner.child());
   }

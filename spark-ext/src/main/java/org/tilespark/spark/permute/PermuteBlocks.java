@@ -1,7 +1,7 @@
 package org.tilespark.spark.permute;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
@@ -42,10 +42,10 @@ public final class PermuteBlocks extends MadeAnewNode<BlockOperator> {
       LogicalPlan child, BlockKind kind, Permutation permutation, String operator) {
     BlockSchema blocks = BlockSchema.find(child.schema(), kind, operator);
     List<Attribute> inputs = ScalaInterop.list(child.output());
-    List<Attribute> produced = new ArrayList<>();
-    for (int i = 0; i < inputs.size(); i++) {
-      produced.add(PermutedColumns.produce(inputs.get(i), i, blocks, permutation));
-    }
+    List<Attribute> produced =
+        IntStream.range(0, inputs.size())
+            .mapToObj(i -> PermutedColumns.produce(inputs.get(i), i, blocks, permutation))
+            .toList();
     return new PermuteBlocks(
         new BlockOperator(
             kind,

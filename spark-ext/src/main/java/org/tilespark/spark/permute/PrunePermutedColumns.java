@@ -38,12 +38,11 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
 
   private static LogicalPlan rename(Project project, PermuteBlocks permute, AttributeSet used) {
     PermutedColumns columns = permute.columns();
-    List<NamedExpression> kept = new ArrayList<>();
-    for (Attribute output : columns.produced()) {
-      if (used.contains(output)) {
-        kept.add(Attributes.as(columns.source(output).orElseThrow(), output));
-      }
-    }
+    List<NamedExpression> kept =
+        columns.produced().stream()
+            .filter(used::contains)
+            .map(output -> Attributes.as(columns.source(output).orElseThrow(), output))
+            .toList();
     return new Project(project.projectList(), new Project(ScalaInterop.seq(kept), permute.child()));
   }
 

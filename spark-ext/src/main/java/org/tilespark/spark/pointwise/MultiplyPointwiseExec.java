@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
@@ -73,8 +74,8 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
    */
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    List<Attribute> leftKeys = keys(leftInputs, spec.left().blockColumns().size());
-    List<Attribute> rightKeys = keys(rightInputs, spec.right().blockColumns().size());
+    List<Attribute> leftKeys = keys(leftInputs, spec.left());
+    List<Attribute> rightKeys = keys(rightInputs, spec.right());
     List<Integer> order =
         order(left.outputPartitioning(), leftKeys)
             .or(() -> order(right.outputPartitioning(), rightKeys))
@@ -103,9 +104,8 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
   @Override
   public Seq<Seq<SortOrder>> requiredChildOrdering() {
     return ScalaInterop.<Seq<SortOrder>>seq(
-        Arrays.asList(
-            Attributes.ascending(keys(leftInputs, spec.left().blockColumns().size())),
-            Attributes.ascending(keys(rightInputs, spec.right().blockColumns().size()))));
+        Attributes.ascending(keys(leftInputs, spec.left())),
+        Attributes.ascending(keys(rightInputs, spec.right())));
   }
 
   @Override
@@ -115,24 +115,22 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
 
   @Override
   public Seq<SortOrder> outputOrdering() {
-    return Attributes.ascending(keys(produced, spec.out().blockColumns().size()));
+    return Attributes.ascending(keys(produced, spec.out()));
   }
 
   /** Further columns, then the place: rows of both sides that agree in them belong together. */
-  private List<Attribute> keys(Seq<Attribute> columns, int blockColumns) {
+  private static List<Attribute> keys(Seq<Attribute> columns, BlockSchema blocks) {
     return IntStream.concat(
-            IntStream.range(blockColumns, columns.size()),
-            IntStream.range(0, spec.out().kind().rank()))
+            IntStream.range(blocks.blockColumns().size(), columns.size()),
+            IntStream.range(0, blocks.kind().rank()))
         .mapToObj(columns::apply)
         .toList();
   }
 
   /** The output column with the content of a key of the first factor. */
   private Optional<Attribute> renamed(Attribute used) {
-    int key = Attributes.indexOf(keys(leftInputs, spec.left().blockColumns().size()), used);
-    return key < 0
-        ? Optional.empty()
-        : Optional.of(keys(produced, spec.out().blockColumns().size()).get(key));
+    int key = Attributes.indexOf(keys(leftInputs, spec.left()), used);
+    return key < 0 ? Optional.empty() : Optional.of(keys(produced, spec.out()).get(key));
   }
 
   @Override

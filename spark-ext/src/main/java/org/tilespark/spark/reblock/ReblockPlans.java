@@ -7,6 +7,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -300,20 +301,18 @@ public final class ReblockPlans {
                 ScalaInterop.option(extents),
                 frame.operator()));
     LogicalPlan pieces = isMarked ? withMarks(cut, spec) : cut;
-    List<Attribute> produced = new ArrayList<>();
-    for (int i = 0; i < frame.columns().size(); i++) {
-      produced.add(produce(i));
-    }
+    List<Attribute> produced =
+        IntStream.range(0, frame.columns().size()).mapToObj(this::produce).toList();
     return new AssembleBlocks(spec, pieces.output(), ScalaInterop.seq(produced), pieces);
   }
 
   /** The pieces, and a mark for each target block of each array. */
   private LogicalPlan withMarks(CutBlocks cut, AssembleSpec spec) {
     LogicalPlan arrays = arrays();
-    List<Attribute> marks = new ArrayList<>();
-    for (Attribute column : ScalaInterop.<Attribute>list(cut.output())) {
-      marks.add(column.newInstance().withNullability(true));
-    }
+    List<Attribute> marks =
+        ScalaInterop.<Attribute>list(cut.output()).stream()
+            .map(column -> column.newInstance().withNullability(true))
+            .toList();
     MarkCells mark = new MarkCells(spec, arrays.output(), ScalaInterop.seq(marks), arrays);
     return new Union(ScalaInterop.<LogicalPlan>seq(cut, mark), false, false);
   }

@@ -29,10 +29,6 @@ public record StageSpec(
     implements Serializable {
 
   /** The one permutation with the effect of all operators. */
-  Permutation permutation() {
-    return permutation(operators);
-  }
-
   static Permutation permutation(List<BlockOperator> operators) {
     return operators.stream()
         .map(BlockOperator::permutation)

@@ -30,19 +30,15 @@ record StageTask<T>(
     TaskRun run = TaskRun.start(task, runtime, runtime.gpu(backend.requested(), task), "");
     PipelineListener listener = run.listener(metrics.onDevice(), metrics.onHost());
     PermutePipeline pipeline =
-        run.scope().own(run.gpu().isEmpty() ? onHost(run, listener) : onDevice(run, listener));
+        run.scope()
+            .own(
+                run.gpu().isEmpty()
+                    ? new HostPermutePipeline(runtime.hostTransposer(), run.allocator(), listener)
+                    : new DevicePermutePipeline(
+                        run.place(listener), run.gpu().get().transposer(), spec.batchBytes()));
     StageIterator iterator =
         new StageIterator(spec, source.open(partition), pipeline, run.allocator());
     run.scope().ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
     return run.counted(iterator, metrics);
-  }
-
-  private static PermutePipeline onHost(TaskRun run, PipelineListener listener) {
-    return new HostPermutePipeline(run.runtime().hostTransposer(), run.allocator(), listener);
-  }
-
-  private PermutePipeline onDevice(TaskRun run, PipelineListener listener) {
-    return new DevicePermutePipeline(
-        run.place(listener), run.gpu().get().transposer(), spec.batchBytes());
   }
 }
