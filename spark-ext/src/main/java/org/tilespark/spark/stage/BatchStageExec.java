@@ -51,6 +51,11 @@ public abstract class BatchStageExec<S> extends MadeAnewExec<S>
     this.batchBytes = batchBytes;
   }
 
+  /** Who is expected to compute, and why. */
+  public final BackendChoice backend() {
+    return backend;
+  }
+
   /** Positions of the value columns in the output. */
   protected abstract List<Integer> planes();
 
