@@ -24,7 +24,6 @@ import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.MultiplyBlocks.PlaceColumn;
 import org.tilespark.spark.options.Missing;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 
 /**
  * Checks the places of an operand's blocks, which stay where they are, before they are multiplied:
@@ -80,38 +79,19 @@ public final class CheckPlacesExec extends PhysicalBlockNode {
   @Override
   public RDD<InternalRow> doExecute() {
     List<Integer> ordinals = ChildColumns.ordinals(this, child, places);
+    Check check = new Check(PanelTask.Job.of(spec, false, produced), right, ordinals);
     return child
         .execute()
         .mapPartitions(
-            new Check(PanelTask.Job.of(spec, false, produced), right, ordinals),
+            ScalaInterop.function(rows -> PartitionBoundary.over(rows, check::found)),
             false,
             ScalaInterop.classTag(InternalRow.class));
   }
 
   /** Checks the places of one partition: all those of its matrices. */
-  private static final class Check
-      extends AbstractFunction1<
-          scala.collection.Iterator<InternalRow>, scala.collection.Iterator<InternalRow>>
+  private record Check(PanelTask.Job job, boolean right, List<Integer> ordinals)
       implements Serializable {
-    private static final long serialVersionUID = 1;
-
     private static final int RANK = 2; // outer and inner
-
-    private final PanelTask.Job job;
-    private final boolean right;
-    private final List<Integer> ordinals;
-
-    private Check(PanelTask.Job job, boolean right, List<Integer> ordinals) {
-      this.job = job;
-      this.right = right;
-      this.ordinals = ordinals;
-    }
-
-    @Override
-    public scala.collection.Iterator<InternalRow> apply(
-        scala.collection.Iterator<InternalRow> places) {
-      return PartitionBoundary.over(places, this::found);
-    }
 
     private Iterator<InternalRow> found(Iterator<InternalRow> rows) {
       List<DataType> groupTypes = job.groupTypes();

@@ -3,6 +3,7 @@ package org.tilespark.spark.multiply;
 import java.io.Serializable;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.layout.AxisCuts;
@@ -84,7 +85,7 @@ public final class Cuboids implements Serializable {
     int cuboids = Math.toIntExact(count);
     this.hashed = partitions == 0 || placed != null;
     this.partitions = partitions == 0 ? cuboids : partitions;
-    this.keys = hashed ? ownPartitions(cuboids) : counted(cuboids);
+    this.keys = hashed ? ownPartitions(cuboids) : IntStream.range(0, cuboids).toArray();
     this.partKeys =
         partitions == 0
             ? Exchange.keys(Math.multiplyExact(gram ? p() : Math.addExact(p(), q()), r()))
@@ -360,12 +361,6 @@ public final class Cuboids implements Serializable {
     int[] ofPartition = Exchange.keys(partitions);
     int[] keys = new int[count];
     Arrays.setAll(keys, cuboid -> ofPartition[placed == null ? cuboid : bands.partition(cuboid)]);
-    return keys;
-  }
-
-  private static int[] counted(int count) {
-    int[] keys = new int[count];
-    Arrays.setAll(keys, i -> i);
     return keys;
   }
 

@@ -96,7 +96,18 @@ public final class MultiplyBroadcastExec extends PhysicalBlockNode implements Re
   /** The same over another side whose blocks stay, which gives rows or batches. */
   @Override
   public MultiplyBroadcastExec withBlocks(SparkPlan newLarge) {
-    return copy(newLarge, small, places);
+    return new MultiplyBroadcastExec(
+        spec,
+        depth,
+        mostOuter,
+        prediction,
+        backend,
+        smallIsRight,
+        inputs,
+        produced,
+        newLarge,
+        small,
+        places);
   }
 
   /** What the planner expects. */
@@ -128,7 +139,7 @@ public final class MultiplyBroadcastExec extends PhysicalBlockNode implements Re
   @Override
   public RDD<InternalRow> doExecute() {
     MultiplyMetrics taskMetrics = new MultiplyMetrics(metrics());
-    taskMetrics.tell(prediction, sparkContext());
+    MultiplyMetrics.tell(metrics(), prediction, sparkContext());
     PanelTask.Job job =
         PanelTask.Job.of(spec, produced.size() - spec.groups() > Column.COUNT, produced);
     Broadcast<InternalRow[]> broadcast = ErrorBoundary.await(small::executeBroadcast);
@@ -206,22 +217,6 @@ public final class MultiplyBroadcastExec extends PhysicalBlockNode implements Re
   @Override
   public String verboseStringWithOperatorId() {
     return formattedNodeName() + prediction.explained(spec, depth, backend);
-  }
-
-  private MultiplyBroadcastExec copy(
-      SparkPlan newLarge, SparkPlan newSmall, Seq<SparkPlan> newPlaces) {
-    return new MultiplyBroadcastExec(
-        spec,
-        depth,
-        mostOuter,
-        prediction,
-        backend,
-        smallIsRight,
-        inputs,
-        produced,
-        newLarge,
-        newSmall,
-        newPlaces);
   }
 
   @Override

@@ -2,8 +2,8 @@ package org.tilespark.spark.multiply;
 
 import java.io.Serializable;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -29,10 +29,6 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
   private final SQLMetric blocks;
   private final SQLMetric panels;
   private final SQLMetric flops;
-  private final SQLMetric predicted;
-  private final SQLMetric predictedPartial;
-  private final SQLMetric predictedBroadcast;
-  private final SQLMetric predictedUp;
   private final SQLMetric reused;
   private final SQLMetric peakTask;
 
@@ -41,10 +37,6 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
     this.blocks = metrics.apply(TaskMetrics.BLOCKS);
     this.panels = metrics.apply(PANELS);
     this.flops = metrics.apply(FLOPS);
-    this.predicted = metrics.apply(PREDICTED);
-    this.predictedPartial = metrics.apply(PREDICTED_PARTIAL);
-    this.predictedBroadcast = metrics.apply(PREDICTED_BROADCAST);
-    this.predictedUp = metrics.apply(PREDICTED_UP);
     this.reused = metrics.apply(REUSED);
     this.peakTask = metrics.apply(PEAK_TASK);
   }
@@ -71,13 +63,19 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
   }
 
   /** Shows what was predicted beside what is measured. */
-  void tell(Prediction prediction, SparkContext context) {
-    predicted.set(prediction.operandBytes());
-    predictedPartial.set(prediction.partialBytes());
-    predictedBroadcast.set(prediction.broadcastBytes());
-    predictedUp.set(prediction.uploadBytes());
+  static void tell(
+      scala.collection.immutable.Map<String, SQLMetric> metrics,
+      Prediction prediction,
+      SparkContext context) {
+    metrics.apply(PREDICTED).set(prediction.operandBytes());
+    metrics.apply(PREDICTED_PARTIAL).set(prediction.partialBytes());
+    metrics.apply(PREDICTED_BROADCAST).set(prediction.broadcastBytes());
+    metrics.apply(PREDICTED_UP).set(prediction.uploadBytes());
     TaskMetrics.tell(
-        context, List.of(predicted, predictedPartial, predictedBroadcast, predictedUp));
+        context,
+        Stream.of(PREDICTED, PREDICTED_PARTIAL, PREDICTED_BROADCAST, PREDICTED_UP)
+            .<SQLMetric>map(metrics::apply)
+            .toList());
   }
 
   /** Tells the most memory outside the heap that the task held: panels and tile. */

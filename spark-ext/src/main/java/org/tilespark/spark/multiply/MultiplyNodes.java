@@ -245,15 +245,7 @@ public final class MultiplyNodes {
   }
 
   private static long[] boundaries(AxisCuts cuts, long extent) {
-    if (extent == 0) {
-      return new long[] {0, 0};
-    }
-    int parts = Math.toIntExact(cuts.parts());
-    long[] boundaries = new long[parts + 1];
-    for (int i = 0; i < parts; i++) {
-      boundaries[i + 1] = cuts.high(i);
-    }
-    return boundaries;
+    return extent == 0 ? new long[] {0, 0} : cuts.places();
   }
 
   private static long largest(long[] cuts) {
@@ -344,17 +336,15 @@ public final class MultiplyNodes {
     return bytes(
         Cuts.of(outer, inner),
         Cuts.of(right ? cuboids.axisN() : cuboids.axisM(), cuboids.panels()),
-        new RowBytes(
-            PieceColumns.pieces(spec.type(), List.of()).size() + spec.groups(),
-            1,
-            spec.type().bytes()));
+        row(PieceColumns.pieces(spec.type(), List.of())));
   }
 
   private RowBytes partialRow() {
-    return new RowBytes(
-        PieceColumns.partials(spec.type(), List.of()).size() + spec.groups(),
-        1,
-        spec.type().bytes());
+    return row(PieceColumns.partials(spec.type(), List.of()));
+  }
+
+  private RowBytes row(List<Attribute> columns) {
+    return new RowBytes(columns.size() + spec.groups(), 1, spec.type().bytes());
   }
 
   private static long bytes(Cuts blocks, Cuts cuts, RowBytes row) {

@@ -137,7 +137,7 @@ public final class MultiplyPanelsExec extends PhysicalBlockNode {
   @Override
   public RDD<InternalRow> doExecute() {
     MultiplyMetrics taskMetrics = new MultiplyMetrics(metrics());
-    taskMetrics.tell(prediction, sparkContext());
+    MultiplyMetrics.tell(metrics(), prediction, sparkContext());
     boolean partial = produced.size() - spec.groups() > Column.COUNT;
     MultiplyTask<InternalRow> task =
         MultiplyTask.ofPieces(

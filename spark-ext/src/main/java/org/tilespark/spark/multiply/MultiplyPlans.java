@@ -95,41 +95,7 @@ public final class MultiplyPlans {
     }
     requireCountable(knownA.rows(), knownA.cols(), "A", operator);
     requireCountable(knownB.rows(), knownB.cols(), "B", operator);
-    requireCountable(knownA.rows(), knownB.cols(), "C", operator);
-    Shape blocks = options.blockShape().orElse(blockShape(knownA.blockRows(), knownB.blockCols()));
-    Precision precision = precision(options, left.type(), operator);
-    MultiplySpec spec =
-        new MultiplySpec(
-            operator,
-            false,
-            new MultiplySpec.Side(
-                options.transposeA(),
-                knownA.blockRows(),
-                knownA.blockCols(),
-                knownA.fullRows(),
-                knownA.stated()),
-            new MultiplySpec.Side(
-                options.transposeB(),
-                knownB.blockCols(),
-                knownB.blockRows(),
-                knownB.fullCols(),
-                knownB.stated()),
-            new Extents(knownA.rows(), knownA.cols(), knownB.cols()),
-            new MultiplySpec.Result(
-                left.type(),
-                precision,
-                Math.toIntExact(blocks.extent(0)),
-                Math.toIntExact(blocks.extent(1)),
-                options.missing()),
-            options.strategy(),
-            left.groups().size());
-    List<Attribute> inputs = new ArrayList<>(left.columns());
-    inputs.addAll(right.columnsLike(left));
-    return new MultiplyBlocks(
-        spec,
-        ScalaInterop.seq(inputs),
-        ScalaInterop.seq(produced(left, spec)),
-        ScalaInterop.<LogicalPlan>seq(left.plan(), right.plan()));
+    return product(List.of(left, right), knownA, knownB, options);
   }
 
   /**
@@ -152,31 +118,44 @@ public final class MultiplyPlans {
     Operand operand = Operand.of(a, "A", operator);
     Known known = operand.known(options.missing(), asDataset);
     requireCountable(known.rows(), known.cols(), "A", operator);
-    requireCountable(known.cols(), known.cols(), "C", operator);
-    Shape blocks = options.blockShape().orElse(blockShape(known.blockCols(), known.blockCols()));
-    MultiplySpec.Side side =
-        new MultiplySpec.Side(
-            true, known.blockCols(), known.blockRows(), known.fullCols(), known.stated());
+    return product(List.of(operand), known.op(true), known, options);
+  }
+
+  /** The product of two operands, or the gram of one. */
+  private static MultiplyBlocks product(
+      List<Operand> operands, Known a, Known b, MultiplyOptions options) {
+    Operand left = operands.get(0);
+    boolean gram = operands.size() == 1;
+    requireCountable(a.rows(), b.cols(), "C", left.operator());
+    Shape blocks = options.blockShape().orElse(blockShape(a.blockRows(), b.blockCols()));
     MultiplySpec spec =
         new MultiplySpec(
-            operator,
-            true,
-            side,
-            side.flipped(true),
-            new Extents(known.cols(), known.rows(), known.cols()),
+            left.operator(),
+            gram,
+            new MultiplySpec.Side(
+                gram || options.transposeA(),
+                a.blockRows(),
+                a.blockCols(),
+                a.fullRows(),
+                a.stated()),
+            new MultiplySpec.Side(
+                options.transposeB(), b.blockCols(), b.blockRows(), b.fullCols(), b.stated()),
+            new Extents(a.rows(), a.cols(), b.cols()),
             new MultiplySpec.Result(
-                operand.type(),
-                precision(options, operand.type(), operator),
+                left.type(),
+                precision(options, left.type(), left.operator()),
                 Math.toIntExact(blocks.extent(0)),
                 Math.toIntExact(blocks.extent(1)),
                 options.missing()),
             options.strategy(),
-            operand.groups().size());
+            left.groups().size());
+    List<Attribute> inputs = new ArrayList<>(left.columns());
+    operands.stream().skip(1).forEach(right -> inputs.addAll(right.columnsLike(left)));
     return new MultiplyBlocks(
         spec,
-        ScalaInterop.seq(operand.columns()),
-        ScalaInterop.seq(produced(operand, spec)),
-        ScalaInterop.<LogicalPlan>seq(operand.plan()));
+        ScalaInterop.seq(inputs),
+        ScalaInterop.seq(produced(left, spec)),
+        ScalaInterop.seq(operands.stream().map(Operand::plan).toList()));
   }
 
   private static void requireCountable(long rows, long cols, String matrix, String operator) {
@@ -252,20 +231,16 @@ public final class MultiplyPlans {
             .withExtents(Shape.of(spec.m(), spec.n()))
             .withBlockShape(Shape.of(spec.blockRows(), spec.blockCols()))
             .toMetadata();
-    List<Attribute> produced = new ArrayList<>();
-    produced.add(Attributes.column("row", DataTypes.LongType, Metadata.empty()));
-    produced.add(Attributes.column("col", DataTypes.LongType, Metadata.empty()));
-    produced.add(Attributes.column("rows", DataTypes.IntegerType, Metadata.empty()));
-    produced.add(Attributes.column("cols", DataTypes.IntegerType, Metadata.empty()));
-    produced.add(
+    return PieceColumns.withGroups(
+        like.groups(),
+        Attributes.column("row", DataTypes.LongType, Metadata.empty()),
+        Attributes.column("col", DataTypes.LongType, Metadata.empty()),
+        Attributes.column("rows", DataTypes.IntegerType, Metadata.empty()),
+        Attributes.column("cols", DataTypes.IntegerType, Metadata.empty()),
         Attributes.column(
             BlockKind.VALUES,
             DataTypes.createArrayType(BlockSchema.sparkType(spec.type()), false),
             metadata));
-    for (Attribute group : like.groups()) {
-      produced.add(group.newInstance().withNullability(true));
-    }
-    return produced;
   }
 
   /**
@@ -322,13 +297,7 @@ public final class MultiplyPlans {
                 + plan.schema().fields()[blocks.values()].dataType().sql()
                 + "; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)");
       }
-      List<Attribute> block =
-          List.of(
-              output.get(blocks.offsets().get(0)),
-              output.get(blocks.offsets().get(1)),
-              output.get(blocks.sizes().get(0)),
-              output.get(blocks.sizes().get(1)),
-              output.get(blocks.values()));
+      List<Attribute> block = OperandSource.parts(blocks).stream().map(output::get).toList();
       List<Attribute> groups =
           GroupingColumns.of(blocks, output, who).stream()
               .map(group -> requireKey(group, who))

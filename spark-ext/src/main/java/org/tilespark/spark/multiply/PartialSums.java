@@ -1,6 +1,5 @@
 package org.tilespark.spark.multiply;
 
-import java.io.Serializable;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
@@ -12,12 +11,10 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.Coverage;
-import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.ArrayRowWriter;
-import scala.runtime.AbstractFunction1;
 import sun.misc.Unsafe;
 
 /**
@@ -30,14 +27,6 @@ import sun.misc.Unsafe;
 final class PartialSums implements Iterator<InternalRow> {
   private static final int RANK = 3; // row, col, and K
 
-  /**
-   * What is added.
-   *
-   * @param job of the products; its output types are those of the sums
-   * @param strategy how the products were spread, which says whose blocks a missing part lacks
-   */
-  record Sum(PanelTask.Job job, Strategy strategy) implements Serializable {}
-
   private final PanelTask.Job job;
   private final MultiplySpec spec;
   private final Strategy strategy;
@@ -48,10 +37,10 @@ final class PartialSums implements Iterator<InternalRow> {
   private final BoxList parts = new BoxList(RANK); // of the current block
   private InternalRow partial; // null at the end
 
-  PartialSums(Sum sum, Iterator<InternalRow> partials) {
-    this.job = sum.job();
+  PartialSums(PanelTask.Job job, Strategy strategy, Iterator<InternalRow> partials) {
+    this.job = job;
     this.spec = job.spec();
-    this.strategy = sum.strategy();
+    this.strategy = strategy;
     this.partials = partials;
     List<Integer> ordinals = PieceColumns.ordinals(PieceColumns.PARTIAL_COUNT, spec);
     this.groupOf = PieceColumns.groups(ordinals, job.groupTypes());
@@ -232,25 +221,5 @@ final class PartialSums implements Iterator<InternalRow> {
     boolean right = strategy == Strategy.BROADCAST_LEFT;
     return OperandDefects.twiceAt(
         spec, right, job.groupText(group), right ? shared[1] : shared[0], shared[2]);
-  }
-
-  /** Opens the sums of one partition, on the executor. */
-  static final class Opener
-      extends AbstractFunction1<
-          scala.collection.Iterator<InternalRow>, scala.collection.Iterator<InternalRow>>
-      implements Serializable {
-    private static final long serialVersionUID = 1;
-
-    private final Sum sum;
-
-    Opener(Sum sum) {
-      this.sum = sum;
-    }
-
-    @Override
-    public scala.collection.Iterator<InternalRow> apply(
-        scala.collection.Iterator<InternalRow> partials) {
-      return PartitionBoundary.over(partials, rows -> new PartialSums(sum, rows));
-    }
   }
 }

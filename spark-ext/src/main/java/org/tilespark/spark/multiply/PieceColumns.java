@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -60,17 +61,16 @@ public final class PieceColumns {
    * @param groups grouping columns, which get fresh ids
    */
   public static List<Attribute> pieces(ElementType type, List<Attribute> groups) {
-    List<Attribute> all = new ArrayList<>();
-    all.add(column("cuboid", DataTypes.IntegerType));
-    all.add(column("inner", DataTypes.LongType));
-    all.add(column("side", DataTypes.IntegerType));
-    all.add(column("row", DataTypes.LongType));
-    all.add(column("col", DataTypes.LongType));
-    all.add(column("rows", DataTypes.IntegerType));
-    all.add(column("cols", DataTypes.IntegerType));
-    all.add(column("values", arrayOf(type)));
-    addGroups(all, groups);
-    return all;
+    return withGroups(
+        groups,
+        column("cuboid", DataTypes.IntegerType),
+        column("inner", DataTypes.LongType),
+        column("side", DataTypes.IntegerType),
+        column("row", DataTypes.LongType),
+        column("col", DataTypes.LongType),
+        column("rows", DataTypes.IntegerType),
+        column("cols", DataTypes.IntegerType),
+        column("values", arrayOf(type)));
   }
 
   /** The keys among the attributes of pieces. */
@@ -108,27 +108,23 @@ public final class PieceColumns {
 
   /** Attributes of partial blocks of C, and of marks, which have no values. */
   public static List<Attribute> partials(ElementType type, List<Attribute> groups) {
-    List<Attribute> all = new ArrayList<>();
-    all.add(column("row", DataTypes.LongType));
-    all.add(column("col", DataTypes.LongType));
-    all.add(column("rows", DataTypes.IntegerType));
-    all.add(column("cols", DataTypes.IntegerType));
-    all.add(column("values", arrayOf(type)).withNullability(true));
-    all.add(column("cell_row", DataTypes.LongType));
-    all.add(column("cell_col", DataTypes.LongType));
-    all.add(column("inner", DataTypes.LongType));
-    all.add(column("inner_extent", DataTypes.LongType));
-    addGroups(all, groups);
-    return all;
+    return withGroups(
+        groups,
+        column("row", DataTypes.LongType),
+        column("col", DataTypes.LongType),
+        column("rows", DataTypes.IntegerType),
+        column("cols", DataTypes.IntegerType),
+        column("values", arrayOf(type)).withNullability(true),
+        column("cell_row", DataTypes.LongType),
+        column("cell_col", DataTypes.LongType),
+        column("inner", DataTypes.LongType),
+        column("inner_extent", DataTypes.LongType));
   }
 
   /** Attributes of ranges along M or N, see {@link CheckPlacesExec}. */
   public static List<Attribute> ranges(List<Attribute> groups) {
-    List<Attribute> all = new ArrayList<>();
-    all.add(column("start", DataTypes.LongType));
-    all.add(column("end", DataTypes.LongType));
-    addGroups(all, groups);
-    return all;
+    return withGroups(
+        groups, column("start", DataTypes.LongType), column("end", DataTypes.LongType));
   }
 
   /** What a shuffle of pieces is keyed by: the cuboid, and behind it the grouping columns. */
@@ -194,10 +190,12 @@ public final class PieceColumns {
     return heads(List.of(), ordinals, types);
   }
 
-  private static void addGroups(List<Attribute> all, List<Attribute> groups) {
-    for (Attribute group : groups) {
-      all.add(group.newInstance().withNullability(true));
-    }
+  /** Columns, then new ones for the grouping columns. */
+  static List<Attribute> withGroups(List<Attribute> groups, Attribute... columns) {
+    return Stream.concat(
+            Stream.of(columns),
+            groups.stream().map(group -> group.newInstance().withNullability(true)))
+        .toList();
   }
 
   private static DataType arrayOf(ElementType type) {

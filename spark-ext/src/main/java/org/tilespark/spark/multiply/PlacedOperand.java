@@ -2,12 +2,10 @@ package org.tilespark.spark.multiply;
 
 import java.util.List;
 import java.util.Optional;
-import java.util.function.Function;
 import java.util.function.ToIntFunction;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
@@ -97,13 +95,14 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
     Column inOperand = spec.innerIsRow(right) ? Column.COL : Column.ROW;
     Attribute outer = product.inputs(right ? 1 : 0).get(inOperand.ordinal());
     Attribute place = product.produced().get((right ? Column.COL : Column.ROW).ordinal());
-    return renamed(
-        partitioning,
-        attribute ->
-            Optional.of(
-                attribute.exprId().equals(outer.exprId())
-                    ? place
-                    : new Literal(0L, DataTypes.LongType))); // all begin there along K
+    return Attributes.renamed(
+            partitioning,
+            attribute ->
+                Optional.of(
+                    attribute.exprId().equals(outer.exprId())
+                        ? place
+                        : new Literal(0L, DataTypes.LongType)))
+        .map(HashPartitioning.class::cast); // all begin there along K
   }
 
   /** The partition of each band, by Spark's own expression. */
@@ -117,10 +116,5 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
       partitions[band] = partitionOf.applyAsInt(place);
     }
     return partitions;
-  }
-
-  private static Optional<HashPartitioning> renamed(
-      HashPartitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
-    return Attributes.renamed(partitioning, names).map(HashPartitioning.class::cast);
   }
 }

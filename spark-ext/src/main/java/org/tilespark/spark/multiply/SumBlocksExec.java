@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.spark.catalyst.PartitionBoundary;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.Exchange;
@@ -71,11 +72,13 @@ public final class SumBlocksExec extends PhysicalBlockNode {
 
   @Override
   public RDD<InternalRow> doExecute() {
+    PanelTask.Job job = PanelTask.Job.of(spec, false, produced);
+    Strategy summed = strategy;
     return child
         .execute()
         .mapPartitions(
-            new PartialSums.Opener(
-                new PartialSums.Sum(PanelTask.Job.of(spec, false, produced), strategy)),
+            ScalaInterop.function(
+                parts -> PartitionBoundary.over(parts, rows -> new PartialSums(job, summed, rows))),
             false,
             ScalaInterop.classTag(InternalRow.class));
   }

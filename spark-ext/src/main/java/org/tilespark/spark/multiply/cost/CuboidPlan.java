@@ -5,7 +5,6 @@ import java.util.Locale;
 import java.util.Objects;
 import java.util.stream.Collectors;
 import org.tilespark.layout.AxisCuts;
-import org.tilespark.layout.Cuts;
 import org.tilespark.spark.block.Bytes;
 
 /**
@@ -131,11 +130,6 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    * @param seconds what all of it is estimated to take, by {@link ClusterLimits.Rates}
    */
   public record Cost(Traffic traffic, double flops, int tasks, double seconds) {
-    /** Bytes through both shuffles. */
-    public long shuffleBytes() {
-      return Bytes.sum(traffic.operands, traffic.partial);
-    }
-
     @Override
     public String toString() {
       return String.format(
@@ -158,22 +152,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    * @param k R parts
    * @param n Q parts
    */
-  public record CuboidCuts(AxisCuts m, AxisCuts k, AxisCuts n) implements java.io.Serializable {
-    /** The cuts of A, M x K. */
-    public Cuts left() {
-      return Cuts.of(m, k);
-    }
-
-    /** The cuts of B, K x N. */
-    public Cuts right() {
-      return Cuts.of(k, n);
-    }
-
-    /** The cuts of C, M x N. */
-    public Cuts result() {
-      return Cuts.of(m, n);
-    }
-  }
+  public record CuboidCuts(AxisCuts m, AxisCuts k, AxisCuts n) {}
 
   /** As EXPLAIN shows it: the choice with its cost, and the best of the rejected. */
   @Override

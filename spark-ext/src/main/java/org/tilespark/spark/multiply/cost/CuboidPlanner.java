@@ -229,15 +229,11 @@ public final class CuboidPlanner {
   }
 
   private Candidate askedCuboid(int p, int q, int r) {
+    String asked = "Strategy cuboid(" + p + "," + q + "," + r + ") was asked for; expected ";
     if (Math.min(Math.min(p, q), r) < 1 || p > shape.m() || q > shape.n() || r > shape.k()) {
       throw new IllegalArgumentException(
-          "Strategy cuboid("
-              + p
-              + ","
-              + q
-              + ","
-              + r
-              + ") was asked for; expected 1 to "
+          asked
+              + "1 to "
               + shape.m()
               + " parts of M, 1 to "
               + shape.n()
@@ -246,16 +242,7 @@ public final class CuboidPlanner {
               + " of K");
     }
     if ((long) p * q > MOST_TASKS || (long) p * q * r > MOST_TASKS) {
-      throw new IllegalArgumentException(
-          "Strategy cuboid("
-              + p
-              + ","
-              + q
-              + ","
-              + r
-              + ") was asked for; expected at most "
-              + MOST_TASKS
-              + " cuboids");
+      throw new IllegalArgumentException(asked + "at most " + MOST_TASKS + " cuboids");
     }
     return cuboid(p, q, r);
   }

@@ -16,6 +16,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Box;
+import org.tilespark.layout.Cuts;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.multiply.cost.ClusterLimits.Rates;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
@@ -153,7 +154,8 @@ class CuboidPlannerTest {
     assertEquals(3 * c, deep.cost().traffic().partial());
     assertEquals(2 * a + 4 * b + 3 * c, deep.cost().traffic().pcie());
     assertEquals(24, deep.cost().tasks());
-    assertEquals(a + b + 3 * c, deep.cost().shuffleBytes());
+    assertEquals(a + b, deep.cost().traffic().operands());
+    assertEquals(3 * c, deep.cost().traffic().partial());
     ClusterLimits room =
         new ClusterLimits(new ClusterFacts(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 0, a + b, RATES);
     Candidate shared = CuboidPlanner.forced(shape, room, Strategy.CUBOID, 4, 2, 3).chosen();
@@ -181,7 +183,7 @@ class CuboidPlannerTest {
     CuboidPlan plan =
         CuboidPlanner.plan(MultiplyShape.dense(3, 2, 2, ElementType.FLOAT64), cpu(1000, 1000));
     assertTrue(plan.chosen().p() <= 3 && plan.chosen().q() <= 2 && plan.chosen().r() <= 2);
-    plan.cuts().left().pieces(Box.at(new long[2], new long[] {3, 2}));
+    Cuts.of(plan.cuts().m(), plan.cuts().k()).pieces(Box.at(new long[2], new long[] {3, 2}));
     CuboidPlan flopsOnly =
         CuboidPlanner.plan(
             MultiplyShape.dense(3, 2, 2, ElementType.FLOAT64),
@@ -214,7 +216,8 @@ class CuboidPlannerTest {
     ClusterLimits scant =
         new ClusterLimits(new ClusterFacts(16, 1, 1), 64, 8 * GIB, 4 * GIB, GIB, 50_175, 0, RATES);
     assertEquals("broadcast(right)", CuboidPlanner.plan(shape, enough).chosen().name());
-    assertEquals(0, CuboidPlanner.plan(shape, enough).chosen().cost().shuffleBytes());
+    CuboidPlan.Traffic moved = CuboidPlanner.plan(shape, enough).chosen().cost().traffic();
+    assertEquals(0, moved.operands() + moved.partial());
     assertEquals(
         2 * 50_176, CuboidPlanner.plan(shape, enough).chosen().cost().traffic().broadcast());
     for (ClusterLimits limits : List.of(none, scant)) {
