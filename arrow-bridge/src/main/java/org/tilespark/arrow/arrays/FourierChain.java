@@ -110,14 +110,4 @@ public record FourierChain(
     List<State> states = states();
     return states.get(states.size() - 1);
   }
-
-  /** Extents of the result. */
-  public Shape outputShape() {
-    return output().shape();
-  }
-
-  /** True if the result has complex numbers. */
-  public boolean outputIsComplex() {
-    return output().isComplex();
-  }
 }

@@ -3,6 +3,7 @@ package org.tilespark.arrow.arrays;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.function.ToLongFunction;
 import org.tilespark.arrow.arrays.ArrayStep.Crop;
 import org.tilespark.arrow.arrays.ArrayStep.Fourier;
 import org.tilespark.arrow.arrays.ArrayStep.KeepUpTo;
@@ -70,7 +71,9 @@ record FourierDevicePlan(
     State after();
 
     /** True if the array stays in its buffer. */
-    boolean isInPlace();
+    default boolean isInPlace() {
+      return false;
+    }
   }
 
   /**
@@ -87,12 +90,7 @@ record FourierDevicePlan(
   }
 
   /** Axes in another order. */
-  record Reorder(Permutation permutation, State before, State after) implements Operation {
-    @Override
-    public boolean isInPlace() {
-      return false;
-    }
-  }
+  record Reorder(Permutation permutation, State before, State after) implements Operation {}
 
   /**
    * Copies of boxes.
@@ -100,12 +98,7 @@ record FourierDevicePlan(
    * @param leavesGaps true if they do not cover the result, which is zero elsewhere
    */
   record Moves(List<Move> moves, boolean leavesGaps, State before, State after)
-      implements Operation {
-    @Override
-    public boolean isInPlace() {
-      return false;
-    }
-  }
+      implements Operation {}
 
   /** Steps that treat each element by itself. */
   record Pointwise(PointwiseProgram program, State before, State after) implements Operation {
@@ -115,17 +108,14 @@ record FourierDevicePlan(
     }
   }
 
-  /** Bytes of work area of a transform. */
-  interface WorkBytes {
-    long of(Transform transform);
-  }
-
   /**
    * The plan of a chain, with the work areas that transforms really need.
    *
    * @param workShare work areas should be no larger than the array divided by this
+   * @param workBytes bytes of work area of a transform
    */
-  static FourierDevicePlan of(FourierChain chain, long workShare, WorkBytes workBytes) {
+  static FourierDevicePlan of(
+      FourierChain chain, long workShare, ToLongFunction<Transform> workBytes) {
     Builder builder = new Builder(chain.input(), workShare);
     chain.steps().forEach(builder::add);
     builder.flush(End.SAME);
@@ -136,7 +126,7 @@ record FourierDevicePlan(
     for (Operation operation : operations) {
       if (operation instanceof Transform transform) {
         int area = transform.isInPlace() ? 1 - at : WORK;
-        buffers[area] = Math.max(buffers[area], workBytes.of(transform));
+        buffers[area] = Math.max(buffers[area], workBytes.applyAsLong(transform));
       }
       at = operation.isInPlace() ? at : 1 - at;
       buffers[at] = Math.max(buffers[at], operation.after().bytes());

@@ -3,6 +3,7 @@ package org.tilespark.arrow.arrays;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
+import org.tilespark.arrow.arrays.FourierChain.State;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.layout.Shape;
 
@@ -58,6 +59,30 @@ public interface FourierPipeline extends AutoCloseable {
       if (!inside) {
         throw new IllegalArgumentException(
             "A part of size " + size + " at " + low + " of an array of shape " + shape);
+      }
+    }
+
+    /**
+     * Checks that this lies inside an array and has the planes it needs.
+     *
+     * @throws IllegalArgumentException if not
+     */
+    void requirePlanes(List<Plane> planes, State state) {
+      requireInside(state.shape());
+      long bytes = elements() * state.type().bytes();
+      if (planes.size() != state.planes()
+          || planes.stream().anyMatch(plane -> plane.values().bytes() != bytes)) {
+        throw new IllegalArgumentException(
+            "A part of size "
+                + size
+                + " of a "
+                + state
+                + " array with planes of "
+                + planes.stream().map(plane -> plane.values().bytes()).toList()
+                + " bytes; expected "
+                + state.planes()
+                + " of "
+                + bytes);
       }
     }
 

@@ -80,14 +80,14 @@ final class FourierRun implements AutoCloseable {
 
   /** The shape of the result. */
   Shape outputShape() {
-    return plan.chain().outputShape();
+    return output.shape();
   }
 
   // Up
 
   /** As {@link FourierPipeline#put}. */
   void put(Part part, List<Plane> planes) {
-    FourierPutCheck.check(part, planes, input);
+    part.requirePlanes(planes, input);
     boolean[] pinned = new boolean[planes.size()];
     for (int p = 0; p < planes.size(); p++) {
       ArrowBuf owner = planes.get(p).owner();

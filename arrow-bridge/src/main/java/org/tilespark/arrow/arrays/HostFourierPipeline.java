@@ -95,7 +95,7 @@ public final class HostFourierPipeline implements FourierPipeline {
   @Override
   public void put(Part part, List<Plane> planes) {
     State state = filling.state();
-    FourierPutCheck.check(part, planes, state);
+    part.requirePlanes(planes, state);
     Move move = FourierMoves.put(part, state.shape());
     for (int p = 0; p < planes.size(); p++) {
       copy(move, planes.get(p).values(), filling.memory(p), state.type().bytes());

@@ -1,5 +1,7 @@
 package org.tilespark.arrow.pipeline;
 
+import java.lang.reflect.Proxy;
+
 /**
  * Hears what a pipeline did; for metrics. Called by the thread that uses the pipeline. Times are in
  * nanoseconds.
@@ -50,72 +52,14 @@ public interface PipelineListener {
 
   /** One listener that tells both; {@code first} hears first. */
   static PipelineListener both(PipelineListener first, PipelineListener second) {
-    return new PipelineListener() {
-      @Override
-      public void moved(long bytesUp, long bytesDown) {
-        first.moved(bytesUp, bytesDown);
-        second.moved(bytesUp, bytesDown);
-      }
-
-      @Override
-      public void reused(long bytes) {
-        first.reused(bytes);
-        second.reused(bytes);
-      }
-
-      @Override
-      public void copiedUp(long nanos) {
-        first.copiedUp(nanos);
-        second.copiedUp(nanos);
-      }
-
-      @Override
-      public void computed(long nanos) {
-        first.computed(nanos);
-        second.computed(nanos);
-      }
-
-      @Override
-      public void copiedDown(long nanos) {
-        first.copiedDown(nanos);
-        second.copiedDown(nanos);
-      }
-
-      @Override
-      public void waitedForTurn(long nanos) {
-        first.waitedForTurn(nanos);
-        second.waitedForTurn(nanos);
-      }
-
-      @Override
-      public void waitedForMemory(long nanos) {
-        first.waitedForMemory(nanos);
-        second.waitedForMemory(nanos);
-      }
-
-      @Override
-      public void waitedForResults(long nanos) {
-        first.waitedForResults(nanos);
-        second.waitedForResults(nanos);
-      }
-
-      @Override
-      public void held(long deviceBytes, long pinnedBytes) {
-        first.held(deviceBytes, pinnedBytes);
-        second.held(deviceBytes, pinnedBytes);
-      }
-
-      @Override
-      public void retried() {
-        first.retried();
-        second.retried();
-      }
-
-      @Override
-      public void split() {
-        first.split();
-        second.split();
-      }
-    };
+    return (PipelineListener)
+        Proxy.newProxyInstance(
+            PipelineListener.class.getClassLoader(),
+            new Class<?>[] {PipelineListener.class},
+            (both, report, figures) -> {
+              report.invoke(first, figures);
+              report.invoke(second, figures);
+              return null;
+            });
   }
 }

@@ -60,8 +60,8 @@ class FourierChainTest {
             Shape.of(8, 5, 1),
             Shape.of(8, 5, 1)),
         shapes);
-    assertFalse(chain.outputIsComplex());
-    assertEquals(Shape.of(8, 5, 1), chain.outputShape());
+    assertFalse(chain.output().isComplex());
+    assertEquals(Shape.of(8, 5, 1), chain.output().shape());
     assertEquals(4L * 6 * 9 * 4, chain.input().bytes());
     assertEquals(2 * 8L * 6 * 4 * 4, chain.states().get(8).bytes());
     assertTrue(chain.states().get(8).isComplex());
@@ -72,9 +72,9 @@ class FourierChainTest {
     for (long n = 1; n < 9; n++) {
       Fourier forward = new Fourier(List.of(0), Form.REAL, Direction.FORWARD, 0, 1);
       FourierChain there = chain(Shape.of(n), false, forward);
-      assertEquals(Shape.of(n / 2 + 1), there.outputShape());
+      assertEquals(Shape.of(n / 2 + 1), there.output().shape());
       Fourier back = new Fourier(List.of(0), Form.REAL, Direction.INVERSE, n, 1);
-      assertEquals(Shape.of(n), chain(there.outputShape(), true, back).outputShape());
+      assertEquals(Shape.of(n), chain(there.output().shape(), true, back).output().shape());
     }
   }
 

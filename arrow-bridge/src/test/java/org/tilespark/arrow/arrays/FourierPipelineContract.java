@@ -563,9 +563,9 @@ abstract class FourierPipelineContract {
     List<Plane> planes = new ArrayList<>();
     bytes(array, type).forEach(plane -> planes.add(new Plane(HostMemory.ofArray(plane), null)));
     pipeline.put(whole, planes);
-    Part result = Part.whole(chain.outputShape());
+    Part result = Part.whole(chain.output().shape());
     pipeline.run(List.of(result));
-    return taken(result.size(), type, chain.outputIsComplex());
+    return taken(result.size(), type, chain.output().isComplex());
   }
 
   private void put(Part part, Shape shape, ElementType type, List<byte[]> planes, boolean owned) {

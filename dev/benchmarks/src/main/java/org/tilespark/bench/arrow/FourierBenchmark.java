@@ -446,7 +446,7 @@ public final class FourierBenchmark {
         millis[0] = (System.nanoTime() - start) / 1e6;
         start = System.nanoTime();
         try (FourierPipeline pipeline = machine.open(allocator, PipelineListener.NONE)) {
-          Part result = Part.whole(second.outputShape());
+          Part result = Part.whole(second.output().shape());
           boolean open = check;
           for (List<Volume> pieces : cells) {
             while (pipeline.inFlight() == pipeline.capacity()) {
