@@ -12,7 +12,8 @@ import org.tilespark.spark.multiply.MultiplyPlans;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.permute.BlockPlans;
-import org.tilespark.spark.pointwise.ElementwisePlans;
+import org.tilespark.spark.permute.PermuteBlocks;
+import org.tilespark.spark.pointwise.PointwisePlans;
 import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
@@ -48,7 +49,7 @@ public final class MatrixBlocks {
     return Datasets.map(
         df,
         plan ->
-            BlockPlans.permute(
+            PermuteBlocks.of(
                 plan, BlockKind.MATRIX, Permutation.of(1, 0), "MatrixBlocks.transpose"));
   }
 
@@ -130,7 +131,7 @@ public final class MatrixBlocks {
       return ConnectCalls.call("matrix_scale", Map.of("a", df), Map.of("alpha", alpha));
     }
     return Datasets.map(
-        df, plan -> ElementwisePlans.scale(plan, BlockKind.MATRIX, alpha, "MatrixBlocks.scale"));
+        df, plan -> PointwisePlans.scale(plan, BlockKind.MATRIX, alpha, "MatrixBlocks.scale"));
   }
 
   /**
@@ -169,7 +170,7 @@ public final class MatrixBlocks {
         a,
         b,
         (first, second) ->
-            ElementwisePlans.add(first, second, BlockKind.MATRIX, missing, "MatrixBlocks.add"));
+            PointwisePlans.add(first, second, BlockKind.MATRIX, missing, "MatrixBlocks.add"));
   }
 
   /**
@@ -191,7 +192,7 @@ public final class MatrixBlocks {
     if (ConnectCalls.isFor(df)) {
       return ConnectCalls.call("matrix_center", Map.of("a", df), Map.of());
     }
-    return Datasets.map(df, plan -> ElementwisePlans.center(plan, "MatrixBlocks.center"));
+    return Datasets.map(df, plan -> PointwisePlans.center(plan, "MatrixBlocks.center"));
   }
 
   /**

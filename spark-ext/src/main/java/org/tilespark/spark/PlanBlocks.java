@@ -26,7 +26,6 @@ import org.tilespark.spark.multiply.MultiplyBlocks;
 import org.tilespark.spark.multiply.MultiplyNodes;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.pointwise.MultiplyPointwise;
-import org.tilespark.spark.pointwise.MultiplyPointwiseExec;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.BackendPlanner;
 import org.tilespark.spark.stage.BlockChain;
@@ -90,13 +89,7 @@ public final class PlanBlocks extends SparkStrategy {
                   .toList()));
     }
     if (plan instanceof MultiplyPointwise product) {
-      return new MultiplyPointwiseExec(
-          product.spec(),
-          product.leftInputs(),
-          product.rightInputs(),
-          product.produced(),
-          planLater(product.left()),
-          planLater(product.right()));
+      return product.exec(planLater(product.left()), planLater(product.right()));
     }
     return null;
   }

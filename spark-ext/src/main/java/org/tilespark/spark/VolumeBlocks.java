@@ -16,8 +16,9 @@ import org.tilespark.spark.fourier.SpectrumPlans;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.permute.BlockPlans;
-import org.tilespark.spark.pointwise.ElementwisePlans;
+import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.pointwise.MultiplyPointwise;
+import org.tilespark.spark.pointwise.PointwisePlans;
 import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
@@ -51,7 +52,7 @@ public final class VolumeBlocks {
     return Datasets.map(
         df,
         plan ->
-            BlockPlans.permute(
+            PermuteBlocks.of(
                 plan,
                 BlockKind.VOLUME,
                 BlockKind.VOLUME.permutation("VolumeBlocks.permute", axes),
@@ -286,7 +287,7 @@ public final class VolumeBlocks {
       return ConnectCalls.call("volume_scale", Map.of("input", df), Map.of("alpha", alpha));
     }
     return Datasets.map(
-        df, plan -> ElementwisePlans.scale(plan, BlockKind.VOLUME, alpha, "VolumeBlocks.scale"));
+        df, plan -> PointwisePlans.scale(plan, BlockKind.VOLUME, alpha, "VolumeBlocks.scale"));
   }
 
   /** {@link #add(Dataset, Dataset, Missing)} where both volumes must have each block. */
@@ -319,7 +320,7 @@ public final class VolumeBlocks {
         a,
         b,
         (first, second) ->
-            ElementwisePlans.add(first, second, BlockKind.VOLUME, missing, "VolumeBlocks.add"));
+            PointwisePlans.add(first, second, BlockKind.VOLUME, missing, "VolumeBlocks.add"));
   }
 
   /**

@@ -22,7 +22,7 @@ public final class BlockColumnSums extends BlockExpression {
   private final int plane;
 
   /**
-   * For Catalyst and {@link org.tilespark.spark.pointwise.ElementwisePlans ElementwisePlans}.
+   * For Catalyst and {@link org.tilespark.spark.pointwise.PointwisePlans PointwisePlans}.
    *
    * @param plane whose sums: 0 for {@code values}, 1 for {@code imag}
    * @param children the block

@@ -29,7 +29,7 @@ public final class ColumnMeans extends BlockAggregate<ColumnSums> {
   private final BlockArguments arguments;
 
   /**
-   * For Catalyst and {@link org.tilespark.spark.pointwise.ElementwisePlans ElementwisePlans}.
+   * For Catalyst and {@link org.tilespark.spark.pointwise.PointwisePlans PointwisePlans}.
    *
    * @param children the sums of a block
    */

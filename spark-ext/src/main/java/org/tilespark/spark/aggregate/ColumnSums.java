@@ -3,8 +3,10 @@ package org.tilespark.spark.aggregate;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.Arrays;
+import java.util.Comparator;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.LongStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeArrayData;
@@ -28,13 +30,7 @@ import org.tilespark.spark.rows.BlockArguments.Block;
  */
 final class ColumnSums {
   /** Columns of a block. */
-  private record Range(long col, int cols) implements Comparable<Range> {
-    @Override
-    public int compareTo(Range other) {
-      int byCol = Long.compare(col, other.col);
-      return byCol != 0 ? byCol : Integer.compare(cols, other.cols);
-    }
-
+  private record Range(long col, int cols) {
     long end() {
       return col + cols;
     }
@@ -60,17 +56,6 @@ final class ColumnSums {
       }
     }
 
-    void add(float[] values, int from, int col, int count) {
-      for (int i = 0; i < count; i++) {
-        double a = sum[col + i];
-        double b = values[from + i];
-        double s = a + b;
-        double bRounded = s - a;
-        error[col + i] += (a - (s - bRounded)) + (b - bRounded);
-        sum[col + i] = s;
-      }
-    }
-
     void add(Sums other, int from, int col, int count) {
       add(other.sum, from, col, count);
       for (int i = 0; i < count; i++) {
@@ -79,7 +64,8 @@ final class ColumnSums {
     }
   }
 
-  private final Map<Range, Sums> ranges = new TreeMap<>();
+  private final Map<Range, Sums> ranges =
+      new TreeMap<>(Comparator.comparingLong(Range::col).thenComparingInt(Range::cols));
   private final BoxList boxes = new BoxList(BlockKind.MATRIX.rank());
 
   /** Adds one array of a block. */
@@ -91,23 +77,15 @@ final class ColumnSums {
     HostMemory values = block.planes().get(plane);
     int count = block.count();
     int chunk = Math.min(ArrayValues.CHUNK, count);
-    float[] floats = type == ElementType.FLOAT32 ? new float[chunk] : null;
-    double[] doubles = floats == null ? new double[chunk] : null;
+    double[] numbers = new double[chunk];
+    float[] floats = new float[type == ElementType.FLOAT32 ? chunk : 0];
     for (int start = 0; start < count; start += chunk) {
       int length = Math.min(chunk, count - start);
-      if (floats != null) {
-        ArrayValues.read(values, start, floats, length);
-      } else {
-        ArrayValues.read(values, start, doubles, length);
-      }
+      ArrayValues.read(values, type, start, numbers, floats, length);
       int col = start % cols;
       for (int i = 0; i < length; col = 0) {
         int run = Math.min(cols - col, length - i);
-        if (floats != null) {
-          sums.add(floats, i, col, run);
-        } else {
-          sums.add(doubles, i, col, run);
-        }
+        sums.add(numbers, i, col, run);
         i += run;
       }
     }
@@ -136,7 +114,7 @@ final class ColumnSums {
     // the other, whole.
     long[] cuts =
         ranges.keySet().stream()
-            .flatMapToLong(range -> java.util.stream.LongStream.of(range.col(), range.end()))
+            .flatMapToLong(range -> LongStream.of(range.col(), range.end()))
             .sorted()
             .distinct()
             .toArray();

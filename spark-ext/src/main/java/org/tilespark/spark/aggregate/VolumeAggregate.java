@@ -5,8 +5,8 @@ import java.util.List;
 import java.util.Objects;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.catalyst.BlockAggregate;
@@ -27,7 +27,7 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
 
   /** What is kept while blocks go by: of each, where it lies. */
   public abstract static class Kept {
-    private final BoxList boxes = new BoxList(BlockKind.VOLUME.rank());
+    final BoxList boxes = new BoxList(BlockKind.VOLUME.rank());
 
     /** Bytes that {@link #putInto} writes. */
     public abstract int bytes();
@@ -74,11 +74,10 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
 
   @Override
   public final B update(B buffer, InternalRow input) {
-    Kept kept = buffer;
     ErrorBoundary.BLOCKS.run(
         () -> {
           Block block = arguments.read(childList(), 0, input);
-          kept.boxes.add(block.box());
+          buffer.boxes.add(block.box());
           addLines(buffer, block);
         });
     return buffer;
@@ -89,12 +88,12 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
     int count = block.size().get(2);
     double[][] planes = new double[2][count]; // real parts, imaginary parts; zeros in real blocks
     float[] floats = new float[arguments.type() == ElementType.FLOAT32 ? count : 0];
-    long bytes = (long) count * arguments.type().bytes();
-    long at = 0;
+    int at = 0;
     for (int x = 0; x < block.size().get(0); x++) {
       for (int y = 0; y < block.size().get(1); y++) {
         for (int plane = 0; plane < block.planes().size(); plane++) {
-          copyIn(block.planes().get(plane).slice(at, bytes), floats, planes[plane]);
+          ArrayValues.read(
+              block.planes().get(plane), arguments.type(), at, planes[plane], floats, count);
         }
         add(
             buffer,
@@ -104,27 +103,14 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
             planes[0],
             planes[1],
             count);
-        at += bytes;
+        at += count;
       }
-    }
-  }
-
-  private static void copyIn(HostMemory from, float[] floats, double[] doubles) {
-    if (floats.length == 0) {
-      from.copyTo(HostMemory.ofArray(doubles));
-      return;
-    }
-    from.copyTo(HostMemory.ofArray(floats));
-    for (int i = 0; i < floats.length; i++) {
-      doubles[i] = floats[i];
     }
   }
 
   @Override
   public final B merge(B buffer, B others) {
-    Kept kept = buffer;
-    Kept more = others;
-    kept.boxes.add(more.boxes);
+    buffer.boxes.add(others.boxes);
     add(buffer, others);
     return buffer;
   }
@@ -136,10 +122,9 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
    */
   @Override
   public final Object eval(B buffer) {
-    Kept kept = buffer;
     return ErrorBoundary.BLOCKS.call(
         () -> {
-          kept.boxes.check(
+          buffer.boxes.check(
               arguments.extents().toArray(),
               BlockKind.VOLUME,
               arguments.missing() == Missing.ZERO,
@@ -150,11 +135,10 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
 
   @Override
   public final byte[] serialize(B buffer) {
-    Kept kept = buffer;
     ByteBuffer bytes =
         ByteBuffer.allocate(
-            Math.toIntExact(Math.addExact(kept.boxes.bytes(), (long) buffer.bytes())));
-    kept.boxes.putInto(bytes);
+            Math.toIntExact(Math.addExact(buffer.boxes.bytes(), (long) buffer.bytes())));
+    buffer.boxes.putInto(bytes);
     buffer.putInto(bytes);
     return bytes.array();
   }
@@ -162,9 +146,8 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
   @Override
   public final B deserialize(byte[] bytes) {
     B buffer = createAggregationBuffer();
-    Kept kept = buffer;
     ByteBuffer from = ByteBuffer.wrap(bytes);
-    kept.boxes.takeFrom(from);
+    buffer.boxes.takeFrom(from);
     buffer.takeFrom(from);
     return buffer;
   }

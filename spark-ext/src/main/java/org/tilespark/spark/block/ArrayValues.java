@@ -70,4 +70,17 @@ public final class ArrayValues {
     from.slice((long) start * Double.BYTES, (long) length * Double.BYTES)
         .copyTo(HostMemory.ofArray(values));
   }
+
+  /** The same for either, as DOUBLE; {@code floats} has room where they are FLOAT. */
+  public static void read(
+      HostMemory from, ElementType type, int start, double[] values, float[] floats, int length) {
+    if (type == ElementType.FLOAT64) {
+      read(from, start, values, length);
+      return;
+    }
+    read(from, start, floats, length);
+    for (int i = 0; i < length; i++) {
+      values[i] = floats[i];
+    }
+  }
 }

@@ -82,6 +82,18 @@ public record BlockSchema(
         ElementType.INT8);
   }
 
+  /** Block columns that stand first, in their usual order. */
+  public static BlockSchema canonical(BlockKind kind, boolean isComplex, ElementType type) {
+    int rank = kind.rank();
+    return new BlockSchema(
+        kind,
+        IntStream.range(0, rank).boxed().toList(),
+        IntStream.range(rank, 2 * rank).boxed().toList(),
+        2 * rank,
+        isComplex ? 2 * rank + 1 : -1,
+        type);
+  }
+
   /** The same columns with values of another type. */
   public BlockSchema withElementType(ElementType type) {
     return new BlockSchema(kind, offsets, sizes, values, imag, type);

@@ -15,6 +15,7 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Option;
 import scala.Tuple2;
+import scala.collection.immutable.Seq;
 import scala.math.BigInt;
 
 /**
@@ -82,6 +83,16 @@ public final class BlockStatistics {
       }
     }
     return statistics(size, columns);
+  }
+
+  /** The same of a node whose blocks have their columns where its child has them. */
+  public static Statistics ofBlocks(
+      Seq<Attribute> output, BlockKind kind, LogicalPlan child, boolean combines) {
+    List<Attribute> columns = ScalaInterop.list(output);
+    BlockSchema blocks = blocks(columns, kind);
+    Optional<Shape> known =
+        ArrayMetadata.of(columns.get(blocks.values()).metadata()).extents(kind.rank());
+    return of(columns, blocks, new Input(child, blocks, known), combines);
   }
 
   /** Of pieces of a plan's blocks: as many bytes, in rows of which nothing is known. */

@@ -11,11 +11,13 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet$;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.expressions.NullsFirst$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.types.DataType;
@@ -65,6 +67,17 @@ public final class Attributes {
         ScalaInterop.<String>emptySeq());
   }
 
+  /** One column's content under another column's name, id and metadata. */
+  public static NamedExpression as(Attribute content, Attribute target) {
+    return new Alias(
+        content,
+        target.name(),
+        target.exprId(),
+        target.qualifier(),
+        Option.apply(target.metadata()),
+        ScalaInterop.<String>emptySeq());
+  }
+
   /** Position of an attribute in a list, by id, or -1. */
   public static int indexOf(List<Attribute> attributes, Attribute attribute) {
     for (int i = 0; i < attributes.size(); i++) {
@@ -102,10 +115,8 @@ public final class Attributes {
    */
   public static Optional<Expression> renamed(
       Expression expression, Function<Attribute, Optional<? extends Expression>> names) {
-    for (Attribute used : usedBy(expression)) {
-      if (names.apply(used).isEmpty()) {
-        return Optional.empty();
-      }
+    if (usedBy(expression).stream().anyMatch(used -> names.apply(used).isEmpty())) {
+      return Optional.empty();
     }
     return Optional.of(
         expression.transform(
@@ -138,39 +149,69 @@ public final class Attributes {
     return ScalaInterop.seq(renamed);
   }
 
+  /** The column of a field at a place in rows. */
+  public static BoundReference bound(int ordinal, StructField field) {
+    return new BoundReference(ordinal, field.dataType(), field.nullable());
+  }
+
   /** Ascending by each in turn, nulls first. */
   public static Seq<SortOrder> ascending(Collection<? extends Expression> columns) {
-    List<SortOrder> orders = new ArrayList<>();
-    for (Expression column : columns) {
-      orders.add(
-          new SortOrder(
-              column,
-              Ascending$.MODULE$,
-              NullsFirst$.MODULE$,
-              ScalaInterop.<Expression>emptySeq()));
-    }
-    return ScalaInterop.seq(orders);
+    return ScalaInterop.seq(
+        columns.stream()
+            .map(
+                column ->
+                    new SortOrder(
+                        column,
+                        Ascending$.MODULE$,
+                        NullsFirst$.MODULE$,
+                        ScalaInterop.<Expression>emptySeq()))
+            .toList());
+  }
+
+  /** Columns, and the plan that gives them. */
+  public record Source(LogicalPlan plan, List<Attribute> columns) {}
+
+  /** Where columns come from, below all projections; empty if one of those computes a column. */
+  public static Optional<Source> belowProjections(LogicalPlan plan, List<Attribute> columns) {
+    return plan instanceof Project project
+        ? below(project, columns).flatMap(read -> belowProjections(project.child(), read))
+        : Optional.of(new Source(plan, columns));
   }
 
   /** What the columns are called below a projection; empty if it computes one of them. */
   public static Optional<List<Attribute>> below(Project project, List<Attribute> columns) {
-    List<Attribute> sources = new ArrayList<>();
-    for (Attribute column : columns) {
-      Attribute source = null;
+    Renamed renamed = Renamed.of(project);
+    return counterparts(columns, renamed.above(), renamed.below());
+  }
+
+  /**
+   * What a projection passes on as it is, position by position.
+   *
+   * @param below columns of its child
+   * @param above what it calls them
+   */
+  public record Renamed(List<Attribute> below, List<Attribute> above) {
+    public static Renamed of(Project project) {
+      Renamed renamed = new Renamed(new ArrayList<>(), new ArrayList<>());
       for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
-        if (each.exprId().equals(column.exprId())) {
-          if (each instanceof Attribute same) {
-            source = same;
-          } else if (each instanceof Alias alias && alias.child() instanceof Attribute renamed) {
-            source = renamed;
-          }
+        Expression content = each instanceof Alias alias ? alias.child() : (Expression) each;
+        if (content instanceof Attribute source) {
+          renamed.below.add(source);
+          renamed.above.add(each.toAttribute());
         }
       }
-      if (source == null) {
-        return Optional.empty();
-      }
-      sources.add(source);
+      return renamed;
     }
-    return Optional.of(sources);
+  }
+
+  /**
+   * What stands in {@code others} where {@code given} has each of {@code read}; empty if not all.
+   */
+  public static Optional<List<Attribute>> counterparts(
+      List<Attribute> read, List<Attribute> given, List<Attribute> others) {
+    List<Integer> positions = read.stream().map(column -> indexOf(given, column)).toList();
+    return positions.contains(-1)
+        ? Optional.empty()
+        : Optional.of(positions.stream().map(others::get).toList());
   }
 }

@@ -46,10 +46,19 @@ public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
     return list;
   }
 
-  private Expression copy(Seq<Expression> newChildren, int mutableOffset, int inputOffset) {
+  /** The arguments of the constructor. */
+  private List<Object> arguments(Seq<Expression> of, int mutableOffset, int inputOffset) {
     List<Object> all = new ArrayList<>(fields());
-    all.addAll(List.of(newChildren, mutableOffset, inputOffset));
-    return makeCopy(all.toArray());
+    all.addAll(List.of(of, mutableOffset, inputOffset));
+    return all;
+  }
+
+  private List<Object> arguments() {
+    return arguments(children, mutableAggBufferOffset, inputAggBufferOffset);
+  }
+
+  private BlockAggregate<?> copy(Seq<Expression> of, int mutableOffset, int inputOffset) {
+    return (BlockAggregate<?>) makeCopy(arguments(of, mutableOffset, inputOffset).toArray());
   }
 
   @Override
@@ -74,12 +83,12 @@ public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
 
   @Override
   public final ImperativeAggregate withNewMutableAggBufferOffset(int offset) {
-    return (ImperativeAggregate) copy(children, offset, inputAggBufferOffset);
+    return copy(children, offset, inputAggBufferOffset);
   }
 
   @Override
   public final ImperativeAggregate withNewInputAggBufferOffset(int offset) {
-    return (ImperativeAggregate) copy(children, mutableAggBufferOffset, offset);
+    return copy(children, mutableAggBufferOffset, offset);
   }
 
   @Override
@@ -94,13 +103,7 @@ public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
 
   @Override
   public final Object productElement(int n) {
-    int more = n - fields().size();
-    return switch (more) {
-      case 0 -> children;
-      case 1 -> mutableAggBufferOffset;
-      case 2 -> inputAggBufferOffset;
-      default -> fields().get(n);
-    };
+    return arguments().get(n);
   }
 
   @Override
@@ -110,17 +113,11 @@ public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
 
   @Override
   public final boolean equals(Object o) {
-    return o instanceof BlockAggregate<?> that
-        && canEqual(that)
-        && fields().equals(that.fields())
-        && children.equals(that.children)
-        && mutableAggBufferOffset == that.mutableAggBufferOffset
-        && inputAggBufferOffset == that.inputAggBufferOffset;
+    return canEqual(o) && arguments().equals(((BlockAggregate<?>) o).arguments());
   }
 
   @Override
   public final int hashCode() {
-    return Objects.hash(
-        getClass().getName(), fields(), children, mutableAggBufferOffset, inputAggBufferOffset);
+    return Objects.hash(getClass().getName(), arguments());
   }
 }

@@ -2,6 +2,7 @@ package org.tilespark.spark.catalyst;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -35,5 +36,25 @@ public final class ChildColumns {
       ordinals.add(ordinal);
     }
     return List.copyOf(ordinals);
+  }
+
+  /**
+   * Checks that columns are the child's first ones, in their order.
+   *
+   * @param what reads them, for the message: {@code "A stage expects the cells"}
+   * @throws IllegalStateException if they are not: a defect of ours or of a rule
+   */
+  public static void requireFirst(
+      SparkPlan node, SparkPlan child, Seq<Attribute> read, String what) {
+    if (!ordinals(node, child, read).equals(IntStream.range(0, read.size()).boxed().toList())) {
+      throw ErrorBoundary.defect(
+          what
+              + " "
+              + ScalaInterop.list(read)
+              + " first in "
+              + child.output()
+              + "; please report this with the plan:\n"
+              + node);
+    }
   }
 }

@@ -1,9 +1,11 @@
 package org.tilespark.spark.catalyst;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.metric.SQLMetric;
 import scala.collection.immutable.IndexedSeq;
 import scala.collection.immutable.Seq;
 
@@ -19,6 +21,7 @@ public abstract class PhysicalBlockNode extends SparkPlan {
 
   private transient List<Object> fieldList; // made at need
   private transient Seq<SparkPlan> children; // the same
+  private transient scala.collection.immutable.Map<String, SQLMetric> metrics; // the same
 
   /**
    * The arguments of the constructor in their order. Plans and sequences of plans are the children.
@@ -48,6 +51,19 @@ public abstract class PhysicalBlockNode extends SparkPlan {
                 fieldList(),
                 SparkPlan.class,
                 ScalaInterop.<SparkPlan>list(newChildren).iterator()));
+  }
+
+  /** The metrics by name, in the order in which they are shown; called once. */
+  protected Map<String, SQLMetric> newMetrics() {
+    return Map.of();
+  }
+
+  @Override
+  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
+    if (metrics == null) {
+      metrics = ScalaInterop.map(newMetrics());
+    }
+    return metrics;
   }
 
   /** All columns that no child has. */

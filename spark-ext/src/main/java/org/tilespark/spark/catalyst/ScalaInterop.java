@@ -38,10 +38,7 @@ public final class ScalaInterop {
   /** A Java copy of a Scala sequence. */
   public static <T> List<T> list(scala.collection.Iterable<? extends T> seq) {
     List<T> copy = new ArrayList<>();
-    scala.collection.Iterator<? extends T> elements = seq.iterator();
-    while (elements.hasNext()) {
-      copy.add(elements.next());
-    }
+    CollectionConverters.asJava(seq).forEach(copy::add);
     return copy;
   }
 

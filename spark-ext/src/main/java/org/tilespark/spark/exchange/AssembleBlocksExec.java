@@ -5,7 +5,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -18,27 +17,20 @@ import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.MadeAnewExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.error.ErrorBoundary;
 import scala.collection.immutable.Seq;
 
 /**
  * Runs {@link AssembleBlocks}: asks Spark to bring all pieces of a target block into one partition,
  * sorted, and assembles one block after the other.
  */
-public final class AssembleBlocksExec extends PhysicalBlockNode {
+public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
   private static final long serialVersionUID = 1;
 
   static final String BLOCKS = "numOutputRows";
   static final String PIECES = "numPieces";
   static final String PREDICTED = "predictedBytes";
-
-  private final AssembleSpec spec;
-  private final Seq<Attribute> inputs;
-  private final Seq<Attribute> produced;
-  private final SparkPlan child;
-  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /**
    * The node over {@code child}.
@@ -48,20 +40,7 @@ public final class AssembleBlocksExec extends PhysicalBlockNode {
    */
   public AssembleBlocksExec(
       AssembleSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, SparkPlan child) {
-    this.spec = spec;
-    this.inputs = inputs;
-    this.produced = produced;
-    this.child = child;
-  }
-
-  /** How blocks are assembled. */
-  public AssembleSpec spec() {
-    return spec;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return produced;
+    super(spec, inputs, produced, child);
   }
 
   @Override
@@ -92,56 +71,37 @@ public final class AssembleBlocksExec extends PhysicalBlockNode {
   }
 
   @Override
-  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
-    if (metrics == null) {
-      Map<String, SQLMetric> map = new LinkedHashMap<>();
-      map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
-      map.put(PIECES, SQLMetrics.createMetric(sparkContext(), "number of pieces"));
-      map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
-      metrics = ScalaInterop.map(map);
-    }
-    return metrics;
+  protected Map<String, SQLMetric> newMetrics() {
+    Map<String, SQLMetric> map = new LinkedHashMap<>();
+    map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
+    map.put(PIECES, SQLMetrics.createMetric(sparkContext(), "number of pieces"));
+    map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
+    return map;
   }
 
   @Override
   public RDD<InternalRow> doExecute() {
     spec.predicted().tell(metrics().apply(PREDICTED), sparkContext());
     List<Attribute> columns = ScalaInterop.list(inputs);
-    if (!ChildColumns.ordinals(this, child, inputs)
-        .equals(IntStream.range(0, columns.size()).boxed().toList())) {
-      throw ErrorBoundary.defect(
-          "AssembleBlocks expects the columns "
-              + columns
-              + " first in "
-              + child.output()
-              + "; please report this with the plan:\n"
-              + this);
-    }
+    ChildColumns.requireFirst(this, child, inputs, "AssembleBlocks expects the columns");
     List<Integer> keys =
         clustering().stream().map(column -> Attributes.indexOf(columns, column)).toList();
-    return child
-        .execute()
-        .mapPartitions(
-            new AssembleTask(
-                spec,
-                Attributes.schema(columns),
-                keys,
-                Attributes.schema(ScalaInterop.list(produced)),
-                metrics().apply(BLOCKS),
-                metrics().apply(PIECES)),
-            true,
-            ScalaInterop.classTag(InternalRow.class));
+    return new AssembleTask(
+            spec,
+            Attributes.schema(columns),
+            keys,
+            Attributes.schema(ScalaInterop.list(produced)),
+            metrics().apply(BLOCKS),
+            metrics().apply(PIECES))
+        .over(child.execute(), InternalRow.class, true);
   }
 
   /** Grouping columns, then keys: rows that agree in them belong to one target block. */
   private List<Attribute> clustering() {
     int rank = spec.kind().rank();
-    List<Integer> ownColumns = pieces().blockColumns();
-    List<Attribute> columns = new ArrayList<>();
-    IntStream.range(rank, inputs.size())
-        .filter(position -> !ownColumns.contains(position))
-        .forEach(position -> columns.add(inputs.apply(position)));
-    IntStream.range(0, rank).forEach(position -> columns.add(inputs.apply(position)));
+    List<Attribute> keysFirst = pieces().further(ScalaInterop.list(inputs));
+    List<Attribute> columns = new ArrayList<>(keysFirst.subList(rank, keysFirst.size()));
+    columns.addAll(keysFirst.subList(0, rank));
     return columns;
   }
 
@@ -167,29 +127,7 @@ public final class AssembleBlocksExec extends PhysicalBlockNode {
   }
 
   @Override
-  public String nodeName() {
-    return "AssembleBlocks";
-  }
-
-  @Override
-  public String simpleString(int maxFields) {
-    return "AssembleBlocks " + spec;
-  }
-
-  @Override
   public String verboseStringWithOperatorId() {
-    return formattedNodeName()
-        + "\nTarget: "
-        + spec
-        + "\nInput: "
-        + ScalaInterop.list(child.output())
-        + "\nOutput: "
-        + ScalaInterop.list(output())
-        + "\n";
-  }
-
-  @Override
-  protected List<Object> fields() {
-    return List.of(spec, inputs, produced, child);
+    return verbose("\nTarget: " + spec);
   }
 }

@@ -1,66 +1,39 @@
 package org.tilespark.spark.exchange;
 
-import java.io.Serializable;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockRowBuilder;
-import scala.runtime.AbstractFunction1;
 
 /**
  * Assembles the target blocks of one partition, whose rows come sorted: all of one target block
  * together, its mark first, which says where the block ends, unless the extents are known without.
  * Holds one target block at a time.
+ *
+ * @param input schema of the pieces: keys, then the columns of the output
+ * @param keys ordinals of the columns by which rows belong together: keys and grouping columns
+ * @param output schema of the target blocks
  */
-final class AssembleTask
-    extends AbstractFunction1<
-        scala.collection.Iterator<InternalRow>, scala.collection.Iterator<InternalRow>>
-    implements Serializable {
-  private static final long serialVersionUID = 1;
-
-  private final AssembleSpec spec;
-  private final StructType input;
-  private final List<Integer> keys;
-  private final StructType output;
-  private final SQLMetric blockCount;
-  private final SQLMetric pieceCount;
-
-  /**
-   * The body of a task.
-   *
-   * @param input schema of the pieces: keys, then the columns of the output
-   * @param keys ordinals of the columns by which rows belong together: keys and grouping columns
-   * @param output schema of the target blocks
-   */
-  AssembleTask(
-      AssembleSpec spec,
-      StructType input,
-      List<Integer> keys,
-      StructType output,
-      SQLMetric blockCount,
-      SQLMetric pieceCount) {
-    this.spec = spec;
-    this.input = input;
-    this.keys = keys;
-    this.output = output;
-    this.blockCount = blockCount;
-    this.pieceCount = pieceCount;
-  }
-
+record AssembleTask(
+    AssembleSpec spec,
+    StructType input,
+    List<Integer> keys,
+    StructType output,
+    SQLMetric blockCount,
+    SQLMetric pieceCount)
+    implements PartitionTask<InternalRow, InternalRow> {
   @Override
-  public scala.collection.Iterator<InternalRow> apply(
-      scala.collection.Iterator<InternalRow> pieces) {
-    return PartitionBoundary.over(pieces, Blocks::new);
+  public Iterator<InternalRow> open(Iterator<InternalRow> pieces) {
+    return new Blocks(pieces);
   }
 
   private final class Blocks implements Iterator<InternalRow> {
@@ -80,10 +53,7 @@ final class AssembleTask
               output,
               out,
               new int[0],
-              position -> {
-                StructField field = input.fields()[position + rank];
-                return new BoundReference(position + rank, field.dataType(), field.nullable());
-              });
+              position -> Attributes.bound(position + rank, input.fields()[position + rank]));
     }
 
     @Override

@@ -17,16 +17,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  * a {@link HashPartitioning} over attributes that none of its children gives: Catalyst leaves the
  * ids of those as they are when it compares plans, so that equal plans would differ.
  *
- * <p>Immutable.
+ * @param bound its attributes are {@link BoundReference}s
  */
-public final class BoundPartitioning implements Serializable {
-  private static final long serialVersionUID = 1;
-
-  private final HashPartitioning bound; // its attributes are BoundReferences
-
-  private BoundPartitioning(HashPartitioning bound) {
-    this.bound = bound;
-  }
+public record BoundPartitioning(HashPartitioning bound) implements Serializable {
 
   /**
    * A partitioning that uses no other columns than {@code columns}.
@@ -69,16 +62,6 @@ public final class BoundPartitioning implements Serializable {
   /** Count of partitions. */
   public int numPartitions() {
     return bound.numPartitions();
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof BoundPartitioning that && bound.equals(that.bound);
-  }
-
-  @Override
-  public int hashCode() {
-    return bound.hashCode();
   }
 
   @Override

@@ -1,6 +1,5 @@
 package org.tilespark.spark.exchange;
 
-import java.io.Serializable;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.rdd.RDD;
@@ -12,13 +11,12 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.block.GridCheck;
 import org.tilespark.spark.catalyst.ChildColumns;
-import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import scala.Option;
 import scala.collection.immutable.Seq;
-import scala.runtime.AbstractFunction1;
 
 /** Runs {@link CheckedBlocks}: the blocks' rows pass through unchanged. */
 public final class CheckedBlocksExec extends PhysicalBlockNode {
@@ -82,34 +80,15 @@ public final class CheckedBlocksExec extends PhysicalBlockNode {
     RDD<InternalRow> rows = blocks.execute();
     return grid.isEmpty()
         ? rows
-        : rows.mapPartitions(
-            new Check(grid.get(), ChildColumns.ordinals(this, blocks, places)),
-            true,
-            ScalaInterop.classTag(InternalRow.class));
+        : new Check(grid.get(), ChildColumns.ordinals(this, blocks, places))
+            .over(rows, InternalRow.class, true);
   }
 
   /** Checks the blocks of one partition. */
-  private static final class Check
-      extends AbstractFunction1<
-          scala.collection.Iterator<InternalRow>, scala.collection.Iterator<InternalRow>>
-      implements Serializable {
-    private static final long serialVersionUID = 1;
-
-    private final GridCheck grid;
-    private final List<Integer> ordinals;
-
-    private Check(GridCheck grid, List<Integer> ordinals) {
-      this.grid = grid;
-      this.ordinals = ordinals;
-    }
-
+  private record Check(GridCheck grid, List<Integer> ordinals)
+      implements PartitionTask<InternalRow, InternalRow> {
     @Override
-    public scala.collection.Iterator<InternalRow> apply(
-        scala.collection.Iterator<InternalRow> partition) {
-      return PartitionBoundary.over(partition, this::checked);
-    }
-
-    private Iterator<InternalRow> checked(Iterator<InternalRow> rows) {
+    public Iterator<InternalRow> open(Iterator<InternalRow> rows) {
       return new Iterator<>() {
         @Override
         public boolean hasNext() {
@@ -137,11 +116,6 @@ public final class CheckedBlocksExec extends PhysicalBlockNode {
       }
       grid.check(offset, size);
     }
-  }
-
-  @Override
-  public String nodeName() {
-    return "CheckedBlocks";
   }
 
   @Override

@@ -2,7 +2,6 @@ package org.tilespark.spark.exchange;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
@@ -14,7 +13,7 @@ import org.apache.spark.sql.types.Metadata;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.LogicalBlockNode;
+import org.tilespark.spark.catalyst.MadeAnewNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
@@ -26,14 +25,10 @@ import scala.collection.immutable.Seq;
  * <p>{@code inputs} and {@code produced} are parallel lists: the columns of the child that are
  * read, and what stands in their places in the output, after the keys.
  */
-public final class CutBlocks extends LogicalBlockNode implements MultiInstanceRelation {
+public final class CutBlocks extends MadeAnewNode<CutSpec> {
   private static final long serialVersionUID = 1;
 
-  private final CutSpec spec;
-  private final Seq<Attribute> inputs;
   private final Seq<Attribute> keys;
-  private final Seq<Attribute> produced;
-  private final LogicalPlan child;
 
   /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
   public CutBlocks(
@@ -42,11 +37,8 @@ public final class CutBlocks extends LogicalBlockNode implements MultiInstanceRe
       Seq<Attribute> keys,
       Seq<Attribute> produced,
       LogicalPlan child) {
-    this.spec = spec;
-    this.inputs = inputs;
+    super(spec, inputs, produced, child);
     this.keys = keys;
-    this.produced = produced;
-    this.child = child;
   }
 
   /**
@@ -61,14 +53,10 @@ public final class CutBlocks extends LogicalBlockNode implements MultiInstanceRe
     for (int i = 0; i < inputs.size(); i++) {
       produced.add(produce(inputs.get(i), i, blocks));
     }
-    List<Attribute> keys = new ArrayList<>();
-    for (PieceKeys.Column column : spec.keys().columns()) {
-      keys.add(
-          Attributes.column(
-              column.name(),
-              column.isLong() ? DataTypes.LongType : DataTypes.IntegerType,
-              Metadata.empty()));
-    }
+    List<Attribute> keys =
+        spec.keys().columns().stream()
+            .map(key -> Attributes.column(key.name(), key.type(), Metadata.empty()))
+            .toList();
     return new CutBlocks(
         spec, ScalaInterop.seq(inputs), ScalaInterop.seq(keys), ScalaInterop.seq(produced), child);
   }
@@ -88,56 +76,32 @@ public final class CutBlocks extends LogicalBlockNode implements MultiInstanceRe
         input.qualifier());
   }
 
-  /** How blocks are cut. */
-  public CutSpec spec() {
-    return spec;
-  }
-
-  /** The child's columns that are read. */
-  public Seq<Attribute> inputs() {
-    return inputs;
-  }
-
   /** The key columns, as {@link PieceKeys#columns} names them. */
   public Seq<Attribute> keys() {
     return keys;
   }
 
-  /** The columns of the pieces, parallel to {@link #inputs}. */
-  public Seq<Attribute> produced() {
-    return produced;
-  }
-
-  /** The only child. */
-  public LogicalPlan child() {
-    return child;
-  }
-
   @Override
   public Seq<Attribute> output() {
     List<Attribute> all = ScalaInterop.list(keys);
-    all.addAll(ScalaInterop.list(produced));
+    all.addAll(ScalaInterop.list(produced()));
     return ScalaInterop.seq(all);
   }
 
   @Override
   public Statistics stats() {
-    return BlockStatistics.ofPieces(child);
+    return BlockStatistics.ofPieces(child());
   }
 
   /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
   @Override
   public LogicalPlan newInstance() {
-    return new CutBlocks(spec, inputs, Attributes.fresh(keys), Attributes.fresh(produced), child);
-  }
-
-  @Override
-  public String simpleString(int maxFields) {
-    return "CutBlocks " + spec;
+    return new CutBlocks(
+        spec(), inputs(), Attributes.fresh(keys), Attributes.fresh(produced()), child());
   }
 
   @Override
   protected List<Object> fields() {
-    return List.of(spec, inputs, keys, produced, child);
+    return List.of(spec(), inputs(), keys, produced(), child());
   }
 }

@@ -9,10 +9,12 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.MadeAnewExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.ReadsBlocks;
 import scala.collection.immutable.Seq;
 
@@ -20,7 +22,7 @@ import scala.collection.immutable.Seq;
  * Runs {@link CutBlocks}: takes rows or batches, gives rows, each made by one bulk copy per run of
  * elements. Partitions stay where they are.
  */
-public final class CutBlocksExec extends PhysicalBlockNode implements ReadsBlocks {
+public final class CutBlocksExec extends MadeAnewExec<CutSpec> implements ReadsBlocks {
   private static final long serialVersionUID = 1;
 
   static final String BLOCKS = "numInputBlocks";
@@ -28,12 +30,7 @@ public final class CutBlocksExec extends PhysicalBlockNode implements ReadsBlock
   static final String PIECES = "numOutputRows";
   static final String BYTES = "pieceBytes";
 
-  private final CutSpec spec;
-  private final Seq<Attribute> inputs;
   private final Seq<Attribute> keys;
-  private final Seq<Attribute> produced;
-  private final SparkPlan child;
-  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /**
    * The node over {@code child}.
@@ -48,16 +45,8 @@ public final class CutBlocksExec extends PhysicalBlockNode implements ReadsBlock
       Seq<Attribute> keys,
       Seq<Attribute> produced,
       SparkPlan child) {
-    this.spec = spec;
-    this.inputs = inputs;
+    super(spec, inputs, produced, child);
     this.keys = keys;
-    this.produced = produced;
-    this.child = child;
-  }
-
-  /** How blocks are cut. */
-  public CutSpec spec() {
-    return spec;
   }
 
   /** Columns of the child that are read. */
@@ -85,16 +74,13 @@ public final class CutBlocksExec extends PhysicalBlockNode implements ReadsBlock
   }
 
   @Override
-  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
-    if (metrics == null) {
-      Map<String, SQLMetric> map = new LinkedHashMap<>();
-      map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of blocks"));
-      map.put(WHOLE, SQLMetrics.createMetric(sparkContext(), "blocks that are not cut"));
-      map.put(PIECES, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
-      map.put(BYTES, SQLMetrics.createSizeMetric(sparkContext(), "bytes of pieces", -1));
-      metrics = ScalaInterop.map(map);
-    }
-    return metrics;
+  protected Map<String, SQLMetric> newMetrics() {
+    Map<String, SQLMetric> map = new LinkedHashMap<>();
+    map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of blocks"));
+    map.put(WHOLE, SQLMetrics.createMetric(sparkContext(), "blocks that are not cut"));
+    map.put(PIECES, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
+    map.put(BYTES, SQLMetrics.createSizeMetric(sparkContext(), "bytes of pieces", -1));
+    return map;
   }
 
   @Override
@@ -112,40 +98,15 @@ public final class CutBlocksExec extends PhysicalBlockNode implements ReadsBlock
             metrics().apply(PIECES),
             metrics().apply(BYTES));
     return child.supportsColumnar()
-        ? child
-            .executeColumnar()
-            .mapPartitions(
-                CutTask.overBatches(spec, columns, counts),
-                false,
-                ScalaInterop.classTag(InternalRow.class))
-        : child
-            .execute()
-            .mapPartitions(
-                CutTask.overRows(spec, columns, counts),
-                false,
-                ScalaInterop.classTag(InternalRow.class));
-  }
-
-  @Override
-  public String nodeName() {
-    return "CutBlocks";
-  }
-
-  @Override
-  public String simpleString(int maxFields) {
-    return "CutBlocks " + spec;
+        ? new CutTask<ColumnarBatch>(spec, columns, counts, BlockCursor::overBatches)
+            .over(child.executeColumnar(), InternalRow.class, false)
+        : new CutTask<InternalRow>(spec, columns, counts, BlockCursor::overRows)
+            .over(child.execute(), InternalRow.class, false);
   }
 
   @Override
   public String verboseStringWithOperatorId() {
-    return formattedNodeName()
-        + "\nCuts: "
-        + spec
-        + "\nInput: "
-        + ScalaInterop.list(child.output())
-        + "\nOutput: "
-        + ScalaInterop.list(output())
-        + "\n";
+    return verbose("\nCuts: " + spec);
   }
 
   @Override

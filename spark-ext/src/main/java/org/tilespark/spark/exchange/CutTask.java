@@ -7,31 +7,25 @@ import java.util.NoSuchElementException;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
-import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.PieceCursor;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.BlockRowBuilder;
-import scala.runtime.AbstractFunction1;
 
 /**
  * Cuts the blocks of one partition into pieces.
  *
  * @param <T> what the child gives: rows or batches
  */
-final class CutTask<T>
-    extends AbstractFunction1<scala.collection.Iterator<T>, scala.collection.Iterator<InternalRow>>
-    implements Serializable {
-  private static final long serialVersionUID = 1;
-
+record CutTask<T>(CutSpec spec, Columns columns, Counts counts, BlockCursor.Source<T> source)
+    implements PartitionTask<T, InternalRow> {
   /**
    * The columns on both sides.
    *
@@ -47,30 +41,9 @@ final class CutTask<T>
   record Counts(SQLMetric blocks, SQLMetric whole, SQLMetric pieces, SQLMetric bytes)
       implements Serializable {}
 
-  private final CutSpec spec;
-  private final Columns columns;
-  private final Counts counts;
-  private final BlockCursor.Source<T> source;
-
-  private CutTask(CutSpec spec, Columns columns, Counts counts, BlockCursor.Source<T> source) {
-    this.spec = spec;
-    this.columns = columns;
-    this.counts = counts;
-    this.source = source;
-  }
-
-  static CutTask<InternalRow> overRows(CutSpec spec, Columns columns, Counts counts) {
-    return new CutTask<>(spec, columns, counts, BlockCursor::overRows);
-  }
-
-  static CutTask<ColumnarBatch> overBatches(CutSpec spec, Columns columns, Counts counts) {
-    return new CutTask<>(spec, columns, counts, BlockCursor::overBatches);
-  }
-
   @Override
-  public scala.collection.Iterator<InternalRow> apply(scala.collection.Iterator<T> partition) {
-    return PartitionBoundary.over(
-        partition, blocks -> new Pieces(spec, columns, counts, source.open(blocks)));
+  public Iterator<InternalRow> open(Iterator<T> blocks) {
+    return new Pieces(spec, columns, counts, source.open(blocks));
   }
 
   /** The pieces, block by block; each row is valid until the next is asked for. */
@@ -100,20 +73,17 @@ final class CutTask<T>
       int keyCount = columns.keyCount();
       BlockSchema inputs = BlockSchema.find(columns.inputs(), spec.kind(), spec.operator());
       this.in = inputs.mapped(position -> columns.inputOrdinals().get(position));
-      this.check =
-          new BlockCheck(
-              in, spec.operator(), spec.extents().isEmpty() ? null : spec.extents().get());
+      this.check = new BlockCheck(in, spec.operator(), spec.extents().getOrElse(() -> null));
       this.pieces = new PieceCursor(spec.cuts());
       this.planes = new HostMemory[in.planes().size()];
       this.keyValues = new long[keyCount];
       this.pieceSize = new long[spec.kind().rank()];
       this.width = in.elementType().bytes();
       IntFunction<Expression> carried =
-          output -> {
-            StructField field = columns.inputs().fields()[output - keyCount];
-            return new BoundReference(
-                columns.inputOrdinals().get(output - keyCount), field.dataType(), field.nullable());
-          };
+          output ->
+              Attributes.bound(
+                  columns.inputOrdinals().get(output - keyCount),
+                  columns.inputs().fields()[output - keyCount]);
       this.builder =
           new BlockRowBuilder(
               columns.output(),

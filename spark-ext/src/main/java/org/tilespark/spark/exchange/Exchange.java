@@ -6,11 +6,9 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -180,18 +178,8 @@ public final class Exchange {
   }
 
   private static Optional<HashPartitioning> above(Project project, HashPartitioning below) {
-    List<Attribute> from = new ArrayList<>();
-    List<Attribute> to = new ArrayList<>();
-    for (NamedExpression each : ScalaInterop.<NamedExpression>list(project.projectList())) {
-      if (each instanceof Attribute same) {
-        from.add(same);
-        to.add(same);
-      } else if (each instanceof Alias alias && alias.child() instanceof Attribute source) {
-        from.add(source);
-        to.add(alias.toAttribute());
-      }
-    }
-    return renamed(below, from, to);
+    Attributes.Renamed renamed = Attributes.Renamed.of(project);
+    return renamed(below, renamed.below(), renamed.above());
   }
 
   private static Optional<HashPartitioning> renamed(

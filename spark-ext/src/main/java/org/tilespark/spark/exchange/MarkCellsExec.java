@@ -7,18 +7,13 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.MadeAnewExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
 
 /** Runs {@link MarkCells}. */
-public final class MarkCellsExec extends PhysicalBlockNode {
+public final class MarkCellsExec extends MadeAnewExec<AssembleSpec> {
   private static final long serialVersionUID = 1;
-
-  private final AssembleSpec spec;
-  private final Seq<Attribute> inputs;
-  private final Seq<Attribute> produced;
-  private final SparkPlan child;
 
   /**
    * The node over {@code child}.
@@ -28,36 +23,19 @@ public final class MarkCellsExec extends PhysicalBlockNode {
    */
   public MarkCellsExec(
       AssembleSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, SparkPlan child) {
-    this.spec = spec;
-    this.inputs = inputs;
-    this.produced = produced;
-    this.child = child;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return produced;
+    super(spec, inputs, produced, child);
   }
 
   @Override
   public RDD<InternalRow> doExecute() {
     List<Integer> ordinals = ChildColumns.ordinals(this, child, inputs);
     int rank = spec.kind().rank();
-    return child
-        .execute()
-        .mapPartitions(
-            new MarkTask(
-                spec,
-                List.copyOf(ordinals.subList(0, rank)),
-                List.copyOf(ordinals.subList(rank, ordinals.size())),
-                Attributes.schema(ScalaInterop.list(produced))),
-            false,
-            ScalaInterop.classTag(InternalRow.class));
-  }
-
-  @Override
-  public String nodeName() {
-    return "MarkCells";
+    return new MarkTask(
+            spec,
+            List.copyOf(ordinals.subList(0, rank)),
+            List.copyOf(ordinals.subList(rank, ordinals.size())),
+            Attributes.schema(ScalaInterop.list(produced)))
+        .over(child.execute(), InternalRow.class, false);
   }
 
   @Override
@@ -67,16 +45,6 @@ public final class MarkCellsExec extends PhysicalBlockNode {
 
   @Override
   public String verboseStringWithOperatorId() {
-    return formattedNodeName()
-        + "\nInput: "
-        + ScalaInterop.list(child.output())
-        + "\nOutput: "
-        + ScalaInterop.list(output())
-        + "\n";
-  }
-
-  @Override
-  protected List<Object> fields() {
-    return List.of(spec, inputs, produced, child);
+    return verbose("");
   }
 }

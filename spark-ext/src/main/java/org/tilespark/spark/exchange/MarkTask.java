@@ -1,6 +1,5 @@
 package org.tilespark.spark.exchange;
 
-import java.io.Serializable;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
@@ -10,55 +9,34 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.PieceCursor;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.rows.BlockRowBuilder;
-import scala.runtime.AbstractFunction1;
 
-/** Makes the marks of the target blocks of each array of one partition. */
-final class MarkTask
-    extends AbstractFunction1<
-        scala.collection.Iterator<InternalRow>, scala.collection.Iterator<InternalRow>>
-    implements Serializable {
-  private static final long serialVersionUID = 1;
-
+/**
+ * Makes the marks of the target blocks of each array of one partition.
+ *
+ * @param extents ordinals of the arrays' extents in the child's rows
+ * @param groups ordinals of the grouping columns there, in the order of the output
+ * @param output schema of the marks: keys, block columns, grouping columns
+ */
+record MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, StructType output)
+    implements PartitionTask<InternalRow, InternalRow> {
   /** As many as a source would list. */
   private static final long MOST_CELLS = 100_000_000;
 
-  private final AssembleSpec spec;
-  private final List<Integer> extents;
-  private final List<Integer> groups;
-  private final StructType output;
-
-  /**
-   * The body of a task.
-   *
-   * @param extents ordinals of the arrays' extents in the child's rows
-   * @param groups ordinals of the grouping columns there, in the order of the output
-   * @param output schema of the marks: keys, block columns, grouping columns
-   */
-  MarkTask(AssembleSpec spec, List<Integer> extents, List<Integer> groups, StructType output) {
-    this.spec = spec;
-    this.extents = extents;
-    this.groups = groups;
-    this.output = output;
-  }
-
   @Override
-  public scala.collection.Iterator<InternalRow> apply(
-      scala.collection.Iterator<InternalRow> arrays) {
-    return PartitionBoundary.over(arrays, Marks::new);
+  public Iterator<InternalRow> open(Iterator<InternalRow> arrays) {
+    return new Marks(arrays);
   }
 
   private final class Marks implements Iterator<InternalRow> {
     private final Iterator<InternalRow> arrays;
     private final int rank = spec.kind().rank();
     private final BlockRowBuilder builder;
-    private final AxisCuts[] axes = new AxisCuts[rank]; // of the current array
-    private final long[] part = new long[rank];
-    private final long[] low = new long[rank];
-    private final long[] high = new long[rank];
-    private boolean pending; // part is a cell that comes next
+    private final PieceCursor cells = new PieceCursor(spec.grid()); // of the current array
+    private boolean pending; // the cursor stands on a cell that comes next
 
     private Marks(Iterator<InternalRow> arrays) {
       this.arrays = arrays;
@@ -81,8 +59,9 @@ final class MarkTask
 
     @Override
     public boolean hasNext() {
+      pending = pending || cells.advance();
       while (!pending && arrays.hasNext()) {
-        pending = start(arrays.next());
+        pending = start(arrays.next()) && cells.advance();
       }
       return pending;
     }
@@ -92,46 +71,40 @@ final class MarkTask
       if (!hasNext()) {
         throw new NoSuchElementException();
       }
+      pending = false;
+      builder.beginWithoutValues(cells.low(), cells.high());
       for (int axis = 0; axis < rank; axis++) {
-        low[axis] = axes[axis].low(part[axis]);
-        high[axis] = axes[axis].high(part[axis]);
+        builder.set(axis, cells.low()[axis], true);
       }
-      builder.beginWithoutValues(low, high);
-      for (int axis = 0; axis < rank; axis++) {
-        builder.set(axis, low[axis], true);
-      }
-      int axis = rank - 1;
-      while (axis >= 0 && ++part[axis] == axes[axis].parts()) {
-        part[axis--] = 0;
-      }
-      pending = axis >= 0;
       return builder.row();
     }
 
     /** Begins with the cells of an array; false if it has none. */
     private boolean start(InternalRow array) {
-      double cells = 1;
+      double count = 1;
       long[] extent = new long[rank];
       for (int axis = 0; axis < rank; axis++) {
         int ordinal = extents.get(axis);
         extent[axis] = array.isNullAt(ordinal) ? 0 : array.getLong(ordinal);
-        axes[axis] = AxisCuts.every(spec.grid().axis(axis).largest(), Math.max(0, extent[axis]));
-        part[axis] = 0;
-        cells *= axes[axis].parts();
+        long block = spec.grid().axis(axis).largest();
+        count *= AxisCuts.every(block, Math.max(0, extent[axis])).parts();
       }
-      if (cells > MOST_CELLS) {
+      if (count > MOST_CELLS) {
         throw new IllegalArgumentException(
             spec.operator()
                 + ": an array of extents "
                 + Arrays.toString(extent)
                 + " would have "
-                + (long) cells
+                + (long) count
                 + " target blocks; expected at most "
                 + MOST_CELLS
                 + ". Use larger blocks, or see with validate whether a block lies far out");
       }
       builder.carry(array);
-      return cells > 0;
+      if (count > 0) {
+        cells.start(new long[rank], extent);
+      }
+      return count > 0;
     }
   }
 }

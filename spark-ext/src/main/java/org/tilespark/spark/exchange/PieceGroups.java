@@ -1,20 +1,13 @@
 package org.tilespark.spark.exchange;
 
-import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.BoundReference;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 
 /**
@@ -27,8 +20,7 @@ public final class PieceGroups {
   private final AssembleSpec spec;
   private final BlockSchema in; // in rows of pieces
   private final Iterator<InternalRow> rows;
-  private final UnsafeProjection keyOf;
-  private final InterpretedOrdering keyOrder;
+  private final RowKeys keys;
   private final int rank;
   private final long[] low; // of the target block
   private final long[] high;
@@ -63,15 +55,11 @@ public final class PieceGroups {
     this.pieceHigh = new long[rank];
     this.pieceSize = new long[rank];
     this.boxes = new BoxList(rank);
-    List<Expression> keyColumns = new ArrayList<>();
-    List<Expression> order = new ArrayList<>();
-    for (int ordinal : keys) {
-      StructField field = input.fields()[ordinal];
-      order.add(new BoundReference(order.size(), field.dataType(), field.nullable()));
-      keyColumns.add(new BoundReference(ordinal, field.dataType(), field.nullable()));
-    }
-    this.keyOf = UnsafeProjection.create(ScalaInterop.<Expression>seq(keyColumns));
-    this.keyOrder = new InterpretedOrdering(Attributes.ascending(order));
+    this.keys =
+        new RowKeys(
+            keys.stream()
+                .map(ordinal -> Attributes.bound(ordinal, input.fields()[ordinal]))
+                .toList());
   }
 
   /** True if there is another target block. The pieces of the one before must have been walked. */
@@ -91,7 +79,7 @@ public final class PieceGroups {
     if (!hasNext()) {
       return false;
     }
-    key = keyOf.apply(row).copy();
+    key = keys.of(row).copy();
     boxes.clear();
     readPiece();
     if (isMark()) {
@@ -143,7 +131,7 @@ public final class PieceGroups {
       if (!isFresh) {
         advance();
       }
-      if (row == null || keyOrder.compare(key, keyOf.apply(row)) != 0) {
+      if (row == null || keys.compare(key, keys.of(row)) != 0) {
         boxes.check(low, size, spec.kind(), spec.missing() == Missing.ZERO, spec.operator());
         return false;
       }

@@ -2,6 +2,8 @@ package org.tilespark.spark.exchange;
 
 import java.io.Serializable;
 import java.util.List;
+import org.apache.spark.sql.types.DataType;
+import org.apache.spark.sql.types.DataTypes;
 
 /**
  * What a piece of a block is shuffled by, and how often: the numbers put before its own columns.
@@ -16,7 +18,11 @@ public interface PieceKeys extends Serializable {
    * @param name of the column
    * @param isLong true for BIGINT, false for INT
    */
-  record Column(String name, boolean isLong) implements Serializable {}
+  record Column(String name, boolean isLong) implements Serializable {
+    DataType type() {
+      return isLong ? DataTypes.LongType : DataTypes.IntegerType;
+    }
+  }
 
   /** The columns, in order. */
   List<Column> columns();

@@ -28,7 +28,8 @@ public final class PieceSizes {
   public long count() {
     long count = 1;
     for (int axis = 0; axis < source.rank(); axis++) {
-      count = Bytes.product(count, total(lengths(axis)));
+      count =
+          Bytes.product(count, lengths(axis).values().stream().mapToLong(Long::longValue).sum());
     }
     return count;
   }
@@ -105,9 +106,5 @@ public final class PieceSizes {
       at = end;
     }
     return lengths;
-  }
-
-  private static long total(Map<Long, Long> lengths) {
-    return lengths.values().stream().mapToLong(Long::longValue).sum();
   }
 }

@@ -66,11 +66,6 @@ public final class PlacedPiecesExec extends PhysicalBlockNode {
   }
 
   @Override
-  public String nodeName() {
-    return "PlacedPieces";
-  }
-
-  @Override
   public String simpleString(int maxFields) {
     return "PlacedPieces by " + describe();
   }

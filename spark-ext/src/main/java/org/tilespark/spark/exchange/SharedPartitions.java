@@ -10,16 +10,9 @@ import org.tilespark.spark.error.ErrorBoundary;
 import scala.Option;
 
 /** Gives each task a partition of a shuffle which other tasks may read too. */
-public final class SharedPartitions implements PartitionCoalescer, Serializable {
-  private static final long serialVersionUID = 1;
-
-  private final int expected;
-  private final int[] partitions;
-
-  private SharedPartitions(int expected, int[] partitions) {
-    this.expected = expected;
-    this.partitions = partitions;
-  }
+@SuppressWarnings("ArrayRecordComponent") // never compared
+public record SharedPartitions(int expected, int[] partitions)
+    implements PartitionCoalescer, Serializable {
 
   /**
    * The rows of each task.

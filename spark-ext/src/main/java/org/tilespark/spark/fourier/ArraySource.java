@@ -8,13 +8,8 @@ import java.util.Set;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.BoundReference;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
-import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.arrow.arrays.FourierPipeline;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
@@ -27,8 +22,8 @@ import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.PieceGroups;
+import org.tilespark.spark.exchange.RowKeys;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
@@ -209,8 +204,7 @@ abstract class ArraySource implements AutoCloseable {
     private final BlockSchema in; // by the child's ordinals
     private final BlockCursor blocks;
     private final BlockCheck check;
-    private final UnsafeProjection groupOf;
-    private final InterpretedOrdering groupOrder;
+    private final RowKeys groups;
     private final BoxList boxes;
     private final InternalRow noBlock; // the row of a volume without blocks
     private final boolean isOneVolume; // there is one volume, even if it has no blocks
@@ -237,15 +231,11 @@ abstract class ArraySource implements AutoCloseable {
       this.noBlock = new GenericInternalRow(schema.length());
       this.check = new BlockCheck(in, spec.operator(), spec.program().extents());
       this.boxes = new BoxList(in.kind().rank());
-      List<Expression> columns = new ArrayList<>();
-      List<Expression> order = new ArrayList<>();
-      for (int ordinal : further) {
-        StructField field = schema.fields()[ordinal];
-        columns.add(new BoundReference(ordinal, field.dataType(), field.nullable()));
-        order.add(new BoundReference(order.size(), field.dataType(), field.nullable()));
-      }
-      this.groupOf = UnsafeProjection.create(ScalaInterop.<Expression>seq(columns));
-      this.groupOrder = new InterpretedOrdering(Attributes.ascending(order));
+      this.groups =
+          new RowKeys(
+              further.stream()
+                  .map(ordinal -> Attributes.bound(ordinal, schema.fields()[ordinal]))
+                  .toList());
     }
 
     @Override
@@ -273,9 +263,8 @@ abstract class ArraySource implements AutoCloseable {
     @Override
     void walk(Taker parts) {
       boxes.clear();
-      UnsafeRow group = pending ? groupOf.apply(blocks.row()).copy() : null;
-      // Equal values may differ in their bytes: 0.0 and -0.0 are one volume, as for GROUP BY.
-      while (pending && groupOrder.compare(group, groupOf.apply(blocks.row())) == 0) {
+      UnsafeRow group = pending ? groups.of(blocks.row()).copy() : null;
+      while (pending && groups.compare(group, groups.of(blocks.row())) == 0) {
         check.check(blocks);
         boxes.add(check.offset(), check.size());
         parts.take(check.offset(), check.size(), planes(blocks, in));

@@ -3,7 +3,6 @@ package org.tilespark.spark.fourier;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
@@ -17,7 +16,7 @@ import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.LogicalBlockNode;
+import org.tilespark.spark.catalyst.MadeAnewNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.options.Missing;
@@ -28,24 +27,16 @@ import scala.collection.immutable.Seq;
  * whole along the axes that are transformed. Or, if the spec says that volumes are gathered, puts
  * each volume through it as a whole.
  */
-public final class FourierBlocks extends LogicalBlockNode implements MultiInstanceRelation {
+public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
   private static final long serialVersionUID = 1;
 
   /** The column of what {@link PlacedStep.Detrend} takes off. */
   static final String TREND = "tilespark_trend";
 
-  private final FourierSpec spec;
-  private final Seq<Attribute> inputs;
-  private final Seq<Attribute> produced;
-  private final LogicalPlan child;
-
   /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
   public FourierBlocks(
       FourierSpec spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
-    this.spec = spec;
-    this.inputs = inputs;
-    this.produced = produced;
-    this.child = child;
+    super(spec, inputs, produced, child);
   }
 
   /**
@@ -96,53 +87,12 @@ public final class FourierBlocks extends LogicalBlockNode implements MultiInstan
         child);
   }
 
-  /** What happens to each block. */
-  public FourierSpec spec() {
-    return spec;
-  }
-
-  /** The child's columns that are read. */
-  public Seq<Attribute> inputs() {
-    return inputs;
-  }
-
-  /** This node's output. */
-  public Seq<Attribute> produced() {
-    return produced;
-  }
-
-  /** The only child. */
-  public LogicalPlan child() {
-    return child;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return produced;
-  }
-
   @Override
   public Statistics stats() {
     return BlockStatistics.of(
-        ScalaInterop.list(produced),
-        spec.out(),
-        new BlockStatistics.Input(child, spec.in(), Optional.of(spec.program().extents())),
-        spec.gathered().isDefined());
-  }
-
-  /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
-  @Override
-  public LogicalPlan newInstance() {
-    return new FourierBlocks(spec, inputs, Attributes.fresh(produced), child);
-  }
-
-  @Override
-  public String simpleString(int maxFields) {
-    return "FourierBlocks " + spec;
-  }
-
-  @Override
-  protected List<Object> fields() {
-    return List.of(spec, inputs, produced, child);
+        ScalaInterop.list(produced()),
+        spec().out(),
+        new BlockStatistics.Input(child(), spec().in(), Optional.of(spec().program().extents())),
+        spec().gathered().isDefined());
   }
 }

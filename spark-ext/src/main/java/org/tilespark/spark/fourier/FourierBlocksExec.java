@@ -4,7 +4,6 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -17,24 +16,18 @@ import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
-import org.apache.spark.sql.vectorized.ArrowColumnVector;
-import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.Exchange;
-import org.tilespark.spark.rows.BlockBatchesToRowsExec;
-import org.tilespark.spark.rows.GivesBlockBatches;
-import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.TaskMetrics;
+import org.tilespark.spark.stage.BatchStageExec;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
@@ -45,8 +38,7 @@ import scala.reflect.ClassTag;
  * straight from their rows, and pieces for the next are taken straight from the result. Gives
  * batches of one block or piece each, whose value columns are Arrow lists.
  */
-public final class FourierBlocksExec extends PhysicalBlockNode
-    implements ReadsBlocks, GivesBlockBatches {
+public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
   private static final long serialVersionUID = 1;
 
   /** Batches of results that may wait in pinned memory until they are asked for. */
@@ -54,17 +46,10 @@ public final class FourierBlocksExec extends PhysicalBlockNode
 
   static final String PREDICTED = "predictedBytes";
 
-  private final FourierSpec spec;
   private final Option<AssembleSpec> assembled;
   private final Option<CutSpec> cut;
   private final Seq<Attribute> cells;
-  private final Seq<Attribute> inputs;
   private final Seq<Attribute> keys;
-  private final Seq<Attribute> produced;
-  private final BackendChoice backend;
-  private final long batchBytes;
-  private final SparkPlan child;
-  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /**
    * A stage over {@code child}.
@@ -90,42 +75,16 @@ public final class FourierBlocksExec extends PhysicalBlockNode
       BackendChoice backend,
       long batchBytes,
       SparkPlan child) {
-    this.spec = spec;
+    super(spec, inputs, produced, backend, batchBytes, child);
     this.assembled = assembled;
     this.cut = cut;
     this.cells = cells;
-    this.inputs = inputs;
     this.keys = keys;
-    this.produced = produced;
-    this.backend = backend;
-    this.batchBytes = batchBytes;
-    this.child = child;
-  }
-
-  /** What happens. */
-  public FourierSpec spec() {
-    return spec;
   }
 
   /** How blocks are put together from pieces first, if they are. */
   public Option<AssembleSpec> assembled() {
     return assembled;
-  }
-
-  /** How results are cut into pieces, if they are. */
-  public Option<CutSpec> cut() {
-    return cut;
-  }
-
-  /** Who is expected to compute, and why. */
-  public BackendChoice backend() {
-    return backend;
-  }
-
-  /** The only child. */
-  @Override
-  public SparkPlan blocks() {
-    return child;
   }
 
   /** This node over another child, which gives rows or batches. */
@@ -250,35 +209,20 @@ public final class FourierBlocksExec extends PhysicalBlockNode
   // ---- running
 
   @Override
-  public boolean supportsColumnar() {
-    return true;
+  protected List<Integer> planes() {
+    return spec.out().planes().stream().map(position -> keys.size() + position).toList();
   }
 
   @Override
-  public Option<Seq<String>> vectorTypes() {
-    List<String> types = new ArrayList<>();
-    for (int i = 0; i < keys.size() + produced.size(); i++) {
-      types.add(
-          spec.out().planes().contains(i - keys.size())
-              ? ArrowColumnVector.class.getName()
-              : ColumnVector.class.getName());
+  protected Map<String, SQLMetric> newMetrics() {
+    Map<String, SQLMetric> map = super.newMetrics();
+    map.put(
+        TaskMetrics.HOST_TIME,
+        SQLMetrics.createNanoTimingMetric(sparkContext(), "time computing on the CPU", -1));
+    if (assembled.isDefined()) {
+      map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
     }
-    return Option.apply(ScalaInterop.seq(types));
-  }
-
-  @Override
-  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
-    if (metrics == null) {
-      Map<String, SQLMetric> map = TaskMetrics.stageMetrics(sparkContext());
-      map.put(
-          TaskMetrics.HOST_TIME,
-          SQLMetrics.createNanoTimingMetric(sparkContext(), "time computing on the CPU", -1));
-      if (assembled.isDefined()) {
-        map.put(PREDICTED, SQLMetrics.createSizeMetric(sparkContext(), "predicted data size", -1));
-      }
-      metrics = ScalaInterop.map(map);
-    }
-    return metrics;
+    return map;
   }
 
   @Override
@@ -288,23 +232,11 @@ public final class FourierBlocksExec extends PhysicalBlockNode
     }
     TaskMetrics taskMetrics = new TaskMetrics(metrics());
     FourierTask.Job job = job();
-    boolean isOrdered = true; // partitions stay where they are
     return child.supportsColumnar()
-        ? gathered(child.executeColumnar(), ColumnarBatch.class)
-            .mapPartitions(
-                FourierTask.overBatches(job, backend, taskMetrics),
-                isOrdered,
-                ScalaInterop.classTag(ColumnarBatch.class))
-        : gathered(child.execute(), InternalRow.class)
-            .mapPartitions(
-                FourierTask.overRows(job, backend, taskMetrics),
-                isOrdered,
-                ScalaInterop.classTag(ColumnarBatch.class));
-  }
-
-  @Override
-  public RDD<InternalRow> doExecute() {
-    return new BlockBatchesToRowsExec(this).doExecute();
+        ? new FourierTask<ColumnarBatch>(job, backend, taskMetrics, FourierTask::overBatches)
+            .over(gathered(child.executeColumnar(), ColumnarBatch.class), ColumnarBatch.class, true)
+        : new FourierTask<InternalRow>(job, backend, taskMetrics, FourierTask::overRows)
+            .over(gathered(child.execute(), InternalRow.class), ColumnarBatch.class, true);
   }
 
   /** All partitions as one, if one task takes them all; there is one then, even of no rows. */
@@ -320,16 +252,7 @@ public final class FourierBlocksExec extends PhysicalBlockNode
   }
 
   private FourierTask.Job job() {
-    List<Integer> cellOrdinals = ChildColumns.ordinals(this, child, cells);
-    if (!cellOrdinals.equals(IntStream.range(0, cells.size()).boxed().toList())) {
-      throw ErrorBoundary.defect(
-          "A stage expects the cells "
-              + cells
-              + " first in "
-              + child.output()
-              + "; please report this with the plan:\n"
-              + this);
-    }
+    ChildColumns.requireFirst(this, child, cells, "A stage expects the cells");
     return new FourierTask.Job(
         spec,
         new FourierTask.Input(
@@ -353,11 +276,6 @@ public final class FourierBlocksExec extends PhysicalBlockNode
   // ---- telling
 
   @Override
-  public String nodeName() {
-    return "FourierBlocks";
-  }
-
-  @Override
   public String simpleString(int maxFields) {
     return "FourierBlocks "
         + spec
@@ -370,18 +288,13 @@ public final class FourierBlocksExec extends PhysicalBlockNode
 
   @Override
   public String verboseStringWithOperatorId() {
-    return formattedNodeName()
-        + "\nSteps: "
-        + spec
-        + (assembled.isEmpty() ? "" : "\nOf pieces: " + assembled.get())
-        + (cut.isEmpty() ? "" : "\nInto pieces: " + cut.get())
-        + "\nBackend: "
-        + backend
-        + "\nInput: "
-        + ScalaInterop.list(child.output())
-        + "\nOutput: "
-        + ScalaInterop.list(output())
-        + "\n";
+    return verbose(
+        "\nSteps: "
+            + spec
+            + (assembled.isEmpty() ? "" : "\nOf pieces: " + assembled.get())
+            + (cut.isEmpty() ? "" : "\nInto pieces: " + cut.get())
+            + "\nBackend: "
+            + backend);
   }
 
   @Override

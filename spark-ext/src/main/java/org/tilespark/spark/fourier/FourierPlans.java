@@ -185,7 +185,10 @@ public final class FourierPlans {
             stage.cut().isEmpty()
                 ? known.largest().toArray()
                 : planner.shape(stage.cut(), extents, transform.padded(extents, stage.axes()));
-        at = i == 0 ? cutFirst(at, wanted) : cutAgain(at, wanted, stage.cut().size() == 1);
+        at =
+            i == 0
+                ? ReblockPlans.reblock(at, BlockKind.VOLUME, wanted, missing, context.operator())
+                : cutAgain(at, wanted, stage.cut().size() == 1);
         shape = Optional.of(Shape.of(wanted));
       }
       if (i == 0 && options.detrend() != Detrend.NONE) {
@@ -225,10 +228,6 @@ public final class FourierPlans {
       shape[0] = Math.max(1, Math.min(most, known.largest().extent(0)));
     }
     return cutAgain(plan, shape, true);
-  }
-
-  private LogicalPlan cutFirst(LogicalPlan plan, long[] shape) {
-    return ReblockPlans.reblock(plan, BlockKind.VOLUME, shape, missing, context.operator());
   }
 
   /**

@@ -109,11 +109,6 @@ public record FourierProgram(
     return permutation.apply(Shape.of(shape));
   }
 
-  /** True if a trend comes with the blocks. */
-  public boolean usesTrend() {
-    return steps.stream().anyMatch(PlacedStep.Detrend.class::isInstance);
-  }
-
   /**
    * What happens to a part.
    *

@@ -44,10 +44,7 @@ public record FourierSpec(
 
   /** Positions of the further columns among the {@code count} that are given, in the same order. */
   public List<Integer> furtherOut(int count) {
-    return IntStream.range(0, count)
-        .filter(position -> !out.blockColumns().contains(position))
-        .boxed()
-        .toList();
+    return out.further(IntStream.range(0, count).boxed().toList());
   }
 
   /** Cuts after every full block, along axes without an end. */

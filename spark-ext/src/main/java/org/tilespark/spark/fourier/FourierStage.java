@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -23,6 +24,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.permute.PermutedColumns;
 import org.tilespark.spark.runtime.BackendChoice;
+import scala.Option;
 
 /**
  * Programs that follow each other block by block, with the assembling of blocks below them, so that
@@ -55,12 +57,9 @@ public record FourierStage(
    */
   record Columns(List<Attribute> block, Attribute trend, List<Attribute> further) {
     private List<Attribute> all() {
-      List<Attribute> all = new ArrayList<>(block);
-      if (trend != null) {
-        all.add(trend);
-      }
-      all.addAll(further);
-      return all;
+      return Stream.of(block, trend == null ? List.<Attribute>of() : List.of(trend), further)
+          .flatMap(List::stream)
+          .toList();
     }
   }
 
@@ -77,7 +76,7 @@ public record FourierStage(
     FourierStage stage =
         new FourierStage(
             spec.program(),
-            Optional.ofNullable(spec.gathered().isEmpty() ? null : spec.gathered().get()),
+            Optional.ofNullable(spec.gathered().getOrElse(() -> null)),
             spec.missing(),
             spec.operator(),
             new Columns(
@@ -95,7 +94,7 @@ public record FourierStage(
     while (below instanceof Project project) {
       below = project.child();
     }
-    if (last.kind() != BlockKind.VOLUME || !(below instanceof FourierBlocks inner)) {
+    if (last.spec().kind() != BlockKind.VOLUME || !(below instanceof FourierBlocks inner)) {
       return Optional.empty();
     }
     FourierSpec spec = inner.spec();
@@ -104,7 +103,7 @@ public record FourierStage(
     List<Attribute> inputs = columns.inputs();
     FourierStage stage =
         new FourierStage(
-            FourierProgram.reordering(spec.program().output(), last.permutation()),
+            FourierProgram.reordering(spec.program().output(), last.spec().permutation()),
             Optional.empty(),
             spec.missing(),
             spec.operator(),
@@ -128,22 +127,15 @@ public record FourierStage(
 
   /** The transform right below a plan's projections, if the columns come from it as they are. */
   public static Optional<FourierBlocks> below(CutBlocks cut) {
-    Optional<List<Attribute>> read = Optional.of(ScalaInterop.list(cut.inputs()));
-    LogicalPlan plan = cut.child();
-    while (plan instanceof Project project && read.isPresent()) {
-      read = Attributes.below(project, read.get());
-      plan = project.child();
-    }
-    if (read.isEmpty() || !(plan instanceof FourierBlocks fourier)) {
+    Optional<Attributes.Source> read =
+        Attributes.belowProjections(cut.child(), ScalaInterop.list(cut.inputs()));
+    if (read.isEmpty() || !(read.get().plan() instanceof FourierBlocks fourier)) {
       return Optional.empty();
     }
     // In other positions the columns are the same: the cut gives its own names and ids.
-    List<Attribute> given = ScalaInterop.list(fourier.produced());
-    boolean isSame = given.size() == read.get().size();
-    for (int i = 0; isSame && i < given.size(); i++) {
-      isSame = given.get(i).exprId().equals(read.get().get(i).exprId());
-    }
-    return isSame ? Optional.of(fourier) : Optional.empty();
+    return same(read.get().columns(), ScalaInterop.list(fourier.produced()))
+        ? Optional.of(fourier)
+        : Optional.empty();
   }
 
   /**
@@ -161,17 +153,9 @@ public record FourierStage(
       BackendChoice backend,
       long batchBytes,
       SparkPlan plannedChild) {
-    int rank = out.kind().rank();
     int parts = columns.block().size();
-    boolean isComplex = parts > 2 * rank + 1;
-    BlockSchema in =
-        new BlockSchema(
-            out.kind(),
-            numbers(0, rank),
-            numbers(rank, rank),
-            2 * rank,
-            isComplex ? 2 * rank + 1 : -1,
-            out.elementType());
+    boolean isComplex = parts > 2 * out.kind().rank() + 1;
+    BlockSchema in = BlockSchema.canonical(out.kind(), isComplex, out.elementType());
     return new FourierBlocksExec(
         new FourierSpec(
             program,
@@ -182,7 +166,7 @@ public record FourierStage(
             missing,
             operator),
         ScalaInterop.option(assembly.map(Assembly::spec)),
-        cut == null ? ScalaInterop.none() : ScalaInterop.option(Optional.of(cut)),
+        Option.apply(cut),
         ScalaInterop.seq(assembly.map(Assembly::cells).orElse(List.of())),
         ScalaInterop.seq(columns.all()),
         ScalaInterop.seq(keys),
@@ -192,31 +176,20 @@ public record FourierStage(
         plannedChild);
   }
 
-  private static List<Integer> numbers(int first, int count) {
-    List<Integer> numbers = new ArrayList<>();
-    for (int i = 0; i < count; i++) {
-      numbers.add(first + i);
-    }
-    return List.copyOf(numbers);
-  }
-
   /** This stage with the operator below it, if one stage can run both. */
   private Optional<FourierStage> withBelow() {
     if (columns.trend() != null || assembly.isPresent()) {
       return Optional.empty();
     }
-    Optional<List<Attribute>> read = Optional.of(columns.all());
-    LogicalPlan below = child;
-    while (below instanceof Project project && read.isPresent()) {
-      read = Attributes.below(project, read.get());
-      below = project.child();
-    }
+    Optional<Attributes.Source> read = Attributes.belowProjections(child, columns.all());
     if (read.isEmpty()) {
       return Optional.empty();
     }
     int parts = columns.block().size();
-    List<Attribute> readBlock = read.get().subList(0, parts);
-    List<Attribute> readFurther = read.get().subList(parts, read.get().size());
+    LogicalPlan below = read.get().plan();
+    List<Attribute> from = read.get().columns();
+    List<Attribute> readBlock = from.subList(0, parts);
+    List<Attribute> readFurther = from.subList(parts, from.size());
     if (below instanceof FourierBlocks inner) {
       return after(inner, readBlock, readFurther);
     }
@@ -239,7 +212,7 @@ public record FourierStage(
       return Optional.empty();
     }
     Optional<List<Attribute>> sources =
-        sources(
+        Attributes.counterparts(
             readFurther,
             at(inner.produced(), below.furtherOut(inner.produced().size())),
             at(inner.inputs(), below.furtherIn(inner.inputs().size())));
@@ -269,7 +242,7 @@ public record FourierStage(
     PermutedColumns given = inner.columns();
     List<Integer> parts = given.blocks().blockColumns();
     boolean fits =
-        inner.kind() == BlockKind.VOLUME
+        inner.spec().kind() == BlockKind.VOLUME
             && same(readBlock, parts.stream().map(given.produced()::get).toList());
     List<Attribute> sources = new ArrayList<>();
     for (Attribute column : readFurther) {
@@ -280,7 +253,7 @@ public record FourierStage(
     if (!fits) {
       return Optional.empty();
     }
-    Permutation permutation = inner.permutation();
+    Permutation permutation = inner.spec().permutation();
     State before =
         new State(
             permutation.inverse().apply(program.extents()), program.type(), program.isComplex());
@@ -306,7 +279,7 @@ public record FourierStage(
     int rank = blocks.kind().rank();
     List<Attribute> pieces = ScalaInterop.list(assemble.inputs());
     Optional<List<Attribute>> sources =
-        sources(readFurther, given, pieces.subList(rank, pieces.size()));
+        Attributes.counterparts(readFurther, given, pieces.subList(rank, pieces.size()));
     return sources.map(
         further ->
             new FourierStage(
@@ -320,22 +293,6 @@ public record FourierStage(
                     further),
                 Optional.of(new Assembly(assemble.spec(), pieces.subList(0, rank))),
                 assemble.child()));
-  }
-
-  /**
-   * What stands in {@code below} where {@code given} has each of {@code read}; empty if not all.
-   */
-  private static Optional<List<Attribute>> sources(
-      List<Attribute> read, List<Attribute> given, List<Attribute> below) {
-    List<Attribute> sources = new ArrayList<>();
-    for (Attribute column : read) {
-      int position = Attributes.indexOf(given, column);
-      if (position < 0) {
-        return Optional.empty();
-      }
-      sources.add(below.get(position));
-    }
-    return Optional.of(sources);
   }
 
   private static boolean same(List<Attribute> read, List<Attribute> given) {

@@ -5,7 +5,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.TreeSet;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.tilespark.kernels.launch.Ceil;
@@ -49,11 +48,6 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
       boolean inverse,
       Permutation permutation,
       Map<Integer, Long> padTo) {
-    /** A transform without padding. */
-    Transform(List<Integer> axes, int halved, boolean inverse, Permutation permutation) {
-      this(axes, halved, inverse, permutation, Map.of());
-    }
-
     /** {@code extents} with the zeros that are added where some axes are transformed. */
     Shape padded(Shape extents, List<Integer> transformed) {
       long[] padded = extents.toArray();
@@ -81,14 +75,9 @@ record FourierStages(KnownArray known, long complexBytes, int tasks, long taskBy
 
   /** Which axes are transformed after which, and how the volume is cut for that. */
   List<Stage> stages(Transform transform, Decomposition asked) {
-    Set<Integer> wholeAlready = new TreeSet<>();
-    for (int axis = 0; axis < RANK; axis++) {
-      if (known.whole().get(axis)) {
-        wholeAlready.add(axis);
-      }
-    }
     boolean blocksStay =
-        wholeAlready.containsAll(transform.axes()) && staysSmall(transform, transform.axes());
+        transform.axes().stream().allMatch(axis -> known.whole().get(axis))
+            && staysSmall(transform, transform.axes());
     if (asked == Decomposition.AUTO && blocksStay) {
       return List.of(new Stage(transform.axes(), List.of()));
     }

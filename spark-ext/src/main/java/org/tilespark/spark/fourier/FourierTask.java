@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.arrow.arrays.FourierPipeline;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.PieceGroups;
 import org.tilespark.spark.rows.BlockCursor;
@@ -19,7 +19,6 @@ import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.TaskMetrics;
 import org.tilespark.spark.runtime.TaskRun;
-import scala.runtime.AbstractFunction1;
 
 /**
  * The body of a task that transforms: opens a pipeline and an allocator for one partition and ties
@@ -27,12 +26,8 @@ import scala.runtime.AbstractFunction1;
  *
  * @param <T> what the child gives: rows or batches
  */
-final class FourierTask<T>
-    extends AbstractFunction1<
-        scala.collection.Iterator<T>, scala.collection.Iterator<ColumnarBatch>>
-    implements Serializable {
-  private static final long serialVersionUID = 1;
-
+record FourierTask<T>(Job job, BackendChoice backend, TaskMetrics metrics, Source<T> source)
+    implements PartitionTask<T, ColumnarBatch> {
   /**
    * What a task must know.
    *
@@ -68,48 +63,25 @@ final class FourierTask<T>
       implements Serializable {}
 
   /** How the child's partition becomes arrays. */
-  private interface Source<T> extends Serializable {
+  interface Source<T> extends Serializable {
     ArraySource open(Job job, Iterator<T> partition, BufferAllocator allocator);
   }
 
-  private final Job job;
-  private final BackendChoice backend;
-  private final TaskMetrics metrics;
-  private final Source<T> source;
-
-  private FourierTask(Job job, BackendChoice backend, TaskMetrics metrics, Source<T> source) {
-    this.job = job;
-    this.backend = backend;
-    this.metrics = metrics;
-    this.source = source;
+  /** Blocks or pieces in rows. */
+  static ArraySource overRows(Job job, Iterator<InternalRow> rows, BufferAllocator allocator) {
+    Input input = job.input();
+    return input.assembled() == null
+        ? overBlocks(job, BlockCursor.overRows(rows), allocator)
+        : new ArraySource.Pieces(
+            job.in(),
+            new PieceGroups(input.assembled(), input.rows(), input.pieceKeys(), job.in(), rows),
+            allocator);
   }
 
-  static FourierTask<InternalRow> overRows(Job job, BackendChoice backend, TaskMetrics metrics) {
-    return new FourierTask<>(
-        job,
-        backend,
-        metrics,
-        (of, rows, allocator) ->
-            of.input().assembled() == null
-                ? overBlocks(of, BlockCursor.overRows(rows), allocator)
-                : new ArraySource.Pieces(
-                    of.in(),
-                    new PieceGroups(
-                        of.input().assembled(),
-                        of.input().rows(),
-                        of.input().pieceKeys(),
-                        of.in(),
-                        rows),
-                    allocator));
-  }
-
-  static FourierTask<ColumnarBatch> overBatches(
-      Job job, BackendChoice backend, TaskMetrics metrics) {
-    return new FourierTask<>(
-        job,
-        backend,
-        metrics,
-        (of, batches, allocator) -> overBlocks(of, BlockCursor.overBatches(batches), allocator));
+  /** Blocks in batches. */
+  static ArraySource overBatches(
+      Job job, Iterator<ColumnarBatch> batches, BufferAllocator allocator) {
+    return overBlocks(job, BlockCursor.overBatches(batches), allocator);
   }
 
   private static ArraySource overBlocks(Job job, BlockCursor blocks, BufferAllocator allocator) {
@@ -122,11 +94,7 @@ final class FourierTask<T>
   }
 
   @Override
-  public scala.collection.Iterator<ColumnarBatch> apply(scala.collection.Iterator<T> partition) {
-    return PartitionBoundary.over(partition, this::open);
-  }
-
-  private Iterator<ColumnarBatch> open(Iterator<T> partition) {
+  public Iterator<ColumnarBatch> open(Iterator<T> partition) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     ExecutorRuntime.FourierPlace place = runtime.fourier(backend.requested(), task);

@@ -107,7 +107,7 @@ record FourierVolume(
             toFront[axis] = shift.ofVolume() ? -(before.extent(axis) / 2) : 0;
             toMiddle[axis] = shift.ofSpectrum() && axis != halved ? grown[axis] / 2 : 0;
           }
-          add(list, new ArrayStep.Roll(boxed(toFront)));
+          add(list, new ArrayStep.Roll(ArraySource.boxed(toFront)));
           if (!Shape.of(grown).equals(before)) {
             list.add(new ArrayStep.Pad(Shape.of(grown)));
           }
@@ -118,7 +118,7 @@ record FourierVolume(
                   Direction.FORWARD,
                   0,
                   norm.scale(elements, false)));
-          add(list, new ArrayStep.Roll(boxed(toMiddle)));
+          add(list, new ArrayStep.Roll(ArraySource.boxed(toMiddle)));
           return list;
         };
     Spectrum spectrum =
@@ -176,10 +176,7 @@ record FourierVolume(
     }
     Spectrum spectrum = spectrum(options);
     String current = metadata.spectrum().isPresent() ? letters : layout(options);
-    List<Integer> axes = new ArrayList<>();
-    for (char letter : spectrum.axes().toCharArray()) {
-      axes.add(current.indexOf(letter));
-    }
+    List<Integer> axes = spectrum.axes().chars().map(current::indexOf).boxed().toList();
     int halved = spectrum.isHalf() ? axes.get(axes.size() - 1) : -1;
     if (!isComplex) {
       throw bad("the blocks are real (no column imag); expected the complex ones of a spectrum");
@@ -210,7 +207,7 @@ record FourierVolume(
             toFront[axis] = spectrum.shift().ofSpectrum() && axis != halved ? -(extent / 2) : 0;
             toMiddle[axis] = spectrum.shift().ofVolume() ? extent / 2 : 0;
           }
-          add(list, new ArrayStep.Roll(boxed(toFront)));
+          add(list, new ArrayStep.Roll(ArraySource.boxed(toFront)));
           list.add(
               new ArrayStep.Fourier(
                   over,
@@ -218,11 +215,11 @@ record FourierVolume(
                   Direction.INVERSE,
                   over.contains(halved) ? spectrum.lastExtent() : 0,
                   spectrum.norm().scale(elements, true)));
-          add(list, new ArrayStep.Roll(boxed(toMiddle)));
+          add(list, new ArrayStep.Roll(ArraySource.boxed(toMiddle)));
           return list;
         };
     return new Steps(
-        new Transform(axes, halved, true, permutation),
+        new Transform(axes, halved, true, permutation, Map.of()),
         true,
         List.of(),
         later,
@@ -339,10 +336,6 @@ record FourierVolume(
     if (roll.shifts().stream().anyMatch(shift -> shift != 0)) {
       list.add(roll);
     }
-  }
-
-  private static List<Long> boxed(long[] numbers) {
-    return Arrays.stream(numbers).boxed().toList();
   }
 
   /** Runs it, and puts the operator before what it complains of. */

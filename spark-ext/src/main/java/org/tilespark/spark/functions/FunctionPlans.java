@@ -18,8 +18,9 @@ import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.permute.BlockPlans;
-import org.tilespark.spark.pointwise.ElementwisePlans;
+import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.pointwise.MultiplyPointwise;
+import org.tilespark.spark.pointwise.PointwisePlans;
 import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.transfer.TransferPlans;
 import org.tilespark.spark.validate.BlockValidator;
@@ -31,7 +32,7 @@ final class FunctionPlans {
   // ---- matrices
 
   static LogicalPlan transpose(Arguments call) {
-    return BlockPlans.permute(
+    return PermuteBlocks.of(
         input(call, BlockKind.MATRIX), BlockKind.MATRIX, Permutation.of(1, 0), call.function());
   }
 
@@ -53,7 +54,7 @@ final class FunctionPlans {
   }
 
   static LogicalPlan center(Arguments call) {
-    return ElementwisePlans.center(
+    return PointwisePlans.center(
         stated(call, BlockKind.MATRIX, "a", "extents", ""), call.function());
   }
 
@@ -84,12 +85,12 @@ final class FunctionPlans {
 
   static LogicalPlan scale(Arguments call, BlockKind kind) {
     String table = kind == BlockKind.MATRIX ? "a" : "input";
-    return ElementwisePlans.scale(
+    return PointwisePlans.scale(
         stated(call, kind, table, "extents", ""), kind, call.number("alpha"), call.function());
   }
 
   static LogicalPlan add(Arguments call, BlockKind kind) {
-    return ElementwisePlans.add(
+    return PointwisePlans.add(
         stated(call, kind, "a", "extentsA", ", first " + kind.label()),
         stated(call, kind, "b", "extentsB", ", second " + kind.label()),
         kind,
@@ -114,7 +115,7 @@ final class FunctionPlans {
   // ---- volumes
 
   static LogicalPlan permute(Arguments call) {
-    return BlockPlans.permute(
+    return PermuteBlocks.of(
         input(call, BlockKind.VOLUME),
         BlockKind.VOLUME,
         BlockKind.VOLUME.permutation(call.function(), call.text("axes")),

@@ -71,8 +71,8 @@ record OperandSource(LogicalPlan plan, List<Attribute> columns) {
 
   /** True for a real matrix's transpose. */
   static boolean isTranspose(PermuteBlocks permute) {
-    return permute.kind() == BlockKind.MATRIX
-        && permute.permutation().equals(Permutation.of(1, 0))
+    return permute.spec().kind() == BlockKind.MATRIX
+        && permute.spec().permutation().equals(Permutation.of(1, 0))
         && !permute.columns().blocks().isComplex();
   }
 

@@ -3,32 +3,19 @@ package org.tilespark.spark.permute;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.tilespark.layout.Permutation;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import scala.Option;
 
-/** The logical plans behind the operators; shared by SQL functions and the Java API. */
+/** The logical plan behind withExtents; shared by SQL functions and the Java API. */
 public final class BlockPlans {
   private BlockPlans() {}
-
-  /**
-   * Reorders the axes of every block.
-   *
-   * @throws IllegalArgumentException if {@code input} has no blocks of this kind
-   */
-  public static LogicalPlan permute(
-      LogicalPlan input, BlockKind kind, Permutation permutation, String operator) {
-    return PermuteBlocks.of(input, kind, permutation, operator);
-  }
 
   /**
    * The input with the extents of the whole array stated anew, as column metadata on its values.
@@ -49,13 +36,8 @@ public final class BlockPlans {
     List<NamedExpression> list = new ArrayList<>(frame.columns());
     list.set(
         frame.blocks().values(),
-        new Alias(
-            values,
-            values.name(),
-            NamedExpression$.MODULE$.newExprId(),
-            values.qualifier(),
-            Option.apply(metadata.toMetadata()),
-            ScalaInterop.emptySeq()));
+        Attributes.as(
+            values, (Attribute) values.newInstance().withMetadata(metadata.toMetadata())));
     return new Project(ScalaInterop.seq(list), input);
   }
 }

@@ -2,13 +2,13 @@ package org.tilespark.spark.permute;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.Renaming;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
@@ -26,13 +26,13 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
 
   /** The simpler plan, or null if there is none. */
   private static LogicalPlan simplify(PermuteBlocks outer) {
-    if (outer.permutation().isIdentity()) {
+    if (outer.spec().permutation().isIdentity()) {
       return renamed(outer);
     }
     // A projection between the two can only choose columns, as far as the ones read are the
     // inner node's own.
     LogicalPlan below = outer.child() instanceof Project project ? project.child() : outer.child();
-    return below instanceof PermuteBlocks inner && inner.kind() == outer.kind()
+    return below instanceof PermuteBlocks inner && inner.spec().kind() == outer.spec().kind()
         ? composed(outer, inner)
         : null;
   }
@@ -43,19 +43,17 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
    */
   private static LogicalPlan composed(PermuteBlocks outer, PermuteBlocks inner) {
     PermutedColumns below = inner.columns();
-    List<Attribute> inputs = new ArrayList<>();
-    for (Attribute read : outer.columns().inputs()) {
-      int position = Attributes.indexOf(below.produced(), read);
-      if (position < 0) {
-        return null; // a projection between them computes this column
-      }
-      inputs.add(below.inputs().get(position));
+    Optional<List<Attribute>> inputs =
+        Attributes.counterparts(outer.columns().inputs(), below.produced(), below.inputs());
+    if (inputs.isEmpty()) {
+      return null; // a projection between them computes one of the columns
     }
     return new PermuteBlocks(
-        outer.kind(),
-        inner.permutation().then(outer.permutation()),
-        inner.extents(),
-        ScalaInterop.seq(inputs),
+        new BlockOperator(
+            outer.spec().kind(),
+            inner.spec().permutation().then(outer.spec().permutation()),
+            inner.spec().extents()),
+        ScalaInterop.seq(inputs.get()),
         outer.produced(),
         inner.child());
   }
@@ -65,7 +63,7 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
     PermutedColumns columns = permute.columns();
     List<NamedExpression> list = new ArrayList<>();
     for (int i = 0; i < columns.produced().size(); i++) {
-      list.add(Renaming.as(columns.inputs().get(i), columns.produced().get(i)));
+      list.add(Attributes.as(columns.inputs().get(i), columns.produced().get(i)));
     }
     return new Project(ScalaInterop.seq(list), permute.child());
   }

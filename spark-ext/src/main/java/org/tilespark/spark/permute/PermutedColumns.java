@@ -3,39 +3,38 @@ package org.tilespark.spark.permute;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.AttributeReference;
-import org.apache.spark.sql.catalyst.expressions.NamedExpression$;
-import org.apache.spark.sql.types.DataType;
-import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.Metadata;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.CutBlocks;
+import scala.collection.immutable.Seq;
 
 /**
  * How the columns of a permuted block follow from those of its input: output offset and size of
  * axis {@code i} are the input's of axis {@code permutation.axis(i)}, value columns are computed,
  * further columns stay.
+ *
+ * @param inputs columns of the input, block columns among them
+ * @param produced columns of the output, position by position
+ * @param blocks positions of the block columns in both lists
  */
-public final class PermutedColumns {
-  private final Permutation permutation;
-  private final List<Attribute> inputs;
-  private final List<Attribute> produced;
-  private final BlockSchema blocks; // positions in both lists
+public record PermutedColumns(
+    Permutation permutation, List<Attribute> inputs, List<Attribute> produced, BlockSchema blocks) {
 
-  /**
-   * @param inputs columns of the input, block columns among them
-   * @param produced columns of the output, position by position
-   */
-  public PermutedColumns(
-      BlockKind kind, Permutation permutation, List<Attribute> inputs, List<Attribute> produced) {
-    this.permutation = permutation;
-    this.inputs = inputs;
-    this.produced = produced;
+  /** The columns of blocks of a kind, which are found by the names of the output. */
+  public static PermutedColumns of(
+      BlockKind kind, Permutation permutation, Seq<Attribute> inputs, Seq<Attribute> produced) {
     // Inputs may have other names, where columns were renamed on their way to here.
-    this.blocks = BlockSchema.find(Attributes.schema(produced), kind, "permutation");
+    List<Attribute> output = ScalaInterop.list(produced);
+    return new PermutedColumns(
+        permutation,
+        ScalaInterop.list(inputs),
+        output,
+        BlockSchema.find(Attributes.schema(output), kind, "permutation"));
   }
 
   /**
@@ -43,34 +42,9 @@ public final class PermutedColumns {
    * for block columns never null. The metadata of value columns is permuted too.
    */
   static Attribute produce(Attribute input, int i, BlockSchema blocks, Permutation permutation) {
-    DataType type = input.dataType();
-    Metadata metadata = input.metadata();
-    if (blocks.planes().contains(i)) {
-      type = DataTypes.createArrayType(BlockSchema.sparkType(blocks.elementType()), false);
-      metadata = ArrayMetadata.of(metadata).permuted(permutation).toMetadata();
-    }
-    return new AttributeReference(
-        input.name(),
-        type,
-        input.nullable() && !blocks.blockColumns().contains(i),
-        metadata,
-        NamedExpression$.MODULE$.newExprId(),
-        input.qualifier());
-  }
-
-  /** Where the block's columns stand, in input and output alike. */
-  public BlockSchema blocks() {
-    return blocks;
-  }
-
-  /** Columns of the input. */
-  public List<Attribute> inputs() {
-    return inputs;
-  }
-
-  /** Columns of the output. */
-  public List<Attribute> produced() {
-    return produced;
+    Attribute column = CutBlocks.produce(input, i, blocks);
+    Metadata permuted = ArrayMetadata.of(input.metadata()).permuted(permutation).toMetadata();
+    return blocks.planes().contains(i) ? (Attribute) column.withMetadata(permuted) : column;
   }
 
   /**

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.catalyst.Renaming;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
@@ -38,12 +38,11 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
 
   private static LogicalPlan rename(Project project, PermuteBlocks permute, AttributeSet used) {
     PermutedColumns columns = permute.columns();
-    List<NamedExpression> kept = new ArrayList<>();
-    for (Attribute output : columns.produced()) {
-      if (used.contains(output)) {
-        kept.add(Renaming.as(columns.source(output).orElseThrow(), output));
-      }
-    }
+    List<NamedExpression> kept =
+        columns.produced().stream()
+            .filter(used::contains)
+            .map(output -> Attributes.as(columns.source(output).orElseThrow(), output))
+            .toList();
     return new Project(project.projectList(), new Project(ScalaInterop.seq(kept), permute.child()));
   }
 
@@ -64,12 +63,7 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
     return new Project(
         project.projectList(),
         new PermuteBlocks(
-            permute.kind(),
-            permute.permutation(),
-            permute.extents(),
-            ScalaInterop.seq(inputs),
-            ScalaInterop.seq(produced),
-            permute.child()));
+            permute.spec(), ScalaInterop.seq(inputs), ScalaInterop.seq(produced), permute.child()));
   }
 
   /** True for columns the operator itself needs; an unused imaginary part is not among them. */

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -54,7 +55,7 @@ public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
       Function<Expression, LogicalPlan> onto) {
     List<Expression> below = new ArrayList<>();
     List<Expression> above = new ArrayList<>();
-    for (Expression condition : conjuncts(filter.condition())) {
+    for (Expression condition : conjuncts(filter.condition()).toList()) {
       boolean movable =
           above.isEmpty() // keep the order in which conditions that may fail are evaluated
               && condition.deterministic()
@@ -66,22 +67,16 @@ public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
     if (below.isEmpty()) {
       return null;
     }
-    LogicalPlan pushed = onto.apply(all(below));
-    return above.isEmpty() ? pushed : new Filter(all(above), pushed);
+    LogicalPlan pushed = onto.apply(below.stream().reduce(And::new).orElseThrow());
+    return above.stream()
+        .reduce(And::new)
+        .<LogicalPlan>map(condition -> new Filter(condition, pushed))
+        .orElse(pushed);
   }
 
-  private static List<Expression> conjuncts(Expression condition) {
-    List<Expression> list = new ArrayList<>();
-    if (condition instanceof And and) {
-      list.addAll(conjuncts(and.left()));
-      list.addAll(conjuncts(and.right()));
-    } else {
-      list.add(condition);
-    }
-    return list;
-  }
-
-  private static Expression all(List<Expression> conditions) {
-    return conditions.stream().reduce(And::new).orElseThrow();
+  private static Stream<Expression> conjuncts(Expression condition) {
+    return condition instanceof And and
+        ? Stream.concat(conjuncts(and.left()), conjuncts(and.right()))
+        : Stream.of(condition);
   }
 }

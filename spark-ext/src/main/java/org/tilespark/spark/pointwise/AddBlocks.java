@@ -1,12 +1,11 @@
 package org.tilespark.spark.pointwise;
 
-import java.util.ArrayList;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.pointwise.PointwiseProgram.Step;
 import org.tilespark.spark.block.ArrayValues;
-import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
@@ -20,7 +19,7 @@ import scala.collection.immutable.Seq;
 public final class AddBlocks extends BlockValuesExpression {
   private static final long serialVersionUID = 1;
 
-  /** For Catalyst and {@link ElementwisePlans}. */
+  /** For Catalyst and {@link PointwisePlans}. */
   public AddBlocks(BlockArguments arguments, int plane, Seq<Expression> children) {
     super(arguments, plane, children);
   }
@@ -55,7 +54,7 @@ public final class AddBlocks extends BlockValuesExpression {
   Step step(Block first, List<Expression> children, InternalRow input) {
     int flag = 1 + arguments().count();
     if (!has(0, children, input) || !has(flag, children, input)) {
-      return new AddZeros();
+      return AddBlocks::addZeros;
     }
     Block second = arguments().read(children, flag + 1, input);
     if (!first.size().equals(second.size())) {
@@ -77,7 +76,7 @@ public final class AddBlocks extends BlockValuesExpression {
       private double[] doubles;
 
       @Override
-      public void apply(float[] values, int count, int start) {
+      public void apply(float[] values, double[] room, int count, int start) {
         floats = floats == null ? new float[values.length] : floats;
         ArrayValues.read(other, start, floats, count);
         for (int i = 0; i < count; i++) {
@@ -97,43 +96,14 @@ public final class AddBlocks extends BlockValuesExpression {
   }
 
   /** What is left of a sum with nothing: a negative zero becomes a positive one. */
-  private static final class AddZeros implements Step {
-    @Override
-    public void apply(float[] values, int count, int start) {
-      for (int i = 0; i < count; i++) {
-        values[i] += 0;
-      }
+  private static void addZeros(double[] values, int count, int start) {
+    for (int i = 0; i < count; i++) {
+      values[i] += 0;
     }
-
-    @Override
-    public void apply(double[] values, int count, int start) {
-      for (int i = 0; i < count; i++) {
-        values[i] += 0;
-      }
-    }
-  }
-
-  @Override
-  Object parameter() {
-    return null;
   }
 
   @Override
   public String prettyName() {
     return "add_blocks";
-  }
-
-  /** The children in their order. */
-  static Seq<Expression> children(
-      Expression hasFirst,
-      List<? extends Expression> first,
-      Expression hasSecond,
-      List<? extends Expression> second) {
-    List<Expression> all = new ArrayList<>();
-    all.add(hasFirst);
-    all.addAll(first);
-    all.add(hasSecond);
-    all.addAll(second);
-    return ScalaInterop.seq(all);
   }
 }

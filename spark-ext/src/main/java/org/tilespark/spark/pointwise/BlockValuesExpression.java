@@ -33,10 +33,22 @@ public abstract class BlockValuesExpression extends BlockExpression {
      *
      * @param values of which the first {@code count} are the block's from {@code start} on
      */
-    void apply(float[] values, int count, int start);
-
-    /** The same for DOUBLE. */
     void apply(double[] values, int count, int start);
+
+    /**
+     * The same for FLOAT; by default computed in double and rounded once.
+     *
+     * @param room for as many values
+     */
+    default void apply(float[] values, double[] room, int count, int start) {
+      for (int i = 0; i < count; i++) {
+        room[i] = values[i];
+      }
+      apply(room, count, start);
+      for (int i = 0; i < count; i++) {
+        values[i] = (float) room[i];
+      }
+    }
   }
 
   private final BlockArguments arguments;
@@ -76,26 +88,20 @@ public abstract class BlockValuesExpression extends BlockExpression {
     ElementType type = arguments.type();
     UnsafeArrayData result = UnsafeArrayData.createFreshArray(count, type.bytes());
     HostMemory to = ArrayValues.memory(result, type);
-    if (type == ElementType.FLOAT32) {
-      float[] values = new float[Math.min(ArrayValues.CHUNK, count)];
-      for (int start = 0; start < count; start += values.length) {
-        int length = Math.min(values.length, count - start);
-        ArrayValues.read(from, start, values, length);
-        step.apply(values, length, start);
-        HostMemory.ofArray(values)
-            .slice(0, (long) length * Float.BYTES)
-            .copyTo(to.slice((long) start * Float.BYTES, (long) length * Float.BYTES));
+    double[] doubles = new double[Math.min(ArrayValues.CHUNK, count)];
+    float[] floats = new float[type == ElementType.FLOAT32 ? doubles.length : 0];
+    HostMemory chunk = floats.length > 0 ? HostMemory.ofArray(floats) : HostMemory.ofArray(doubles);
+    for (int start = 0; start < count; start += doubles.length) {
+      int length = Math.min(doubles.length, count - start);
+      long at = (long) start * type.bytes();
+      long bytes = (long) length * type.bytes();
+      from.slice(at, bytes).copyTo(chunk);
+      if (floats.length > 0) {
+        step.apply(floats, doubles, length, start);
+      } else {
+        step.apply(doubles, length, start);
       }
-    } else {
-      double[] values = new double[Math.min(ArrayValues.CHUNK, count)];
-      for (int start = 0; start < count; start += values.length) {
-        int length = Math.min(values.length, count - start);
-        ArrayValues.read(from, start, values, length);
-        step.apply(values, length, start);
-        HostMemory.ofArray(values)
-            .slice(0, (long) length * Double.BYTES)
-            .copyTo(to.slice((long) start * Double.BYTES, (long) length * Double.BYTES));
-      }
+      chunk.slice(0, bytes).copyTo(to.slice(at, bytes));
     }
     return result;
   }
@@ -111,7 +117,9 @@ public abstract class BlockValuesExpression extends BlockExpression {
   }
 
   /** What the expression holds besides arguments, plane and children; null if nothing. */
-  abstract Object parameter();
+  Object parameter() {
+    return null;
+  }
 
   @Override
   protected final List<Object> fields() {

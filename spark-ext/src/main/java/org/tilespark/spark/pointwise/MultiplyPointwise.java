@@ -3,11 +3,11 @@ package org.tilespark.spark.pointwise;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
+import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
@@ -103,16 +103,8 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
     return produced;
   }
 
-  /** Block columns first, in their usual order. */
   private static BlockSchema canonical(BlockSchema like, boolean isComplex) {
-    int rank = like.kind().rank();
-    return new BlockSchema(
-        like.kind(),
-        IntStream.range(0, rank).boxed().toList(),
-        IntStream.range(rank, 2 * rank).boxed().toList(),
-        2 * rank,
-        isComplex ? 2 * rank + 1 : -1,
-        like.elementType());
+    return BlockSchema.canonical(like.kind(), isComplex, like.elementType());
   }
 
   private static List<Attribute> inputs(BlockFrame side, List<Attribute> furtherInOrder) {
@@ -121,24 +113,10 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
     return inputs;
   }
 
-  /** What is multiplied with what. */
-  public PointwiseSpec spec() {
-    return spec;
-  }
-
-  /** The first one's columns: its block, then further ones. */
-  public Seq<Attribute> leftInputs() {
-    return leftInputs;
-  }
-
-  /** The second one's columns, further ones in the order of the first one's. */
-  public Seq<Attribute> rightInputs() {
-    return rightInputs;
-  }
-
-  /** This node's output. */
-  public Seq<Attribute> produced() {
-    return produced;
+  /** The physical node over the plans of both volumes. */
+  public SparkPlan exec(SparkPlan plannedLeft, SparkPlan plannedRight) {
+    return new MultiplyPointwiseExec(
+        spec, leftInputs, rightInputs, produced, plannedLeft, plannedRight);
   }
 
   /** The first volume. */

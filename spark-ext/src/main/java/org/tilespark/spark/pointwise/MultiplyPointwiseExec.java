@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
@@ -39,7 +40,6 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
   private final Seq<Attribute> produced;
   private final SparkPlan left;
   private final SparkPlan right;
-  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /**
    * The node over two children.
@@ -74,8 +74,8 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
    */
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    List<Attribute> leftKeys = keys(leftInputs, spec.left().blockColumns().size());
-    List<Attribute> rightKeys = keys(rightInputs, spec.right().blockColumns().size());
+    List<Attribute> leftKeys = keys(leftInputs, spec.left());
+    List<Attribute> rightKeys = keys(rightInputs, spec.right());
     List<Integer> order =
         order(left.outputPartitioning(), leftKeys)
             .or(() -> order(right.outputPartitioning(), rightKeys))
@@ -104,9 +104,8 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
   @Override
   public Seq<Seq<SortOrder>> requiredChildOrdering() {
     return ScalaInterop.<Seq<SortOrder>>seq(
-        Arrays.asList(
-            Attributes.ascending(keys(leftInputs, spec.left().blockColumns().size())),
-            Attributes.ascending(keys(rightInputs, spec.right().blockColumns().size()))));
+        Attributes.ascending(keys(leftInputs, spec.left())),
+        Attributes.ascending(keys(rightInputs, spec.right())));
   }
 
   @Override
@@ -116,37 +115,29 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
 
   @Override
   public Seq<SortOrder> outputOrdering() {
-    return Attributes.ascending(keys(produced, spec.out().blockColumns().size()));
+    return Attributes.ascending(keys(produced, spec.out()));
   }
 
   /** Further columns, then the place: rows of both sides that agree in them belong together. */
-  private List<Attribute> keys(Seq<Attribute> columns, int blockColumns) {
-    List<Attribute> keys = new ArrayList<>();
-    for (int i = blockColumns; i < columns.size(); i++) {
-      keys.add(columns.apply(i));
-    }
-    for (int axis = 0; axis < spec.out().kind().rank(); axis++) {
-      keys.add(columns.apply(axis));
-    }
-    return keys;
+  private static List<Attribute> keys(Seq<Attribute> columns, BlockSchema blocks) {
+    return IntStream.concat(
+            IntStream.range(blocks.blockColumns().size(), columns.size()),
+            IntStream.range(0, blocks.kind().rank()))
+        .mapToObj(columns::apply)
+        .toList();
   }
 
   /** The output column with the content of a key of the first factor. */
   private Optional<Attribute> renamed(Attribute used) {
-    int key = Attributes.indexOf(keys(leftInputs, spec.left().blockColumns().size()), used);
-    return key < 0
-        ? Optional.empty()
-        : Optional.of(keys(produced, spec.out().blockColumns().size()).get(key));
+    int key = Attributes.indexOf(keys(leftInputs, spec.left()), used);
+    return key < 0 ? Optional.empty() : Optional.of(keys(produced, spec.out()).get(key));
   }
 
   @Override
-  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
-    if (metrics == null) {
-      Map<String, SQLMetric> map = new LinkedHashMap<>();
-      map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
-      metrics = ScalaInterop.map(map);
-    }
-    return metrics;
+  protected Map<String, SQLMetric> newMetrics() {
+    Map<String, SQLMetric> map = new LinkedHashMap<>();
+    map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
+    return map;
   }
 
   @Override
@@ -170,11 +161,6 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
         Attributes.schema(ScalaInterop.list(inputs)),
         ChildColumns.ordinals(this, child, inputs),
         blockColumns);
-  }
-
-  @Override
-  public String nodeName() {
-    return "MultiplyPointwise";
   }
 
   @Override

@@ -1,19 +1,15 @@
 package org.tilespark.spark.pointwise;
 
 import java.io.Serializable;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
-import org.apache.spark.sql.catalyst.expressions.Expression;
-import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
@@ -24,7 +20,7 @@ import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.Coverage;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.PartitionBoundary;
-import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.RowKeys;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.BlockRowBuilder;
@@ -47,21 +43,16 @@ final class PointwiseTask
    * @param blockColumns how many of them are the block's
    */
   record Side(StructType inputs, List<Integer> ordinals, int blockColumns) implements Serializable {
-    Expression reference(int position) {
-      StructField field = inputs.fields()[position];
-      return new BoundReference(ordinals.get(position), field.dataType(), field.nullable());
+    BoundReference reference(int position) {
+      return Attributes.bound(ordinals.get(position), inputs.fields()[position]);
     }
 
     /** Further columns, then the place. */
     List<Integer> keys(int rank) {
-      List<Integer> keys = new ArrayList<>();
-      for (int i = blockColumns; i < inputs.length(); i++) {
-        keys.add(i);
-      }
-      for (int axis = 0; axis < rank; axis++) {
-        keys.add(axis);
-      }
-      return keys;
+      return IntStream.concat(
+              IntStream.range(blockColumns, inputs.length()), IntStream.range(0, rank))
+          .boxed()
+          .toList();
     }
   }
 
@@ -86,36 +77,21 @@ final class PointwiseTask
     return PartitionBoundary.over(first, second, Products::new);
   }
 
-  /** The order of the keys that {@link Factor} makes, which are of the same types on both sides. */
-  private InterpretedOrdering keyOrder() {
-    List<Expression> order = new ArrayList<>();
-    for (int position : left.keys(spec.out().kind().rank())) {
-      StructField field = left.inputs().fields()[position];
-      order.add(new BoundReference(order.size(), field.dataType(), true));
-    }
-    return new InterpretedOrdering(Attributes.ascending(order));
-  }
-
   /** One side's blocks, in order. */
   private final class Factor {
     private final BlockSchema in; // by the child's ordinals
     private final BlockCursor blocks;
     private final BlockCheck check;
-    private final UnsafeProjection keyOf;
-    private final InterpretedOrdering keyOrder;
+    private final RowKeys keys;
     private boolean isThere;
     private UnsafeRow key;
 
     private Factor(Side side, BlockSchema schema, Iterator<InternalRow> rows) {
       this.in = schema.mapped(side.ordinals()::get);
       this.blocks = BlockCursor.overRows(rows);
-      this.check =
-          new BlockCheck(
-              in, spec.operator(), spec.extents().isEmpty() ? null : spec.extents().get());
-      List<Expression> columns =
-          side.keys(schema.kind().rank()).stream().map(side::reference).toList();
-      this.keyOf = UnsafeProjection.create(ScalaInterop.<Expression>seq(columns));
-      this.keyOrder = keyOrder();
+      this.check = new BlockCheck(in, spec.operator(), spec.extents().getOrElse(() -> null));
+      this.keys =
+          new RowKeys(side.keys(schema.kind().rank()).stream().map(side::reference).toList());
     }
 
     private void advance() {
@@ -123,8 +99,8 @@ final class PointwiseTask
       isThere = blocks.advance();
       if (isThere) {
         check.check(blocks);
-        key = keyOf.apply(blocks.row());
-        if (before != null && keyOrder.compare(before, key) == 0) {
+        key = keys.of(blocks.row());
+        if (before != null && keys.compare(before, key) == 0) {
           throw BoxList.bad(
               in.kind(),
               check.offset(),
@@ -143,14 +119,12 @@ final class PointwiseTask
     private final BlockKind kind = spec.out().kind();
     private final Factor first;
     private final Factor second;
-    private final InterpretedOrdering keyOrder;
     private final BlockRowBuilder builder;
     private boolean fresh = true; // both stand before the block that comes next
 
     private Products(Iterator<InternalRow> leftRows, Iterator<InternalRow> rightRows) {
       this.first = new Factor(left, spec.left(), leftRows);
       this.second = new Factor(right, spec.right(), rightRows);
-      this.keyOrder = keyOrder();
       int own = spec.out().blockColumns().size();
       this.builder =
           new BlockRowBuilder(
@@ -194,7 +168,7 @@ final class PointwiseTask
     private void requirePair() {
       int order =
           first.isThere && second.isThere
-              ? keyOrder.compare(first.key, second.key)
+              ? first.keys.compare(first.key, second.key)
               : Boolean.compare(second.isThere, first.isThere);
       if (order != 0) {
         Factor only = order < 0 ? first : second;

@@ -3,6 +3,7 @@ package org.tilespark.spark.pointwise;
 import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.tilespark.kernels.pointwise.PointwiseProgram.Step;
 import org.tilespark.spark.rows.BlockArguments;
 import org.tilespark.spark.rows.BlockArguments.Block;
 import scala.collection.immutable.Seq;
@@ -13,7 +14,7 @@ public final class ScaleBlock extends BlockValuesExpression {
 
   private final double alpha;
 
-  /** For Catalyst and {@link ElementwisePlans}; the children are the block. */
+  /** For Catalyst and {@link PointwisePlans}; the children are the block. */
   public ScaleBlock(BlockArguments arguments, int plane, double alpha, Seq<Expression> children) {
     super(arguments, plane, children);
     this.alpha = alpha;
@@ -21,20 +22,9 @@ public final class ScaleBlock extends BlockValuesExpression {
 
   @Override
   Step step(Block block, List<Expression> children, InternalRow input) {
-    double factor = alpha;
-    return new Step() {
-      @Override
-      public void apply(float[] values, int count, int start) {
-        for (int i = 0; i < count; i++) {
-          values[i] = (float) (factor * values[i]);
-        }
-      }
-
-      @Override
-      public void apply(double[] values, int count, int start) {
-        for (int i = 0; i < count; i++) {
-          values[i] *= factor;
-        }
+    return (values, count, start) -> {
+      for (int i = 0; i < count; i++) {
+        values[i] *= alpha;
       }
     };
   }

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.pointwise.PointwiseProgram.Step;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.aggregate.ColumnMeans;
 import org.tilespark.spark.block.ArrayValues;
@@ -20,7 +21,7 @@ import scala.collection.immutable.Seq;
 public final class SubtractColumnMeans extends BlockValuesExpression {
   private static final long serialVersionUID = 1;
 
-  /** For Catalyst and {@link ElementwisePlans}. */
+  /** For Catalyst and {@link PointwisePlans}. */
   public SubtractColumnMeans(BlockArguments arguments, int plane, Seq<Expression> children) {
     super(arguments, plane, children);
   }
@@ -42,34 +43,15 @@ public final class SubtractColumnMeans extends BlockValuesExpression {
     double[] low = new double[cols];
     ArrayValues.read(memory, 0, high, cols);
     ArrayValues.read(memory, cols, low, cols);
-    return new Step() {
-      @Override
-      public void apply(float[] values, int count, int start) {
-        int i = 0;
-        for (int col = start % cols; i < count; col = 0) {
-          int end = Math.min(count, i + cols - col);
-          for (int shift = col - i; i < end; i++) {
-            values[i] = (float) (values[i] - high[i + shift] - low[i + shift]);
-          }
-        }
-      }
-
-      @Override
-      public void apply(double[] values, int count, int start) {
-        int i = 0;
-        for (int col = start % cols; i < count; col = 0) {
-          int end = Math.min(count, i + cols - col);
-          for (int shift = col - i; i < end; i++) {
-            values[i] = values[i] - high[i + shift] - low[i + shift];
-          }
+    return (values, count, start) -> {
+      int i = 0;
+      for (int col = start % cols; i < count; col = 0) {
+        int end = Math.min(count, i + cols - col);
+        for (int shift = col - i; i < end; i++) {
+          values[i] = values[i] - high[i + shift] - low[i + shift];
         }
       }
     };
-  }
-
-  @Override
-  Object parameter() {
-    return null;
   }
 
   @Override

@@ -11,7 +11,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.Renaming;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.CheckedBlocks;
@@ -74,7 +73,7 @@ public final class CheapChecks extends Rule<LogicalPlan> {
     List<NamedExpression> list = new ArrayList<>();
     for (int i = 0; i < produced.size(); i++) {
       if (!schema.planes().contains(i)) {
-        list.add(Renaming.as(marked.get(keys + i), produced.get(i)));
+        list.add(Attributes.as(marked.get(keys + i), produced.get(i)));
       }
     }
     return new Project(ScalaInterop.seq(list), marks);

@@ -5,6 +5,7 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.Dataset;
@@ -25,6 +26,7 @@ import org.tilespark.layout.Cuts;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockEnd;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.Bytes;
@@ -61,19 +63,14 @@ import scala.Option;
  * </pre>
  */
 public final class ReblockPlans {
-  private final LogicalPlan input;
-  private final BlockKind kind;
-  private final String operator;
-  private final BlockSchema blocks;
-  private final List<Attribute> columns;
-  private final List<Integer> further;
-  private final ArrayMetadata metadata;
+  private final BlockFrame frame;
+  private final List<Attribute> further;
   private final Optional<Shape> extents;
   private final Cuts grid;
   private final Shape blockShape;
   private final Missing missing;
   private final boolean isMarked;
-  private LogicalPlan origin; // whose further columns tell which arrays there are; null for input's
+  private final LogicalPlan origin; // whose further columns tell which arrays there are
 
   private ReblockPlans(
       LogicalPlan input,
@@ -81,23 +78,15 @@ public final class ReblockPlans {
       long[] blockShape,
       Missing missing,
       boolean mayBeUnmarked,
+      LogicalPlan origin,
       String operator) {
     Streaming.refuse(operator, input);
-    this.input = input;
-    this.kind = kind;
-    this.operator = operator;
+    this.frame = BlockFrame.of(input, kind, operator);
     this.missing = missing;
-    this.blocks = BlockSchema.find(input.schema(), kind, operator);
-    this.columns = ScalaInterop.list(input.output());
-    this.further =
-        IntStream.range(0, columns.size())
-            .filter(position -> !blocks.blockColumns().contains(position))
-            .boxed()
-            .toList();
-    this.metadata = ArrayMetadata.of(columns.get(blocks.values()).metadata());
-    this.extents = metadata.extents(kind.rank());
+    this.extents = frame.extents();
+    this.origin = extents.isEmpty() ? input : origin;
     checkShape(blockShape);
-    checkGroups();
+    this.further = GroupingColumns.of(frame.blocks(), frame.columns(), operator);
     this.isMarked = !mayBeUnmarked || further.isEmpty() || extents.isEmpty();
     this.blockShape = Shape.of(blockShape);
     this.grid =
@@ -114,8 +103,7 @@ public final class ReblockPlans {
    */
   public static LogicalPlan reblock(
       LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
-    ReblockPlans plans = new ReblockPlans(input, kind, blockShape, missing, false, operator);
-    return plans.liesRight() ? plans.checked() : plans.cutAndAssembled();
+    return reblock(input, kind, blockShape, missing, input, operator);
   }
 
   /**
@@ -125,8 +113,7 @@ public final class ReblockPlans {
    */
   public static LogicalPlan crossed(
       LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
-    ReblockPlans plans = new ReblockPlans(input, kind, blockShape, missing, true, operator);
-    return plans.liesRight() ? plans.checked() : plans.cutAndAssembled();
+    return new ReblockPlans(input, kind, blockShape, missing, true, input, operator).plan();
   }
 
   /**
@@ -142,9 +129,7 @@ public final class ReblockPlans {
       Missing missing,
       LogicalPlan origin,
       String operator) {
-    ReblockPlans plans = new ReblockPlans(input, kind, blockShape, missing, false, operator);
-    plans.origin = origin;
-    return plans.liesRight() ? plans.checked() : plans.cutAndAssembled();
+    return new ReblockPlans(input, kind, blockShape, missing, false, origin, operator).plan();
   }
 
   /**
@@ -166,15 +151,12 @@ public final class ReblockPlans {
       int tasks,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
-    KnownArray known = KnownArray.of(input, blocks, missing, asDataset, operator);
-    long[] shape = BlockShapes.slabs(known, blocks, axis, thickness, tasks);
-    return reblock(
-        stating(input, BlockKind.VOLUME, known, operator),
-        BlockKind.VOLUME,
-        shape,
+    return inShape(
+        input,
         missing,
-        operator);
+        asDataset,
+        operator,
+        (known, blocks) -> BlockShapes.slabs(known, blocks, axis, thickness, tasks));
   }
 
   /**
@@ -196,25 +178,33 @@ public final class ReblockPlans {
       int tasks,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    BlockSchema blocks = BlockSchema.find(input.schema(), BlockKind.VOLUME, operator);
-    KnownArray known = KnownArray.of(input, blocks, missing, asDataset, operator);
-    long[] shape = BlockShapes.pencils(known, blocks, axis, sizes, tasks);
-    return reblock(
-        stating(input, BlockKind.VOLUME, known, operator),
-        BlockKind.VOLUME,
-        shape,
+    return inShape(
+        input,
         missing,
-        operator);
+        asDataset,
+        operator,
+        (known, blocks) -> BlockShapes.pencils(known, blocks, axis, sizes, tasks));
   }
 
-  /** The input, with the extents stated if they had to be found and are those of all arrays. */
-  private static LogicalPlan stating(
-      LogicalPlan input, BlockKind kind, KnownArray known, String operator) {
-    BlockSchema blocks = BlockSchema.find(input.schema(), kind, operator);
-    ArrayMetadata metadata = ArrayMetadata.of(input.schema().fields()[blocks.values()].metadata());
-    return metadata.extents(kind.rank()).isPresent() || !known.alike()
-        ? input
-        : BlockPlans.withExtents(input, kind, Optional.of(known.extents().text()), operator);
+  /** The extents are stated if they had to be found and are those of all arrays. */
+  private static LogicalPlan inShape(
+      LogicalPlan input,
+      Missing missing,
+      Function<LogicalPlan, Dataset<Row>> asDataset,
+      String operator,
+      BiFunction<KnownArray, BlockSchema, long[]> shape) {
+    BlockKind kind = BlockKind.VOLUME;
+    BlockFrame frame = BlockFrame.of(input, kind, operator);
+    KnownArray known = KnownArray.of(input, frame.blocks(), missing, asDataset, operator);
+    LogicalPlan stated =
+        frame.extents().isPresent() || !known.alike()
+            ? input
+            : BlockPlans.withExtents(input, kind, Optional.of(known.extents().text()), operator);
+    return reblock(stated, kind, shape.apply(known, frame.blocks()), missing, operator);
+  }
+
+  private LogicalPlan plan() {
+    return liesRight() ? checked() : cutAndAssembled();
   }
 
   private void checkShape(long[] shape) {
@@ -222,7 +212,7 @@ public final class ReblockPlans {
     for (int axis = 0; axis < shape.length; axis++) {
       if (shape[axis] < 1 || shape[axis] > Integer.MAX_VALUE) {
         throw new IllegalArgumentException(
-            operator
+            frame.operator()
                 + ": target blocks of "
                 + Arrays.toString(shape)
                 + " elements; expected 1 to 2^31 - 1 along each axis");
@@ -231,10 +221,11 @@ public final class ReblockPlans {
       elements = Bytes.product(elements, Math.min(shape[axis], most));
     }
     long bytes =
-        Bytes.product(elements, (long) blocks.elementType().bytes() * blocks.planes().size());
+        Bytes.product(
+            elements, (long) frame.blocks().elementType().bytes() * frame.blocks().planes().size());
     if (extents.isPresent() && bytes > Integer.MAX_VALUE - (64 << 10) - bytes / 8) {
       throw new IllegalArgumentException(
-          operator
+          frame.operator()
               + ": target blocks of "
               + Arrays.toString(shape)
               + " elements would have "
@@ -243,19 +234,15 @@ public final class ReblockPlans {
     }
   }
 
-  private void checkGroups() {
-    GroupingColumns.of(blocks, columns, operator);
-  }
-
   // ---- nothing to do
 
   /** True if the metadata says that all blocks are target blocks already. */
   private boolean liesRight() {
-    Optional<Shape> stated = metadata.blockShape(kind.rank());
+    Optional<Shape> stated = frame.blockShape();
     if (missing != Missing.ERROR || extents.isEmpty() || stated.isEmpty()) {
       return false;
     }
-    for (int axis = 0; axis < kind.rank(); axis++) {
+    for (int axis = 0; axis < frame.kind().rank(); axis++) {
       long extent = extents.get().extent(axis);
       long found = Math.min(stated.get().extent(axis), extent);
       if (found != Math.min(blockShape.extent(axis), extent) || found == 0) {
@@ -271,12 +258,9 @@ public final class ReblockPlans {
    * computing all of the input again.
    */
   private LogicalPlan checked() {
-    List<Attribute> places = new ArrayList<>();
-    blocks.offsets().forEach(position -> places.add(columns.get(position)));
-    blocks.sizes().forEach(position -> places.add(columns.get(position)));
-    GridCheck check = new GridCheck(kind, blockShape, extents.orElseThrow(), operator);
-    List<Expression> groups = new ArrayList<>();
-    further.forEach(position -> groups.add(columns.get(position)));
+    List<Attribute> places = frame.block().subList(0, 2 * frame.kind().rank());
+    GridCheck check =
+        new GridCheck(frame.kind(), blockShape, extents.orElseThrow(), frame.operator());
     NamedExpression isTiled =
         Attributes.alias(
             new TilingCheck(check, ScalaInterop.<Expression>seq(places), 0, 0)
@@ -284,15 +268,15 @@ public final class ReblockPlans {
             "is_tiled");
     LogicalPlan checks =
         new Aggregate(
-            ScalaInterop.seq(groups),
+            ScalaInterop.<Expression>seq(further),
             ScalaInterop.<NamedExpression>seq(isTiled),
-            input,
+            frame.plan(),
             ScalaInterop.none());
     return new CheckedBlocks(
         Option.apply(check),
         ScalaInterop.seq(places),
         checks.output(),
-        input,
+        frame.plan(),
         ScalaInterop.<LogicalPlan>seq(checks));
   }
 
@@ -301,39 +285,42 @@ public final class ReblockPlans {
   private LogicalPlan cutAndAssembled() {
     AssembleSpec spec =
         new AssembleSpec(
-            kind,
+            frame.kind(),
             grid,
             missing,
-            operator,
+            frame.operator(),
             predicted(),
             isMarked ? ScalaInterop.none() : ScalaInterop.option(extents));
     CutBlocks cut =
         CutBlocks.of(
-            input,
-            new CutSpec(kind, grid, new CellOrigins(grid), ScalaInterop.option(extents), operator));
+            frame.plan(),
+            new CutSpec(
+                frame.kind(),
+                grid,
+                new CellOrigins(grid),
+                ScalaInterop.option(extents),
+                frame.operator()));
     LogicalPlan pieces = isMarked ? withMarks(cut, spec) : cut;
-    List<Attribute> produced = new ArrayList<>();
-    for (int i = 0; i < columns.size(); i++) {
-      produced.add(produce(i));
-    }
+    List<Attribute> produced =
+        IntStream.range(0, frame.columns().size()).mapToObj(this::produce).toList();
     return new AssembleBlocks(spec, pieces.output(), ScalaInterop.seq(produced), pieces);
   }
 
   /** The pieces, and a mark for each target block of each array. */
   private LogicalPlan withMarks(CutBlocks cut, AssembleSpec spec) {
     LogicalPlan arrays = arrays();
-    List<Attribute> marks = new ArrayList<>();
-    for (Attribute column : ScalaInterop.<Attribute>list(cut.output())) {
-      marks.add(column.newInstance().withNullability(true));
-    }
+    List<Attribute> marks =
+        ScalaInterop.<Attribute>list(cut.output()).stream()
+            .map(column -> column.newInstance().withNullability(true))
+            .toList();
     MarkCells mark = new MarkCells(spec, arrays.output(), ScalaInterop.seq(marks), arrays);
     return new Union(ScalaInterop.<LogicalPlan>seq(cut, mark), false, false);
   }
 
   /** The output column at a position: as the input's, with the new block shape stated. */
   private Attribute produce(int position) {
-    Attribute column = CutBlocks.produce(columns.get(position), position, blocks);
-    return position == blocks.values() || position == blocks.imag()
+    Attribute column = CutBlocks.produce(frame.columns().get(position), position, frame.blocks());
+    return frame.blocks().planes().contains(position)
         ? (Attribute)
             column.withMetadata(
                 ArrayMetadata.of(column.metadata()).withBlockShape(blockShape).toMetadata())
@@ -343,39 +330,34 @@ public final class ReblockPlans {
   /** One row per array: its extents, then its grouping columns. */
   private LogicalPlan arrays() {
     List<NamedExpression> outputs = new ArrayList<>();
-    for (int axis = 0; axis < kind.rank(); axis++) {
+    for (int axis = 0; axis < frame.kind().rank(); axis++) {
       Expression extent =
           extents.isPresent()
               ? Literal.create(extents.get().extent(axis), DataTypes.LongType)
-              : new Max(
-                      BlockEnd.of(
-                          columns.get(blocks.offsets().get(axis)),
-                          columns.get(blocks.sizes().get(axis))))
-                  .toAggregateExpression();
+              : new Max(BlockEnd.of(frame.offset(axis), frame.size(axis))).toAggregateExpression();
       outputs.add(Attributes.alias(extent, "extent" + axis));
     }
     if (extents.isPresent() && further.isEmpty()) {
       return new Project(ScalaInterop.seq(outputs), new OneRowRelation());
     }
-    LogicalPlan from = origin == null || extents.isEmpty() ? input : origin;
-    List<Attribute> known = ScalaInterop.list(from.output());
+    List<Attribute> known = ScalaInterop.list(origin.output());
     List<Expression> groups = new ArrayList<>();
-    for (int position : further) {
-      Attribute own = columns.get(position);
-      Attribute column = from == input ? own : GroupingColumns.named(known, own).orElseThrow();
+    for (Attribute own : further) {
+      Attribute column =
+          origin == frame.plan() ? own : GroupingColumns.named(known, own).orElseThrow();
       groups.add(column);
       outputs.add(Attributes.alias(column, own.name()));
     }
     return new Aggregate(
-        ScalaInterop.seq(groups), ScalaInterop.seq(outputs), from, ScalaInterop.none());
+        ScalaInterop.seq(groups), ScalaInterop.seq(outputs), origin, ScalaInterop.none());
   }
 
   private Prediction predicted() {
     if (extents.isEmpty() || extents.get().elements() == 0) {
       return new Prediction(-1, false, !further.isEmpty(), 0);
     }
-    Optional<Shape> stated = metadata.blockShape(kind.rank());
-    int rank = kind.rank();
+    Optional<Shape> stated = frame.blockShape();
+    int rank = frame.kind().rank();
     AxisCuts[] source = new AxisCuts[rank];
     AxisCuts[] target = new AxisCuts[rank];
     for (int axis = 0; axis < rank; axis++) {
@@ -387,7 +369,10 @@ public final class ReblockPlans {
               : AxisCuts.every(extent, extent);
     }
     RowBytes row =
-        new RowBytes(rank + columns.size(), blocks.planes().size(), blocks.elementType().bytes());
+        new RowBytes(
+            rank + frame.columns().size(),
+            frame.blocks().planes().size(),
+            frame.blocks().elementType().bytes());
     long pieces = new PieceSizes(Cuts.of(source), Cuts.of(target)).sum(row);
     long marks =
         isMarked ? Bytes.product(row.withoutValues(), Math.max(1, Cuts.of(target).cells())) : 0;

@@ -37,7 +37,7 @@ final class BatchLabels implements AutoCloseable {
 
   BatchLabels(StageSpec spec, CarriedColumns carried) {
     this.spec = spec;
-    this.permutation = spec.permutation();
+    this.permutation = StageSpec.permutation(spec.operators());
     this.carried = carried;
     int rank = spec.blocks().kind().rank();
     this.offsets =

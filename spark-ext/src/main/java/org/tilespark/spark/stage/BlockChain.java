@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
-import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.permute.BlockOperator;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.permute.PermutedColumns;
 
@@ -33,34 +33,26 @@ public record BlockChain(
   /** The longest chain that ends in {@code last}. */
   public static BlockChain endingIn(PermuteBlocks last) {
     PermutedColumns columns = last.columns();
-    LinkedList<BlockOperator> operators = new LinkedList<>(List.of(operator(last)));
+    LinkedList<BlockOperator> operators = new LinkedList<>(List.of(last.spec()));
     List<Attribute> inputs = columns.inputs();
     LogicalPlan child = last.child();
     while (true) {
-      Optional<List<Attribute>> read = Optional.of(inputs);
-      LogicalPlan below = child;
-      while (below instanceof Project project && read.isPresent()) {
-        read = Attributes.below(project, read.get());
-        below = project.child();
-      }
+      Optional<Attributes.Source> read = Attributes.belowProjections(child, inputs);
       if (read.isEmpty()
-          || !(below instanceof PermuteBlocks inner)
-          || inner.kind() != last.kind()) {
+          || !(read.get().plan() instanceof PermuteBlocks inner)
+          || inner.spec().kind() != last.spec().kind()) {
         break;
       }
-      Optional<List<Attribute>> further = below(inner.columns(), read.get(), columns.blocks());
+      Optional<List<Attribute>> further =
+          below(inner.columns(), read.get().columns(), columns.blocks());
       if (further.isEmpty()) {
         break;
       }
-      operators.addFirst(operator(inner));
+      operators.addFirst(inner.spec());
       inputs = further.get();
       child = inner.child();
     }
     return new BlockChain(List.copyOf(operators), inputs, columns.produced(), child);
-  }
-
-  private static BlockOperator operator(PermuteBlocks node) {
-    return new BlockOperator(node.kind(), node.permutation(), node.extents());
   }
 
   /**

@@ -1,6 +1,5 @@
 package org.tilespark.spark.stage;
 
-import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
 import org.apache.spark.rdd.RDD;
@@ -11,22 +10,15 @@ import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.sql.vectorized.ArrowColumnVector;
-import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
-import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.permute.BlockOperator;
 import org.tilespark.spark.permute.PermutedColumns;
-import org.tilespark.spark.rows.BlockBatchesToRowsExec;
-import org.tilespark.spark.rows.GivesBlockBatches;
-import org.tilespark.spark.rows.ReadsBlocks;
+import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.TaskMetrics;
-import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
@@ -35,17 +27,8 @@ import scala.collection.immutable.Seq;
  * operators there, and back once. Takes rows or batches, gives batches whose value columns are
  * Arrow lists. Partitions stay where they are.
  */
-public final class BlockStageExec extends PhysicalBlockNode
-    implements ReadsBlocks, GivesBlockBatches {
+public final class BlockStageExec extends BatchStageExec<Seq<BlockOperator>> {
   private static final long serialVersionUID = 1;
-
-  private final Seq<BlockOperator> operators;
-  private final Seq<Attribute> inputs;
-  private final Seq<Attribute> produced;
-  private final BackendChoice backend;
-  private final long batchBytes;
-  private final SparkPlan child;
-  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /**
    * A stage over {@code child}.
@@ -63,39 +46,18 @@ public final class BlockStageExec extends PhysicalBlockNode
       BackendChoice backend,
       long batchBytes,
       SparkPlan child) {
-    this.operators = operators;
-    this.inputs = inputs;
-    this.produced = produced;
-    this.backend = backend;
-    this.batchBytes = batchBytes;
-    this.child = child;
-  }
-
-  /** Who is expected to compute, and why. */
-  public BackendChoice backend() {
-    return backend;
+    super(operators, inputs, produced, backend, batchBytes, child);
   }
 
   /** What happens to each block, first to last. */
   public List<BlockOperator> operators() {
-    return ScalaInterop.list(operators);
-  }
-
-  /** The only child. */
-  @Override
-  public SparkPlan blocks() {
-    return child;
+    return ScalaInterop.list(spec);
   }
 
   /** This node without a transition from rows between it and its child: it reads rows itself. */
   @Override
   public BlockStageExec withBlocks(SparkPlan newChild) {
-    return new BlockStageExec(operators, inputs, produced, backend, batchBytes, newChild);
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return produced;
+    return new BlockStageExec(spec, inputs, produced, backend, batchBytes, newChild);
   }
 
   @Override
@@ -113,56 +75,22 @@ public final class BlockStageExec extends PhysicalBlockNode
   }
 
   @Override
-  public boolean supportsColumnar() {
-    return true;
-  }
-
-  @Override
-  public Option<Seq<String>> vectorTypes() {
-    List<String> types = new ArrayList<>();
-    BlockSchema blocks = columns().blocks();
-    for (int i = 0; i < produced.size(); i++) {
-      types.add(
-          blocks.planes().contains(i)
-              ? ArrowColumnVector.class.getName()
-              : ColumnVector.class.getName());
-    }
-    return Option.apply(ScalaInterop.seq(types));
-  }
-
-  @Override
-  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
-    if (metrics == null) {
-      metrics = TaskMetrics.create(sparkContext());
-    }
-    return metrics;
+  protected List<Integer> planes() {
+    return columns().blocks().planes();
   }
 
   @Override
   public RDD<ColumnarBatch> doExecuteColumnar() {
     TaskMetrics taskMetrics = new TaskMetrics(metrics());
-    StageSpec spec = spec();
+    StageSpec stage = stage();
     return child.supportsColumnar()
-        ? child
-            .executeColumnar()
-            .mapPartitions(
-                StageTask.overBatches(spec, backend, taskMetrics),
-                true,
-                ScalaInterop.classTag(ColumnarBatch.class))
-        : child
-            .execute()
-            .mapPartitions(
-                StageTask.overRows(spec, backend, taskMetrics),
-                true,
-                ScalaInterop.classTag(ColumnarBatch.class));
+        ? new StageTask<ColumnarBatch>(stage, backend, taskMetrics, BlockCursor::overBatches)
+            .over(child.executeColumnar(), ColumnarBatch.class, true)
+        : new StageTask<InternalRow>(stage, backend, taskMetrics, BlockCursor::overRows)
+            .over(child.execute(), ColumnarBatch.class, true);
   }
 
-  @Override
-  public RDD<InternalRow> doExecute() {
-    return new BlockBatchesToRowsExec(this).doExecute();
-  }
-
-  private StageSpec spec() {
+  private StageSpec stage() {
     PermutedColumns columns = columns();
     return new StageSpec(
         columns.blocks(),
@@ -174,23 +102,20 @@ public final class BlockStageExec extends PhysicalBlockNode
 
   /** The columns as one operator with the effect of all would have them. */
   private PermutedColumns columns() {
-    return new PermutedColumns(
-        operators.apply(0).kind(),
-        StageSpec.permutation(operators()),
-        ScalaInterop.list(inputs),
-        ScalaInterop.list(produced));
+    return PermutedColumns.of(
+        operators().get(0).kind(), StageSpec.permutation(operators()), inputs, produced);
   }
 
   @Override
   public String nodeName() {
-    return operators.size() == 1 ? "PermuteBlocks" : "BlockStage";
+    return operators().size() == 1 ? "PermuteBlocks" : "BlockStage";
   }
 
   @Override
   public String simpleString(int maxFields) {
     StringBuilder text = new StringBuilder();
-    if (operators.size() > 1) {
-      text.append("BlockStage [").append(operators.size()).append(" operators] ");
+    if (operators().size() > 1) {
+      text.append("BlockStage [").append(operators().size()).append(" operators] ");
     }
     text.append(
         operators().stream().map(BlockOperator::toString).collect(Collectors.joining(", then ")));
@@ -199,24 +124,21 @@ public final class BlockStageExec extends PhysicalBlockNode
 
   @Override
   public String verboseStringWithOperatorId() {
-    StringBuilder text = new StringBuilder(formattedNodeName());
-    for (int i = 0; i < operators.size(); i++) {
-      text.append("\nOperator ").append(i + 1).append(": ").append(operators.apply(i));
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < operators().size(); i++) {
+      text.append("\nOperator ").append(i + 1).append(": ").append(operators().get(i));
     }
-    return text.append("\nBackend: ")
-        .append(backend)
-        .append("\nBatch: ")
-        .append(batchBytes)
-        .append(" bytes of values\nInput: ")
-        .append(ScalaInterop.list(child.output()))
-        .append("\nOutput: ")
-        .append(ScalaInterop.list(output()))
-        .append("\n")
-        .toString();
+    return verbose(
+        text.append("\nBackend: ")
+            .append(backend)
+            .append("\nBatch: ")
+            .append(batchBytes)
+            .append(" bytes of values")
+            .toString());
   }
 
   @Override
   protected List<Object> fields() {
-    return List.of(operators, inputs, produced, backend, batchBytes, child);
+    return List.of(spec, inputs, produced, backend, batchBytes, child);
   }
 }

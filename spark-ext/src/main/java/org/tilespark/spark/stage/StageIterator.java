@@ -13,6 +13,7 @@ import org.tilespark.arrow.blocks.PermutePipeline;
 import org.tilespark.arrow.blocks.TransposeChain;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
+import org.tilespark.spark.permute.BlockOperator;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.BlockValues;

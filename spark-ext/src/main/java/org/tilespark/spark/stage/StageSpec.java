@@ -7,6 +7,7 @@ import java.util.stream.IntStream;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.permute.BlockOperator;
 import org.tilespark.spark.rows.BlockCheck;
 
 /**
@@ -28,10 +29,6 @@ public record StageSpec(
     implements Serializable {
 
   /** The one permutation with the effect of all operators. */
-  Permutation permutation() {
-    return permutation(operators);
-  }
-
   static Permutation permutation(List<BlockOperator> operators) {
     return operators.stream()
         .map(BlockOperator::permutation)
@@ -50,7 +47,7 @@ public record StageSpec(
               operators.size() == 1
                   ? operator.function()
                   : operator.function() + ", operator " + (i + 1) + " of " + operators.size(),
-              operator.extents().isEmpty() ? null : operator.extents().get()));
+              operator.extents().getOrElse(() -> null)));
     }
     return checks;
   }
@@ -62,10 +59,7 @@ public record StageSpec(
 
   /** Positions of the columns that are only carried through. */
   public List<Integer> carried() {
-    return IntStream.range(0, columns())
-        .filter(position -> !blocks.blockColumns().contains(position))
-        .boxed()
-        .toList();
+    return blocks.further(IntStream.range(0, columns()).boxed().toList());
   }
 
   /** The block columns by ordinal, for reading the child's rows. */

@@ -17,11 +17,11 @@ import org.tilespark.spark.options.FftOptions.Decomposition;
 /** Which axes are transformed when, without a session. */
 class FourierStagesTest {
   private static final Transform FORWARD =
-      new Transform(List.of(0, 1, 2), -1, false, Permutation.of(1, 2, 0));
+      new Transform(List.of(0, 1, 2), -1, false, Permutation.of(1, 2, 0), Map.of());
   private static final Transform REAL =
-      new Transform(List.of(0, 1, 2), 2, false, Permutation.of(1, 2, 0));
+      new Transform(List.of(0, 1, 2), 2, false, Permutation.of(1, 2, 0), Map.of());
   private static final Transform INVERSE_REAL =
-      new Transform(List.of(0, 1, 2), 2, true, Permutation.identity(3));
+      new Transform(List.of(0, 1, 2), 2, true, Permutation.identity(3), Map.of());
 
   /** A volume in blocks, for 16 tasks that transform none by themselves. */
   private static FourierStages of(Shape extents, Shape blocks) {
@@ -83,7 +83,7 @@ class FourierStagesTest {
         List.of(new Stage(List.of(0, 1, 2), List.of(), true)),
         stages.stages(FORWARD, Decomposition.AUTO));
     assertEquals(2, stages.stages(FORWARD, Decomposition.SLABS).size());
-    Transform planes = new Transform(List.of(1, 2), -1, false, Permutation.identity(3));
+    Transform planes = new Transform(List.of(1, 2), -1, false, Permutation.identity(3), Map.of());
     assertEquals(List.of(stage(List.of(1, 2))), stages.stages(planes, Decomposition.AUTO));
   }
 

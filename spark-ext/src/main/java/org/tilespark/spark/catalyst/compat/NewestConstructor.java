@@ -3,7 +3,6 @@ package org.tilespark.spark.catalyst.compat;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.InvocationTargetException;
 import java.util.Arrays;
-import java.util.Optional;
 
 /**
  * The constructor of a Scala class of the running Spark, known by its first parameters: those that
@@ -13,7 +12,7 @@ import java.util.Optional;
 final class NewestConstructor<T> {
   private final Class<T> type;
   private final Class<?>[] first;
-  private final Constructor<T> constructor; // null if there is none to use
+  private final Constructor<?> constructor; // null if there is none to use
   private final Object[] defaults;
   private final ReflectiveOperationException failure; // null if there is one
 
@@ -26,7 +25,7 @@ final class NewestConstructor<T> {
   NewestConstructor(Class<T> type, Class<?>... first) {
     this.type = type;
     this.first = first.clone();
-    Constructor<T> found = null;
+    Constructor<?> found = null;
     Object[] further = {};
     ReflectiveOperationException missing = null;
     try {
@@ -57,7 +56,7 @@ final class NewestConstructor<T> {
     Object[] all = Arrays.copyOf(arguments, constructor.getParameterCount());
     System.arraycopy(defaults, 0, all, arguments.length, defaults.length);
     try {
-      return constructor.newInstance(all);
+      return type.cast(constructor.newInstance(all));
     } catch (InvocationTargetException e) {
       throw e.getCause() instanceof RuntimeException cause ? cause : new IllegalStateException(e);
     } catch (InstantiationException | IllegalAccessException e) {
@@ -86,20 +85,14 @@ final class NewestConstructor<T> {
     return Arrays.stream(types).map(Class::getSimpleName).toList().toString();
   }
 
-  private static <T> Constructor<T> find(Class<T> type, Class<?>[] first)
-      throws NoSuchMethodException {
-    Optional<Constructor<?>> found =
-        Arrays.stream(type.getConstructors())
-            .filter(constructor -> constructor.getParameterCount() >= first.length)
-            .filter(
-                constructor ->
-                    Arrays.equals(
-                        Arrays.copyOf(constructor.getParameterTypes(), first.length), first))
-            .findFirst();
-    @SuppressWarnings("unchecked") // as getConstructors promises
-    Constructor<T> constructor =
-        (Constructor<T>) found.orElseThrow(() -> new NoSuchMethodException(type.getName()));
-    return constructor;
+  private static Constructor<?> find(Class<?> type, Class<?>[] first) throws NoSuchMethodException {
+    return Arrays.stream(type.getConstructors())
+        .filter(constructor -> constructor.getParameterCount() >= first.length)
+        .filter(
+            constructor ->
+                Arrays.equals(Arrays.copyOf(constructor.getParameterTypes(), first.length), first))
+        .findFirst()
+        .orElseThrow(() -> new NoSuchMethodException(type.getName()));
   }
 
   /** What Scala calls the default of constructor parameter {@code i}, counted from 0. */

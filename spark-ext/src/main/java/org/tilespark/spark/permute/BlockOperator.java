@@ -1,4 +1,4 @@
-package org.tilespark.spark.stage;
+package org.tilespark.spark.permute;
 
 import java.io.Serializable;
 import org.tilespark.layout.Permutation;
@@ -7,17 +7,18 @@ import org.tilespark.spark.block.BlockKind;
 import scala.Option;
 
 /**
- * One operator of a {@link BlockStageExec}: what it does to every block, and what it knows of the
- * array that its blocks are part of.
+ * A permutation of the axes of every block, and what is known of the array that the blocks are part
+ * of.
  *
  * @param kind matrix or volume
  * @param permutation output axis {@code i} is input axis {@code permutation.axis(i)}
- * @param extents of its whole input array, if they are stated
+ * @param extents of the whole input array as its metadata stated them when the operator was made;
+ *     kept here, since Spark's optimizer drops metadata of columns that it finds redundant
  */
 public record BlockOperator(BlockKind kind, Permutation permutation, Option<Shape> extents)
     implements Serializable {
   /** As users call it, for messages: {@code "matrix_transpose"}. */
-  String function() {
+  public String function() {
     return switch (kind) {
       case MATRIX -> "matrix_transpose";
       case VOLUME -> "volume_permute";

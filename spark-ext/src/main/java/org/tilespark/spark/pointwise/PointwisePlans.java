@@ -3,6 +3,7 @@ package org.tilespark.spark.pointwise;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.And;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Coalesce;
@@ -32,13 +33,14 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.rows.BlockArguments;
 import scala.Option;
+import scala.collection.immutable.Seq;
 
 /**
  * The logical plans of the operators that compute with each element of a matrix or volume. They
  * consist of Spark's own nodes, so that Spark plans their joins and aggregates.
  */
-public final class ElementwisePlans {
-  private ElementwisePlans() {}
+public final class PointwisePlans {
+  private PointwisePlans() {}
 
   /**
    * Each value times {@code alpha}.
@@ -109,19 +111,18 @@ public final class ElementwisePlans {
             Option.apply(samePlace),
             JoinHint.NONE());
     BlockArguments arguments = arguments(plainFirst, extents, missing);
+    Seq<Expression> children =
+        ScalaInterop.seq(
+            Stream.<List<? extends Expression>>of(
+                    List.of(hasFirst.toAttribute()),
+                    plainFirst.block(),
+                    List.of(hasSecond.toAttribute()),
+                    second.block())
+                .flatMap(List::stream)
+                .toList());
     Project sums =
-        plainFirst.replaced(
-            plane ->
-                new AddBlocks(
-                    arguments,
-                    plane,
-                    AddBlocks.children(
-                        hasFirst.toAttribute(),
-                        plainFirst.block(),
-                        hasSecond.toAttribute(),
-                        second.block())),
-            extents,
-            join);
+        plainFirst.replaced(plane -> new AddBlocks(arguments, plane, children), extents, join);
+
     return placed(plainFirst, second, sums);
   }
 

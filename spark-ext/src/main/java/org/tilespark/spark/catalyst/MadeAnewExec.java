@@ -1,0 +1,59 @@
+package org.tilespark.spark.catalyst;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.execution.SparkPlan;
+import scala.collection.immutable.Seq;
+
+/**
+ * A physical node over one child whose output is made anew of columns that it reads: the twin of
+ * {@link MadeAnewNode}.
+ *
+ * @param <S> what the node does
+ */
+public abstract class MadeAnewExec<S> extends PhysicalBlockNode {
+  private static final long serialVersionUID = 1;
+
+  protected final S spec;
+  protected final Seq<Attribute> inputs;
+  protected final Seq<Attribute> produced;
+  protected final SparkPlan child;
+
+  protected MadeAnewExec(S spec, Seq<Attribute> inputs, Seq<Attribute> produced, SparkPlan child) {
+    this.spec = spec;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  /** What the node does. */
+  public final S spec() {
+    return spec;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return nodeName() + " " + spec;
+  }
+
+  /** What EXPLAIN FORMATTED says: {@code details}, then the columns on both sides. */
+  protected final String verbose(String details) {
+    return formattedNodeName()
+        + details
+        + "\nInput: "
+        + ScalaInterop.list(child.output())
+        + "\nOutput: "
+        + ScalaInterop.list(output())
+        + "\n";
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(spec, inputs, produced, child);
+  }
+}

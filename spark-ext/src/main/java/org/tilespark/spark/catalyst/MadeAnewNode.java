@@ -1,0 +1,71 @@
+package org.tilespark.spark.catalyst;
+
+import java.util.List;
+import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import scala.collection.immutable.Seq;
+
+/**
+ * A logical node over one child whose output is made anew of columns that it reads. Every output
+ * column has a fresh id, since Spark tells two instances of a relation apart by all of their ids.
+ *
+ * @param <S> what the node does
+ */
+public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiInstanceRelation {
+  private static final long serialVersionUID = 1;
+
+  private final S spec;
+  private final Seq<Attribute> inputs;
+  private final Seq<Attribute> produced;
+  private final LogicalPlan child;
+
+  protected MadeAnewNode(
+      S spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
+    this.spec = spec;
+    this.inputs = inputs;
+    this.produced = produced;
+    this.child = child;
+  }
+
+  /** What the node does. */
+  public final S spec() {
+    return spec;
+  }
+
+  /** The child's columns that are read. */
+  public final Seq<Attribute> inputs() {
+    return inputs;
+  }
+
+  /** The columns that are made of them. */
+  public final Seq<Attribute> produced() {
+    return produced;
+  }
+
+  /** The only child. */
+  public final LogicalPlan child() {
+    return child;
+  }
+
+  @Override
+  public Seq<Attribute> output() {
+    return produced;
+  }
+
+  /** A copy with fresh ids, so that both sides of a self-join can be told apart. */
+  @Override
+  public LogicalPlan newInstance() {
+    return (LogicalPlan) makeCopy(new Object[] {spec, inputs, Attributes.fresh(produced), child});
+  }
+
+  @Override
+  public String simpleString(int maxFields) {
+    return nodeName() + " " + spec;
+  }
+
+  @Override
+  protected List<Object> fields() {
+    return List.of(spec, inputs, produced, child);
+  }
+}

@@ -1,0 +1,31 @@
+package org.tilespark.spark.catalyst;
+
+import java.io.Serializable;
+import java.util.Iterator;
+import org.apache.spark.rdd.RDD;
+
+/**
+ * The body of tasks: what becomes of one partition. It travels to the executors, so it holds no
+ * node of a plan.
+ *
+ * @param <A> what a partition holds
+ * @param <R> the results
+ */
+public interface PartitionTask<A, R> extends Serializable {
+
+  /** The results of a partition, on the task's thread. */
+  Iterator<R> open(Iterator<A> partition);
+
+  /**
+   * The results of all partitions, behind a {@link PartitionBoundary} each.
+   *
+   * @param type of the results
+   * @param isPlaced true if rows stay where they are partitioned to
+   */
+  default RDD<R> over(RDD<A> rows, Class<R> type, boolean isPlaced) {
+    return rows.mapPartitions(
+        ScalaInterop.function(partition -> PartitionBoundary.over(partition, this::open)),
+        isPlaced,
+        ScalaInterop.classTag(type));
+  }
+}

@@ -1,0 +1,39 @@
+package org.tilespark.spark.exchange;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.BoundReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ScalaInterop;
+
+/** The columns of rows by which they belong together. Used by one thread. */
+public final class RowKeys {
+  private final UnsafeProjection keyOf;
+  private final InterpretedOrdering order;
+
+  /** Keys of these columns of a row. */
+  public RowKeys(List<BoundReference> columns) {
+    List<Expression> ofKey = new ArrayList<>();
+    columns.forEach(column -> ofKey.add(new BoundReference(ofKey.size(), column.dataType(), true)));
+    this.keyOf = UnsafeProjection.create(ScalaInterop.<Expression>seq(columns));
+    this.order = new InterpretedOrdering(Attributes.ascending(ofKey));
+  }
+
+  /** The key of a row; valid until the next is asked for. */
+  public UnsafeRow of(InternalRow row) {
+    return keyOf.apply(row);
+  }
+
+  /**
+   * Compares by each column in turn. Equal values may differ in their bytes: 0.0 and -0.0 are the
+   * same, as for GROUP BY.
+   */
+  public int compare(UnsafeRow one, UnsafeRow other) {
+    return order.compare(one, other);
+  }
+}
