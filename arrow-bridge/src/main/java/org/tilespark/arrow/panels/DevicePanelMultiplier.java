@@ -218,12 +218,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     for (Product product : products) {
       multiplier.enqueue(
           multiplier.plan(product.problem(), tile.terms(), way).orElseThrow(),
-          a,
-          product.startA(),
-          b,
-          product.startB(),
-          memories.c,
-          product.startC(),
+          new DeviceMultiplier.Operands(
+              a, product.startA(), b, product.startB(), memories.c, product.startC()),
           memories.workspace,
           kernels);
     }

@@ -65,6 +65,17 @@ public final class DeviceMultiplier implements Multiplier {
     public static final Tuning OFF = new Tuning(Duration.ZERO, Optional.empty());
   }
 
+  /**
+   * Where a product's matrices lie on the device.
+   *
+   * @param aOffset first byte of A in its buffer, a multiple of the element's width
+   * @param bOffset first byte of B, likewise
+   * @param c what lies between C's rows stays as it is
+   * @param cOffset first byte of C, likewise
+   */
+  public record Operands(
+      DeviceBuffer a, long aOffset, DeviceBuffer b, long bOffset, DeviceBuffer c, long cOffset) {}
+
   /** What plans depend on; without a way they are made by rule. */
   private record Key(MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {}
 
@@ -275,13 +286,14 @@ public final class DeviceMultiplier implements Multiplier {
             cublas(),
             device.limits(),
             device.kernels().index());
+    Operands operands = new Operands(a, 0, b, 0, c, 0);
     MultiplyWay chosen =
         tuner.choose(
             products,
             ways,
             way -> {
               try (CudaEvent before = stream.record()) {
-                enqueue(way, a, 0, b, 0, c, 0, workspace, stream);
+                enqueue(way, operands, workspace, stream);
                 try (CudaEvent after = stream.record()) {
                   after.synchronize();
                   return after.millisSince(before);
@@ -327,12 +339,7 @@ public final class DeviceMultiplier implements Multiplier {
    * it takes device memory until then, {@link MultiplyPlan#workspaceBytes()} at most.
    *
    * @param problem what is asked
-   * @param a borrowed until the work is done
-   * @param aOffset first byte of A, a multiple of the element's width
-   * @param b borrowed until the work is done
-   * @param bOffset first byte of B, likewise
-   * @param c borrowed until the work is done; what lies between its rows stays as it is
-   * @param cOffset first byte of C, likewise; C must overlap neither A nor B
+   * @param operands borrowed until the work is done; C must overlap neither A nor B
    * @param stream where to queue it
    * @throws IllegalArgumentException if an offset is no multiple of the width, or C overlaps an
    *     operand
@@ -340,41 +347,24 @@ public final class DeviceMultiplier implements Multiplier {
    * @throws UnsupportedOperationException if nothing here can multiply it, with the reason
    * @throws DeviceOutOfMemoryException if there is no memory for the workspace
    */
-  public void enqueue(
-      MultiplyProblem problem,
-      DeviceBuffer a,
-      long aOffset,
-      DeviceBuffer b,
-      long bOffset,
-      DeviceBuffer c,
-      long cOffset,
-      CudaStream stream) {
-    enqueue(plan(problem).orElseThrow(), a, aOffset, b, bOffset, c, cOffset, stream);
+  public void enqueue(MultiplyProblem problem, Operands operands, CudaStream stream) {
+    enqueue(plan(problem).orElseThrow(), operands, stream);
   }
 
   /**
    * Queues a plan of {@link #plan} or {@link #candidates}; otherwise as {@link
-   * #enqueue(MultiplyProblem, DeviceBuffer, long, DeviceBuffer, long, DeviceBuffer, long,
-   * CudaStream)}.
+   * #enqueue(MultiplyProblem, Operands, CudaStream)}.
    */
-  public void enqueue(
-      MultiplyPlan plan,
-      DeviceBuffer a,
-      long aOffset,
-      DeviceBuffer b,
-      long bOffset,
-      DeviceBuffer c,
-      long cOffset,
-      CudaStream stream) {
+  public void enqueue(MultiplyPlan plan, Operands operands, CudaStream stream) {
     MultiplyProblem problem = plan.problem();
     long bytes =
         BoundPlan.workspaceBytes(
             plan,
-            a.address(device, aOffset, problem.bytesA()),
-            b.address(device, bOffset, problem.bytesB()));
+            operands.a().address(device, operands.aOffset(), problem.bytesA()),
+            operands.b().address(device, operands.bOffset(), problem.bytesB()));
     // Freed in the order of the stream, so after the work.
     try (DeviceBuffer workspace = device.allocate(bytes, stream)) {
-      enqueue(plan, a, aOffset, b, bOffset, c, cOffset, workspace, stream);
+      enqueue(plan, operands, workspace, stream);
     }
   }
 
@@ -385,19 +375,14 @@ public final class DeviceMultiplier implements Multiplier {
    *     done, which must be on this stream
    */
   public void enqueue(
-      MultiplyPlan plan,
-      DeviceBuffer a,
-      long aOffset,
-      DeviceBuffer b,
-      long bOffset,
-      DeviceBuffer c,
-      long cOffset,
-      DeviceBuffer workspace,
-      CudaStream stream) {
+      MultiplyPlan plan, Operands operands, DeviceBuffer workspace, CudaStream stream) {
     MultiplyProblem problem = plan.problem();
-    long fromA = a.address(device, aOffset, problem.bytesA());
-    long fromB = b.address(device, bOffset, problem.bytesB());
-    long to = c.address(device, cOffset, problem.bytesC());
+    long fromA = operands.a().address(device, operands.aOffset(), problem.bytesA());
+    long fromB = operands.b().address(device, operands.bOffset(), problem.bytesB());
+    long to = operands.c().address(device, operands.cOffset(), problem.bytesC());
+    long aOffset = operands.aOffset();
+    long bOffset = operands.bOffset();
+    long cOffset = operands.cOffset();
     if ((aOffset | bOffset | cOffset) % problem.type().bytes() != 0) {
       throw new IllegalArgumentException(
           "Offsets "
@@ -515,7 +500,7 @@ public final class DeviceMultiplier implements Multiplier {
       if (problem.factors().readsC()) {
         batchC.upload(c, result, stream, buffers);
       }
-      enqueue(plan, left, 0, right, 0, result, 0, stream);
+      enqueue(plan, new Operands(left, 0, right, 0, result, 0), stream);
       batchC.download(result, c, stream, buffers);
     }
   }

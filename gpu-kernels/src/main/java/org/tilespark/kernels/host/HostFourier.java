@@ -78,17 +78,15 @@ public final class HostFourier {
     Planes from = Planes.of(in);
     Planes to = Planes.of(out);
     List<Integer> rest = problem.complexAxes();
-    boolean inverse = problem.kind().isInverse();
     int passes = problem.axes().size();
     int pass = 0;
     if (problem.kind() == Kind.REAL_TO_HALF) {
       pass++;
       along(
+          problem,
           problem.halvedAxis(),
           problem.shape(),
           problem.outputShape(),
-          problem.type(),
-          false,
           pass == passes ? scale : 1,
           from,
           to);
@@ -99,19 +97,11 @@ public final class HostFourier {
       // The half spectrum stays as it is on its side of the transform.
       Shape shape = problem.kind() == Kind.REAL_TO_HALF ? problem.outputShape() : problem.shape();
       Planes target = problem.kind() == Kind.HALF_TO_REAL ? from : to;
-      along(axis, shape, shape, problem.type(), inverse, pass == passes ? scale : 1, from, target);
+      along(problem, axis, shape, shape, pass == passes ? scale : 1, from, target);
       from = target;
     }
     if (problem.kind() == Kind.HALF_TO_REAL) {
-      along(
-          problem.halvedAxis(),
-          problem.shape(),
-          problem.outputShape(),
-          problem.type(),
-          true,
-          scale,
-          from,
-          to);
+      along(problem, problem.halvedAxis(), problem.shape(), problem.outputShape(), scale, from, to);
     }
   }
 
@@ -138,14 +128,15 @@ public final class HostFourier {
 
   /** Transforms along one axis, of which input and output may have different extents. */
   private void along(
+      FourierProblem problem,
       int axis,
       Shape inShape,
       Shape outShape,
-      ElementType type,
-      boolean inverse,
       double scale,
       Planes in,
       Planes out) {
+    boolean isFloat = problem.type() == ElementType.FLOAT32;
+    boolean inverse = problem.kind().isInverse();
     long inLength = inShape.extent(axis);
     long outLength = outShape.extent(axis);
     int n = (int) Math.min(Integer.MAX_VALUE, Math.max(inLength, outLength));
@@ -164,7 +155,7 @@ public final class HostFourier {
       for (long c = 0; c < inner; c += together) {
         int count = (int) Math.min(together, inner - c);
         long start = o * inLength * inner + c;
-        if (type == ElementType.FLOAT32) {
+        if (isFloat) {
           readFloats(in, start, inner, (int) inLength, count, pitch);
         } else {
           readDoubles(in, start, inner, (int) inLength, count, pitch);
@@ -176,7 +167,7 @@ public final class HostFourier {
           transform.transform(line, l * pitch, inverse);
         }
         long end = o * outLength * inner + c;
-        if (type == ElementType.FLOAT32) {
+        if (isFloat) {
           writeFloats(out, end, inner, (int) outLength, count, pitch, scale);
         } else {
           writeDoubles(out, end, inner, (int) outLength, count, pitch, scale);

@@ -182,22 +182,23 @@ public final class HostMultiplier implements Multiplier {
               ? CHUNK
               : (int) Math.max(8, Math.min(SCALAR_CHUNK, 2 * Math.sqrt((double) k)));
       int elements = rows * colPitch;
+      long leadA = problem.leadA();
+      long leadB = problem.leadB();
       Arrays.fill(stage.sum, 0, elements, 0);
       Arrays.fill(stage.error, 0, elements, 0);
-      Precision precision = problem.precision();
       for (long p = 0; p < k; p += chunk) {
         int steps = (int) Math.min(chunk, k - p);
         int pitchA = problem.transposeA() ? rowPitch : steps;
         int pitchB = problem.transposeB() ? steps : colPitch;
         if (problem.transposeA()) {
-          load(a, p, i, problem.leadA(), steps, rows, precision, stage.a, pitchA);
+          load(a, p * leadA + i, leadA, steps, rows, stage.a, pitchA);
         } else {
-          load(a, i, p, problem.leadA(), rows, steps, precision, stage.a, pitchA);
+          load(a, i * leadA + p, leadA, rows, steps, stage.a, pitchA);
         }
         if (problem.transposeB()) {
-          load(b, j, p, problem.leadB(), cols, steps, precision, stage.b, pitchB);
+          load(b, j * leadB + p, leadB, cols, steps, stage.b, pitchB);
         } else {
-          load(b, p, j, problem.leadB(), steps, cols, precision, stage.b, pitchB);
+          load(b, p * leadB + j, leadB, steps, cols, stage.b, pitchB);
         }
         // BLAS counts column by column. Read that way, each row-major matrix is its transpose, so
         // the operands change places: C^T = op(B)^T op(A)^T.
@@ -237,19 +238,16 @@ public final class HostMultiplier implements Multiplier {
       }
     }
 
-    /** Copies a piece of a matrix, as it is stored, into an array of doubles. */
+    /**
+     * Copies a piece of a matrix, as it is stored, into an array of doubles.
+     *
+     * @param first the piece's first element, counted from the matrix's first
+     */
     private void load(
-        HostMemory from,
-        long row,
-        long col,
-        long lead,
-        int rows,
-        int cols,
-        Precision precision,
-        double[] to,
-        int pitch) {
+        HostMemory from, long first, long lead, int rows, int cols, double[] to, int pitch) {
+      Precision precision = problem.precision();
       for (int r = 0; r < rows; r++) {
-        long at = (row + r) * lead + col;
+        long at = first + r * lead;
         int start = r * pitch;
         if (isDouble) {
           UNSAFE.copyMemory(

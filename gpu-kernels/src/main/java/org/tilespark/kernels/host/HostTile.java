@@ -14,40 +14,31 @@ import sun.misc.Unsafe;
  * of a word, the last group overlaps the one before it and writes some elements twice.
  *
  * <p>Index letters: {@code i} counts input rows, {@code j} input columns.
+ *
+ * @param width element width in bytes: 1, 2, 4, 8 or 16
+ * @param stage where the transposed tile goes; an array of known type, since the compiler orders
+ *     every access to memory that may be on or off the heap
  */
-final class HostTile {
+record HostTile(int width, long[] stage) {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
   private static final int ROWS = 8;
   private static final long LOW_INT = 0x00000000_ffffffffL;
   private static final long LOW_SHORTS = 0x0000ffff_0000ffffL;
   private static final long LOW_BYTES = 0x00ff00ff_00ff00ffL;
 
-  private HostTile() {}
-
   /**
    * One tile.
    *
-   * @param width element width in bytes: 1, 2, 4, 8 or 16
    * @param inBase with {@code in}, the tile's first element, in Unsafe's terms
    * @param inPitch bytes between rows of the input
-   * @param stage where the transposed tile goes; an array of known type, since the compiler orders
-   *     every access to memory that may be on or off the heap
-   * @param out the first element of the transposed tile in {@code stage}, in Unsafe's terms
+   * @param out the first element of the transposed tile in the stage, in Unsafe's terms
    * @param outPitch bytes between rows of the transposed tile
    */
-  static void transpose(
-      int width,
-      Object inBase,
-      long in,
-      long inPitch,
-      long[] stage,
-      long out,
-      long outPitch,
-      int rows,
-      int cols) {
+  void transpose(
+      Object inBase, long in, long inPitch, long out, long outPitch, int rows, int cols) {
     int colsOfWord = Math.max(1, Long.BYTES / width);
     if (rows < ROWS || cols < colsOfWord) {
-      elementwise(width, inBase, in, inPitch, stage, out, outPitch, rows, cols);
+      elementwise(inBase, in, inPitch, out, outPitch, rows, cols);
       return;
     }
     for (int i = 0; i < rows; i += ROWS) {
@@ -284,16 +275,8 @@ final class HostTile {
   }
 
   /** One element at a time, for tiles of fewer rows or columns than a group. */
-  private static void elementwise(
-      int width,
-      Object inBase,
-      long in,
-      long inPitch,
-      long[] stage,
-      long out,
-      long outPitch,
-      int rows,
-      int cols) {
+  private void elementwise(
+      Object inBase, long in, long inPitch, long out, long outPitch, int rows, int cols) {
     for (int i = 0; i < rows; i++) {
       long from = in + i * inPitch;
       long to = out + (long) i * width;

@@ -166,6 +166,7 @@ public final class HostTransposer implements Transposer {
 
     /** One matrix: (rows, cols) at {@code in} becomes (cols, rows) at {@code out}. */
     private void transposeMatrix(long in, long out, long[] stage) {
+      HostTile tile = new HostTile(width, stage);
       long rows = extents[rowAxis()];
       long cols = extents[colAxis()];
       long inPitch = inStrides[rowAxis()];
@@ -181,8 +182,7 @@ public final class HostTransposer implements Transposer {
           long pieceBytes = (long) rowsHere * width;
           boolean dense = pieceBytes == outPitch && pieceBytes < DENSE_BYTES;
           long stagePitch = dense ? pieceBytes : stagePitch(pieceBytes);
-          HostTile.transpose(
-              width, inBase, from, inPitch, stage, STAGE_BASE, stagePitch, rowsHere, colsHere);
+          tile.transpose(inBase, from, inPitch, STAGE_BASE, stagePitch, rowsHere, colsHere);
           if (dense) { // the tile's rows are whole rows of the output: one piece
             copy(stage, STAGE_BASE, outBase, to, pieceBytes * colsHere);
             continue;

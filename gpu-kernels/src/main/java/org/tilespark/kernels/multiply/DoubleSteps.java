@@ -119,32 +119,11 @@ final class DoubleSteps extends TensorSteps {
   private DoublePair operands(long p, long k) {
     Place packedA = new Place(Side.WORKSPACE, 0);
     Place packedB = new Place(Side.WORKSPACE, TensorWorkspace.bytesA(form, problem, k, countA()));
-    Doubles a =
-        readable(
-            new Doubles(
-                from(Side.A, p),
-                evenA,
-                problem.transposeA() ? k : problem.m(),
-                problem.transposeA() ? problem.m() : k,
-                problem.leadA(),
-                countA(),
-                countA() > 1 ? batch.strideA() : 0,
-                problem.transposeA(),
-                problem.transposeA() && strategy.isPhased()),
-            packedA);
-    Doubles b =
-        readable(
-            new Doubles(
-                from(Side.B, p),
-                evenB,
-                problem.transposeB() ? problem.n() : k,
-                problem.transposeB() ? k : problem.n(),
-                problem.leadB(),
-                countB(),
-                countB() > 1 ? batch.strideB() : 0,
-                !problem.transposeB(),
-                !problem.transposeB() && strategy.isPhased()),
-            packedB);
+    boolean acrossA = problem.transposeA();
+    boolean acrossB = !problem.transposeB();
+    boolean phased = strategy.isPhased();
+    Doubles a = readable(new Doubles(storedA(p, k), evenA, acrossA, acrossA && phased), packedA);
+    Doubles b = readable(new Doubles(storedB(p, k), evenB, acrossB, acrossB && phased), packedB);
     return form.isExchanged(problem) ? new DoublePair(b, a) : new DoublePair(a, b);
   }
 
@@ -182,8 +161,8 @@ final class DoubleSteps extends TensorSteps {
         parts,
         partPanels,
         parts > 1 ? c.step() : 0,
-        left.count() > 1 ? 1 : 0,
-        right.count() > 1 ? 1 : 0,
+        left.stored().count() > 1 ? 1 : 0,
+        right.stored().count() > 1 ? 1 : 0,
         left.shifts(),
         right.shifts());
   }
@@ -192,43 +171,36 @@ final class DoubleSteps extends TensorSteps {
    * Matrices of doubles.
    *
    * @param even true if what they are a part of begins at a multiple of 16 bytes
-   * @param count matrices, {@code stride} elements apart
    * @param across true if K goes down their columns: 16 columns are one axis and their number
    *     another, so rows must go on to whole 16
    * @param phased true if even and odd rows are read apart instead
    */
-  private record Doubles(
-      Place at,
-      boolean even,
-      long rows,
-      long cols,
-      long lead,
-      long count,
-      long stride,
-      boolean across,
-      boolean phased) {
+  private record Doubles(Matrices stored, boolean even, boolean across, boolean phased) {
     /** Rows or columns of C that are made of them. */
     long extent() {
-      return across ? cols : rows;
+      return across ? stored.cols() : stored.rows();
     }
 
     /** What is needed for so many of these, from one on that begins a tile. */
     Doubles cut(long from, long count) {
+      Place at = stored.at();
+      long skippedBytes = from * (across ? 1 : stored.lead()) * Double.BYTES;
       return new Doubles(
-          new Place(at.side(), at.bytes() + from * (across ? 1 : lead) * Double.BYTES),
+          new Matrices(
+              new Place(at.side(), at.bytes() + skippedBytes),
+              across ? stored.rows() : count,
+              across ? count : stored.cols(),
+              stored.lead(),
+              stored.count(),
+              stored.stride()),
           even,
-          across ? rows : count,
-          across ? count : cols,
-          lead,
-          this.count,
-          stride,
           across,
           phased);
     }
 
     /** Where even (0) or odd rows begin, in bytes. */
     private long begin(int phase) {
-      return at.bytes() + (phased ? phase * lead * Double.BYTES : 0);
+      return stored.at().bytes() + (phased ? phase * stored.lead() * Double.BYTES : 0);
     }
 
     /** 1 if that is one double beyond a multiple of 16 bytes, else 0. */
@@ -243,15 +215,18 @@ final class DoubleSteps extends TensorSteps {
 
     /** True if the copy engine can read them. */
     boolean isReadable() {
-      return stride % 2 == 0
-          && stride * Double.BYTES < TensorMap.MOST_LEAD_BYTES
-          && PHASES * lead * Double.BYTES < TensorMap.MOST_LEAD_BYTES
-          && (phased || (shift(0) == 0 && lead % 2 == 0 && (!across || cols % BOX == 0)));
+      return stored.stride() % 2 == 0
+          && stored.stride() * Double.BYTES < TensorMap.MOST_LEAD_BYTES
+          && PHASES * stored.lead() * Double.BYTES < TensorMap.MOST_LEAD_BYTES
+          && (phased
+              || (shift(0) == 0
+                  && stored.lead() % 2 == 0
+                  && (!across || stored.cols() % BOX == 0)));
     }
 
     /** The multiple of 16 bytes at or before the beginning of a phase. */
     Place from(int phase) {
-      return new Place(at.side(), begin(phase) - shift(phase) * Double.BYTES);
+      return new Place(stored.at().side(), begin(phase) - shift(phase) * Double.BYTES);
     }
   }
 
@@ -260,7 +235,8 @@ final class DoubleSteps extends TensorSteps {
     if (of.isReadable()) {
       return of;
     }
-    long padded = Ceil.to(of.cols(), of.across() ? BOX : 2);
+    Matrices stored = of.stored();
+    long padded = Ceil.to(stored.cols(), of.across() ? BOX : 2);
     KernelIndex.Kernel kernel = strategy.packer();
     add(
         new MultiplyStep(
@@ -268,25 +244,21 @@ final class DoubleSteps extends TensorSteps {
             new KernelLaunch(
                 kernel.name(),
                 blocks(
-                    of.count() * of.rows() * Ceil.div(padded, PIECE),
+                    stored.count() * stored.rows() * Ceil.div(padded, PIECE),
                     most(ROWS_BLOCKS_PER_PROCESSOR),
                     kernel),
-                of.rows(),
-                of.cols(),
-                of.lead(),
+                stored.rows(),
+                stored.cols(),
+                stored.lead(),
                 padded,
-                of.count(),
-                of.stride()),
+                stored.count(),
+                stored.stride()),
             List.of(),
-            List.of(of.at(), packed)));
+            List.of(stored.at(), packed)));
+    long stride = stored.count() > 1 ? stored.rows() * padded : 0;
     return new Doubles(
-        packed,
+        new Matrices(packed, stored.rows(), stored.cols(), padded, stored.count(), stride),
         true,
-        of.rows(),
-        of.cols(),
-        padded,
-        of.count(),
-        of.count() > 1 ? of.rows() * padded : 0,
         of.across(),
         of.phased());
   }
@@ -297,19 +269,21 @@ final class DoubleSteps extends TensorSteps {
    * @param phase 0 for the even rows, 1 for the odd ones, if they are read apart
    * @param tile rows of a tile, or columns of a team's
    */
-  private TensorMap map(Doubles of, int phase, int tile) {
+  private TensorMap map(Doubles doubles, int phase, int tile) {
+    Matrices of = doubles.stored();
     long leadBytes = of.lead() * width;
     long strideBytes = of.count() > 1 ? of.stride() * width : leadBytes;
-    if (of.phased()) {
+    if (doubles.phased()) {
       return new TensorMap(
-          of.from(phase),
+          doubles.from(phase),
           form.element(),
-          List.of(of.cols() + of.shift(phase), Ceil.div(of.rows() - phase, PHASES), of.count()),
+          List.of(
+              of.cols() + doubles.shift(phase), Ceil.div(of.rows() - phase, PHASES), of.count()),
           List.of(PHASES * leadBytes, of.count() > 1 ? strideBytes : PHASES * leadBytes),
           List.of(tile + PHASES, BOX / PHASES, 1),
           false);
     }
-    return of.across()
+    return doubles.across()
         ? new TensorMap(
             of.at(),
             form.element(),

@@ -42,33 +42,32 @@ final class PackedSteps extends TensorSteps {
   private record Operand(TensorMap map, long step) {}
 
   /**
-   * Copies that a launch of {@code pack.cuh} makes of an operand; fields of {@code PackOperand}.
+   * Copies that a launch of {@code pack.cuh} makes of an operand; its words are the fields of
+   * {@code PackOperand}.
    *
-   * @param count operands, {@code stride} elements apart; 0 if there is nothing to copy
+   * @param from none of them if there is nothing to copy
+   * @param across true if K goes down the columns of {@code from}
    */
-  private record Packing(
-      Place from,
-      Place to,
-      long extent,
-      long k,
-      long lead,
-      boolean across,
-      long paddedExtent,
-      long paddedK,
-      long count,
-      long stride) {
+  private record Packing(Matrices from, Place to, boolean across, long paddedExtent, long paddedK) {
     static final Packing NONE =
-        new Packing(Place.NOWHERE, Place.NOWHERE, 0, 0, 0, false, 0, 0, 0, 0);
+        new Packing(new Matrices(Place.NOWHERE, 0, 0, 0, 0, 0), Place.NOWHERE, false, 0, 0);
 
     long pieces() {
       return across
-          ? count * (paddedExtent / PACK_TILE) * Ceil.div(paddedK, PACK_TILE)
-          : Ceil.div(count * paddedExtent * paddedK, PACK_PIECE);
+          ? from.count() * (paddedExtent / PACK_TILE) * Ceil.div(paddedK, PACK_TILE)
+          : Ceil.div(from.count() * paddedExtent * paddedK, PACK_PIECE);
     }
 
     LongStream words() {
       return LongStream.of(
-          extent, k, lead, across ? 1 : 0, paddedExtent, paddedK, count, count > 1 ? stride : 0);
+          across ? from.cols() : from.rows(),
+          across ? from.rows() : from.cols(),
+          from.lead(),
+          across ? 1 : 0,
+          paddedExtent,
+          paddedK,
+          from.count(),
+          from.stride());
     }
   }
 
@@ -163,93 +162,60 @@ final class PackedSteps extends TensorSteps {
 
   /** A as stored, or a copy of it with even rows. */
   private Packed splitA(long p, long k, Place to) {
-    long rows = problem.transposeA() ? k : problem.m();
-    long cols = problem.transposeA() ? problem.m() : k;
+    Matrices a = storedA(p, k);
     int boxRows = problem.transposeA() ? SPLIT_ACROSS_BOX : shape.rows();
-    Place at = from(Side.A, p);
     // Below the rows of a product lie the next one's: half a tile, or a panel, that reached there
     // would be flagged for values that are not its own.
     int whole = problem.transposeA() ? form.panel() : TensorWorkspace.PACKED_ROWS;
-    if ((countA() == 1 || rows % whole == 0)
-        && isMapped(evenA, at, rows, problem.leadA(), batch.strideA(), countA())) {
-      return new Packed(
-          Packing.NONE,
-          mapped(
-              form.elementOfA(),
-              at,
-              cols,
-              rows,
-              problem.leadA(),
-              batch.strideA(),
-              countA(),
-              boxRows));
+    if ((a.count() == 1 || a.rows() % whole == 0) && isMapped(evenA, a)) {
+      return new Packed(Packing.NONE, mapped(form.elementOfA(), a, boxRows));
     }
-    long paddedRows = Ceil.to(rows, TensorWorkspace.PACKED_ROWS);
-    long paddedCols = Ceil.to(cols, form.panel());
+    long paddedRows = Ceil.to(a.rows(), TensorWorkspace.PACKED_ROWS);
+    long paddedCols = Ceil.to(a.cols(), form.panel());
     return new Packed(
-        new Packing(
-            at,
-            to,
-            rows,
-            cols,
-            problem.leadA(),
-            false,
-            paddedRows,
-            paddedCols,
-            countA(),
-            batch.strideA()),
-        packed(form.elementOfA(), to, paddedCols, paddedRows, 1, countA(), boxRows));
+        new Packing(a, to, false, paddedRows, paddedCols),
+        packed(form.elementOfA(), to, paddedCols, paddedRows, 1, a.count(), boxRows));
   }
 
   /** A or B, rounded or cut, with K along its rows: a copy, or as stored. */
   private Packed packed(Side side, long p, long k, Place to) {
     boolean isA = side == Side.A;
-    long extent = isA ? problem.m() : problem.n();
-    long lead = isA ? problem.leadA() : problem.leadB();
     boolean across = isA ? problem.transposeA() : !problem.transposeB();
-    long count = isA ? countA() : countB();
-    long stride = isA ? batch.strideA() : batch.strideB();
+    Matrices stored = isA ? storedA(p, k) : storedB(p, k);
     int boxRows = isA ? shape.rows() : shape.cols();
-    Place at = from(side, p);
     // The copy engine rounds to tf32, and transposes nothing.
     if (form == TensorForm.TF32
         && !strategy.isMma()
         && !across
-        && isMapped(isA ? evenA : evenB, at, extent, lead, stride, count)) {
-      return new Packed(
-          Packing.NONE,
-          mapped(MultiplyStep.Element.TF32, at, k, extent, lead, stride, count, boxRows));
+        && isMapped(isA ? evenA : evenB, stored)) {
+      return new Packed(Packing.NONE, mapped(MultiplyStep.Element.TF32, stored, boxRows));
     }
     long paddedRows =
-        isA ? Ceil.to(extent, TensorWorkspace.PACKED_ROWS) : TensorWorkspace.rowsOfB(form, problem);
+        isA
+            ? Ceil.to(problem.m(), TensorWorkspace.PACKED_ROWS)
+            : TensorWorkspace.rowsOfB(form, problem);
     long paddedK = Ceil.to(k, form.panel());
+    int planes = isA ? 1 : form.planesOfB();
     return new Packed(
-        new Packing(at, to, extent, k, lead, across, paddedRows, paddedK, count, stride),
-        packed(
-            form.element(), to, paddedK, paddedRows, isA ? 1 : form.planesOfB(), count, boxRows));
+        new Packing(stored, to, across, paddedRows, paddedK),
+        packed(form.element(), to, paddedK, paddedRows, planes, stored.count(), boxRows));
   }
 
   /**
    * True if the copy engine can read matrices as they are stored; it tells products apart by rows.
    */
-  private boolean isMapped(boolean even, Place at, long rows, long lead, long stride, long count) {
-    return isEven(even, at, lead)
-        && (count == 1
-            || (stride % lead == 0
-                && stride / lead <= (TensorWorkspace.MOST_COUNT - rows) / count));
+  private boolean isMapped(boolean even, Matrices of) {
+    return isEven(even, of.at(), of.lead())
+        && (of.count() == 1
+            || (of.stride() % of.lead() == 0
+                && of.stride() / of.lead()
+                    <= (TensorWorkspace.MOST_COUNT - of.rows()) / of.count()));
   }
 
-  private Operand mapped(
-      MultiplyStep.Element element,
-      Place at,
-      long cols,
-      long rows,
-      long lead,
-      long stride,
-      long count,
-      int boxRows) {
-    long step = count > 1 ? stride / lead : 0;
-    return new Operand(map(element, at, cols, (count - 1) * step + rows, lead, boxRows), step);
+  private Operand mapped(MultiplyStep.Element element, Matrices of, int boxRows) {
+    long step = of.stride() / of.lead();
+    long rows = (of.count() - 1) * step + of.rows();
+    return new Operand(map(element, of.at(), of.cols(), rows, of.lead(), boxRows), step);
   }
 
   private Operand packed(
@@ -293,7 +259,7 @@ final class PackedSteps extends TensorSteps {
                       (int) Math.min(pieces, Integer.MAX_VALUE), kernel.shape().threads(), 0),
                   LongStream.concat(a.words(), b.words()).toArray()),
               List.of(),
-              List.of(a.from(), a.to(), b.from(), b.to())));
+              List.of(a.from().at(), a.to(), b.from().at(), b.to())));
     }
   }
 

@@ -193,8 +193,6 @@ final class SkinnySteps {
     long stepJ = fewCols ? 1 : problem.leadC();
     boolean smallAlong = fewCols ? problem.transposeB() : !problem.transposeA();
     long leadSmall = fewCols ? problem.leadB() : problem.leadA();
-    Place c = new Place(Side.C, 0);
-    Place scratch = new Place(Side.WORKSPACE, 0);
     steps.add(
         new MultiplyStep(
             // Fields of SkinnyArguments.
@@ -220,21 +218,14 @@ final class SkinnySteps {
             List.of(
                 from(fewCols ? Side.A : Side.B, p),
                 from(fewCols ? Side.B : Side.A, p),
-                direct ? c : scratch)));
+                new Place(direct ? Side.C : Side.WORKSPACE, 0))));
     if (!direct) {
-      addSum(scratch, c, extent, count, stepX, stepJ, parts, factors);
+      addSum(extent, count, stepX, stepJ, parts, factors);
     }
   }
 
   private void addSum(
-      Place scratch,
-      Place c,
-      long extent,
-      long count,
-      long stepX,
-      long stepJ,
-      long parts,
-      Factors factors) {
+      long extent, long count, long stepX, long stepJ, long parts, Factors factors) {
     int threads = summing.shape().threads();
     long pieces =
         Math.min(
@@ -254,7 +245,7 @@ final class SkinnySteps {
                 problem.alphaWord(factors),
                 problem.betaWord(factors)),
             List.of(),
-            List.of(scratch, c)));
+            List.of(new Place(Side.WORKSPACE, 0), new Place(Side.C, 0))));
   }
 
   private MultiplyStep depth() {

@@ -185,4 +185,38 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   final int most(int perProcessor) {
     return Math.multiplyExact(strategy.processors(), perProcessor);
   }
+
+  /**
+   * Matrices of a side, as they are stored.
+   *
+   * @param lead elements between the starts of neighbouring rows
+   * @param count matrices, {@code stride} elements apart; the stride of one matrix is 0
+   */
+  record Matrices(Place at, long rows, long cols, long lead, long count, long stride) {}
+
+  /** What {@code k} steps from step {@code p} of K on need of A. */
+  final Matrices storedA(long p, long k) {
+    boolean across = problem.transposeA();
+    long count = countA();
+    return new Matrices(
+        from(Side.A, p),
+        across ? k : problem.m(),
+        across ? problem.m() : k,
+        problem.leadA(),
+        count,
+        count > 1 ? batch.strideA() : 0);
+  }
+
+  /** What these steps need of B. */
+  final Matrices storedB(long p, long k) {
+    boolean across = !problem.transposeB();
+    long count = countB();
+    return new Matrices(
+        from(Side.B, p),
+        across ? k : problem.n(),
+        across ? problem.n() : k,
+        problem.leadB(),
+        count,
+        count > 1 ? batch.strideB() : 0);
+  }
 }

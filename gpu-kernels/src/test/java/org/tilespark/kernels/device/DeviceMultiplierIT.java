@@ -246,7 +246,7 @@ class DeviceMultiplierIT extends MultiplierContract {
           stream.fill(a, (byte) -1); // NaN
           stream.fill(b, (byte) -1);
           stream.upload(before.memory(), c, 0);
-          multiplier.enqueue(problem, a, 0, b, 0, c, 0, stream);
+          multiplier.enqueue(problem, new DeviceMultiplier.Operands(a, 0, b, 0, c, 0), stream);
           stream.download(c, 0, after.memory());
           stream.synchronize();
           for (long at = 0; at < problem.bytesC(); at += type.bytes()) {
@@ -300,20 +300,26 @@ class DeviceMultiplierIT extends MultiplierContract {
       Exception e =
           assertThrows(
               IllegalArgumentException.class,
-              () -> multiplier.enqueue(problem, a, 0, b, 0, a, 258, stream));
+              () ->
+                  multiplier.enqueue(
+                      problem, new DeviceMultiplier.Operands(a, 0, b, 0, a, 258), stream));
       assertEquals("Offsets 0, 0 and 258; expected multiples of the width 4", e.getMessage());
       assertThrows(
           IndexOutOfBoundsException.class,
-          () -> multiplier.enqueue(problem, a, 0, b, 4, a, 256, stream));
+          () ->
+              multiplier.enqueue(
+                  problem, new DeviceMultiplier.Operands(a, 0, b, 4, a, 256), stream));
       e =
           assertThrows(
               IllegalArgumentException.class,
-              () -> multiplier.enqueue(problem, a, 0, b, 0, a, 252, stream));
+              () ->
+                  multiplier.enqueue(
+                      problem, new DeviceMultiplier.Operands(a, 0, b, 0, a, 252), stream));
       assertEquals("C overlaps A: they begin 252 bytes apart in one buffer", e.getMessage());
       stream.fill(a, (byte) 0);
       stream.fill(b, (byte) 0);
-      multiplier.enqueue(problem, a, 0, b, 0, a, 256, stream);
-      multiplier.enqueue(problem, a, 0, a, 0, b, 0, stream);
+      multiplier.enqueue(problem, new DeviceMultiplier.Operands(a, 0, b, 0, a, 256), stream);
+      multiplier.enqueue(problem, new DeviceMultiplier.Operands(a, 0, a, 0, b, 0), stream);
     }
   }
 }

@@ -125,7 +125,10 @@ class FarRowsIT extends MultiplyWays {
     double[] nothing = new double[Math.toIntExact(problem.m() * problem.n())];
     Arrays.fill(nothing, Double.NaN);
     upload(nothing, type, problem.m(), problem.n(), problem.leadC(), deviceC, pinned, stream);
-    multiplier.enqueue(way.plan(problem), deviceA, 0, deviceB, 0, deviceC, 0, stream);
+    multiplier.enqueue(
+        way.plan(problem),
+        new DeviceMultiplier.Operands(deviceA, 0, deviceB, 0, deviceC, 0),
+        stream);
     int width = type.bytes();
     long rowBytes = problem.n() * width;
     for (long i = 0; i < problem.m(); i++) {

@@ -159,7 +159,10 @@ abstract class MultiplyWays extends MultiplierChecks {
         stream.upload(hostA.memory(), deviceA, atA);
         stream.upload(hostB.memory(), deviceB, atB);
         stream.upload(hostC.memory(), deviceC, atC);
-        multiplier.enqueue(plan(problem), deviceA, atA, deviceB, atB, deviceC, atC, stream);
+        multiplier.enqueue(
+            plan(problem),
+            new DeviceMultiplier.Operands(deviceA, atA, deviceB, atB, deviceC, atC),
+            stream);
         stream.download(deviceC, atC, hostC.memory());
         stream.synchronize();
         hostC.memory().copyTo(c);

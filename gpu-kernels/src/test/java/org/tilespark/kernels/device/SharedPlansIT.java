@@ -95,7 +95,7 @@ class SharedPlansIT extends MultiplyWays {
       for (int run = 0; run < runs; run++) {
         PinnedBuffer to = run == 0 ? expected : found;
         stream.fill(c, (byte) 0xff); // NaN
-        own.enqueue(plan, a, 0, b, 0, c, 0, workspace, stream);
+        own.enqueue(plan, new DeviceMultiplier.Operands(a, 0, b, 0, c, 0), workspace, stream);
         stream.download(c, 0, to.memory());
         stream.synchronize();
         if (run > 0 && mismatch(expected, found) >= 0) {
@@ -189,7 +189,11 @@ class SharedPlansIT extends MultiplyWays {
       stream.upload(b.memory(), deviceB, at);
       for (int run = 0; run < 2; run++) {
         stream.fill(deviceC, (byte) 0xff); // NaN
-        multiplier.enqueue(plan, deviceA, at, deviceB, at, deviceC, at, workspace, stream);
+        multiplier.enqueue(
+            plan,
+            new DeviceMultiplier.Operands(deviceA, at, deviceB, at, deviceC, at),
+            workspace,
+            stream);
       }
       stream.download(deviceC, at, c.memory());
     }

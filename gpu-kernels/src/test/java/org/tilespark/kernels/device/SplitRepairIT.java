@@ -356,7 +356,11 @@ class SplitRepairIT extends MultiplyWays {
       upload(c, deviceC);
       stream.fill(workspace, (byte) 0xff); // what is never written is no flag
       multiplier.enqueue(
-          plan, deviceA, shiftBytes, deviceB, shiftBytes, deviceC, shiftBytes, workspace, stream);
+          plan,
+          new DeviceMultiplier.Operands(
+              deviceA, shiftBytes, deviceB, shiftBytes, deviceC, shiftBytes),
+          workspace,
+          stream);
       stream.download(deviceC, shiftBytes, pinned.memory().slice(0, problem.bytesC()));
       stream.download(workspace, product.pointers().get(1).bytes(), pinnedFlags.memory());
       stream.synchronize();

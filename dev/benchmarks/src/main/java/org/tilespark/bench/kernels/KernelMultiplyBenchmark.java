@@ -287,7 +287,8 @@ public final class KernelMultiplyBenchmark {
       Buffers buffers = new Buffers(a, b, c, workspace);
       for (int way = 0; way < ways.size(); way++) {
         stream.fill(c, (byte) 0xff); // NaN
-        multiplier.enqueue(ways.get(way), a, 0, b, 0, c, 0, workspace, stream);
+        multiplier.enqueue(
+            ways.get(way), new DeviceMultiplier.Operands(a, 0, b, 0, c, 0), workspace, stream);
         errors[way] = error(problem, c, stream);
       }
       for (MultiplyPlan way : ways) {
@@ -344,7 +345,10 @@ public final class KernelMultiplyBenchmark {
       long start = System.nanoTime();
       for (int step = 0; step < steps; step++) {
         multiplier.enqueue(
-            way, buffers.a(), 0, buffers.b(), 0, buffers.c(), 0, buffers.workspace(), stream);
+            way,
+            new DeviceMultiplier.Operands(buffers.a(), 0, buffers.b(), 0, buffers.c(), 0),
+            buffers.workspace(),
+            stream);
       }
       long queued = System.nanoTime();
       try (CudaEvent after = stream.record()) {

@@ -28,7 +28,7 @@ final class DevicePeak {
       stream.fill(b, (byte) 0x3B);
       for (int round = 0; round <= ROUNDS; round++) {
         try (CudaEvent before = stream.record()) {
-          multiplier.enqueue(problem, a, 0, b, 0, c, 0, stream);
+          multiplier.enqueue(problem, new DeviceMultiplier.Operands(a, 0, b, 0, c, 0), stream);
           try (CudaEvent after = stream.record()) {
             after.synchronize();
             double operations = 2.0 * EXTENT * EXTENT * EXTENT;

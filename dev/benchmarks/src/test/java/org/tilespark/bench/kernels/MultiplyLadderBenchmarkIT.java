@@ -123,7 +123,9 @@ class MultiplyLadderBenchmarkIT {
         }
         stream.fill(deviceC, (byte) 0xff); // NaN
         multiplier.enqueue(
-            rung.decision().orElseThrow(), deviceA, 0, deviceB, 0, deviceC, 0, stream);
+            rung.decision().orElseThrow(),
+            new DeviceMultiplier.Operands(deviceA, 0, deviceB, 0, deviceC, 0),
+            stream);
         stream.download(deviceC, 0, hostC.memory());
         stream.synchronize();
         for (int at = 0; at < expected.length; at++) {
