@@ -20,8 +20,8 @@ import org.tilespark.kernels.multiply.MultiplyStep;
 import org.tilespark.kernels.multiply.MultiplyStrategy;
 import org.tilespark.kernels.multiply.MultiplyWay;
 import org.tilespark.kernels.multiply.ProductClass;
-import org.tilespark.kernels.tune.ProductStore;
 import org.tilespark.kernels.tune.ProductTuner;
+import org.tilespark.kernels.tune.TuningStore;
 import org.tilespark.layout.ElementType;
 
 /**
@@ -168,11 +168,14 @@ public final class DeviceMultiplier implements Multiplier {
     if (tuning.budget().isZero() || engine == MultiplyEngine.CUBLAS) {
       return ProductTuner.off();
     }
-    ProductStore.Origin origin =
-        new ProductStore.Origin(
-            device.description(), device.kernels().index().hash(), cublasVersion);
+    String kernels = device.kernels().index().hash();
     return new ProductTuner(
-        tuning.cacheDirectory().map(directory -> new ProductStore(directory, origin)),
+        tuning
+            .cacheDirectory()
+            .map(
+                directory ->
+                    TuningStore.ofProducts(
+                        directory, device.description(), kernels, cublasVersion)),
         tuning.budget());
   }
 

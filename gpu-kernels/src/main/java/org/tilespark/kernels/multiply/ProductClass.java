@@ -3,6 +3,7 @@ package org.tilespark.kernels.multiply;
 import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.layout.ElementType;
 
 /**
@@ -31,6 +32,10 @@ public record ProductClass(
     long k,
     long n,
     int uneven) {
+  /** How tables of ways to multiply are read. */
+  public static final TuningTable.Format<ProductClass, MultiplyWay> FORMAT =
+      new TuningTable.Format<>("products", ProductClass::parse, MultiplyWay::new);
+
   private static final int MOST_EXTENT = 1 << 16;
   private static final int ALIGNMENT_BYTES = 16;
   private static final Pattern TEXT =

@@ -9,6 +9,7 @@ import java.util.function.Function;
 import java.util.function.Predicate;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.TuningTable;
 
 /**
  * Turns a problem into a plan: a pure function of the problem, the device's limits and the kernels
@@ -31,7 +32,7 @@ import org.tilespark.kernels.launch.KernelIndex;
  *   <li>any other is {@link TransposeStrategy.Shifted}.
  * </ul>
  *
- * <p>The tile of the last two is what the {@link TilingTable} knows to be best for such problems,
+ * <p>The tile of the last two is what the {@link TuningTable} knows to be best for such problems,
  * else the one that covers the matrices with the least waste.
  *
  * <p>Where neither side has a contiguous axis (possible with strides alone), elements move one by
@@ -90,12 +91,12 @@ public final class TransposePlanner {
   private TransposePlanner() {}
 
   /**
-   * As {@link #plan(TransposeProblem, int, DeviceLimits, KernelIndex, TilingTable)} with the
+   * As {@link #plan(TransposeProblem, int, DeviceLimits, KernelIndex, TuningTable)} with the
    * tilings that its rule gives.
    */
   public static PlanDecision plan(
       TransposeProblem problem, int alignmentBytes, DeviceLimits limits, KernelIndex index) {
-    return plan(problem, alignmentBytes, limits, index, TilingTable.EMPTY);
+    return plan(problem, alignmentBytes, limits, index, TuningTable.empty());
   }
 
   /**
@@ -114,7 +115,7 @@ public final class TransposePlanner {
       int alignmentBytes,
       DeviceLimits limits,
       KernelIndex index,
-      TilingTable tilings) {
+      TuningTable<ProblemClass, Tiling> tilings) {
     if (alignmentBytes < problem.elementBytes() || Integer.bitCount(alignmentBytes) != 1) {
       throw new IllegalArgumentException(
           "Buffers aligned to "
@@ -203,7 +204,7 @@ public final class TransposePlanner {
       int alignment,
       DeviceLimits limits,
       KernelIndex index,
-      TilingTable tilings) {
+      TuningTable<ProblemClass, Tiling> tilings) {
     PlanDecision of(Move move) {
       int run = move.runAxis();
       if (run >= 0) {

@@ -6,19 +6,20 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongSupplier;
+import java.util.function.ToDoubleFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.transpose.ProblemClass;
 import org.tilespark.kernels.transpose.Tiling;
-import org.tilespark.kernels.transpose.TilingTable;
 import org.tilespark.kernels.transpose.TransposePlan;
 import org.tilespark.kernels.transpose.TransposePlanner;
 
 /**
  * Chooses tilings by trying them, once for each class of problems of one device. What was found is
- * kept in a {@link TilingStore}, if there is one, and so outlives the process.
+ * kept in a {@link TuningStore}, if there is one, and so outlives the process.
  *
  * <p>All tilings are tried in turns ({@link Trials}). The planner's own choice stays unless another
  * is faster by {@value #LEAST_GAIN}.
@@ -36,20 +37,15 @@ public final class Autotuner {
 
   private final DeviceLimits limits;
   private final KernelIndex index;
-  private final Optional<TilingStore> store;
-  private final long budgetNanos;
+  private final Optional<TuningStore<ProblemClass, Tiling>> store;
+  private final Duration budget;
   private final LongSupplier nanoTime;
   private final Trials<TransposePlan> trials;
   private final ReentrantLock tuning = new ReentrantLock();
   private final Set<ProblemClass> undecided = new HashSet<>(); // tried in vain; guarded by tuning
-  private volatile TilingTable table; // what plans are made by
-  private volatile TilingTable measured; // the part of it that was measured on such a device
-
-  /** Runs a plan and says how long it took. */
-  public interface Timer {
-    /** Milliseconds of one run of {@code plan}, on the device's clock. */
-    double millis(TransposePlan plan);
-  }
+  private volatile TuningTable<ProblemClass, Tiling> table; // what plans are made by
+  private volatile TuningTable<ProblemClass, Tiling>
+      measured; // the part of it that was measured on such a device
 
   /**
    * A tuner of one device.
@@ -64,8 +60,8 @@ public final class Autotuner {
   public Autotuner(
       DeviceLimits limits,
       KernelIndex index,
-      TilingTable bundled,
-      Optional<TilingStore> store,
+      TuningTable<ProblemClass, Tiling> bundled,
+      Optional<TuningStore<ProblemClass, Tiling>> store,
       Duration budget) {
     this(limits, index, bundled, store, budget, LEAST_GAIN, System::nanoTime);
   }
@@ -78,44 +74,42 @@ public final class Autotuner {
   public static Autotuner undisturbed(
       DeviceLimits limits, KernelIndex index, Duration budget, double leastGain) {
     return new Autotuner(
-        limits, index, TilingTable.EMPTY, Optional.empty(), budget, leastGain, System::nanoTime);
+        limits, index, TuningTable.empty(), Optional.empty(), budget, leastGain, System::nanoTime);
   }
 
   Autotuner(
       DeviceLimits limits,
       KernelIndex index,
-      TilingTable bundled,
-      Optional<TilingStore> store,
+      TuningTable<ProblemClass, Tiling> bundled,
+      Optional<TuningStore<ProblemClass, Tiling>> store,
       Duration budget,
       double leastGain,
       LongSupplier nanoTime) {
-    if (budget.isNegative()) {
-      throw new IllegalArgumentException("Tuning budget " + budget + "; expected zero or more");
-    }
     this.limits = limits;
     this.index = index;
     this.store = store;
-    this.budgetNanos = budget.toNanos();
+    this.budget = budget;
     this.nanoTime = nanoTime;
-    this.trials = new Trials<>(budgetNanos, leastGain, nanoTime);
-    TilingTable stored = store.map(TilingStore::load).orElse(TilingTable.EMPTY);
+    this.trials = new Trials<>(budget, leastGain, nanoTime);
+    TuningTable<ProblemClass, Tiling> stored =
+        store.map(TuningStore::load).orElseGet(TuningTable::empty);
     this.table = bundled.with(stored);
-    this.measured = limits.architecture().equals(TilingTable.BUNDLED_ARCHITECTURE) ? table : stored;
+    this.measured = limits.architecture().equals(Tiling.BUNDLED_ARCHITECTURE) ? table : stored;
   }
 
   /** A tuner that tries nothing, and takes the tilings that come with this jar. */
   public static Autotuner off(DeviceLimits limits, KernelIndex index) {
-    return new Autotuner(limits, index, TilingTable.bundled(), Optional.empty(), Duration.ZERO);
+    return new Autotuner(limits, index, Tiling.bundled(), Optional.empty(), Duration.ZERO);
   }
 
   /** What is known now. */
-  public TilingTable table() {
+  public TuningTable<ProblemClass, Tiling> table() {
     return table;
   }
 
   /** True if trying other tilings for {@code plan} may be worth it, and was not done. */
   public boolean isOpen(TransposePlan plan) {
-    return budgetNanos > 0
+    return !budget.isZero()
         && plan.problem().bytes() >= LEAST_BYTES
         && TransposePlanner.problemClass(plan)
             .filter(problems -> measured.find(problems).isEmpty())
@@ -126,10 +120,11 @@ public final class Autotuner {
    * Finds the tiling for the class of {@code plan}, unless another thread is tuning.
    *
    * @param plan the planner's choice; {@link #isOpen}
-   * @param timer runs plans of the same problem
+   * @param timer runs a plan of the same problem and gives the milliseconds that it took, on the
+   *     device's clock
    * @return true if a tiling is known now, so that the planner is to be asked again
    */
-  public boolean tune(TransposePlan plan, Timer timer) {
+  public boolean tune(TransposePlan plan, ToDoubleFunction<TransposePlan> timer) {
     ProblemClass problems = TransposePlanner.problemClass(plan).orElseThrow();
     if (!tuning.tryLock()) {
       return false;
@@ -143,13 +138,13 @@ public final class Autotuner {
       }
       long start = nanoTime.getAsLong();
       Optional<TransposePlan> best =
-          trials.fastest(TransposePlanner.alternatives(plan, limits, index), timer::millis);
+          trials.fastest(TransposePlanner.alternatives(plan, limits, index), timer);
       if (best.isEmpty()) {
         undecided.add(problems);
         LOG.info(
             "Tuning {}: {} ms were too short to compare the tilings; {} stays",
             problems,
-            Duration.ofNanos(budgetNanos).toMillis(),
+            budget.toMillis(),
             plan.describe());
         return false;
       }
@@ -161,7 +156,7 @@ public final class Autotuner {
           problems,
           tiling,
           Duration.ofNanos(nanoTime.getAsLong() - start).toMillis());
-      store.ifPresent(kept -> kept.add(problems, tiling));
+      store.ifPresent(kept -> kept.put(problems, tiling));
       return true;
     } finally {
       tuning.unlock();

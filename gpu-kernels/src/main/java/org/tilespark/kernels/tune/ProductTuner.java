@@ -4,12 +4,13 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.function.ToDoubleFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyWay;
 import org.tilespark.kernels.multiply.ProductClass;
-import org.tilespark.kernels.multiply.ProductTable;
 
 /**
  * Chooses by what way products are multiplied, own kernels or cuBLAS, by trying, once for each
@@ -17,7 +18,7 @@ import org.tilespark.kernels.multiply.ProductTable;
  *
  * <p>The choice decides in which order sums are made, and so the last bits of results. Therefore it
  * is made for good: every thread waits for it, what one process has chosen and kept in the {@link
- * ProductStore} all others take, and where the time was too short for fair trials the planner's own
+ * TuningStore} all others take, and where the time was too short for fair trials the planner's own
  * choice is kept all the same. Whoever needs the same bits on several machines, or without a store,
  * names the engine instead ({@link org.tilespark.kernels.multiply.MultiplyEngine}).
  *
@@ -32,17 +33,11 @@ public final class ProductTuner {
 
   private static final Logger LOG = LoggerFactory.getLogger(ProductTuner.class);
 
-  private final Optional<ProductStore> store;
-  private final long budgetNanos;
+  private final Optional<TuningStore<ProductClass, MultiplyWay>> store;
+  private final Duration budget;
   private final Trials<MultiplyPlan> trials;
   private final Object tuning = new Object();
-  private volatile ProductTable table;
-
-  /** Runs a plan and says how long it took. */
-  public interface Timer {
-    /** Milliseconds of one run of {@code plan}, on the device's clock. */
-    double millis(MultiplyPlan plan);
-  }
+  private volatile TuningTable<ProductClass, MultiplyWay> table;
 
   /**
    * A tuner of one device.
@@ -50,18 +45,18 @@ public final class ProductTuner {
    * @param store where choices are kept
    * @param budget time for one class of products, once the kernels are loaded; zero to try nothing
    */
-  public ProductTuner(Optional<ProductStore> store, Duration budget) {
+  public ProductTuner(Optional<TuningStore<ProductClass, MultiplyWay>> store, Duration budget) {
     this(store, budget, System::nanoTime);
   }
 
-  ProductTuner(Optional<ProductStore> store, Duration budget, LongSupplier nanoTime) {
-    if (budget.isNegative()) {
-      throw new IllegalArgumentException("Tuning budget " + budget + "; expected zero or more");
-    }
+  ProductTuner(
+      Optional<TuningStore<ProductClass, MultiplyWay>> store,
+      Duration budget,
+      LongSupplier nanoTime) {
     this.store = store;
-    this.budgetNanos = budget.toNanos();
-    this.trials = new Trials<>(budgetNanos, LEAST_GAIN, nanoTime);
-    this.table = budget.isZero() ? ProductTable.EMPTY : load();
+    this.budget = budget;
+    this.trials = new Trials<>(budget, LEAST_GAIN, nanoTime);
+    this.table = budget.isZero() ? TuningTable.empty() : load();
   }
 
   /** A tuner that tries nothing: the planner's rule holds for all. */
@@ -69,8 +64,8 @@ public final class ProductTuner {
     return new ProductTuner(Optional.empty(), Duration.ZERO);
   }
 
-  private ProductTable load() {
-    return store.map(ProductStore::load).orElse(ProductTable.EMPTY);
+  private TuningTable<ProductClass, MultiplyWay> load() {
+    return store.map(TuningStore::load).orElseGet(TuningTable::empty);
   }
 
   /** What was chosen for a class; empty if nothing was, and the planner's rule holds. */
@@ -79,7 +74,7 @@ public final class ProductTuner {
   }
 
   /** What is known now. */
-  public ProductTable table() {
+  public TuningTable<ProductClass, MultiplyWay> table() {
     return table;
   }
 
@@ -88,7 +83,7 @@ public final class ProductTuner {
    * of a batch.
    */
   public boolean isOpen(MultiplyPlan plan) {
-    return budgetNanos > 0
+    return !budget.isZero()
         && plan.problem().batch().count() == 1
         && 2.0 * plan.problem().m() * plan.problem().k() * plan.problem().n() >= LEAST_OPERATIONS
         && table.find(ProductClass.of(plan.problem())).isEmpty();
@@ -100,9 +95,10 @@ public final class ProductTuner {
    *
    * @param products the class
    * @param plans all ways, the planner's own choice first; what they compute is of no account
-   * @param timer runs them
+   * @param timer runs a plan and gives the milliseconds that it took, on the device's clock
    */
-  public MultiplyWay choose(ProductClass products, List<MultiplyPlan> plans, Timer timer) {
+  public MultiplyWay choose(
+      ProductClass products, List<MultiplyPlan> plans, ToDoubleFunction<MultiplyPlan> timer) {
     synchronized (tuning) {
       Optional<MultiplyWay> known = table.find(products);
       if (known.isEmpty()) {
@@ -119,7 +115,8 @@ public final class ProductTuner {
     }
   }
 
-  private MultiplyWay tried(ProductClass products, List<MultiplyPlan> plans, Timer timer) {
+  private MultiplyWay tried(
+      ProductClass products, List<MultiplyPlan> plans, ToDoubleFunction<MultiplyPlan> timer) {
     MultiplyWay first = way(plans.get(0));
     if (plans.size() == 1) {
       return first;
@@ -127,15 +124,15 @@ public final class ProductTuner {
     for (MultiplyPlan plan : plans) {
       // A library loads its kernels at their first use, which may take longer than all trials. That
       // is no part of the budget: a choice made for want of it would stay.
-      double unused = timer.millis(plan);
+      double unused = timer.applyAsDouble(plan);
       LOG.trace("{} loaded, {} ms", plan.describe(), unused);
     }
-    Optional<MultiplyPlan> best = trials.fastest(plans, timer::millis);
+    Optional<MultiplyPlan> best = trials.fastest(plans, timer);
     if (best.isEmpty()) {
       LOG.info(
           "Products {}: {} ms were too short to compare the ways to multiply; {} it is",
           products,
-          Duration.ofNanos(budgetNanos).toMillis(),
+          budget.toMillis(),
           first);
       return first;
     }

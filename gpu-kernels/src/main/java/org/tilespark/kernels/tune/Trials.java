@@ -1,10 +1,12 @@
 package org.tilespark.kernels.tune;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.function.ToDoubleFunction;
 
 /**
  * Finds the fastest of several plans that do the same. All are timed in turns, and after each round
@@ -24,20 +26,18 @@ final class Trials<P> {
   /**
    * Trials of one kind.
    *
-   * @param budgetNanos time for one class of problems
+   * @param budget time for one class of problems
    * @param leastGain fraction of the first plan's time that another must save to be taken
    * @param nanoTime the clock
+   * @throws IllegalArgumentException if the budget is negative
    */
-  Trials(long budgetNanos, double leastGain, LongSupplier nanoTime) {
-    this.budgetNanos = budgetNanos;
+  Trials(Duration budget, double leastGain, LongSupplier nanoTime) {
+    if (budget.isNegative()) {
+      throw new IllegalArgumentException("Tuning budget " + budget + "; expected zero or more");
+    }
+    this.budgetNanos = budget.toNanos();
     this.leastGain = leastGain;
     this.nanoTime = nanoTime;
-  }
-
-  /** Runs a plan and says how long it took. */
-  interface Timer<P> {
-    /** Milliseconds of one run of {@code plan}, on the device's clock. */
-    double millis(P plan);
   }
 
   private static final class Candidate<P> {
@@ -53,16 +53,16 @@ final class Trials<P> {
    * The best plan; empty if the time was up before all had a fair trial.
    *
    * @param plans at least one; the first stays unless another gains enough
-   * @param timer runs them
+   * @param timer runs a plan and gives the milliseconds that it took, on the device's clock
    */
-  Optional<P> fastest(List<P> plans, Timer<P> timer) {
+  Optional<P> fastest(List<P> plans, ToDoubleFunction<P> timer) {
     long start = nanoTime.getAsLong();
     List<Candidate<P>> all = new ArrayList<>();
     plans.forEach(plan -> all.add(new Candidate<>(plan)));
     Candidate<P> first = all.get(0);
     List<Candidate<P>> left = new ArrayList<>(all);
     for (Candidate<P> candidate : left) {
-      timer.millis(candidate.plan); // loads the kernel, and is not counted
+      timer.applyAsDouble(candidate.plan); // loads the kernel, and is not counted
       if (isOver(start)) {
         return Optional.empty();
       }
@@ -73,7 +73,7 @@ final class Trials<P> {
           if (isOver(start)) {
             return round < 2 ? Optional.empty() : Optional.of(winner(left, first).plan);
           }
-          candidate.millis = Math.min(candidate.millis, timer.millis(candidate.plan));
+          candidate.millis = Math.min(candidate.millis, timer.applyAsDouble(candidate.plan));
         }
       }
       left.sort(Comparator.comparingDouble(candidate -> candidate.millis));

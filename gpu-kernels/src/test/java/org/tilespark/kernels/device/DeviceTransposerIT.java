@@ -26,15 +26,17 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.kernels.transpose.TilingTable;
+import org.tilespark.kernels.transpose.ProblemClass;
+import org.tilespark.kernels.transpose.Tiling;
 import org.tilespark.kernels.transpose.TransposePlan;
 import org.tilespark.kernels.transpose.TransposePlanner;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.kernels.transpose.TransposerContract;
 import org.tilespark.kernels.tune.Autotuner;
-import org.tilespark.kernels.tune.TilingStore;
+import org.tilespark.kernels.tune.TuningStore;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 
@@ -179,13 +181,15 @@ class DeviceTransposerIT extends TransposerContract {
   @Test
   void tuning(@TempDir Path directory) {
     KernelIndex index = device.kernels().index();
-    TilingStore store =
-        new TilingStore(
-            directory.resolve("tilings"),
-            new TilingStore.Origin(device.description(), index.hash()));
+    TuningStore<ProblemClass, Tiling> store =
+        TuningStore.ofTilings(directory.resolve("tilings"), device.description(), index.hash());
     Autotuner tuner =
         new Autotuner(
-            device.limits(), index, TilingTable.EMPTY, Optional.of(store), Duration.ofSeconds(30));
+            device.limits(),
+            index,
+            TuningTable.empty(),
+            Optional.of(store),
+            Duration.ofSeconds(30));
     TransposeProblem problem =
         new TransposeProblem(Shape.of(3, 700, 900), Permutation.of(0, 2, 1), 4);
     byte[] in = new byte[Math.toIntExact(problem.bytes())];
@@ -197,7 +201,7 @@ class DeviceTransposerIT extends TransposerContract {
       host.transpose(problem, HostMemory.ofArray(in), HostMemory.ofArray(expected));
       tuned.transpose(problem, HostMemory.ofArray(in), HostMemory.ofArray(actual));
       assertArrayEquals(expected, actual);
-      assertEquals(1, tuner.table().size());
+      assertEquals(1, tuner.table().entries().size());
       assertEquals(tuner.table(), store.load());
       assertEquals(
           tuner.table().entries().values().iterator().next(),

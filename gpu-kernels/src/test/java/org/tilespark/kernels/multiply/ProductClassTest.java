@@ -9,6 +9,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.layout.ElementType;
 
 class ProductClassTest {
@@ -101,17 +102,17 @@ class ProductClassTest {
     ProductClass products =
         ProductClass.of(problem(64, 64, 64, ElementType.FLOAT32, false, true, 0));
     ProductClass others = ProductClass.of(problem(9, 64, 64, ElementType.FLOAT64, true, true, 1));
-    ProductTable table =
-        ProductTable.EMPTY
+    TuningTable<ProductClass, MultiplyWay> table =
+        TuningTable.<ProductClass, MultiplyWay>empty()
             .with(products, new MultiplyWay("a_kernel"))
             .with(others, new MultiplyWay("a_kernel"))
             .with(products, MultiplyWay.CUBLAS);
-    assertEquals(2, table.size());
+    assertEquals(2, table.entries().size());
     assertEquals(Optional.of(MultiplyWay.CUBLAS), table.find(products));
-    assertEquals(Optional.empty(), ProductTable.EMPTY.find(products));
-    assertEquals(table, ProductTable.parse("# chosen\n\n" + table.toText()));
+    assertEquals(Optional.empty(), TuningTable.empty().find(products));
+    assertEquals(table, ProductClass.FORMAT.parse("# chosen\n\n" + table.toText()));
     for (String text : List.of("no choice", products + " = two words", "x = cublas")) {
-      assertThrows(IllegalArgumentException.class, () -> ProductTable.parse(text), text);
+      assertThrows(IllegalArgumentException.class, () -> ProductClass.FORMAT.parse(text), text);
     }
   }
 }

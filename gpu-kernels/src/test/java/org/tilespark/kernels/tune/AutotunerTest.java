@@ -12,11 +12,14 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ToDoubleFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
-import org.tilespark.kernels.transpose.TilingTable;
+import org.tilespark.kernels.launch.TuningTable;
+import org.tilespark.kernels.transpose.ProblemClass;
+import org.tilespark.kernels.transpose.Tiling;
 import org.tilespark.kernels.transpose.TransposePlan;
 import org.tilespark.kernels.transpose.TransposePlanner;
 import org.tilespark.kernels.transpose.TransposeProblem;
@@ -45,7 +48,10 @@ class AutotunerTest {
     return new DeviceLimits(major, 0, 108, 1024, Integer.MAX_VALUE, 65535, 65535, 49152, 40L << 30);
   }
 
-  private Autotuner tuner(TilingTable bundled, Optional<TilingStore> store, long budgetMillis) {
+  private Autotuner tuner(
+      TuningTable<ProblemClass, Tiling> bundled,
+      Optional<TuningStore<ProblemClass, Tiling>> store,
+      long budgetMillis) {
     return new Autotuner(
         A100,
         INDEX,
@@ -56,12 +62,13 @@ class AutotunerTest {
         nanos::get);
   }
 
-  private static TransposePlan plan(TransposeProblem problem, TilingTable table) {
+  private static TransposePlan plan(
+      TransposeProblem problem, TuningTable<ProblemClass, Tiling> table) {
     return TransposePlanner.plan(problem, 16, A100, INDEX, table).orElseThrow();
   }
 
   /** Takes a millisecond by the clock; the kernel says how long by the device's. */
-  private Autotuner.Timer timer(Map<String, Double> millis, Set<String> tried) {
+  private ToDoubleFunction<TransposePlan> timer(Map<String, Double> millis, Set<String> tried) {
     return trial -> {
       nanos.addAndGet(1_000_000);
       String tiling = TransposePlanner.tiling(trial).orElseThrow().toString();
@@ -72,7 +79,7 @@ class AutotunerTest {
 
   @Test
   void theFastestOfAllTilingsIsTakenAndPlanned() {
-    Autotuner tuner = tuner(TilingTable.EMPTY, Optional.empty(), 1000);
+    Autotuner tuner = tuner(TuningTable.empty(), Optional.empty(), 1000);
     TransposePlan byRule = plan(MATRIX, tuner.table());
     assertEquals(
         "Vector 2048 x 2048 by transpose_vector_exact_w4_64x64x256 rows-first", byRule.describe());
@@ -94,7 +101,7 @@ class AutotunerTest {
 
   @Test
   void aSmallGainChangesNothing() {
-    Autotuner tuner = tuner(TilingTable.EMPTY, Optional.empty(), 1000);
+    Autotuner tuner = tuner(TuningTable.empty(), Optional.empty(), 1000);
     TransposePlan byRule = plan(MATRIX, tuner.table());
     tuner.tune(
         byRule, timer(Map.of("transpose_vector_w4_32x64x128 cols-first", 0.995), new HashSet<>()));
@@ -104,7 +111,7 @@ class AutotunerTest {
 
   @Test
   void withoutTimeTheRuleStaysAndIsNotTriedAgain() {
-    Autotuner tuner = tuner(TilingTable.EMPTY, Optional.empty(), 4);
+    Autotuner tuner = tuner(TuningTable.empty(), Optional.empty(), 4);
     TransposePlan byRule = plan(MATRIX, tuner.table());
     Set<String> tried = new HashSet<>();
     assertFalse(tuner.tune(byRule, timer(Map.of(), tried)));
@@ -116,20 +123,20 @@ class AutotunerTest {
 
   @Test
   void nothingIsOpenWithoutABudgetBelowTheLeastSizeOrWhereNothingIsTiled() {
-    TransposePlan matrix = plan(MATRIX, TilingTable.EMPTY);
-    assertFalse(tuner(TilingTable.EMPTY, Optional.empty(), 0).isOpen(matrix));
-    Autotuner tuner = tuner(TilingTable.EMPTY, Optional.empty(), 10);
+    TransposePlan matrix = plan(MATRIX, TuningTable.empty());
+    assertFalse(tuner(TuningTable.empty(), Optional.empty(), 0).isOpen(matrix));
+    Autotuner tuner = tuner(TuningTable.empty(), Optional.empty(), 10);
     TransposeProblem small = new TransposeProblem(Shape.of(256, 256), Permutation.of(1, 0), 4);
-    assertFalse(tuner.isOpen(plan(small, TilingTable.EMPTY)));
+    assertFalse(tuner.isOpen(plan(small, TuningTable.empty())));
     TransposeProblem runs =
         new TransposeProblem(Shape.of(256, 256, 256), Permutation.of(1, 0, 2), 4);
-    assertFalse(tuner.isOpen(plan(runs, TilingTable.EMPTY)));
+    assertFalse(tuner.isOpen(plan(runs, TuningTable.empty())));
   }
 
   @Test
   void tilingsOfAnotherArchitectureHoldUntilTuned() {
-    TilingTable bundled =
-        TilingTable.parse(MATRIX_CLASS + " = transpose_vector_w4_64x32x128 cols-first");
+    TuningTable<ProblemClass, Tiling> bundled =
+        Tiling.FORMAT.parse(MATRIX_CLASS + " = transpose_vector_w4_64x32x128 cols-first");
     Autotuner tuner = tuner(bundled, Optional.empty(), 1000);
     TransposePlan guess = plan(MATRIX, tuner.table());
     assertEquals(
@@ -142,26 +149,34 @@ class AutotunerTest {
 
   @Test
   void aTilingOfAKernelThatIsNoMoreIsIgnored() {
-    TilingTable old = TilingTable.parse(MATRIX_CLASS + " = transpose_vector_w4_8x8x8 cols-first");
-    assertEquals(plan(MATRIX, TilingTable.EMPTY), plan(MATRIX, old));
+    TuningTable<ProblemClass, Tiling> old =
+        Tiling.FORMAT.parse(MATRIX_CLASS + " = transpose_vector_w4_8x8x8 cols-first");
+    assertEquals(plan(MATRIX, TuningTable.empty()), plan(MATRIX, old));
   }
 
   @Test
   void whatIsFoundOutlivesTheProcess(@TempDir Path directory) {
-    TilingStore.Origin origin = new TilingStore.Origin("a device", "some kernels");
     Path kept = directory.resolve("tilespark");
-    Autotuner tuner = tuner(TilingTable.EMPTY, Optional.of(new TilingStore(kept, origin)), 1000);
+    Autotuner tuner =
+        tuner(
+            TuningTable.empty(),
+            Optional.of(TuningStore.ofTilings(kept, "a device", "some kernels")),
+            1000);
     tuner.tune(
         plan(MATRIX, tuner.table()),
         timer(Map.of("transpose_vector_w4_32x64x128 rows-first", 0.5), new HashSet<>()));
-    Autotuner next = tuner(TilingTable.EMPTY, Optional.of(new TilingStore(kept, origin)), 1000);
+    Autotuner next =
+        tuner(
+            TuningTable.empty(),
+            Optional.of(TuningStore.ofTilings(kept, "a device", "some kernels")),
+            1000);
     assertEquals(tuner.table(), next.table());
     assertFalse(next.isOpen(plan(MATRIX, next.table())));
   }
 
   @Test
   void oneThreadTunesWhileOthersGoOn() throws InterruptedException {
-    Autotuner tuner = tuner(TilingTable.EMPTY, Optional.empty(), 1000);
+    Autotuner tuner = tuner(TuningTable.empty(), Optional.empty(), 1000);
     TransposePlan byRule = plan(MATRIX, tuner.table());
     boolean[] other = {true};
     tuner.tune(
@@ -177,14 +192,14 @@ class AutotunerTest {
           return 1;
         });
     assertFalse(other[0], "the other thread was told to go on with what there is");
-    assertEquals(1, tuner.table().size());
+    assertEquals(1, tuner.table().entries().size());
   }
 
   @Test
   void aNegativeBudgetIsRefused() {
     Exception e =
         assertThrows(
-            IllegalArgumentException.class, () -> tuner(TilingTable.EMPTY, Optional.empty(), -1));
+            IllegalArgumentException.class, () -> tuner(TuningTable.empty(), Optional.empty(), -1));
     assertEquals("Tuning budget PT-0.001S; expected zero or more", e.getMessage());
   }
 }

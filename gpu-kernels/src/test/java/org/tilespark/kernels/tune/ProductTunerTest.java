@@ -22,17 +22,18 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.ToDoubleFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
 import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyWay;
 import org.tilespark.kernels.multiply.ProductClass;
-import org.tilespark.kernels.multiply.ProductTable;
 import org.tilespark.layout.ElementType;
 
 class ProductTunerTest {
@@ -66,12 +67,13 @@ class ProductTunerTest {
     return ways;
   }
 
-  private ProductTuner tuner(Optional<ProductStore> store, long budgetMillis) {
+  private ProductTuner tuner(
+      Optional<TuningStore<ProductClass, MultiplyWay>> store, long budgetMillis) {
     return new ProductTuner(store, Duration.ofMillis(budgetMillis), nanos::get);
   }
 
   /** Takes a millisecond by the clock; the way says how long by the device's. */
-  private ProductTuner.Timer timer(Map<String, Double> millis) {
+  private ToDoubleFunction<MultiplyPlan> timer(Map<String, Double> millis) {
     return plan -> {
       nanos.addAndGet(1_000_000);
       String way = plan.strategy().way().orElseThrow().name();
@@ -84,9 +86,8 @@ class ProductTunerTest {
     return tuner.choose(PRODUCTS, ways(PROBLEM), timer(millis)).name();
   }
 
-  private static ProductStore store(Path directory) {
-    return new ProductStore(
-        directory.resolve("tilespark"), new ProductStore.Origin("a device", "kernels", "13.1.0"));
+  private static TuningStore<ProductClass, MultiplyWay> store(Path directory) {
+    return TuningStore.ofProducts(directory.resolve("tilespark"), "a device", "kernels", "13.1.0");
   }
 
   @Test
@@ -144,7 +145,7 @@ class ProductTunerTest {
     ProductTuner without = tuner(Optional.of(store(directory)), 0);
     assertFalse(without.isOpen(ways(PROBLEM).get(0)));
     assertEquals(Optional.empty(), without.find(PRODUCTS), "off is off");
-    assertEquals(0, ProductTuner.off().table().size());
+    assertEquals(0, ProductTuner.off().table().entries().size());
     assertFalse(tuner(Optional.empty(), 1000).isOpen(ways(problem(256)).get(0)));
     assertTrue(tuner(Optional.empty(), 1000).isOpen(ways(problem(400)).get(0)));
     MultiplyProblem batch = problem(400).withBatch(new MultiplyProblem.Batch(2, 0, 0, 160_000));
@@ -188,16 +189,15 @@ class ProductTunerTest {
   void choicesHoldForOneDeviceSetOfKernelsAndCublas(@TempDir Path directory) throws IOException {
     store(directory).addIfAbsent(PRODUCTS, MultiplyWay.CUBLAS);
     Path kept = directory.resolve("tilespark");
-    for (ProductStore.Origin origin :
+    for (TuningStore<ProductClass, MultiplyWay> store :
         List.of(
-            new ProductStore.Origin("another", "kernels", "13.1.0"),
-            new ProductStore.Origin("a device", "others", "13.1.0"),
-            new ProductStore.Origin("a device", "kernels", ""))) {
-      ProductStore store = new ProductStore(kept, origin);
+            TuningStore.ofProducts(kept, "another", "kernels", "13.1.0"),
+            TuningStore.ofProducts(kept, "a device", "others", "13.1.0"),
+            TuningStore.ofProducts(kept, "a device", "kernels", ""))) {
       assertNotEquals(store(directory).file(), store.file());
-      assertEquals(ProductTable.EMPTY, store.load());
+      assertEquals(TuningTable.empty(), store.load());
       Files.copy(store(directory).file(), store.file());
-      assertEquals(ProductTable.EMPTY, store.load(), "a foreign file under our name");
+      assertEquals(TuningTable.empty(), store.load(), "a foreign file under our name");
       Files.delete(store.file());
     }
   }
@@ -209,7 +209,7 @@ class ProductTunerTest {
     for (String text :
         List.of("", good.substring(0, good.length() / 2), good.replace(CUBLAS, "CUBLAS"))) {
       Files.writeString(store(directory).file(), text);
-      assertEquals(ProductTable.EMPTY, store(directory).load(), text);
+      assertEquals(TuningTable.empty(), store(directory).load(), text);
     }
     assertEquals(
         new MultiplyWay(LARGE_TILE),

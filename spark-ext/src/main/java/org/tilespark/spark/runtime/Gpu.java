@@ -16,9 +16,9 @@ import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.launch.KernelIndex;
-import org.tilespark.kernels.transpose.TilingTable;
+import org.tilespark.kernels.transpose.Tiling;
 import org.tilespark.kernels.tune.Autotuner;
-import org.tilespark.kernels.tune.TilingStore;
+import org.tilespark.kernels.tune.TuningStore;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
@@ -84,16 +84,17 @@ public record Gpu(
   private static Autotuner autotuner(CudaDevice device, UnaryOperator<String> conf) {
     Duration budget = TileSparkConf.AUTOTUNE_BUDGET.read(conf);
     KernelIndex kernels = device.kernels().index();
-    TilingStore.Origin origin = new TilingStore.Origin(device.description(), kernels.hash());
     return new Autotuner(
         device.limits(),
         kernels,
-        TilingTable.bundled(),
+        Tiling.bundled(),
         budget.isZero()
             ? Optional.empty()
             : Optional.of(
-                new TilingStore(
-                    cacheDirectory(TileSparkConf.AUTOTUNE_CACHE_DIR.read(conf)), origin)),
+                TuningStore.ofTilings(
+                    cacheDirectory(TileSparkConf.AUTOTUNE_CACHE_DIR.read(conf)),
+                    device.description(),
+                    kernels.hash())),
         budget);
   }
 

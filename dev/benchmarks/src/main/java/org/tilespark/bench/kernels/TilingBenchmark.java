@@ -15,9 +15,9 @@ import java.util.Optional;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.transpose.ProblemClass;
 import org.tilespark.kernels.transpose.Tiling;
-import org.tilespark.kernels.transpose.TilingTable;
 import org.tilespark.kernels.transpose.TransposePlan;
 import org.tilespark.kernels.transpose.TransposePlanner;
 import org.tilespark.kernels.transpose.TransposeProblem;
@@ -31,8 +31,8 @@ import org.tilespark.layout.Shape;
  *
  * <p>{@code java org.tilespark.bench.kernels.TilingBenchmark --commit ID --out FILE [--only TEXT]}
  * prints a line for each class with what it gained over the planner's rule, and writes the table;
- * FILE is {@code gpu-kernels/src/main/resources/org/tilespark/kernels/plan/sm_NN.tilings}. {@code
- * --only} takes the problems whose line contains a text.
+ * FILE is {@code gpu-kernels/src/main/resources/org/tilespark/kernels/transpose/sm_NN.tilings}.
+ * {@code --only} takes the problems whose line contains a text.
  */
 public final class TilingBenchmark {
   private static final Duration BUDGET = Duration.ofSeconds(10);
@@ -64,12 +64,12 @@ public final class TilingBenchmark {
               "# Measured by TilingBenchmark on %s; commit %s; %s",
               device.description(), options.get("--commit"), LocalDate.now(ZoneOffset.UTC));
       System.out.println(header);
-      TilingTable table = tune(device, options.getOrDefault("--only", ""));
+      TuningTable<ProblemClass, Tiling> table = tune(device, options.getOrDefault("--only", ""));
       Files.writeString(Path.of(options.get("--out")), header + "\n" + table.toText());
     }
   }
 
-  private static TilingTable tune(CudaDevice device, String only) {
+  private static TuningTable<ProblemClass, Tiling> tune(CudaDevice device, String only) {
     Autotuner tuner =
         Autotuner.undisturbed(device.limits(), device.kernels().index(), BUDGET, LEAST_GAIN);
     try (DeviceTransposer transposer = new DeviceTransposer(device)) {

@@ -12,8 +12,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.TuningTable;
 
-class TilingTableTest {
+class TilingTest {
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
@@ -41,13 +42,14 @@ class TilingTableTest {
     String text =
         "shifted w1 48 x 65536 of 2^20 = transpose_shifted_w1_64x128x128 rows-first\n"
             + "vector w8 512 x 512 of 2^27 = transpose_vector_w8_64x32x256 cols-first\n";
-    TilingTable table = TilingTable.parse("# a comment\n\n" + text);
+    TuningTable<ProblemClass, Tiling> table = Tiling.FORMAT.parse("# a comment\n\n" + text);
     assertEquals(text, table.toText());
-    assertEquals(2, table.size());
-    assertEquals(table, TilingTable.parse(table.toText()));
-    TilingTable newer =
-        TilingTable.parse("vector w8 512 x 512 of 2^27 = transpose_vector_w8_32x32x128 rows-first");
-    assertEquals(2, table.with(newer).size());
+    assertEquals(2, table.entries().size());
+    assertEquals(table, Tiling.FORMAT.parse(table.toText()));
+    TuningTable<ProblemClass, Tiling> newer =
+        Tiling.FORMAT.parse(
+            "vector w8 512 x 512 of 2^27 = transpose_vector_w8_32x32x128 rows-first");
+    assertEquals(2, table.with(newer).entries().size());
     assertTrue(table.with(newer).toText().endsWith(newer.toText()));
   }
 
@@ -63,7 +65,7 @@ class TilingTableTest {
         "vector w4 512 x 99999999999999999999 of 2^27 = kernel rows-first",
       })
   void otherTextIsRefused(String line) {
-    Exception e = assertThrows(IllegalArgumentException.class, () -> TilingTable.parse(line));
+    Exception e = assertThrows(IllegalArgumentException.class, () -> Tiling.FORMAT.parse(line));
     assertTrue(e.getMessage().contains("expected"), e.getMessage());
   }
 
@@ -71,8 +73,8 @@ class TilingTableTest {
   void whatComesWithTheJarNamesKernelsOfTheJar() {
     KernelIndex index = KernelIndex.ofThisJar();
     Assumptions.assumeTrue(!index.isEmpty(), "built without nvcc");
-    TilingTable table = TilingTable.bundled();
-    assertTrue(table.size() > 300, "only " + table.size() + " tilings");
+    TuningTable<ProblemClass, Tiling> table = Tiling.bundled();
+    assertTrue(table.entries().size() > 300, "only " + table.entries().size() + " tilings");
     for (Map.Entry<ProblemClass, Tiling> entry : table.entries().entrySet()) {
       ProblemClass problems = entry.getKey();
       KernelIndex.Kernel kernel =

@@ -13,14 +13,15 @@ import java.util.stream.Stream;
 import java.util.zip.CRC32;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
-import org.tilespark.kernels.transpose.TilingTable;
+import org.tilespark.kernels.launch.TuningTable;
+import org.tilespark.kernels.transpose.ProblemClass;
+import org.tilespark.kernels.transpose.Tiling;
 
 /**
  * Any bytes in a file of tilings: they are a table, or nothing. The text is tried as it is, and
  * with the right header and checksum around it, so that the search gets past both.
  */
-class TilingStoreFuzzTest {
-  private static final TilingStore.Origin ORIGIN = new TilingStore.Origin("a device", "abc");
+class TuningStoreFuzzTest {
   private static final String HEADER = "tilespark tilings 1\ndevice a device\nkernels abc\n\n";
 
   private static Path directory;
@@ -42,22 +43,22 @@ class TilingStoreFuzzTest {
   @MethodSource("seeds")
   @FuzzTest
   void anyBytesAreATableOrNothing(byte[] bytes) throws IOException {
-    TilingStore store = new TilingStore(directory(), ORIGIN);
+    TuningStore<ProblemClass, Tiling> store = TuningStore.ofTilings(directory(), "a device", "abc");
     Files.write(store.file(), bytes);
-    assertTrue(store.load().size() <= bytes.length);
+    assertTrue(store.load().entries().size() <= bytes.length);
 
     String text = new String(bytes, StandardCharsets.UTF_8);
     Files.writeString(store.file(), sealed(HEADER + text + "\n"));
-    TilingTable loaded = store.load();
-    TilingTable expected;
+    TuningTable<ProblemClass, Tiling> loaded = store.load();
+    TuningTable<ProblemClass, Tiling> expected;
     try {
-      expected = TilingTable.parse(text);
+      expected = Tiling.FORMAT.parse(text);
     } catch (IllegalArgumentException e) {
       assertTrue(e.getMessage().contains("'"), "the message quotes no line: " + e.getMessage());
-      expected = TilingTable.EMPTY;
+      expected = TuningTable.empty();
     }
     assertEquals(expected, loaded);
-    assertEquals(loaded, TilingTable.parse(loaded.toText()));
+    assertEquals(loaded, Tiling.FORMAT.parse(loaded.toText()));
   }
 
   private static String sealed(String body) {

@@ -13,29 +13,34 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
-import java.util.List;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
-import java.util.function.UnaryOperator;
 import java.util.zip.CRC32;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.OwnFiles;
+import org.tilespark.kernels.launch.TuningTable;
+import org.tilespark.kernels.launch.TuningTable.Format;
+import org.tilespark.kernels.multiply.MultiplyWay;
+import org.tilespark.kernels.multiply.ProductClass;
+import org.tilespark.kernels.transpose.ProblemClass;
+import org.tilespark.kernels.transpose.Tiling;
 
 /**
- * A file of what was tuned: a header that says what it holds for, a table as text, and a checksum;
- * in a directory that only its owner may write to. A file that is damaged, holds for something
- * else, or is not ours is ignored with a warning and replaced when there is something to write; a
- * directory that cannot be used is warned of once, and everything goes on without it.
+ * Keeps on disk what trials found best. Each origin (device model, driver, set of kernels, version
+ * of a library) has one file: a header that names the origin, a table as text, and a checksum. The
+ * directory must be one that only its owner may write to. A file that is damaged, of another
+ * origin, or not ours is ignored with a warning and replaced when there is something to write. A
+ * directory that cannot be used is warned of once; all goes on without it.
  *
  * <p>A file is replaced as a whole, so readers see the old or the new one. Safe for several
  * threads.
  *
- * @param <T> the table; a value
+ * @param <K> classes of problems
+ * @param <V> choices
  */
-final class TuningFile<T> {
-  private static final Logger LOG = LoggerFactory.getLogger(TuningFile.class);
+public final class TuningStore<K, V> {
+  private static final Logger LOG = LoggerFactory.getLogger(TuningStore.class);
   private static final Set<PosixFilePermission> OWNER_ONLY =
       PosixFilePermissions.fromString("rwx------");
   private static final Set<PosixFilePermission> OWNER_READS_AND_WRITES =
@@ -44,63 +49,74 @@ final class TuningFile<T> {
   /** A process may hold a file's lock once, whichever thread asks. */
   private static final Object ONE_LOCK_AT_A_TIME = new Object();
 
-  /**
-   * What such a file holds.
-   *
-   * @param what its entries are called, one word
-   * @param empty the table of a file that is not there
-   * @param parser reads what {@code writer} wrote; throws {@link IllegalArgumentException} where it
-   *     is of another form
-   * @param writer the table as lines of text
-   */
-  record Format<T>(String what, T empty, Function<String, T> parser, Function<T, String> writer) {}
-
-  private final Format<T> format;
+  private final Format<K, V> format;
   private final Path directory;
   private final Path file;
-  private final List<String> header;
+  private final String header;
   private boolean usable = true;
 
-  /**
-   * A file in {@code directory}, which is made when something is written.
-   *
-   * @param header lines that say what the table holds for; others have another file
-   */
-  TuningFile(Format<T> format, Path directory, List<String> header) {
+  private TuningStore(Format<K, V> format, Path directory, String... origin) {
     this.format = format;
     this.directory = directory;
-    this.header = List.copyOf(header);
-    this.file = directory.resolve(format.what() + "-" + hash(String.join("\n", header)) + ".txt");
+    String lines = "tilespark " + format.name() + " 1\n" + String.join("\n", origin);
+    this.header = lines + "\n\n";
+    this.file = directory.resolve(format.name() + "-" + hash(lines) + ".txt");
   }
 
-  /** Where it is, or will be. */
-  Path path() {
+  /**
+   * The store of tilings of transposes in {@code directory}, which is made when something is
+   * written.
+   *
+   * @param directory may be missing
+   * @param device the device's name, architecture and driver
+   * @param kernels hash of the kernels
+   */
+  public static TuningStore<ProblemClass, Tiling> ofTilings(
+      Path directory, String device, String kernels) {
+    return new TuningStore<>(Tiling.FORMAT, directory, "device " + device, "kernels " + kernels);
+  }
+
+  /**
+   * The store of ways to multiply; otherwise as {@link #ofTilings}.
+   *
+   * @param cublas version of cuBLAS; empty without
+   */
+  public static TuningStore<ProductClass, MultiplyWay> ofProducts(
+      Path directory, String device, String kernels, String cublas) {
+    return new TuningStore<>(
+        ProductClass.FORMAT,
+        directory,
+        "device " + device,
+        "kernels " + kernels,
+        "cublas " + (cublas.isEmpty() ? "none" : cublas));
+  }
+
+  /** The file that holds the choices, or will. */
+  public Path file() {
     return file;
   }
 
   /** What is on disk; empty if there is nothing of use. */
-  synchronized T load() {
+  public synchronized TuningTable<K, V> load() {
     try {
       if (!usable || !Files.exists(directory) || !isPrivate() || !Files.exists(file)) {
-        return format.empty();
+        return TuningTable.empty();
       }
       return parse(Files.readString(file, StandardCharsets.UTF_8));
     } catch (IOException | IllegalArgumentException | UnsupportedOperationException e) {
-      LOG.warn("Ignoring the tuned {} in {}: {}", format.what(), file, e.toString());
-      return format.empty();
+      LOG.warn("Ignoring the tuned {} in {}: {}", format.name(), file, e.toString());
+      return TuningTable.empty();
     }
   }
 
   /**
-   * Changes what is on disk. Of two processes that do so at the same moment one may lose its
-   * change.
-   *
-   * @param change of the table that is there
+   * Sets the choice for a class. Of two processes that do so at the same moment one may lose its
+   * entry, which is then found again.
    */
-  synchronized void update(UnaryOperator<T> change) {
+  synchronized void put(K key, V value) {
     try {
       if (isReady()) {
-        write(text(change.apply(load())));
+        write(text(load().with(key, value)));
       }
     } catch (IOException | UnsupportedOperationException e) {
       giveUp(e);
@@ -108,12 +124,12 @@ final class TuningFile<T> {
   }
 
   /**
-   * Changes what is on disk while no other process does.
+   * Sets the choice for a class that has none; no other process of this user comes between.
    *
-   * @param change of the table that is there
-   * @return the table after the change, also where it cannot be kept
+   * @return the choice that the class has now: the first one that was made, also where it cannot be
+   *     kept
    */
-  synchronized T updateAlone(UnaryOperator<T> change) {
+  synchronized V addIfAbsent(K key, V value) {
     try {
       if (isReady()) {
         synchronized (ONE_LOCK_AT_A_TIME) {
@@ -123,19 +139,19 @@ final class TuningFile<T> {
                       Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE),
                       PosixFilePermissions.asFileAttribute(OWNER_READS_AND_WRITES));
               FileLock held = channel.lock()) {
-            T before = load();
-            T after = change.apply(before);
-            if (held.isValid() && !after.equals(before)) {
-              write(text(after));
+            TuningTable<K, V> before = load();
+            Optional<V> known = before.find(key);
+            if (held.isValid() && known.isEmpty()) {
+              write(text(before.with(key, value)));
             }
-            return after;
+            return known.orElse(value);
           }
         }
       }
     } catch (IOException | UnsupportedOperationException e) {
       giveUp(e);
     }
-    return change.apply(format.empty());
+    return value;
   }
 
   /** True if the directory is there, or could be made, and is ours alone. */
@@ -157,7 +173,7 @@ final class TuningFile<T> {
     usable = false;
     LOG.warn(
         "Tuned {} cannot be kept in {}, so every process finds them anew: {}",
-        format.what(),
+        format.name(),
         directory,
         e.toString());
   }
@@ -167,7 +183,7 @@ final class TuningFile<T> {
     Optional<String> objection = OwnFiles.objectionToDirectory(directory);
     if (objection.isPresent() && usable) {
       usable = false;
-      LOG.warn("Tuned {} are not kept: {}", format.what(), objection.get());
+      LOG.warn("Tuned {} are not kept: {}", format.name(), objection.get());
     }
     return objection.isEmpty();
   }
@@ -176,7 +192,7 @@ final class TuningFile<T> {
     Path written =
         Files.createTempFile(
             directory,
-            "." + format.what(),
+            "." + format.name(),
             ".tmp",
             PosixFilePermissions.asFileAttribute(OWNER_READS_AND_WRITES));
     try {
@@ -188,26 +204,25 @@ final class TuningFile<T> {
     }
   }
 
-  private String text(T table) {
-    String body = String.join("\n", header) + "\n\n" + format.writer().apply(table);
+  private String text(TuningTable<K, V> table) {
+    String body = header + table.toText();
     return body + "# crc32 " + checksum(body) + "\n";
   }
 
-  private T parse(String text) {
+  private TuningTable<K, V> parse(String text) {
     int last = text.lastIndexOf("# crc32 ");
     if (last < 0
         || !text.substring(last).strip().equals("# crc32 " + checksum(text.substring(0, last)))) {
       throw new IllegalArgumentException("its checksum is missing or wrong");
     }
-    String expected = String.join("\n", header) + "\n\n";
-    if (!text.startsWith(expected)) {
+    if (!text.startsWith(header)) {
       throw new IllegalArgumentException(
           "it is of another device, driver or version: "
-              + text.lines().limit(header.size()).toList()
+              + text.lines().limit(header.lines().count() - 1).toList()
               + ", expected "
-              + header);
+              + header.strip().lines().toList());
     }
-    return format.parser().apply(text.substring(expected.length(), last));
+    return format.parse(text.substring(header.length(), last));
   }
 
   private static String checksum(String text) {

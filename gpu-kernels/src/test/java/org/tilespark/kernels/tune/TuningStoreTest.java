@@ -14,32 +14,32 @@ import java.util.List;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.transpose.ProblemClass;
 import org.tilespark.kernels.transpose.TileOrder;
 import org.tilespark.kernels.transpose.Tiling;
-import org.tilespark.kernels.transpose.TilingTable;
 
-class TilingStoreTest {
-  private static final TilingStore.Origin ORIGIN =
-      new TilingStore.Origin("NVIDIA H200, sm_90, driver 580", "abc");
+class TuningStoreTest {
+  private static final String DEVICE = "NVIDIA H200, sm_90, driver 580";
   private static final ProblemClass PROBLEMS = new ProblemClass(true, 4, 1024, 512, 2, 26);
   private static final Tiling TILING =
       new Tiling("transpose_vector_w4_64x64x256", TileOrder.COLS_FIRST);
-  private static final TilingTable TABLE = TilingTable.EMPTY.with(PROBLEMS, TILING);
+  private static final TuningTable<ProblemClass, Tiling> TABLE =
+      TuningTable.<ProblemClass, Tiling>empty().with(PROBLEMS, TILING);
 
   @TempDir Path parent;
 
-  private TilingStore store() {
-    return new TilingStore(parent.resolve("a/b/tilespark"), ORIGIN);
+  private TuningStore<ProblemClass, Tiling> store() {
+    return TuningStore.ofTilings(parent.resolve("a/b/tilespark"), DEVICE, "abc");
   }
 
   @Test
   void whatIsAddedIsThereForTheNext() throws IOException {
-    assertEquals(TilingTable.EMPTY, store().load());
-    store().add(PROBLEMS, TILING);
+    assertEquals(TuningTable.empty(), store().load());
+    store().put(PROBLEMS, TILING);
     assertEquals(TABLE, store().load());
     ProblemClass others = new ProblemClass(false, 1, 65536, 48, 0, 28);
-    store().add(others, TILING);
+    store().put(others, TILING);
     assertEquals(TABLE.with(others, TILING), store().load());
     Path directory = parent.resolve("a/b/tilespark");
     assertEquals(
@@ -53,21 +53,21 @@ class TilingStoreTest {
 
   @Test
   void anotherDeviceOrSetOfKernelsHasAFileOfItsOwn() {
-    store().add(PROBLEMS, TILING);
+    store().put(PROBLEMS, TILING);
     Path directory = parent.resolve("a/b/tilespark");
-    TilingStore otherDevice =
-        new TilingStore(directory, new TilingStore.Origin("another", ORIGIN.kernels()));
-    TilingStore otherKernels =
-        new TilingStore(directory, new TilingStore.Origin(ORIGIN.device(), "def"));
+    TuningStore<ProblemClass, Tiling> otherDevice =
+        TuningStore.ofTilings(directory, "another", "abc");
+    TuningStore<ProblemClass, Tiling> otherKernels =
+        TuningStore.ofTilings(directory, DEVICE, "def");
     assertNotEquals(store().file(), otherDevice.file());
     assertNotEquals(store().file(), otherKernels.file());
-    assertEquals(TilingTable.EMPTY, otherDevice.load());
-    assertEquals(TilingTable.EMPTY, otherKernels.load());
+    assertEquals(TuningTable.empty(), otherDevice.load());
+    assertEquals(TuningTable.empty(), otherKernels.load());
   }
 
   @Test
   void aDamagedFileIsIgnoredAndReplaced() throws IOException {
-    store().add(PROBLEMS, TILING);
+    store().put(PROBLEMS, TILING);
     String good = Files.readString(store().file());
     String[] damaged = {
       "",
@@ -79,42 +79,43 @@ class TilingStoreTest {
     };
     for (String text : damaged) {
       Files.writeString(store().file(), text, StandardCharsets.UTF_8);
-      assertEquals(TilingTable.EMPTY, store().load(), text);
+      assertEquals(TuningTable.empty(), store().load(), text);
     }
     Files.write(store().file(), new byte[] {(byte) 0xC3, (byte) 0x28, (byte) 0xFF});
-    assertEquals(TilingTable.EMPTY, store().load(), "no UTF-8");
-    store().add(PROBLEMS, TILING);
+    assertEquals(TuningTable.empty(), store().load(), "no UTF-8");
+    store().put(PROBLEMS, TILING);
     assertEquals(TABLE, store().load());
   }
 
   @Test
   void aFileOfAnotherDeviceUnderOurNameIsIgnored() throws IOException {
-    TilingStore foreign =
-        new TilingStore(parent.resolve("a/b/tilespark"), new TilingStore.Origin("another", "abc"));
-    foreign.add(PROBLEMS, TILING);
+    TuningStore<ProblemClass, Tiling> foreign =
+        TuningStore.ofTilings(parent.resolve("a/b/tilespark"), "another", "abc");
+    foreign.put(PROBLEMS, TILING);
     Files.copy(foreign.file(), store().file());
-    assertEquals(TilingTable.EMPTY, store().load());
+    assertEquals(TuningTable.empty(), store().load());
   }
 
   @Test
   void aDirectoryThatOthersMayWriteToIsNotUsed() throws IOException {
-    store().add(PROBLEMS, TILING);
+    store().put(PROBLEMS, TILING);
     Path directory = parent.resolve("a/b/tilespark");
     Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
-    assertEquals(TilingTable.EMPTY, store().load());
+    assertEquals(TuningTable.empty(), store().load());
     Files.delete(store().file());
-    TilingStore store = store();
-    store.add(PROBLEMS, TILING);
+    TuningStore<ProblemClass, Tiling> store = store();
+    store.put(PROBLEMS, TILING);
     assertFalse(Files.exists(store.file()));
   }
 
   @Test
   void aDirectoryThatCannotBeMadeIsGoneWithout() throws IOException {
     Path file = Files.createFile(parent.resolve("file"));
-    TilingStore store = new TilingStore(file.resolve("tilespark"), ORIGIN);
-    store.add(PROBLEMS, TILING);
-    store.add(PROBLEMS, TILING);
-    assertEquals(TilingTable.EMPTY, store.load());
+    TuningStore<ProblemClass, Tiling> store =
+        TuningStore.ofTilings(file.resolve("tilespark"), DEVICE, "abc");
+    store.put(PROBLEMS, TILING);
+    store.put(PROBLEMS, TILING);
+    assertEquals(TuningTable.empty(), store.load());
     assertTrue(Files.isRegularFile(file));
   }
 
@@ -123,8 +124,8 @@ class TilingStoreTest {
     Path real = Files.createDirectory(parent.resolve("real"));
     Files.setPosixFilePermissions(real, PosixFilePermissions.fromString("rwx------"));
     Path link = Files.createSymbolicLink(parent.resolve("link"), real);
-    TilingStore store = new TilingStore(link, ORIGIN);
-    store.add(PROBLEMS, TILING);
+    TuningStore<ProblemClass, Tiling> store = TuningStore.ofTilings(link, DEVICE, "abc");
+    store.put(PROBLEMS, TILING);
     assertFalse(Files.exists(store.file()));
   }
 }
