@@ -120,7 +120,7 @@ public final class MultiplyPanelsExec extends ProductExec {
           .zipPartitions(
               cuboids.parts(first, true),
               false,
-              NumberedRows.Zipped.labelled(task, cuboids),
+              new NumberedRows.Zipped(task, cuboids),
               rows,
               rows);
     }
@@ -129,7 +129,7 @@ public final class MultiplyPanelsExec extends ProductExec {
         : first
             .mapPartitionsWithIndex(new NumberedRows.Numbering(), false, rows)
             .zipPartitions(
-                pieces.apply(1).execute(), false, NumberedRows.Zipped.of(task), rows, rows);
+                pieces.apply(1).execute(), false, new NumberedRows.Zipped(task, null), rows, rows);
   }
 
   @Override

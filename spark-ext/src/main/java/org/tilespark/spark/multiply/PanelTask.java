@@ -199,12 +199,7 @@ final class PanelTask implements Iterator<InternalRow> {
   /** Computes one tile from the pieces that come next, and begins to hand it out. */
   private void compute(int cuboid, UnsafeRow group) {
     int[] place = cuboids.place(cuboid);
-    Tile tile =
-        new Tile(
-            cuboids.startM(place[0]),
-            cuboids.endM(place[0]) - cuboids.startM(place[0]),
-            cuboids.startN(place[1]),
-            cuboids.endN(place[1]) - cuboids.startN(place[1]));
+    Tile tile = cuboids.tile(place[0], place[1]);
     int part = place[2];
     boolean diagonal = cuboids.gram() && place[0] == place[1];
     if (tile.rows() == 0 || tile.cols() == 0) {

@@ -84,7 +84,7 @@ public final class PieceColumns {
 
   /** How the blocks of an operand are cut into pieces. */
   public static CutSpec cut(MultiplySpec spec, Cuboids cuboids, boolean right) {
-    CuboidKeys keys = CuboidKeys.of(cuboids, spec, right);
+    CuboidKeys keys = new CuboidKeys(cuboids, right, spec.innerIsRow(right) ? 0 : 1);
     String side = spec.gram() ? "" : right ? ", matrix B" : ", matrix A";
     return new CutSpec(
         BlockKind.MATRIX,
