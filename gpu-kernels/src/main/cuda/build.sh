@@ -111,9 +111,12 @@ launch_needs() {
     }' "$1"
 }
 
-# Compiles program $1, whose libraries are those of the compiler.
+# Compiles program $1 with the libraries of the compiler, which says where it is: its command may be a wrapper, and NVIDIA's
+# wheels keep in lib what it looks for in lib64.
 compile_program() {
-  "$nvcc" "${@:2}" -std=c++17 -O3 -I "$headers" -L "$(dirname "$nvcc")/../lib" -o "$cache/$1" "$source_directory/$1.cu" -ldl ||
+  local top
+  top=$("$nvcc" --dryrun "$source_directory/$1.cu" 2>&1 | sed -n 's/^#\$ TOP=//p')
+  "$nvcc" "${@:2}" -std=c++17 -O3 -I "$headers" -L "$top/lib" -o "$cache/$1" "$source_directory/$1.cu" -ldl ||
     fail "nvcc failed on $1.cu"
   : >"$cache/$1.fatbin"
   : >"$cache/$1.index"

@@ -5,13 +5,11 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
-import java.util.Set;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -103,7 +101,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
     this.check =
         new BlockCheck(
             large.blocks(), spec.operator() + ", matrix " + name(), spec.extents(large.right()));
-    this.groupOf = PieceColumns.groups(large.groupOrdinals(), job.groupTypes());
+    this.groupOf = job.groups(large.groupOrdinals());
     this.small = pieces(broadcast.pieces());
     this.multiplier = multiplier;
     this.panels = new PanelPair(job, null, multiplier, listener);
@@ -122,24 +120,18 @@ final class BroadcastTask implements Iterator<InternalRow> {
   private record Zeros(UnsafeRow group, Tile tile) {}
 
   private List<Zeros> zeros(InternalRow[] ranges) {
-    UnsafeProjection key =
-        PieceColumns.groups(PieceColumns.ordinals(CheckPlacesExec.COUNT, spec), job.groupTypes());
-    Set<UnsafeRow> there = new HashSet<>();
+    Map<UnsafeRow, List<InternalRow>> there = job.matrices(ranges, CheckPlacesExec.COUNT);
     List<Zeros> zeros = new ArrayList<>();
-    for (InternalRow range : ranges) {
-      UnsafeRow matrix = key.apply(range).copy();
-      there.add(matrix);
-      if (small.containsKey(matrix)) {
+    for (UnsafeRow matrix : small.keySet()) {
+      if (!there.containsKey(matrix)) {
+        addZeros(zeros, matrix, 0, large.right() ? spec.n() : spec.m());
+      }
+      for (InternalRow range : there.getOrDefault(matrix, List.of())) {
         addZeros(
             zeros,
             matrix,
             range.getLong(CheckPlacesExec.START),
             range.getLong(CheckPlacesExec.END));
-      }
-    }
-    for (UnsafeRow matrix : small.keySet()) {
-      if (!there.contains(matrix)) {
-        addZeros(zeros, matrix, 0, large.right() ? spec.n() : spec.m());
       }
     }
     return zeros;
@@ -169,18 +161,10 @@ final class BroadcastTask implements Iterator<InternalRow> {
   }
 
   private Map<UnsafeRow, Pieces> pieces(InternalRow[] broadcast) {
-    UnsafeProjection key =
-        PieceColumns.groups(PieceColumns.ordinals(PieceColumns.COUNT, spec), job.groupTypes());
-    Map<UnsafeRow, List<InternalRow>> byGroup = new LinkedHashMap<>();
-    for (InternalRow row : broadcast) {
-      byGroup.computeIfAbsent(key.apply(row).copy(), each -> new ArrayList<>()).add(row);
-    }
-    if (spec.groups() == 0) {
-      byGroup.computeIfAbsent(key.apply(PanelTask.NO_GROUP).copy(), each -> new ArrayList<>());
-    }
     Map<UnsafeRow, Pieces> pieces = new LinkedHashMap<>();
-    byGroup.forEach(
-        (each, rows) -> pieces.put(each, new Pieces(rows, spec.innerIsRow(!large.right()))));
+    job.matrices(broadcast)
+        .forEach(
+            (each, rows) -> pieces.put(each, new Pieces(rows, spec.innerIsRow(!large.right()))));
     return pieces;
   }
 
@@ -275,13 +259,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
 
   private IllegalArgumentException doesNotSpan() {
     return new IllegalArgumentException(
-        spec.operator()
-            + ": matrix "
-            + name()
-            + ": block at row "
-            + check.offset()[0]
-            + ", col "
-            + check.offset()[1]
+        OperandDefects.blockAt(spec, large.right(), check.offset()[0], check.offset()[1])
             + " holds "
             + (innerEnd - innerStart)
             + " of the "
@@ -344,14 +322,13 @@ final class BroadcastTask implements Iterator<InternalRow> {
    */
   private final class Marks implements Iterator<InternalRow> {
     private final Iterator<UnsafeRow> groups = small.keySet().iterator();
-    private final UnsafeProjection heads;
+    private final UnsafeProjection heads = job.heads(0);
     private UnsafeRow head;
     private long row;
     private long col;
 
     Marks() {
-      this.heads =
-          PieceColumns.heads(job.outputTypes(), PieceColumns.ordinals(0, spec), job.groupTypes());
+
       nextGroup();
     }
 

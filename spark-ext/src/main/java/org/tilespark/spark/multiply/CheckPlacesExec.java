@@ -1,6 +1,5 @@
 package org.tilespark.spark.multiply;
 
-import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -13,12 +12,11 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.types.DataType;
 import org.tilespark.spark.block.BoxList;
 import org.tilespark.spark.block.Coverage;
 import org.tilespark.spark.catalyst.ChildColumns;
-import org.tilespark.spark.catalyst.PartitionBoundary;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.MadeAnewExec;
+import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.MultiplyBlocks.PlaceColumn;
@@ -30,7 +28,7 @@ import scala.collection.immutable.Seq;
  * that they tile each matrix. Gives one row for each matrix that there is, of no extent, and with
  * missing=zero one for each range along M or N that no block holds.
  */
-public final class CheckPlacesExec extends PhysicalBlockNode {
+public final class CheckPlacesExec extends MadeAnewExec<MultiplySpec> {
   private static final long serialVersionUID = 1;
 
   // The output, before grouping columns: a range along M or N.
@@ -38,11 +36,7 @@ public final class CheckPlacesExec extends PhysicalBlockNode {
   static final int END = 1;
   static final int COUNT = 2;
 
-  private final MultiplySpec spec;
   private final boolean right;
-  private final Seq<Attribute> places;
-  private final Seq<Attribute> produced;
-  private final SparkPlan child;
 
   /**
    * The check.
@@ -57,46 +51,32 @@ public final class CheckPlacesExec extends PhysicalBlockNode {
       Seq<Attribute> places,
       Seq<Attribute> produced,
       SparkPlan child) {
-    this.spec = spec;
+    super(spec, places, produced, child);
     this.right = right;
-    this.places = places;
-    this.produced = produced;
-    this.child = child;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return produced;
   }
 
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    List<Attribute> columns = ScalaInterop.list(places);
+    List<Attribute> columns = ScalaInterop.list(inputs);
     List<Attribute> groups = columns.subList(PlaceColumn.COUNT, columns.size());
     return ScalaInterop.<Distribution>seq(Exchange.together(groups));
   }
 
   @Override
   public RDD<InternalRow> doExecute() {
-    List<Integer> ordinals = ChildColumns.ordinals(this, child, places);
+    List<Integer> ordinals = ChildColumns.ordinals(this, child, inputs);
     Check check = new Check(PanelTask.Job.of(spec, false, produced), right, ordinals);
-    return child
-        .execute()
-        .mapPartitions(
-            ScalaInterop.function(rows -> PartitionBoundary.over(rows, check::found)),
-            false,
-            ScalaInterop.classTag(InternalRow.class));
+    return check.over(child.execute(), InternalRow.class, false);
   }
 
   /** Checks the places of one partition: all those of its matrices. */
   private record Check(PanelTask.Job job, boolean right, List<Integer> ordinals)
-      implements Serializable {
+      implements PartitionTask<InternalRow, InternalRow> {
     private static final int RANK = 2; // outer and inner
 
-    private Iterator<InternalRow> found(Iterator<InternalRow> rows) {
-      List<DataType> groupTypes = job.groupTypes();
-      UnsafeProjection groupOf =
-          PieceColumns.groups(ordinals.subList(PlaceColumn.COUNT, ordinals.size()), groupTypes);
+    @Override
+    public Iterator<InternalRow> open(Iterator<InternalRow> rows) {
+      UnsafeProjection groupOf = job.groups(ordinals.subList(PlaceColumn.COUNT, ordinals.size()));
       Map<UnsafeRow, BoxList> matrices = new LinkedHashMap<>();
       while (rows.hasNext()) {
         InternalRow row = rows.next();
@@ -113,8 +93,7 @@ public final class CheckPlacesExec extends PhysicalBlockNode {
                 new long[] {row.getLong(outer), row.getLong(inner)},
                 new long[] {outerExtent, innerExtent});
       }
-      UnsafeProjection heads =
-          PieceColumns.heads(job.outputTypes(), PieceColumns.ordinals(0, job.spec()), groupTypes);
+      UnsafeProjection heads = job.heads(0);
       List<InternalRow> found = new ArrayList<>();
       matrices.forEach((group, boxes) -> check(group, boxes.toArray(), heads, found));
       return found.iterator();
@@ -176,6 +155,6 @@ public final class CheckPlacesExec extends PhysicalBlockNode {
 
   @Override
   protected List<Object> fields() {
-    return List.of(spec, right, places, produced, child);
+    return List.of(spec, right, inputs, produced, child);
   }
 }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.SharedPartitions;
+import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.multiply.cost.Bands;
 import org.tilespark.spark.multiply.cost.Extents;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
@@ -197,18 +198,13 @@ public final class Cuboids implements Serializable {
     return gram;
   }
 
-  /** First row of C in range {@code p}. */
-  public long startM(int p) {
-    return cutsM[p];
-  }
-
-  /** First column of C in range {@code q}. */
-  public long startN(int q) {
-    return cutsN[q];
+  /** What of C is in ranges {@code p} and {@code q}. */
+  Tile tile(int p, int q) {
+    return new Tile(cutsM[p], cutsM[p + 1] - cutsM[p], cutsN[q], cutsN[q + 1] - cutsN[q]);
   }
 
   /** First index along K in range {@code r}. */
-  public long startK(int r) {
+  long startK(int r) {
     return cutsK[r];
   }
 
@@ -253,15 +249,7 @@ public final class Cuboids implements Serializable {
     return found >= 0 ? found : -found - 2;
   }
 
-  /** End of the range of M that begins at {@link #startM}, and so on. */
-  long endM(int p) {
-    return cutsM[p + 1];
-  }
-
-  long endN(int q) {
-    return cutsN[q + 1];
-  }
-
+  /** End of the range of K that begins at {@link #startK}. */
   long endK(int r) {
     return cutsK[r + 1];
   }

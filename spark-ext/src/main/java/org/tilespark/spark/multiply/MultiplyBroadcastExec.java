@@ -1,20 +1,16 @@
 package org.tilespark.spark.multiply;
 
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.spark.broadcast.Broadcast;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.spark.catalyst.ChildColumns;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.Exchange;
@@ -31,21 +27,17 @@ import scala.reflect.ClassTag;
  * whole. Where each block spans all of K it makes blocks of C alone, and nothing is shuffled; else
  * it makes parts of sums, which {@link SumBlocksExec} adds.
  */
-public final class MultiplyBroadcastExec extends PhysicalBlockNode implements ReadsBlocks {
+public final class MultiplyBroadcastExec extends ProductExec implements ReadsBlocks {
   private static final long serialVersionUID = 1;
 
-  private final MultiplySpec spec;
   private final long depth;
   private final long mostOuter;
-  private final Prediction prediction;
-  private final BackendChoice backend;
   private final boolean smallIsRight;
   private final Seq<Attribute> inputs;
-  private final Seq<Attribute> produced;
+
   private final SparkPlan large;
   private final SparkPlan small;
   private final Seq<SparkPlan> places;
-  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /**
    * The products of blocks.
@@ -74,14 +66,12 @@ public final class MultiplyBroadcastExec extends PhysicalBlockNode implements Re
       SparkPlan large,
       SparkPlan small,
       Seq<SparkPlan> places) {
-    this.spec = spec;
+    super(spec, prediction, backend, produced);
     this.depth = depth;
     this.mostOuter = mostOuter;
-    this.prediction = prediction;
-    this.backend = backend;
     this.smallIsRight = smallIsRight;
     this.inputs = inputs;
-    this.produced = produced;
+
     this.large = large;
     this.small = small;
     this.places = places;
@@ -110,14 +100,9 @@ public final class MultiplyBroadcastExec extends PhysicalBlockNode implements Re
         places);
   }
 
-  /** What the planner expects. */
-  public Prediction prediction() {
-    return prediction;
-  }
-
   @Override
-  public Seq<Attribute> output() {
-    return produced;
+  long depth() {
+    return depth;
   }
 
   @Override
@@ -129,19 +114,9 @@ public final class MultiplyBroadcastExec extends PhysicalBlockNode implements Re
   }
 
   @Override
-  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
-    if (metrics == null) {
-      metrics = MultiplyMetrics.create(sparkContext());
-    }
-    return metrics;
-  }
-
-  @Override
   public RDD<InternalRow> doExecute() {
-    MultiplyMetrics taskMetrics = new MultiplyMetrics(metrics());
-    MultiplyMetrics.tell(metrics(), prediction, sparkContext());
-    PanelTask.Job job =
-        PanelTask.Job.of(spec, produced.size() - spec.groups() > Column.COUNT, produced);
+    MultiplyMetrics taskMetrics = taskMetrics();
+    PanelTask.Job job = job();
     Broadcast<InternalRow[]> broadcast = ErrorBoundary.await(small::executeBroadcast);
     Broadcast<InternalRow[]> ranges =
         places.isEmpty() ? null : ErrorBoundary.await(places.head()::executeBroadcast);
@@ -167,22 +142,11 @@ public final class MultiplyBroadcastExec extends PhysicalBlockNode implements Re
 
   /** Fails if all blocks of one of the large side's matrices are missing. */
   private void requireAllMatrices(PanelTask.Job job, InternalRow[] pieces, InternalRow[] ranges) {
-    UnsafeProjection matrixOf =
-        PieceColumns.groups(PieceColumns.ordinals(CheckPlacesExec.COUNT, spec), job.groupTypes());
-    Set<UnsafeRow> there = new HashSet<>();
-    for (InternalRow range : ranges) {
-      there.add(matrixOf.apply(range).copy());
-    }
-    UnsafeProjection other =
-        PieceColumns.groups(PieceColumns.ordinals(PieceColumns.COUNT, spec), job.groupTypes());
-    for (InternalRow piece : pieces) {
-      UnsafeRow matrix = other.apply(piece);
+    Set<UnsafeRow> there = job.matrices(ranges, CheckPlacesExec.COUNT).keySet();
+    for (UnsafeRow matrix : job.matrices(pieces).keySet()) {
       if (!there.contains(matrix)) {
         throw OperandDefects.holeAt(spec, !smallIsRight, job.groupText(matrix), 0, 0);
       }
-    }
-    if (spec.groups() == 0 && there.isEmpty()) {
-      throw OperandDefects.holeAt(spec, !smallIsRight, "", 0, 0);
     }
   }
 
@@ -207,16 +171,6 @@ public final class MultiplyBroadcastExec extends PhysicalBlockNode implements Re
   @Override
   public String nodeName() {
     return "MultiplyBroadcast";
-  }
-
-  @Override
-  public String simpleString(int maxFields) {
-    return "MultiplyBroadcast " + spec.describe() + " " + prediction + " [" + backend + "]";
-  }
-
-  @Override
-  public String verboseStringWithOperatorId() {
-    return formattedNodeName() + prediction.explained(spec, depth, backend);
   }
 
   @Override

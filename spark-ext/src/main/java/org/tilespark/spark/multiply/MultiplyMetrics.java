@@ -8,7 +8,6 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
 import org.tilespark.arrow.pipeline.PipelineListener;
-import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.runtime.PeakMemory;
 import org.tilespark.spark.runtime.TaskMetrics;
 
@@ -41,7 +40,7 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
     this.peakTask = metrics.apply(PEAK_TASK);
   }
 
-  static scala.collection.immutable.Map<String, SQLMetric> create(SparkContext context) {
+  static Map<String, SQLMetric> create(SparkContext context) {
     Map<String, SQLMetric> map = new LinkedHashMap<>(TaskMetrics.stageMetrics(context));
     map.put(
         TaskMetrics.HOST_TIME,
@@ -59,7 +58,7 @@ final class MultiplyMetrics implements Serializable, PanelTask.Listener {
     map.put(
         PEAK_TASK,
         SQLMetrics.createV2CustomMetric(context, new PeakMemory("peak memory of a task")));
-    return ScalaInterop.map(map);
+    return map;
   }
 
   /** Shows what was predicted beside what is measured. */

@@ -1,7 +1,7 @@
 package org.tilespark.spark.multiply;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Function;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -9,13 +9,10 @@ import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.exchange.Exchange;
-import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.runtime.BackendChoice;
 import scala.Option;
 import scala.collection.immutable.Seq;
@@ -26,17 +23,12 @@ import scala.reflect.ClassTag;
  * along K, adds their products to a tile of C, and gives the tile's blocks. Where K is cut, they
  * are parts of sums, which {@link SumBlocksExec} adds.
  */
-public final class MultiplyPanelsExec extends PhysicalBlockNode {
+public final class MultiplyPanelsExec extends ProductExec {
   private static final long serialVersionUID = 1;
 
-  private final MultiplySpec spec;
   private final Cuboids cuboids;
-  private final Prediction prediction;
-  private final BackendChoice backend;
   private final Option<BoundPartitioning> placement;
-  private final Seq<Attribute> produced;
   private final Seq<SparkPlan> pieces;
-  private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
   /**
    * The products of shuffled and sorted pieces.
@@ -58,12 +50,9 @@ public final class MultiplyPanelsExec extends PhysicalBlockNode {
       Option<BoundPartitioning> placement,
       Seq<Attribute> produced,
       Seq<SparkPlan> pieces) {
-    this.spec = spec;
+    super(spec, prediction, backend, produced);
     this.cuboids = cuboids;
-    this.prediction = prediction;
-    this.backend = backend;
     this.placement = placement;
-    this.produced = produced;
     this.pieces = pieces;
   }
 
@@ -72,14 +61,9 @@ public final class MultiplyPanelsExec extends PhysicalBlockNode {
     return cuboids;
   }
 
-  /** What the planner expects. */
-  public Prediction prediction() {
-    return prediction;
-  }
-
   @Override
-  public Seq<Attribute> output() {
-    return produced;
+  long depth() {
+    return cuboids.depth();
   }
 
   /** Pieces that Spark shuffled after all are in the partitions of their cuboids, too. */
@@ -100,26 +84,24 @@ public final class MultiplyPanelsExec extends PhysicalBlockNode {
 
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    List<Distribution> distributions = new ArrayList<>();
-    for (SparkPlan each : ScalaInterop.<SparkPlan>list(pieces)) {
-      distributions.add(
-          cuboids.isPlaced()
-              ? Exchange.together(PieceColumns.pieceKey(columns(each)), cuboids.partitions())
-              : Exchange.anywhere());
-    }
-    return ScalaInterop.seq(distributions);
+    return ofPieces(
+        each -> Exchange.together(PieceColumns.pieceKey(each), cuboids.partitions()),
+        Exchange.anywhere());
   }
 
   @Override
   public Seq<Seq<SortOrder>> requiredChildOrdering() {
-    List<Seq<SortOrder>> orders = new ArrayList<>();
-    for (SparkPlan each : ScalaInterop.<SparkPlan>list(pieces)) {
-      orders.add(
-          cuboids.isPlaced()
-              ? Attributes.ascending(PieceColumns.pieceOrder(columns(each)))
-              : ScalaInterop.<SortOrder>emptySeq());
-    }
-    return ScalaInterop.seq(orders);
+    return ofPieces(
+        each -> Attributes.ascending(PieceColumns.pieceOrder(each)),
+        ScalaInterop.<SortOrder>emptySeq());
+  }
+
+  /** What is required of each child's columns where cuboids are placed; else {@code otherwise}. */
+  private <T> Seq<T> ofPieces(Function<List<Attribute>, T> required, T otherwise) {
+    return ScalaInterop.seq(
+        ScalaInterop.<SparkPlan>list(pieces).stream()
+            .map(each -> cuboids.isPlaced() ? required.apply(columns(each)) : otherwise)
+            .toList());
   }
 
   private static List<Attribute> columns(SparkPlan plan) {
@@ -127,21 +109,8 @@ public final class MultiplyPanelsExec extends PhysicalBlockNode {
   }
 
   @Override
-  public scala.collection.immutable.Map<String, SQLMetric> metrics() {
-    if (metrics == null) {
-      metrics = MultiplyMetrics.create(sparkContext());
-    }
-    return metrics;
-  }
-
-  @Override
   public RDD<InternalRow> doExecute() {
-    MultiplyMetrics taskMetrics = new MultiplyMetrics(metrics());
-    MultiplyMetrics.tell(metrics(), prediction, sparkContext());
-    boolean partial = produced.size() - spec.groups() > Column.COUNT;
-    MultiplyTask<InternalRow> task =
-        MultiplyTask.ofPieces(
-            PanelTask.Job.of(spec, partial, produced), cuboids, backend, taskMetrics);
+    MultiplyTask<InternalRow> task = MultiplyTask.ofPieces(job(), cuboids, backend, taskMetrics());
     ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
     RDD<InternalRow> first = pieces.head().execute();
     if (cuboids.isShared()) {
@@ -151,7 +120,7 @@ public final class MultiplyPanelsExec extends PhysicalBlockNode {
           .zipPartitions(
               cuboids.parts(first, true),
               false,
-              NumberedRows.Zipped.labelled(task, cuboids),
+              new NumberedRows.Zipped(task, cuboids),
               rows,
               rows);
     }
@@ -160,22 +129,12 @@ public final class MultiplyPanelsExec extends PhysicalBlockNode {
         : first
             .mapPartitionsWithIndex(new NumberedRows.Numbering(), false, rows)
             .zipPartitions(
-                pieces.apply(1).execute(), false, NumberedRows.Zipped.of(task), rows, rows);
+                pieces.apply(1).execute(), false, new NumberedRows.Zipped(task, null), rows, rows);
   }
 
   @Override
   public String nodeName() {
     return "MultiplyPanels";
-  }
-
-  @Override
-  public String simpleString(int maxFields) {
-    return "MultiplyPanels " + spec.describe() + " " + prediction + " [" + backend + "]";
-  }
-
-  @Override
-  public String verboseStringWithOperatorId() {
-    return formattedNodeName() + prediction.explained(spec, cuboids.depth(), backend);
   }
 
   @Override

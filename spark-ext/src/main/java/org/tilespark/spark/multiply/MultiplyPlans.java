@@ -1,6 +1,7 @@
 package org.tilespark.spark.multiply;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
@@ -20,21 +21,19 @@ import org.apache.spark.sql.types.DoubleType;
 import org.apache.spark.sql.types.FloatType;
 import org.apache.spark.sql.types.MapType;
 import org.apache.spark.sql.types.Metadata;
-import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
+import org.tilespark.spark.block.BlockFrame;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.GroupingColumns;
 import org.tilespark.spark.block.KnownArray;
-import org.tilespark.spark.block.Streaming;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.Extents;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
@@ -65,20 +64,20 @@ public final class MultiplyPlans {
       MultiplyOptions options,
       Function<LogicalPlan, Dataset<Row>> asDataset,
       String operator) {
-    Operand left = Operand.of(a, "A", operator);
-    Operand right = Operand.of(distinctFrom(a, b), "B", operator);
+    BlockFrame left = operand(a, "A", operator);
+    BlockFrame right = operand(distinctFrom(a, b), "B", operator);
     requireSameGroups(left, right, operator);
-    if (left.type() != right.type()) {
+    if (left.blocks().elementType() != right.blocks().elementType()) {
       throw new IllegalArgumentException(
           operator
               + ": values of A are "
-              + left.typeText()
+              + typeText(left)
               + ", of B "
-              + right.typeText()
+              + typeText(right)
               + "; expected one type, so CAST one of them");
     }
-    Known knownA = left.known(options.missing(), asDataset).op(options.transposeA());
-    Known knownB = right.known(options.missing(), asDataset).op(options.transposeB());
+    Known knownA = Known.of(left, options.missing(), asDataset, operator).op(options.transposeA());
+    Known knownB = Known.of(right, options.missing(), asDataset, operator).op(options.transposeB());
     if (knownA.cols() != knownB.rows()) {
       throw new IllegalArgumentException(
           operator
@@ -95,7 +94,7 @@ public final class MultiplyPlans {
     }
     requireCountable(knownA.rows(), knownA.cols(), "A", operator);
     requireCountable(knownB.rows(), knownB.cols(), "B", operator);
-    return product(List.of(left, right), knownA, knownB, options);
+    return product(List.of(left, right), knownA, knownB, options, operator);
   }
 
   /**
@@ -115,47 +114,55 @@ public final class MultiplyPlans {
               + ": transposeA and transposeB have no meaning here; the gram of a transposed matrix"
               + " is that of transpose(a)");
     }
-    Operand operand = Operand.of(a, "A", operator);
-    Known known = operand.known(options.missing(), asDataset);
+    BlockFrame operand = operand(a, "A", operator);
+    Known known = Known.of(operand, options.missing(), asDataset, operator);
     requireCountable(known.rows(), known.cols(), "A", operator);
-    return product(List.of(operand), known.op(true), known, options);
+    return product(List.of(operand), known.op(true), known, options, operator);
   }
 
   /** The product of two operands, or the gram of one. */
   private static MultiplyBlocks product(
-      List<Operand> operands, Known a, Known b, MultiplyOptions options) {
-    Operand left = operands.get(0);
+      List<BlockFrame> operands, Known a, Known b, MultiplyOptions options, String operator) {
+    BlockFrame left = operands.get(0);
+    ElementType type = left.blocks().elementType();
     boolean gram = operands.size() == 1;
-    requireCountable(a.rows(), b.cols(), "C", left.operator());
+    requireCountable(a.rows(), b.cols(), "C", operator);
     Shape blocks = options.blockShape().orElse(blockShape(a.blockRows(), b.blockCols()));
     MultiplySpec spec =
         new MultiplySpec(
-            left.operator(),
+            operator,
             gram,
             new MultiplySpec.Side(
                 gram || options.transposeA(),
                 a.blockRows(),
                 a.blockCols(),
-                a.fullRows(),
+                a.stated() && a.blockCols() >= a.cols(),
                 a.stated()),
             new MultiplySpec.Side(
-                options.transposeB(), b.blockCols(), b.blockRows(), b.fullCols(), b.stated()),
+                options.transposeB(),
+                b.blockCols(),
+                b.blockRows(),
+                b.stated() && b.blockRows() >= b.rows(),
+                b.stated()),
             new Extents(a.rows(), a.cols(), b.cols()),
             new MultiplySpec.Result(
-                left.type(),
-                precision(options, left.type(), left.operator()),
+                type,
+                precision(options, type, operator),
                 Math.toIntExact(blocks.extent(0)),
                 Math.toIntExact(blocks.extent(1)),
                 options.missing()),
             options.strategy(),
-            left.groups().size());
-    List<Attribute> inputs = new ArrayList<>(left.columns());
-    operands.stream().skip(1).forEach(right -> inputs.addAll(right.columnsLike(left)));
+            left.further().size());
+    List<Attribute> inputs = new ArrayList<>();
+    for (BlockFrame operand : operands) {
+      inputs.addAll(operand.block());
+      left.further().forEach(group -> inputs.add(named(operand, group).orElseThrow()));
+    }
     return new MultiplyBlocks(
         spec,
         ScalaInterop.seq(inputs),
         ScalaInterop.seq(produced(left, spec)),
-        ScalaInterop.seq(operands.stream().map(Operand::plan).toList()));
+        ScalaInterop.seq(operands.stream().map(BlockFrame::plan).toList()));
   }
 
   private static void requireCountable(long rows, long cols, String matrix, String operator) {
@@ -212,27 +219,27 @@ public final class MultiplyPlans {
     return new Project(ScalaInterop.seq(fresh), right);
   }
 
-  private static void requireSameGroups(Operand left, Operand right, String operator) {
-    if (!left.hasGroupsOf(right) || !right.hasGroupsOf(left)) {
+  private static void requireSameGroups(BlockFrame left, BlockFrame right, String operator) {
+    if (!hasGroupsOf(left, right) || !hasGroupsOf(right, left)) {
       throw new IllegalArgumentException(
           operator
               + ": further columns tell several matrices apart and must be the same on both sides;"
               + " A has ("
-              + left.groupsText()
+              + groupsText(left)
               + "), B has ("
-              + right.groupsText()
+              + groupsText(right)
               + "). Drop those that are no part of the key");
     }
   }
 
-  private static List<Attribute> produced(Operand like, MultiplySpec spec) {
+  private static List<Attribute> produced(BlockFrame like, MultiplySpec spec) {
     Metadata metadata =
         ArrayMetadata.empty()
             .withExtents(Shape.of(spec.m(), spec.n()))
             .withBlockShape(Shape.of(spec.blockRows(), spec.blockCols()))
             .toMetadata();
     return PieceColumns.withGroups(
-        like.groups(),
+        like.further(),
         Attributes.column("row", DataTypes.LongType, Metadata.empty()),
         Attributes.column("col", DataTypes.LongType, Metadata.empty()),
         Attributes.column("rows", DataTypes.IntegerType, Metadata.empty()),
@@ -243,164 +250,105 @@ public final class MultiplyPlans {
             metadata));
   }
 
+  /** One side, whose further columns tell several matrices apart. */
+  private static BlockFrame operand(LogicalPlan plan, String side, String operator) {
+    BlockFrame frame = BlockFrame.combined(plan, BlockKind.MATRIX, operator, ", matrix " + side);
+    if (frame.blocks().isComplex()) {
+      throw new IllegalArgumentException(
+          frame.operator()
+              + ": the blocks are complex (column imag); expected real ones of FLOAT or DOUBLE."
+              + " Multiply real and imaginary parts apart");
+    }
+    frame.further().forEach(group -> requireKey(group, frame.operator()));
+    return frame;
+  }
+
+  /** A grouping column's equal values must be equal bytes, since tasks compare bytes. */
+  private static void requireKey(Attribute group, String who) {
+    DataType type = group.dataType();
+    if (holdsFloats(type) || !UnsafeRowUtils.isBinaryStable(type)) {
+      throw new IllegalArgumentException(
+          who
+              + ": further column "
+              + group.name()
+              + " is "
+              + type.sql()
+              + ", which cannot tell matrices apart; drop it, or CAST it to a type whose equal"
+              + " values are the same bytes");
+    }
+  }
+
+  private static boolean holdsFloats(DataType type) {
+    if (type instanceof ArrayType array) {
+      return holdsFloats(array.elementType());
+    } else if (type instanceof StructType struct) {
+      return Arrays.stream(struct.fields()).anyMatch(field -> holdsFloats(field.dataType()));
+    }
+    return type instanceof MapType || type instanceof FloatType || type instanceof DoubleType;
+  }
+
+  /** The grouping column of an operand that has the name of another. */
+  private static Optional<Attribute> named(BlockFrame operand, Attribute group) {
+    return GroupingColumns.named(operand.further(), group);
+  }
+
+  /** True if every grouping column of {@code other} has one of its name and type here. */
+  private static boolean hasGroupsOf(BlockFrame operand, BlockFrame other) {
+    return other.further().stream()
+        .allMatch(
+            group ->
+                named(operand, group)
+                    .filter(own -> own.dataType().sql().equals(group.dataType().sql()))
+                    .isPresent());
+  }
+
+  private static String groupsText(BlockFrame operand) {
+    return GroupingColumns.text(List.of(Attributes.schema(operand.further()).fields()));
+  }
+
+  private static String typeText(BlockFrame operand) {
+    boolean single = operand.blocks().elementType() == ElementType.FLOAT32;
+    return "ARRAY<" + (single ? "FLOAT" : "DOUBLE") + ">";
+  }
+
   /**
    * Extents of a matrix and of its blocks.
    *
-   * @param fullRows true if metadata state that every block has all columns
-   * @param fullCols the same of rows
    * @param stated true if metadata state the extents of blocks
    */
-  private record Known(
-      long rows,
-      long cols,
-      long blockRows,
-      long blockCols,
-      boolean fullRows,
-      boolean fullCols,
-      boolean stated) {
+  private record Known(long rows, long cols, long blockRows, long blockCols, boolean stated) {
+    private Known(Shape extents, Shape blocks, boolean stated) {
+      this(
+          extents.extent(0),
+          extents.extent(1),
+          Math.max(1, Math.min(blocks.extent(0), extents.extent(0))),
+          Math.max(1, Math.min(blocks.extent(1), extents.extent(1))),
+          stated);
+    }
+
+    /** As stated by metadata, else as the blocks' coordinates say. */
+    static Known of(
+        BlockFrame frame,
+        Missing missing,
+        Function<LogicalPlan, Dataset<Row>> asDataset,
+        String operator) {
+      Optional<Shape> extents = frame.extents();
+      if (extents.isEmpty()) {
+        KnownArray found =
+            KnownArray.of(frame.plan(), frame.blocks(), missing, asDataset, operator);
+        return new Known(found.extents(), found.largest(), false);
+      }
+      Optional<Shape> stated = frame.blockShape().filter(b -> b.extent(0) > 0 && b.extent(1) > 0);
+      Shape blocks = stated.orElse(Shape.of(UNKNOWN_BLOCK, UNKNOWN_BLOCK));
+      return new Known(extents.get(), blocks, stated.isPresent());
+    }
+
     Known op(boolean transposed) {
-      return transposed
-          ? new Known(cols, rows, blockCols, blockRows, fullCols, fullRows, stated)
-          : this;
+      return transposed ? new Known(cols, rows, blockCols, blockRows, stated) : this;
     }
 
     String extentsText() {
       return rows + " x " + cols;
-    }
-  }
-
-  /** One side: its plan, and where its columns are. */
-  private record Operand(
-      LogicalPlan plan,
-      BlockSchema schema,
-      String operator,
-      List<Attribute> block,
-      List<Attribute> groups,
-      ElementType type) {
-
-    static Operand of(LogicalPlan plan, String side, String operator) {
-      Streaming.refuse(operator, plan);
-      List<Attribute> output = ScalaInterop.list(plan.output());
-      String who = operator + ", matrix " + side;
-      BlockSchema blocks = BlockSchema.find(plan.schema(), BlockKind.MATRIX, who);
-      ElementType type = blocks.elementType();
-      if (blocks.isComplex()) {
-        throw new IllegalArgumentException(
-            who
-                + ": the blocks are complex (column imag); expected real ones of FLOAT or DOUBLE."
-                + " Multiply real and imaginary parts apart");
-      }
-      if (type != ElementType.FLOAT32 && type != ElementType.FLOAT64) {
-        throw new IllegalArgumentException(
-            who
-                + ": column values is "
-                + plan.schema().fields()[blocks.values()].dataType().sql()
-                + "; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)");
-      }
-      List<Attribute> block = OperandSource.parts(blocks).stream().map(output::get).toList();
-      List<Attribute> groups =
-          GroupingColumns.of(blocks, output, who).stream()
-              .map(group -> requireKey(group, who))
-              .toList();
-      return new Operand(plan, blocks, operator, block, groups, type);
-    }
-
-    /** A grouping column's equal values must be equal bytes, since tasks compare bytes. */
-    private static Attribute requireKey(Attribute group, String who) {
-      DataType type = group.dataType();
-      if (holdsFloats(type) || !UnsafeRowUtils.isBinaryStable(type)) {
-        throw new IllegalArgumentException(
-            who
-                + ": further column "
-                + group.name()
-                + " is "
-                + type.sql()
-                + ", which cannot tell matrices apart; drop it, or CAST it to a type whose equal"
-                + " values are the same bytes");
-      }
-      return group;
-    }
-
-    private static boolean holdsFloats(DataType type) {
-      if (type instanceof ArrayType array) {
-        return holdsFloats(array.elementType());
-      } else if (type instanceof StructType struct) {
-        for (StructField field : struct.fields()) {
-          if (holdsFloats(field.dataType())) {
-            return true;
-          }
-        }
-        return false;
-      }
-      return type instanceof MapType || type instanceof FloatType || type instanceof DoubleType;
-    }
-
-    List<Attribute> columns() {
-      List<Attribute> columns = new ArrayList<>(block);
-      columns.addAll(groups);
-      return columns;
-    }
-
-    /** The columns with grouping columns in the order in which {@code other} has them. */
-    List<Attribute> columnsLike(Operand other) {
-      List<Attribute> columns = new ArrayList<>(block);
-      for (Attribute group : other.groups) {
-        columns.add(GroupingColumns.named(groups, group).orElseThrow());
-      }
-      return columns;
-    }
-
-    /** True if every grouping column of {@code other} has one of its name and type here. */
-    boolean hasGroupsOf(Operand other) {
-      return other.groups.stream()
-          .allMatch(
-              group ->
-                  GroupingColumns.named(groups, group)
-                      .filter(own -> own.dataType().sql().equals(group.dataType().sql()))
-                      .isPresent());
-    }
-
-    String groupsText() {
-      return GroupingColumns.text(List.of(Attributes.schema(groups).fields()));
-    }
-
-    String typeText() {
-      return "ARRAY<" + (type == ElementType.FLOAT32 ? "FLOAT" : "DOUBLE") + ">";
-    }
-
-    /** As stated by metadata, else as the blocks' coordinates say. */
-    Known known(Missing missing, Function<LogicalPlan, Dataset<Row>> asDataset) {
-      ArrayMetadata metadata = ArrayMetadata.of(block.get(Column.VALUES.ordinal()).metadata());
-      Optional<Shape> extents = metadata.extents(2);
-      Optional<Shape> blockShape = metadata.blockShape(2);
-      if (extents.isPresent()) {
-        Shape shape = extents.get();
-        Optional<Shape> stated = blockShape.filter(b -> b.extent(0) > 0 && b.extent(1) > 0);
-        Shape blocks = stated.orElse(Shape.of(UNKNOWN_BLOCK, UNKNOWN_BLOCK));
-        return new Known(
-            shape.extent(0),
-            shape.extent(1),
-            atMost(blocks.extent(0), shape.extent(0)),
-            atMost(blocks.extent(1), shape.extent(1)),
-            stated.isPresent() && blocks.extent(1) >= shape.extent(1),
-            stated.isPresent() && blocks.extent(0) >= shape.extent(0),
-            stated.isPresent());
-      }
-      KnownArray found = KnownArray.of(plan, schema, missing, asDataset, operator);
-      long height = found.extents().extent(0);
-      long width = found.extents().extent(1);
-      return new Known(
-          height,
-          width,
-          atMost(found.largest().extent(0), height),
-          atMost(found.largest().extent(1), width),
-          false,
-          false,
-          false);
-    }
-
-    private static long atMost(long block, long extent) {
-      return Math.max(1, Math.min(block, extent));
     }
   }
 }

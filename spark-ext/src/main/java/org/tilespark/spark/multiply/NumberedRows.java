@@ -68,19 +68,14 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
     private final MultiplyTask<InternalRow> task;
     private final Cuboids cuboids; // whose shared parts are zipped; null if pieces are their own
 
-    private Zipped(MultiplyTask<InternalRow> task, Cuboids cuboids) {
+    /**
+     * Over the pieces of a cuboid, or parts that the cuboid of the partition's number shares.
+     *
+     * @param cuboids whose parts they are; null if the pieces are the cuboid's own
+     */
+    Zipped(MultiplyTask<InternalRow> task, Cuboids cuboids) {
       this.task = task;
       this.cuboids = cuboids;
-    }
-
-    /** Over the pieces of a cuboid. */
-    static Zipped of(MultiplyTask<InternalRow> task) {
-      return new Zipped(task, null);
-    }
-
-    /** Over parts that the cuboid whose number the partition has shares with others. */
-    static Zipped labelled(MultiplyTask<InternalRow> task, Cuboids cuboids) {
-      return new Zipped(task, cuboids);
     }
 
     @Override

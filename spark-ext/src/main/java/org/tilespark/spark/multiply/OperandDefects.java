@@ -65,6 +65,11 @@ final class OperandDefects {
         : "";
   }
 
+  /** A block in words, by its place as stored, as the beginning of a message. */
+  static String blockAt(MultiplySpec spec, boolean right, long row, long col) {
+    return matrix(spec, right, "") + "block at row " + row + ", col " + col;
+  }
+
   private static String matrix(MultiplySpec spec, boolean right, String group) {
     return spec.operator() + ": matrix " + (right ? "B" : "A") + group + ": ";
   }

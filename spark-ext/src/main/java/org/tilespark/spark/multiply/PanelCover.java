@@ -28,11 +28,6 @@ final class PanelCover {
     return filled == rows * cols;
   }
 
-  /** True if no element is filled. */
-  boolean isEmpty() {
-    return filled == 0;
-  }
-
   /**
    * Fills a rectangle inside the panel.
    *

@@ -80,18 +80,12 @@ final class PanelPair {
     stripeB = newStripeB;
     long depth = Math.min(mostDepth, steps);
     MultiplyProblem panel =
-        new MultiplyProblem(
+        problem(
             tile.rows(),
             depth,
             tile.cols(),
-            spec.type(),
-            spec.result().precision(),
-            spec.transposeA(),
-            spec.transposeB(),
             Math.max(1, spec.transposeA() ? tile.rows() : depth),
-            Math.max(1, spec.transposeB() ? depth : tile.cols()),
-            tile.cols(),
-            true);
+            Math.max(1, spec.transposeB() ? depth : tile.cols()));
     multiplier.begin(new PanelMultiplier.Tile(panel, oneSide, additions(steps, depth)));
   }
 
@@ -168,21 +162,25 @@ final class PanelPair {
   private Product product(long m0, long m, long k0, long k, long n0, long n) {
     PanelSide right = shared ? sideA : sideB;
     return new Product(
-        new MultiplyProblem(
-            m,
-            k,
-            n,
-            spec.type(),
-            spec.result().precision(),
-            spec.transposeA(),
-            spec.transposeB(),
-            sideA.lead(),
-            right.lead(),
-            tile.cols(),
-            true),
+        problem(m, k, n, sideA.lead(), right.lead()),
         sideA.start(m0, k0),
         right.start(n0, k0),
         (m0 * tile.cols() + n0) * bytes);
+  }
+
+  private MultiplyProblem problem(long m, long k, long n, long leadA, long leadB) {
+    return new MultiplyProblem(
+        m,
+        k,
+        n,
+        spec.type(),
+        spec.result().precision(),
+        spec.transposeA(),
+        spec.transposeB(),
+        leadA,
+        leadB,
+        tile.cols(),
+        true);
   }
 
   private long bytes(long rows, long cols) {

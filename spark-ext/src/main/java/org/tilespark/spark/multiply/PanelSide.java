@@ -112,13 +112,7 @@ final class PanelSide {
     PanelCover.Place clash = cover.fill(panelRow, panelCol, height, width);
     if (clash != null) {
       throw new IllegalArgumentException(
-          spec.operator()
-              + ": matrix "
-              + (right ? "B" : "A")
-              + ": block at row "
-              + blockRow
-              + ", col "
-              + blockCol
+          OperandDefects.blockAt(spec, right, blockRow, blockCol)
               + " (or the block it was cut from) overlaps another one at row "
               + element(innerIsRow, clash.row() + firstRow)
               + ", col "

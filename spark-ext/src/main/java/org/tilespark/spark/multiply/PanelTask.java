@@ -3,8 +3,11 @@ package org.tilespark.spark.multiply;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Iterator;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -15,8 +18,10 @@ import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
+import org.tilespark.spark.rows.ArrayRowWriter;
 import scala.collection.immutable.Seq;
 
 /**
@@ -54,6 +59,50 @@ final class PanelTask implements Iterator<InternalRow> {
           List.copyOf(types.subList(groupsFrom, types.size())),
           columns.subList(groupsFrom, types.size()).stream().map(Attribute::name).toList(),
           List.copyOf(types.subList(0, groupsFrom)));
+    }
+
+    /** The grouping columns alone, of rows that have them at {@code ordinals}. */
+    UnsafeProjection groups(List<Integer> ordinals) {
+      return PieceColumns.heads(List.of(), ordinals, groupTypes);
+    }
+
+    /** The same, of rows that have them from {@code first} on. */
+    UnsafeProjection groups(int first) {
+      return groups(ordinals(first));
+    }
+
+    /** The small columns of an output row, of rows with grouping columns from {@code first} on. */
+    UnsafeProjection heads(int first) {
+      return PieceColumns.heads(outputTypes, ordinals(first), groupTypes);
+    }
+
+    private List<Integer> ordinals(int first) {
+      return IntStream.range(first, first + groupTypes.size()).boxed().toList();
+    }
+
+    /** Writes the output rows. */
+    ArrayRowWriter writer() {
+      return new ArrayRowWriter(
+          outputTypes.size() + groupTypes.size(), Column.VALUES.ordinal(), spec.type());
+    }
+
+    /** Rows by the matrix that they are of, with grouping columns from {@code first} on. */
+    Map<UnsafeRow, List<InternalRow>> matrices(InternalRow[] rows, int first) {
+      UnsafeProjection matrixOf = groups(first);
+      Map<UnsafeRow, List<InternalRow>> matrices = new LinkedHashMap<>();
+      for (InternalRow row : rows) {
+        matrices.computeIfAbsent(matrixOf.apply(row).copy(), each -> new ArrayList<>()).add(row);
+      }
+      return matrices;
+    }
+
+    /** The same of pieces. Without grouping columns there is a matrix even if it has no pieces. */
+    Map<UnsafeRow, List<InternalRow>> matrices(InternalRow[] pieces) {
+      Map<UnsafeRow, List<InternalRow>> matrices = matrices(pieces, PieceColumns.COUNT);
+      if (groupTypes.isEmpty()) {
+        matrices.putIfAbsent(groups(0).apply(NO_GROUP).copy(), List.of());
+      }
+      return matrices;
     }
 
     /** Grouping columns in words, for messages: {@code " of sample 3"}; "" if there are none. */
@@ -113,8 +162,7 @@ final class PanelTask implements Iterator<InternalRow> {
     this.multiplier = multiplier;
     this.panels = new PanelPair(job, cuboids, multiplier, listener);
     this.blocks = new TileBlocks(job, cuboids, transposer, listener);
-    List<Integer> ordinals = PieceColumns.ordinals(PieceColumns.COUNT, spec);
-    this.groupOf = PieceColumns.groups(ordinals, job.groupTypes());
+    this.groupOf = job.groups(PieceColumns.COUNT);
     // Without grouping columns each partition is one cuboid, which has a result even if no piece
     // came; with them, only what came says what there is.
     this.ownCuboid = spec.groups() == 0 ? cuboids.ofPartition(partition) : -1;
@@ -151,12 +199,7 @@ final class PanelTask implements Iterator<InternalRow> {
   /** Computes one tile from the pieces that come next, and begins to hand it out. */
   private void compute(int cuboid, UnsafeRow group) {
     int[] place = cuboids.place(cuboid);
-    Tile tile =
-        new Tile(
-            cuboids.startM(place[0]),
-            cuboids.endM(place[0]) - cuboids.startM(place[0]),
-            cuboids.startN(place[1]),
-            cuboids.endN(place[1]) - cuboids.startN(place[1]));
+    Tile tile = cuboids.tile(place[0], place[1]);
     int part = place[2];
     boolean diagonal = cuboids.gram() && place[0] == place[1];
     if (tile.rows() == 0 || tile.cols() == 0) {
@@ -218,13 +261,11 @@ final class PanelTask implements Iterator<InternalRow> {
   private void requireInPlace() {
     if (cuboids.isPlaced() && piece != null && piece.getInt(PieceColumns.KEY) != ownKey) {
       throw new IllegalArgumentException(
-          spec.operator()
-              + ": matrix "
-              + (piece.getInt(PieceColumns.SIDE) == 1 ? "B" : "A")
-              + ": block at row "
-              + piece.getLong(PieceColumns.ROW)
-              + ", col "
-              + piece.getLong(PieceColumns.COL)
+          OperandDefects.blockAt(
+                  spec,
+                  piece.getInt(PieceColumns.SIDE) == 1,
+                  piece.getLong(PieceColumns.ROW),
+                  piece.getLong(PieceColumns.COL))
               + " (or the block it was cut from) does not begin where blocks do"
               + OperandDefects.STALE_PLACES);
     }

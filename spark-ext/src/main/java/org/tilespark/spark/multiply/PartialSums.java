@@ -1,7 +1,6 @@
 package org.tilespark.spark.multiply;
 
 import java.util.Iterator;
-import java.util.List;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -42,12 +41,9 @@ final class PartialSums implements Iterator<InternalRow> {
     this.spec = job.spec();
     this.strategy = strategy;
     this.partials = partials;
-    List<Integer> ordinals = PieceColumns.ordinals(PieceColumns.PARTIAL_COUNT, spec);
-    this.groupOf = PieceColumns.groups(ordinals, job.groupTypes());
-    this.heads = PieceColumns.heads(job.outputTypes(), ordinals, job.groupTypes());
-    this.writer =
-        new ArrayRowWriter(
-            job.outputTypes().size() + ordinals.size(), Column.VALUES.ordinal(), spec.type());
+    this.groupOf = job.groups(PieceColumns.PARTIAL_COUNT);
+    this.heads = job.heads(PieceColumns.PARTIAL_COUNT);
+    this.writer = job.writer();
     this.partial = partials.hasNext() ? partials.next() : null;
   }
 

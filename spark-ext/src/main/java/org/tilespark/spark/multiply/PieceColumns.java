@@ -3,7 +3,6 @@ package org.tilespark.spark.multiply;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
@@ -85,7 +84,7 @@ public final class PieceColumns {
 
   /** How the blocks of an operand are cut into pieces. */
   public static CutSpec cut(MultiplySpec spec, Cuboids cuboids, boolean right) {
-    CuboidKeys keys = CuboidKeys.of(cuboids, spec, right);
+    CuboidKeys keys = new CuboidKeys(cuboids, right, spec.innerIsRow(right) ? 0 : 1);
     String side = spec.gram() ? "" : right ? ", matrix B" : ", matrix A";
     return new CutSpec(
         BlockKind.MATRIX,
@@ -178,16 +177,6 @@ public final class PieceColumns {
       columns.add(new BoundReference(groupOrdinals.get(i), groupTypes.get(i), true));
     }
     return UnsafeProjection.create(ScalaInterop.<Expression>seq(columns));
-  }
-
-  /** Positions of a product's grouping columns, from {@code first} on. */
-  static List<Integer> ordinals(int first, MultiplySpec spec) {
-    return IntStream.range(first, first + spec.groups()).boxed().toList();
-  }
-
-  /** The grouping columns alone. */
-  static UnsafeProjection groups(List<Integer> ordinals, List<DataType> types) {
-    return heads(List.of(), ordinals, types);
   }
 
   /** Columns, then new ones for the grouping columns. */

@@ -3,6 +3,7 @@ package org.tilespark.spark.multiply;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.ToIntFunction;
+import java.util.stream.IntStream;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -110,11 +111,9 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
       HashPartitioning partitioning, Attribute along, Attribute across, long length, long extent) {
     ToIntFunction<InternalRow> partitionOf =
         BoundPartitioning.of(partitioning, List.of(along, across)).partitionOf();
-    int[] partitions = new int[(int) ((extent - 1) / length) + 1];
-    for (int band = 0; band < partitions.length; band++) {
-      InternalRow place = new GenericInternalRow(new Object[] {band * length, 0L});
-      partitions[band] = partitionOf.applyAsInt(place);
-    }
-    return partitions;
+    return IntStream.rangeClosed(0, (int) ((extent - 1) / length))
+        .mapToObj(band -> new GenericInternalRow(new Object[] {band * length, 0L}))
+        .mapToInt(partitionOf)
+        .toArray();
   }
 }

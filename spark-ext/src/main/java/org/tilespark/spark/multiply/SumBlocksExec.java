@@ -9,8 +9,8 @@ import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.tilespark.spark.catalyst.PartitionBoundary;
-import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.catalyst.MadeAnewExec;
+import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
@@ -18,14 +18,10 @@ import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import scala.collection.immutable.Seq;
 
 /** Adds the partial blocks of C that a shuffle brought together, in a fixed order. */
-public final class SumBlocksExec extends PhysicalBlockNode {
+public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
   private static final long serialVersionUID = 1;
 
-  private final MultiplySpec spec;
   private final Strategy strategy;
-  private final Seq<Attribute> partials;
-  private final Seq<Attribute> produced;
-  private final SparkPlan child;
 
   /**
    * The sum of sorted partial blocks.
@@ -40,23 +36,15 @@ public final class SumBlocksExec extends PhysicalBlockNode {
       Seq<Attribute> partials,
       Seq<Attribute> produced,
       SparkPlan child) {
-    this.spec = spec;
+    super(spec, partials, produced, child);
     this.strategy = strategy;
-    this.partials = partials;
-    this.produced = produced;
-    this.child = child;
-  }
-
-  @Override
-  public Seq<Attribute> output() {
-    return produced;
   }
 
   /** The child's by block of C and grouping columns, which are the output's own places. */
   @Override
   public Partitioning outputPartitioning() {
     Partitioning partitioning = child.outputPartitioning();
-    return Exchange.isBy(partitioning, PieceColumns.partialKey(ScalaInterop.list(partials)))
+    return Exchange.isBy(partitioning, PieceColumns.partialKey(ScalaInterop.list(inputs)))
         ? partitioning(ScalaInterop.list(produced), partitioning.numPartitions())
         : new UnknownPartitioning(partitioning.numPartitions());
   }
@@ -74,13 +62,8 @@ public final class SumBlocksExec extends PhysicalBlockNode {
   public RDD<InternalRow> doExecute() {
     PanelTask.Job job = PanelTask.Job.of(spec, false, produced);
     Strategy summed = strategy;
-    return child
-        .execute()
-        .mapPartitions(
-            ScalaInterop.function(
-                parts -> PartitionBoundary.over(parts, rows -> new PartialSums(job, summed, rows))),
-            false,
-            ScalaInterop.classTag(InternalRow.class));
+    PartitionTask<InternalRow, InternalRow> sums = rows -> new PartialSums(job, summed, rows);
+    return sums.over(child.execute(), InternalRow.class, false);
   }
 
   @Override
@@ -100,6 +83,6 @@ public final class SumBlocksExec extends PhysicalBlockNode {
 
   @Override
   protected List<Object> fields() {
-    return List.of(spec, strategy, partials, produced, child);
+    return List.of(spec, strategy, inputs, produced, child);
   }
 }

@@ -1,7 +1,6 @@
 package org.tilespark.spark.multiply;
 
 import java.util.Iterator;
-import java.util.List;
 import java.util.NoSuchElementException;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -61,11 +60,8 @@ final class TileBlocks implements Iterator<InternalRow> {
     this.listener = listener;
     this.transposer = transposer;
     this.bytes = spec.type().bytes();
-    List<Integer> ordinals = PieceColumns.ordinals(0, spec);
-    this.heads = PieceColumns.heads(job.outputTypes(), ordinals, job.groupTypes());
-    this.writer =
-        new ArrayRowWriter(
-            job.outputTypes().size() + spec.groups(), Column.VALUES.ordinal(), spec.type());
+    this.heads = job.heads(0);
+    this.writer = job.writer();
   }
 
   /**

@@ -33,12 +33,14 @@ public final class PermuteBlocks extends MadeAnewNode<BlockOperator> {
   }
 
   /**
-   * The node over {@code child}, whose block columns are found by name.
+   * The node over {@code child}, whose block columns are found by name. Its type is that of all
+   * plans: on a client of Spark Connect, which has no Catalyst, the facade could not be loaded if
+   * it had to be checked that this class is a plan.
    *
    * @param operator who asks, for messages
    * @throws IllegalArgumentException if {@code child} has no such blocks; see {@link BlockSchema}
    */
-  public static PermuteBlocks of(
+  public static LogicalPlan of(
       LogicalPlan child, BlockKind kind, Permutation permutation, String operator) {
     BlockSchema blocks = BlockSchema.find(child.schema(), kind, operator);
     List<Attribute> inputs = ScalaInterop.list(child.output());

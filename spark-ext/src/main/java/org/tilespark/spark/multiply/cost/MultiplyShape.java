@@ -28,12 +28,7 @@ public record MultiplyShape(
    * @param whole true if the products of its blocks with the other operand are blocks of C, of
    *     which none is missing: where the other one is broadcast, nothing is shuffled
    */
-  public record Operand(long bytes, long outer, long inner, boolean whole) {
-    /** Blocks of unknown shape. */
-    public static Operand ofBytes(long bytes) {
-      return new Operand(bytes, 1, 1, false);
-    }
-  }
+  public record Operand(long bytes, long outer, long inner, boolean whole) {}
 
   /** An axis of a product. */
   public enum Axis {
@@ -90,18 +85,15 @@ public record MultiplyShape(
     }
   }
 
-  /** A product of operands in blocks of unknown shape. */
-  public MultiplyShape(Extents extents, ElementType type, long bytesA, long bytesB) {
-    this(extents, type, Operand.ofBytes(bytesA), Operand.ofBytes(bytesB), 1, 1);
-  }
-
-  /** A product of operands without missing blocks. */
+  /** A product of operands without missing blocks, in blocks of unknown shape. */
   public static MultiplyShape dense(long m, long k, long n, ElementType type) {
     return new MultiplyShape(
         new Extents(m, k, n),
         type,
-        Bytes.product(m, k, type.bytes()),
-        Bytes.product(k, n, type.bytes()));
+        new Operand(Bytes.product(m, k, type.bytes()), 1, 1, false),
+        new Operand(Bytes.product(k, n, type.bytes()), 1, 1, false),
+        1,
+        1);
   }
 
   /** Rows of C. */

@@ -1,0 +1,92 @@
+package org.tilespark.arrow.store;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.arrow.memory.HostMemorySource;
+import org.tilespark.arrow.memory.OutOfHostMemoryException;
+import org.tilespark.kernels.memory.FreeList;
+
+/**
+ * Memory for many ranges that are freed together: it is taken in extents that grow with what was
+ * asked for, so that small users waste little and large ones make few requests. For one thread at a
+ * time.
+ */
+public final class Extents implements AutoCloseable {
+  /** The first extent. Each further one is as large as all before together, up to the most. */
+  static final long FIRST_BYTES = 256 << 10;
+
+  static final long MOST_BYTES = 32 << 20;
+
+  /** Values of Spark's rows begin at multiples of 8 bytes. */
+  private static final long ALIGNMENT_BYTES = 8;
+
+  private final HostMemorySource source;
+  private final StoreBudget budget;
+  private final List<HostMemorySource.Allocation> extents = new ArrayList<>();
+  private long heldBytes;
+  private long next; // where the next range may begin, in the last extent
+  private long end; // of the last extent
+
+  /** No memory yet; borrows both. */
+  public Extents(HostMemorySource source, StoreBudget budget) {
+    this.source = source;
+    this.budget = budget;
+  }
+
+  /**
+   * The address of {@code bytes} bytes, which begin at a multiple of 8; 0 if the budget or the
+   * machine has not as many. Valid until this is closed.
+   */
+  public long allocate(long bytes) {
+    long rounded = Math.addExact(bytes, ALIGNMENT_BYTES - 1) & -ALIGNMENT_BYTES;
+    if (end - next < rounded && !grow(rounded)) {
+      return 0;
+    }
+    long address = next;
+    next += rounded;
+    return address;
+  }
+
+  private boolean grow(long least) {
+    long wanted = Math.min(MOST_BYTES, Math.max(FIRST_BYTES, heldBytes));
+    return extent(FreeList.sizeClass(Math.max(least, wanted)))
+        || (least < wanted && extent(FreeList.sizeClass(least)));
+  }
+
+  private boolean extent(long bytes) {
+    if (!budget.take(bytes)) {
+      return false;
+    }
+    HostMemorySource.Allocation extent;
+    try {
+      extent = source.allocate(bytes);
+    } catch (OutOfHostMemoryException e) { // the machine has less than the budget says
+      budget.giveBack(bytes);
+      return false;
+    } catch (Throwable e) {
+      budget.giveBack(bytes);
+      throw e;
+    }
+    extents.add(extent);
+    heldBytes += bytes;
+    next = extent.address();
+    end = next + bytes;
+    return true;
+  }
+
+  /** Bytes of all extents. */
+  public long heldBytes() {
+    return heldBytes;
+  }
+
+  /** Frees all of it. Afterwards it is empty, and may be used again. */
+  @Override
+  public void close() {
+    extents.forEach(HostMemorySource.Allocation::free);
+    extents.clear();
+    next = 0;
+    end = 0;
+    budget.giveBack(heldBytes);
+    heldBytes = 0;
+  }
+}

@@ -1,0 +1,70 @@
+package org.tilespark.arrow.store;
+
+import java.nio.ByteBuffer;
+import org.apache.arrow.memory.util.MemoryUtil;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * A row as it lies in memory, on the wire and in files: 8 bytes with its length and its count of
+ * fields, then its own bytes, whose length is a multiple of 8.
+ *
+ * <pre>
+ *   | fields: 24 bits | bytes: 40 bits | bytes of the row ... |
+ * </pre>
+ */
+public final class RowImage {
+  /** Bytes before those of the row. */
+  public static final int HEADER_BYTES = 8;
+
+  private static final int LENGTH_BITS = 40;
+  private static final long MOST_BYTES = Integer.MAX_VALUE; // of a row of Spark
+  private static final int MOST_FIELDS = 1 << 24;
+
+  private RowImage() {}
+
+  /**
+   * The first 8 bytes of an image.
+   *
+   * @throws IllegalArgumentException if a row has no such length or count of fields
+   */
+  public static long header(long bytes, int fields) {
+    if (bytes < 0 || bytes > MOST_BYTES || fields < 0 || fields >= MOST_FIELDS) {
+      throw new IllegalArgumentException(
+          "A row of "
+              + bytes
+              + " bytes and "
+              + fields
+              + " fields; expected at most "
+              + MOST_BYTES
+              + " bytes and fewer than "
+              + MOST_FIELDS
+              + " fields");
+    }
+    return bytes | (long) fields << LENGTH_BITS;
+  }
+
+  /** Bytes of the row behind a header. */
+  public static int bytes(long header) {
+    return (int) (header & (1L << LENGTH_BITS) - 1);
+  }
+
+  /** Count of the row's fields. */
+  public static int fields(long header) {
+    return (int) (header >>> LENGTH_BITS);
+  }
+
+  /** The header at an address outside the heap. */
+  public static long headerAt(long address) {
+    return HostMemory.unsafe().getLong(address);
+  }
+
+  /** The address behind the image at {@code address}. */
+  static long endOf(long address) {
+    return address + HEADER_BYTES + bytes(headerAt(address));
+  }
+
+  /** A view of memory outside the heap for channels; it does not keep the memory alive. */
+  static ByteBuffer view(long address, int bytes) {
+    return MemoryUtil.directBuffer(address, bytes);
+  }
+}

@@ -1,0 +1,88 @@
+package org.tilespark.arrow.store;
+
+/**
+ * Bytes of host memory that the stores of one executor may hold together. What would exceed them is
+ * refused, after the stores were asked to evict something. Thread-safe; its lock is held for
+ * figures only.
+ */
+public final class StoreBudget {
+  private final long limitBytes;
+  // Guarded by this.
+  private long usedBytes;
+  private long peakBytes;
+  private volatile Evictor evictor = missing -> false;
+
+  /** Frees memory of a store, for example by writing it to a file. */
+  public interface Evictor {
+    /**
+     * Frees at least {@code missing} bytes, or what there is.
+     *
+     * @return false if nothing was evicted. Evicted memory may be in use still, and comes back
+     *     later
+     */
+    boolean evict(long missing);
+  }
+
+  /**
+   * A budget of which nothing is used.
+   *
+   * @param limitBytes 0 refuses every request
+   * @throws IllegalArgumentException if it is negative
+   */
+  public StoreBudget(long limitBytes) {
+    if (limitBytes < 0) {
+      throw new IllegalArgumentException("Stores of " + limitBytes + " bytes; expected 0 or more");
+    }
+    this.limitBytes = limitBytes;
+  }
+
+  /** Names the store that can evict. */
+  public void evictsWith(Evictor newEvictor) {
+    evictor = newEvictor;
+  }
+
+  /** Takes {@code bytes} bytes; false if there are not as many, also after an eviction. */
+  public boolean take(long bytes) {
+    if (bytes > limitBytes) {
+      return false;
+    }
+    long missing = missing(bytes);
+    while (missing > 0) {
+      if (!evictor.evict(missing)) {
+        return missing(bytes) <= 0;
+      }
+      missing = missing(bytes);
+    }
+    return true;
+  }
+
+  /** Takes the bytes and returns 0 or less, or returns how many are missing. */
+  private synchronized long missing(long bytes) {
+    long missing = bytes - (limitBytes - usedBytes);
+    if (missing <= 0) {
+      usedBytes += bytes;
+      peakBytes = Math.max(peakBytes, usedBytes);
+    }
+    return missing;
+  }
+
+  /** Gives back bytes that were taken. */
+  public synchronized void giveBack(long bytes) {
+    usedBytes -= bytes;
+  }
+
+  /** Bytes that may be taken together. */
+  public long limitBytes() {
+    return limitBytes;
+  }
+
+  /** Bytes taken and not given back. */
+  public synchronized long usedBytes() {
+    return usedBytes;
+  }
+
+  /** Most bytes that were ever taken together. */
+  public synchronized long peakBytes() {
+    return peakBytes;
+  }
+}

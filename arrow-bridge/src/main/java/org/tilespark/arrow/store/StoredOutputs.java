@@ -1,0 +1,180 @@
+package org.tilespark.arrow.store;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Predicate;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.arrow.store.MapOutput.Id;
+
+/**
+ * The committed outputs of map tasks in this process. They lie in memory as long as the {@link
+ * StoreBudget} has room; then those that were not read for longest go to files. Thread-safe.
+ */
+public final class StoredOutputs implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(StoredOutputs.class);
+
+  /** Where outputs lie that are not in memory. */
+  public interface Files {
+    /**
+     * Makes the files of an output and commits them: from then on it can be read from there.
+     *
+     * @throws IOException if the disk fails or is full; nothing is left then
+     */
+    void write(MapOutput output) throws IOException;
+
+    /** Deletes the files of an output that nobody wants any more. */
+    void delete(Id id);
+  }
+
+  private final Files files;
+  private final AtomicLong spilledBytes = new AtomicLong();
+  // Guarded by this: the output that was not used for longest comes first.
+  private final LinkedHashMap<Id, MapOutput> outputs = new LinkedHashMap<>(16, 0.75f, true);
+  private final Set<Id> spilling = new HashSet<>(); // files of these are being written
+
+  /** No outputs yet; {@code budget} asks this store to evict. */
+  public StoredOutputs(StoreBudget budget, Files files) {
+    this.files = files;
+    budget.evictsWith(this::evict);
+  }
+
+  /**
+   * Takes a complete output, which others can find from now on.
+   *
+   * @return true if it lies in memory, false if in files
+   * @throws IOException if it had to be written to files, and could not be; it is released
+   */
+  public boolean commit(MapOutput output) throws IOException {
+    if (output.isInMemory()) {
+      synchronized (this) {
+        MapOutput before = outputs.put(output.id(), output);
+        if (before != null) {
+          throw new IllegalStateException("Output " + output.id() + " was committed twice");
+        }
+      }
+      return true;
+    }
+    try {
+      files.write(output);
+    } finally {
+      output.release();
+    }
+    return false;
+  }
+
+  /** An output in memory, which the caller releases; empty if it is in files, or gone. */
+  public Optional<MapOutput> find(Id id) {
+    MapOutput output;
+    synchronized (this) {
+      output = outputs.get(id);
+    }
+    return Optional.ofNullable(output).filter(MapOutput::retain);
+  }
+
+  /**
+   * Writes all outputs to files, and lets their memory go.
+   *
+   * @throws IOException if one could not be written; it and those behind it stay in memory
+   */
+  public void spillAll() throws IOException {
+    for (MapOutput victim = takeOldest(); victim != null; victim = takeOldest()) {
+      spill(victim);
+    }
+  }
+
+  /** Writes outputs to files until as many bytes are no longer kept for them. */
+  private boolean evict(long missing) {
+    long evicted = 0;
+    while (evicted < missing) {
+      MapOutput victim = takeOldest();
+      if (victim == null) {
+        break;
+      }
+      long bytes = victim.heldBytes();
+      try {
+        spill(victim);
+      } catch (IOException e) {
+        LOG.warn("Could not write output {} to files; it stays in memory", victim.id(), e);
+        break;
+      }
+      evicted += bytes;
+    }
+    return evicted > 0;
+  }
+
+  /** The output that was not read for longest and that nobody writes yet, retained; or null. */
+  private synchronized MapOutput takeOldest() {
+    for (MapOutput output : outputs.values()) {
+      if (!spilling.contains(output.id()) && output.retain()) {
+        spilling.add(output.id());
+        return output;
+      }
+    }
+    return null;
+  }
+
+  /** Ends what {@link #takeOldest} began. The output can be found until its files are there. */
+  private void spill(MapOutput output) throws IOException {
+    boolean written = false;
+    boolean wanted;
+    try {
+      files.write(output);
+      written = true;
+    } finally {
+      synchronized (this) {
+        spilling.remove(output.id());
+        wanted = written && outputs.remove(output.id(), output);
+      }
+      if (wanted) {
+        spilledBytes.addAndGet(output.heldBytes());
+        output.release(); // the store's use
+      } else if (written) {
+        files.delete(output.id()); // its shuffle ended meanwhile
+      }
+      output.release();
+    }
+  }
+
+  /** Lets the outputs of a shuffle go; readers that hold one go on. Files are not its business. */
+  public void remove(int shuffle) {
+    release(id -> id.shuffle() == shuffle);
+  }
+
+  /** Lets all outputs go. */
+  @Override
+  public void close() {
+    release(id -> true);
+  }
+
+  private void release(Predicate<Id> which) {
+    List<MapOutput> gone = new ArrayList<>();
+    synchronized (this) {
+      for (Iterator<MapOutput> all = outputs.values().iterator(); all.hasNext(); ) {
+        MapOutput output = all.next();
+        if (which.test(output.id())) {
+          all.remove();
+          gone.add(output);
+        }
+      }
+    }
+    gone.forEach(MapOutput::release);
+  }
+
+  /** Count of outputs in memory. */
+  public synchronized int size() {
+    return outputs.size();
+  }
+
+  /** Bytes that went from memory to files after they were committed. */
+  public long spilledBytes() {
+    return spilledBytes.get();
+  }
+}

@@ -1,0 +1,200 @@
+package org.tilespark.arrow.store;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.nio.channels.Channels;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.arrow.memory.NativeMemorySource;
+import org.tilespark.arrow.store.MapOutput.Id;
+import org.tilespark.kernels.memory.HostMemory;
+
+class StoredOutputsTest {
+  private static final int ROW_VALUES = 16 << 10; // 128 KiB
+  private static final long EXTENT_BYTES = 256 << 10;
+
+  /** Files that are kept on the heap. */
+  private static final class FakeFiles implements StoredOutputs.Files {
+    final Map<Id, byte[]> written = new ConcurrentHashMap<>();
+    volatile boolean full;
+
+    @Override
+    public void write(MapOutput output) throws IOException {
+      if (full) {
+        throw new IOException("No space left on device");
+      }
+      ByteArrayOutputStream bytes = new ByteArrayOutputStream();
+      output.writeTo(Channels.newChannel(bytes));
+      written.put(output.id(), bytes.toByteArray());
+    }
+
+    @Override
+    public void delete(Id id) {
+      written.remove(id);
+    }
+  }
+
+  @TempDir Path folder;
+  private final NativeMemorySource source = new NativeMemorySource(0);
+  private final FakeFiles files = new FakeFiles();
+  private final StoreBudget budget = new StoreBudget(4 * EXTENT_BYTES);
+  private final StoredOutputs store = new StoredOutputs(budget, files);
+
+  @AfterEach
+  void nothingIsHeld() {
+    store.close();
+    assertEquals(0, budget.usedBytes());
+    source.close();
+  }
+
+  private MapOutput output(int shuffle, long map, int rows) throws IOException {
+    MapOutput output =
+        new MapOutput(
+            new Id(shuffle, map),
+            1,
+            source,
+            budget,
+            () ->
+                FileChannel.open(
+                    Files.createTempFile(folder, "overflow", null),
+                    StandardOpenOption.READ,
+                    StandardOpenOption.WRITE,
+                    StandardOpenOption.DELETE_ON_CLOSE));
+    for (int i = 0; i < rows; i++) {
+      long[] row = new long[ROW_VALUES];
+      java.util.Arrays.fill(row, map);
+      output.append(0, HostMemory.ofArray(row), 2);
+    }
+    return output;
+  }
+
+  private boolean inMemory(int shuffle, long map) {
+    Optional<MapOutput> found = store.find(new Id(shuffle, map));
+    found.ifPresent(MapOutput::release);
+    return found.isPresent();
+  }
+
+  /** The output that was not read for longest makes room. */
+  @Test
+  void leastRecentlyUsedGoesToFiles() throws IOException {
+    for (long map = 0; map < 4; map++) {
+      assertTrue(store.commit(output(1, map, 1)));
+    }
+    assertTrue(inMemory(1, 0)); // and now map 1 is the oldest
+    assertTrue(store.commit(output(1, 4, 1)));
+    assertTrue(inMemory(1, 0));
+    assertFalse(inMemory(1, 1));
+    assertEquals(List.of(new Id(1, 1)), List.copyOf(files.written.keySet()));
+    assertEquals(8 + 8 + 8 * ROW_VALUES, files.written.get(new Id(1, 1)).length);
+    assertEquals(EXTENT_BYTES, store.spilledBytes());
+    assertTrue(budget.peakBytes() <= budget.limitBytes());
+  }
+
+  /** What a reader holds stays valid, and its memory is free once the reader is done. */
+  @Test
+  void readersKeepWhatWasSpilled() throws IOException {
+    store.commit(output(1, 7, 1));
+    MapOutput read = store.find(new Id(1, 7)).orElseThrow();
+    store.spillAll();
+    assertEquals(0, store.size());
+    assertEquals(EXTENT_BYTES, budget.usedBytes());
+    assertEquals(7, HostMemory.unsafe().getLong(read.image(0, 0) + RowImage.HEADER_BYTES));
+    read.release();
+    assertEquals(0, budget.usedBytes());
+  }
+
+  /** An output that is larger than the budget goes to files when it is committed. */
+  @Test
+  void largeOutputsGoToFiles() throws IOException {
+    assertFalse(store.commit(output(1, 1, 50)));
+    assertEquals(8 + 50 * (8 + 8 * ROW_VALUES), files.written.get(new Id(1, 1)).length);
+    assertEquals(0, budget.usedBytes());
+  }
+
+  /** With a full disk, outputs in memory stay, and what finds no room fails. */
+  @Test
+  void fullDisksLoseNothing() throws IOException {
+    for (long map = 0; map < 4; map++) {
+      store.commit(output(1, map, 1));
+    }
+    files.full = true;
+    MapOutput large = output(1, 4, 1);
+    assertFalse(large.isInMemory());
+    assertThrows(IOException.class, () -> store.commit(large));
+    assertEquals(4, store.size());
+    assertThrows(IOException.class, store::spillAll);
+    assertEquals(4, store.size());
+    files.full = false;
+    store.spillAll();
+    assertEquals(4, files.written.size());
+  }
+
+  @Test
+  void shufflesEndApart() throws IOException {
+    store.commit(output(1, 0, 1));
+    store.commit(output(2, 0, 1));
+    store.remove(1);
+    assertFalse(inMemory(1, 0));
+    assertTrue(inMemory(2, 0));
+    assertEquals(EXTENT_BYTES, budget.usedBytes());
+  }
+
+  /** Writers and readers at once: each output can be found, in memory or in files, and is whole. */
+  @Test
+  void manyThreads() throws Exception {
+    int threads = 8;
+    ExecutorService pool = Executors.newFixedThreadPool(threads);
+    try {
+      List<Callable<Void>> work = new ArrayList<>();
+      for (int t = 0; t < threads; t++) {
+        int shuffle = t;
+        work.add(
+            () -> {
+              for (long map = 0; map < 20; map++) {
+                store.commit(output(shuffle, map, 1));
+                for (long earlier = 0; earlier <= map; earlier++) {
+                  Id id = new Id(shuffle, earlier);
+                  Optional<MapOutput> found = store.find(id);
+                  if (found.isPresent()) {
+                    long image = found.get().image(0, 0);
+                    assertEquals(earlier, HostMemory.unsafe().getLong(image + 8L * ROW_VALUES));
+                    found.get().release();
+                  } else {
+                    assertEquals(8 + 8 + 8 * ROW_VALUES, files.written.get(id).length);
+                  }
+                }
+              }
+              return null;
+            });
+      }
+      for (Future<Void> done : pool.invokeAll(work)) {
+        done.get();
+      }
+    } finally {
+      pool.shutdownNow();
+    }
+    for (int t = 0; t < threads; t++) {
+      store.remove(t);
+    }
+    assertEquals(0, budget.usedBytes());
+  }
+}
