@@ -62,7 +62,7 @@ final class Trials<P> {
     Candidate<P> first = all.get(0);
     List<Candidate<P>> left = new ArrayList<>(all);
     for (Candidate<P> candidate : left) {
-      timer.applyAsDouble(candidate.plan); // loads the kernel, and is not counted
+      double unused = timer.applyAsDouble(candidate.plan); // loads the kernel, and is not counted
       if (isOver(start)) {
         return Optional.empty();
       }

@@ -214,7 +214,7 @@ class ProductTunerTest {
     assertEquals(
         new MultiplyWay(LARGE_TILE),
         store(directory).addIfAbsent(PRODUCTS, new MultiplyWay(LARGE_TILE)));
-    assertEquals(1, store(directory).load().size());
+    assertEquals(1, store(directory).load().entries().size());
   }
 
   @Test

@@ -192,10 +192,17 @@ final class SourceScan implements BlockScan, Batch, SupportsReportStatistics {
     return new BlockRanges(blocks, reads ? hosts(blocks) : new String[0]);
   }
 
-  /** The hosts that hold most of what is stored from the first block to the last. */
+  /**
+   * The hosts that hold most of what is stored from the first block to the last; none where the
+   * first or the last has no chunks.
+   */
   private String[] hosts(long[] blocks) {
-    BlockSource.Chunk first = chunks(blocks[0]).get(0);
+    List<BlockSource.Chunk> ofFirst = chunks(blocks[0]);
     List<BlockSource.Chunk> ofLast = chunks(blocks[blocks.length - 1] - 1);
+    if (ofFirst.isEmpty() || ofLast.isEmpty()) {
+      return new String[0];
+    }
+    BlockSource.Chunk first = ofFirst.get(0);
     BlockSource.Chunk last = ofLast.get(ofLast.size() - 1);
     TreeMap<String, Long> bytesByHost = new TreeMap<>();
     try {
