@@ -6,6 +6,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.ExceptionFailure;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.plugin.DriverPlugin;
@@ -29,6 +30,7 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.ExecutorStatus;
 import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.StatusSender;
+import org.tilespark.spark.shuffle.TileShuffleManager;
 import org.tilespark.spark.ui.ExecutorBoard;
 import org.tilespark.spark.ui.ExecutorMetrics;
 import org.tilespark.spark.ui.GpuTab;
@@ -60,6 +62,8 @@ public final class TileSparkPlugin implements SparkPlugin {
   /** Tells executors, in the map that the driver's part gives them, that their status is shown. */
   private static final String SHOWN = "status.shown";
 
+  private static final String SHUFFLE_MANAGER = "spark.shuffle.manager";
+
   private static final class Driver implements DriverPlugin {
     private final ExecutorBoard board = new ExecutorBoard();
     private ExecutorReports reports;
@@ -67,6 +71,7 @@ public final class TileSparkPlugin implements SparkPlugin {
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
       SparkVersion.warnIfUntested();
+      nameShuffleManager(context.conf());
       reports = ExecutorReports.start();
       context.addSparkListener(board);
       context.addSparkListener(
@@ -77,6 +82,18 @@ public final class TileSparkPlugin implements SparkPlugin {
             }
           });
       return Map.of(SHOWN, Boolean.toString(attachTab(context)));
+    }
+
+    /** Keeps blocks in memory between tasks, where the user has named no manager of shuffles. */
+    private static void nameShuffleManager(SparkConf conf) {
+      if (!SparkVersion.isTested()) {
+        LOG.warn("Blocks go through Spark's own shuffle on Spark {}", SparkVersion.running());
+      } else if (conf.contains(SHUFFLE_MANAGER)) {
+        LOG.info(
+            "Blocks go through the shuffle of {}={}", SHUFFLE_MANAGER, conf.get(SHUFFLE_MANAGER));
+      } else {
+        conf.set(SHUFFLE_MANAGER, TileShuffleManager.class.getName());
+      }
     }
 
     /** Adds the tab, if there is a UI to add it to and it is wanted; true if so. */

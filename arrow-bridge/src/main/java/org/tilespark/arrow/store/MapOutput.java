@@ -42,6 +42,7 @@ public final class MapOutput {
   private final AtomicInteger users = new AtomicInteger(1);
   private OverflowRuns runs; // null while all rows lie in memory
   private long rows;
+  private long room; // the address of the row that is being made; 0 if none is
 
   /**
    * An output without rows.
@@ -65,28 +66,45 @@ public final class MapOutput {
   }
 
   /**
-   * Room in memory for a row, which the caller fills before it asks for the next one.
+   * Room in memory for a row, which the caller fills and {@link #place}s before it asks for another
+   * one. Room that is not placed stays empty.
    *
    * @return the address of the row's first byte, or 0 if there is no room: then {@link #append}
    *     writes it to a file
    */
-  public long reserve(int partition, long bytes, int fields) {
+  public long room(long bytes, int fields) {
     long header = RowImage.header(bytes, fields);
     long address = extents.allocate(RowImage.HEADER_BYTES + bytes);
     if (address == 0) {
+      room = 0;
       return 0;
     }
     HostMemory.unsafe().putLong(address, header);
+    room = address + RowImage.HEADER_BYTES;
+    return room;
+  }
+
+  /**
+   * Takes the row in the room that was given last.
+   *
+   * @return false if {@code address} is not that of the room
+   */
+  public boolean place(int partition, long address) {
+    if (address == 0 || address != room) {
+      return false;
+    }
+    room = 0;
+    long image = address - RowImage.HEADER_BYTES;
     long[] known = images[partition];
     if (known == null) {
       known = new long[FIRST_ROWS];
     } else if (counts[partition] == known.length) {
       known = Arrays.copyOf(known, 2 * known.length);
     }
-    known[counts[partition]++] = address;
+    known[counts[partition]++] = image;
     images[partition] = known;
-    counted(partition, bytes);
-    return address + RowImage.HEADER_BYTES;
+    counted(partition, RowImage.bytes(RowImage.headerAt(image)));
+    return true;
   }
 
   /**
@@ -95,16 +113,17 @@ public final class MapOutput {
    * @throws IOException if there is neither memory nor disk for it
    */
   public void append(int partition, HostMemory row, int fields) throws IOException {
-    long address = reserve(partition, row.bytes(), fields);
+    long address = room(row.bytes(), fields);
     if (address == 0) {
       toRun();
-      address = reserve(partition, row.bytes(), fields);
+      address = room(row.bytes(), fields);
     }
     if (address == 0) {
       runs().append(partition, row, fields);
       counted(partition, row.bytes());
     } else {
       row.copyTo(HostMemory.ofAddress(address, row.bytes()));
+      place(partition, address);
     }
   }
 

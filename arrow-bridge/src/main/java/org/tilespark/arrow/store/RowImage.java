@@ -59,7 +59,7 @@ public final class RowImage {
   }
 
   /** The address behind the image at {@code address}. */
-  static long endOf(long address) {
+  public static long endOf(long address) {
     return address + HEADER_BYTES + bytes(headerAt(address));
   }
 

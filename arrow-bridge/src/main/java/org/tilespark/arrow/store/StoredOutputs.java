@@ -38,6 +38,7 @@ public final class StoredOutputs implements AutoCloseable {
   private final AtomicLong spilledBytes = new AtomicLong();
   // Guarded by this: the output that was not used for longest comes first.
   private final LinkedHashMap<Id, MapOutput> outputs = new LinkedHashMap<>(16, 0.75f, true);
+  private long committed; // to memory
   private final Set<Id> spilling = new HashSet<>(); // files of these are being written
 
   /** No outputs yet; {@code budget} asks this store to evict. */
@@ -59,9 +60,19 @@ public final class StoredOutputs implements AutoCloseable {
         if (before != null) {
           throw new IllegalStateException("Output " + output.id() + " was committed twice");
         }
+        committed++;
       }
       return true;
     }
+    return commitToFiles(output);
+  }
+
+  /**
+   * As {@link #commit}, but never to memory.
+   *
+   * @return false
+   */
+  public boolean commitToFiles(MapOutput output) throws IOException {
     try {
       files.write(output);
     } finally {
@@ -171,6 +182,11 @@ public final class StoredOutputs implements AutoCloseable {
   /** Count of outputs in memory. */
   public synchronized int size() {
     return outputs.size();
+  }
+
+  /** Count of outputs that were committed to memory, up to now. */
+  public synchronized long committed() {
+    return committed;
   }
 
   /** Bytes that went from memory to files after they were committed. */

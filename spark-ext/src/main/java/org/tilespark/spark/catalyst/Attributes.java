@@ -154,6 +154,20 @@ public final class Attributes {
     return new BoundReference(ordinal, field.dataType(), field.nullable());
   }
 
+  /** An order over columns as one over their places in rows of them. */
+  public static SortOrder bound(SortOrder order, List<Attribute> columns) {
+    return (SortOrder)
+        renamed(
+                order,
+                used -> {
+                  int position = indexOf(columns, used);
+                  return position < 0
+                      ? Optional.empty()
+                      : Optional.of(new BoundReference(position, used.dataType(), used.nullable()));
+                })
+            .orElseThrow(() -> new IllegalArgumentException(order + " is not over " + columns));
+  }
+
   /** Ascending by each in turn, nulls first. */
   public static Seq<SortOrder> ascending(Collection<? extends Expression> columns) {
     return ScalaInterop.seq(

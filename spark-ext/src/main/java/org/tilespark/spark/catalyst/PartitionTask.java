@@ -23,9 +23,11 @@ public interface PartitionTask<A, R> extends Serializable {
    * @param isPlaced true if rows stay where they are partitioned to
    */
   default RDD<R> over(RDD<A> rows, Class<R> type, boolean isPlaced) {
-    return rows.mapPartitions(
-        ScalaInterop.function(partition -> PartitionBoundary.over(partition, this::open)),
-        isPlaced,
-        ScalaInterop.classTag(type));
+    return ExchangeInput.marked(
+        rows.mapPartitions(
+            ScalaInterop.function(partition -> PartitionBoundary.over(partition, this::open)),
+            isPlaced,
+            ScalaInterop.classTag(type)),
+        type);
   }
 }

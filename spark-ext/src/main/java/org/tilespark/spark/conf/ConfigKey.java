@@ -5,6 +5,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
 import org.apache.spark.network.util.JavaUtils;
@@ -63,6 +64,19 @@ public final class ConfigKey<T> {
         reach,
         doc,
         text -> Enum.valueOf(type, text.trim().toUpperCase(Locale.ROOT)));
+  }
+
+  static ConfigKey<Optional<Long>> ofBytesOrAuto(String name, Reach reach, String doc) {
+    return new ConfigKey<>(
+        name,
+        "auto, or size in bytes, with unit (k, m, g)",
+        "auto",
+        reach,
+        doc,
+        text ->
+            text.trim().equalsIgnoreCase("auto")
+                ? Optional.empty()
+                : Optional.of(atLeast(0, JavaUtils.byteStringAsBytes(text.trim()))));
   }
 
   static ConfigKey<Long> ofBytes(

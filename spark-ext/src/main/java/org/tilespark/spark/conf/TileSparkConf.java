@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.apache.spark.SparkConf;
 import org.apache.spark.sql.internal.SQLConf;
@@ -91,6 +92,26 @@ public final class TileSparkConf {
           "Bytes of plain host memory outside the Java heap that an executor keeps for reuse when it"
               + " computes on the CPU: about one batch for each of its tasks, and for each part of"
               + " complex blocks. Count it in spark.executor.memoryOverhead.");
+
+  public static final ConfigKey<ExchangeMode> EXCHANGE_MODE =
+      ConfigKey.ofEnum(
+          PREFIX + "exchange.mode",
+          ExchangeMode.class,
+          ExchangeMode.AUTO,
+          Reach.SESSION,
+          "How blocks and pieces go from task to task: auto keeps them in memory outside the Java"
+              + " heap where the application's settings allow it, and needs the plugin; memory fails"
+              + " with the reason where they do not; spark takes Spark's own shuffle.");
+
+  public static final ConfigKey<Optional<Long>> STORE_SIZE =
+      ConfigKey.ofBytesOrAuto(
+          PREFIX + "memory.storeSize",
+          Reach.EXECUTOR,
+          "Bytes of host memory outside the Java heap in which an executor keeps blocks between"
+              + " tasks; what is beyond goes to files of Spark. auto: a quarter of the machine's or"
+              + " container's memory, by the executor's share of its cores; on YARN and Kubernetes"
+              + " what spark.executor.memoryOverhead leaves beside 384m and memory.hostPoolSize. The"
+              + " log has the size.");
 
   public static final ConfigKey<Double> DEVICE_FRACTION =
       ConfigKey.ofFraction(
@@ -204,6 +225,8 @@ public final class TileSparkConf {
         FOURIER_TASK_SIZE,
         PINNED_POOL_SIZE,
         HOST_POOL_SIZE,
+        EXCHANGE_MODE,
+        STORE_SIZE,
         DEVICE_FRACTION,
         DEVICE_RESERVE,
         FAIL_EVERY_NTH_HOST_ALLOCATION,
@@ -219,7 +242,10 @@ public final class TileSparkConf {
 
   /** Looks keys up in the active session's configuration. */
   public static UnaryOperator<String> session() {
-    SQLConf conf = SQLConf.get();
+    return session(SQLConf.get());
+  }
+
+  private static UnaryOperator<String> session(SQLConf conf) {
     return name -> conf.getConfString(name, null);
   }
 

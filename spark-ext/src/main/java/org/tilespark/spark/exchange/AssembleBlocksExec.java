@@ -23,7 +23,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * Runs {@link AssembleBlocks}: asks Spark to bring all pieces of a target block into one partition,
- * sorted, and assembles one block after the other.
+ * sorts them and assembles one block after the other.
  */
 public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
   private static final long serialVersionUID = 1;
@@ -49,14 +49,12 @@ public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
   }
 
   /** Rows of a target block together, its mark first, its pieces in the order of their places. */
-  @Override
-  public Seq<Seq<SortOrder>> requiredChildOrdering() {
+  private Seq<SortOrder> pieceOrder() {
     BlockSchema blocks = pieces();
-    return ScalaInterop.<Seq<SortOrder>>seq(
-        Exchange.pieceOrder(
-            clustering(),
-            inputs.apply(blocks.values()),
-            blocks.offsets().stream().map(inputs::apply).toList()));
+    return Exchange.pieceOrder(
+        clustering(),
+        inputs.apply(blocks.values()),
+        blocks.offsets().stream().map(inputs::apply).toList());
   }
 
   /** The child's, where it is by cells and grouping columns: a block's place is its cell's. */
@@ -93,7 +91,7 @@ public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
             Attributes.schema(ScalaInterop.list(produced)),
             metrics().apply(BLOCKS),
             metrics().apply(PIECES))
-        .over(child.execute(), InternalRow.class, true);
+        .over(Exchange.sorted(child, pieceOrder()), InternalRow.class, true);
   }
 
   /** Grouping columns, then keys: rows that agree in them belong to one target block. */

@@ -6,10 +6,13 @@ import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import org.apache.spark.SparkContext;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.IsNotNull;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.expressions.SortOrder$;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -22,7 +25,6 @@ import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode$;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
-import org.apache.spark.sql.execution.SortExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec;
 import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
@@ -79,6 +81,31 @@ public final class Exchange {
     return Attributes.ascending(order);
   }
 
+  /**
+   * The rows of a child, each partition sorted: by the task, unless the child gives them so. Where
+   * they come from an exchange in memory, no row is copied.
+   *
+   * @param order over columns of the child
+   */
+  public static RDD<InternalRow> sorted(SparkPlan child, Seq<SortOrder> order) {
+    RDD<InternalRow> rows = child.execute();
+    if (SortOrder$.MODULE$.orderingSatisfies(child.outputOrdering(), order)) {
+      return rows;
+    }
+    SortedRows sorted =
+        new SortedRows(
+            child.schema(),
+            ScalaInterop.seq(
+                ScalaInterop.<SortOrder>list(order).stream()
+                    .map(each -> Attributes.bound(each, ScalaInterop.list(child.output())))
+                    .toList()));
+    return rows.mapPartitions(
+        ScalaInterop.function(
+            partition -> ScalaInterop.iterator(sorted.of(ScalaInterop.iterator(partition)))),
+        true,
+        ScalaInterop.classTag(InternalRow.class));
+  }
+
   // ---- where a node's rows lie
 
   /** Partitioned by columns, as a shuffle does it. */
@@ -106,11 +133,9 @@ public final class Exchange {
 
   // ---- shuffles
 
-  /** A shuffle by keys, each partition sorted. */
-  public static SparkPlan shuffled(
-      SparkPlan child, List<Attribute> keys, int partitions, List<Attribute> order) {
-    return new SortExec(
-        Attributes.ascending(order), false, ShuffleExchanges.of(by(keys, partitions), child), 0);
+  /** A shuffle by keys. */
+  public static SparkPlan shuffled(SparkPlan child, List<Attribute> keys, int partitions) {
+    return ShuffleExchanges.of(by(keys, partitions), child);
   }
 
   // ---- how Spark hashes

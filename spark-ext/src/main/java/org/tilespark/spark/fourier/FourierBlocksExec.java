@@ -114,9 +114,16 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
   @Override
   public Seq<Seq<SortOrder>> requiredChildOrdering() {
     return ScalaInterop.<Seq<SortOrder>>seq(
-        assembled.isEmpty()
-            ? Attributes.ascending(together())
-            : Exchange.pieceOrder(
+        assembled.isEmpty() ? Attributes.ascending(together()) : ScalaInterop.emptySeq());
+  }
+
+  /** The rows of the child; pieces sorted. */
+  private RDD<InternalRow> rows() {
+    return assembled.isEmpty()
+        ? child.execute()
+        : Exchange.sorted(
+            child,
+            Exchange.pieceOrder(
                 together(),
                 inputs.apply(spec.in().values()),
                 spec.in().offsets().stream().map(inputs::apply).toList()));
@@ -236,7 +243,7 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
         ? new FourierTask<ColumnarBatch>(job, backend, taskMetrics, FourierTask::overBatches)
             .over(gathered(child.executeColumnar(), ColumnarBatch.class), ColumnarBatch.class, true)
         : new FourierTask<InternalRow>(job, backend, taskMetrics, FourierTask::overRows)
-            .over(gathered(child.execute(), InternalRow.class), ColumnarBatch.class, true);
+            .over(gathered(rows(), InternalRow.class), ColumnarBatch.class, true);
   }
 
   /** All partitions as one, if one task takes them all; there is one then, even of no rows. */

@@ -10,11 +10,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
  * until the next one is asked for.
  */
 final class MergedPieces implements Iterator<InternalRow> {
-  private static final Comparator<InternalRow> ORDER =
-      Comparator.<InternalRow>comparingInt(piece -> piece.getInt(PieceColumns.KEY))
-          .thenComparingLong(piece -> piece.getLong(PieceColumns.INNER))
-          .thenComparingInt(piece -> piece.getInt(PieceColumns.SIDE));
-
+  private final Comparator<InternalRow> order;
   private final Iterator<InternalRow> first;
   private final Iterator<InternalRow> second;
   private InternalRow nextFirst; // null at the end
@@ -22,7 +18,17 @@ final class MergedPieces implements Iterator<InternalRow> {
   private boolean staleFirst = true; // it was handed out, and the next is to be fetched
   private boolean staleSecond = true;
 
-  MergedPieces(Iterator<InternalRow> first, Iterator<InternalRow> second) {
+  /**
+   * Merges both.
+   *
+   * @param labels where pieces say whose they are
+   */
+  MergedPieces(
+      Iterator<InternalRow> first, Iterator<InternalRow> second, PieceColumns.Labels labels) {
+    this.order =
+        Comparator.<InternalRow>comparingInt(labels::key)
+            .thenComparingLong(piece -> piece.getLong(PieceColumns.INNER))
+            .thenComparingInt(labels::side);
     this.first = first;
     this.second = second;
   }
@@ -46,7 +52,7 @@ final class MergedPieces implements Iterator<InternalRow> {
       throw new NoSuchElementException();
     }
     boolean fromFirst =
-        nextSecond == null || (nextFirst != null && ORDER.compare(nextFirst, nextSecond) <= 0);
+        nextSecond == null || (nextFirst != null && order.compare(nextFirst, nextSecond) <= 0);
     staleFirst = fromFirst;
     staleSecond = !fromFirst;
     return fromFirst ? nextFirst : nextSecond;

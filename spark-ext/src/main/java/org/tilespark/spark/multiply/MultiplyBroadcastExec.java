@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.spark.catalyst.ChildColumns;
+import org.tilespark.spark.catalyst.ExchangeInput;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.Exchange;
@@ -115,6 +116,10 @@ public final class MultiplyBroadcastExec extends ProductExec implements ReadsBlo
 
   @Override
   public RDD<InternalRow> doExecute() {
+    return ExchangeInput.marked(products(), InternalRow.class);
+  }
+
+  private RDD<InternalRow> products() {
     MultiplyMetrics taskMetrics = taskMetrics();
     PanelTask.Job job = job();
     Broadcast<InternalRow[]> broadcast = ErrorBoundary.await(small::executeBroadcast);

@@ -94,11 +94,7 @@ public final class MultiplyNodes {
       cut.add(cut(cuboids, i, pieces, planLater));
     }
     SparkPlan together = cut.size() == 1 ? cut.get(0) : new UnionExec(ScalaInterop.seq(cut));
-    return Exchange.shuffled(
-        together,
-        PieceColumns.pieceKey(pieces),
-        cuboids.shufflePartitions(),
-        PieceColumns.pieceOrder(pieces));
+    return Exchange.shuffled(together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions());
   }
 
   /** The pieces of one operand, which stays where it is if the strategy says so. */
@@ -128,11 +124,7 @@ public final class MultiplyNodes {
         strategy,
         ScalaInterop.seq(partials),
         ScalaInterop.seq(product.produced()),
-        Exchange.shuffled(
-            tiles,
-            PieceColumns.partialKey(partials),
-            choice.partitionsOfSums(),
-            PieceColumns.partialOrder(partials)));
+        Exchange.shuffled(tiles, PieceColumns.partialKey(partials), choice.partitionsOfSums()));
   }
 
   /**

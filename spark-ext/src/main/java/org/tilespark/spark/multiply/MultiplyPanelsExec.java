@@ -1,15 +1,14 @@
 package org.tilespark.spark.multiply;
 
 import java.util.List;
-import java.util.function.Function;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ExchangeInput;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.exchange.Exchange;
@@ -84,24 +83,19 @@ public final class MultiplyPanelsExec extends ProductExec {
 
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    return ofPieces(
-        each -> Exchange.together(PieceColumns.pieceKey(each), cuboids.partitions()),
-        Exchange.anywhere());
-  }
-
-  @Override
-  public Seq<Seq<SortOrder>> requiredChildOrdering() {
-    return ofPieces(
-        each -> Attributes.ascending(PieceColumns.pieceOrder(each)),
-        ScalaInterop.<SortOrder>emptySeq());
-  }
-
-  /** What is required of each child's columns where cuboids are placed; else {@code otherwise}. */
-  private <T> Seq<T> ofPieces(Function<List<Attribute>, T> required, T otherwise) {
     return ScalaInterop.seq(
         ScalaInterop.<SparkPlan>list(pieces).stream()
-            .map(each -> cuboids.isPlaced() ? required.apply(columns(each)) : otherwise)
+            .map(
+                each ->
+                    cuboids.isPlaced()
+                        ? Exchange.together(
+                            PieceColumns.pieceKey(columns(each)), cuboids.partitions())
+                        : Exchange.anywhere())
             .toList());
+  }
+
+  private static RDD<InternalRow> sorted(SparkPlan pieces) {
+    return Exchange.sorted(pieces, Attributes.ascending(PieceColumns.pieceOrder(columns(pieces))));
   }
 
   private static List<Attribute> columns(SparkPlan plan) {
@@ -110,9 +104,14 @@ public final class MultiplyPanelsExec extends ProductExec {
 
   @Override
   public RDD<InternalRow> doExecute() {
+    return ExchangeInput.marked(products(), InternalRow.class);
+  }
+
+  private RDD<InternalRow> products() {
     MultiplyTask<InternalRow> task = MultiplyTask.ofPieces(job(), cuboids, backend, taskMetrics());
     ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
-    RDD<InternalRow> first = pieces.head().execute();
+    PieceColumns.Labels labels = PieceColumns.Labels.of(spec, cuboids);
+    RDD<InternalRow> first = sorted(pieces.head());
     if (cuboids.isShared()) {
       return cuboids
           .parts(first, false)
@@ -120,7 +119,7 @@ public final class MultiplyPanelsExec extends ProductExec {
           .zipPartitions(
               cuboids.parts(first, true),
               false,
-              new NumberedRows.Zipped(task, cuboids),
+              new NumberedRows.Zipped(task, cuboids, labels),
               rows,
               rows);
     }
@@ -129,7 +128,11 @@ public final class MultiplyPanelsExec extends ProductExec {
         : first
             .mapPartitionsWithIndex(new NumberedRows.Numbering(), false, rows)
             .zipPartitions(
-                pieces.apply(1).execute(), false, new NumberedRows.Zipped(task, null), rows, rows);
+                sorted(pieces.apply(1)),
+                false,
+                new NumberedRows.Zipped(task, null, labels),
+                rows,
+                rows);
   }
 
   @Override

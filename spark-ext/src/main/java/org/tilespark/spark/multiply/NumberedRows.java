@@ -2,6 +2,8 @@ package org.tilespark.spark.multiply;
 
 import java.io.Serializable;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
+import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
@@ -42,9 +44,19 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
     }
   }
 
-  /** Pieces of a shared part, which become those of one side of a cuboid. */
-  private record Labelled(java.util.Iterator<InternalRow> pieces, int key, int side)
-      implements java.util.Iterator<InternalRow> {
+  /**
+   * Pieces of a shared part, which become those of one side of a cuboid: its key and the side stand
+   * behind each piece's own columns, since other tasks may read the same memory.
+   */
+  private static final class Labelled implements java.util.Iterator<InternalRow> {
+    private final java.util.Iterator<InternalRow> pieces;
+    private final JoinedRow labelled = new JoinedRow();
+
+    private Labelled(java.util.Iterator<InternalRow> pieces, int key, int side) {
+      this.pieces = pieces;
+      labelled.withRight(new GenericInternalRow(new Object[] {key, side}));
+    }
+
     @Override
     public boolean hasNext() {
       return pieces.hasNext();
@@ -52,10 +64,7 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
 
     @Override
     public InternalRow next() {
-      InternalRow piece = pieces.next();
-      piece.setInt(PieceColumns.KEY, key); // in the memory of this task's own sort
-      piece.setInt(PieceColumns.SIDE, side);
-      return piece;
+      return labelled.withLeft(pieces.next());
     }
   }
 
@@ -67,15 +76,18 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
 
     private final MultiplyTask<InternalRow> task;
     private final Cuboids cuboids; // whose shared parts are zipped; null if pieces are their own
+    private final PieceColumns.Labels labels;
 
     /**
      * Over the pieces of a cuboid, or parts that the cuboid of the partition's number shares.
      *
      * @param cuboids whose parts they are; null if the pieces are the cuboid's own
+     * @param labels where pieces say whose they are
      */
-    Zipped(MultiplyTask<InternalRow> task, Cuboids cuboids) {
+    Zipped(MultiplyTask<InternalRow> task, Cuboids cuboids, PieceColumns.Labels labels) {
       this.task = task;
       this.cuboids = cuboids;
+      this.labels = labels;
     }
 
     @Override
@@ -84,7 +96,7 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
       return task.apply(
           partition,
           ScalaInterop.iterator(
-              new MergedPieces(pieces(first, partition, 0), pieces(second, partition, 1))));
+              new MergedPieces(pieces(first, partition, 0), pieces(second, partition, 1), labels)));
     }
 
     private java.util.Iterator<InternalRow> pieces(

@@ -137,6 +137,7 @@ final class PanelTask implements Iterator<InternalRow> {
   private final PanelPair panels;
   private final TileBlocks blocks;
   private final UnsafeProjection groupOf;
+  private final PieceColumns.Labels labels;
   private InternalRow piece; // the next one to look at; null at the end
   private final int ownKey; // of the partition's cuboid; -1 if it has none, or several
   private int ownCuboid; // this partition's, still to be computed; -1 if the pieces say it
@@ -163,6 +164,7 @@ final class PanelTask implements Iterator<InternalRow> {
     this.panels = new PanelPair(job, cuboids, multiplier, listener);
     this.blocks = new TileBlocks(job, cuboids, transposer, listener);
     this.groupOf = job.groups(PieceColumns.COUNT);
+    this.labels = PieceColumns.Labels.of(spec, cuboids);
     // Without grouping columns each partition is one cuboid, which has a result even if no piece
     // came; with them, only what came says what there is.
     this.ownCuboid = spec.groups() == 0 ? cuboids.ofPartition(partition) : -1;
@@ -180,7 +182,7 @@ final class PanelTask implements Iterator<InternalRow> {
       } else if (piece != null) {
         requireInPlace();
         UnsafeRow group = spec.groups() == 0 ? NO_GROUP : groupOf.apply(piece).copy();
-        compute(cuboids.ofKey(piece.getInt(PieceColumns.KEY)), group);
+        compute(cuboids.ofKey(labels.key(piece)), group);
       } else {
         return false;
       }
@@ -259,11 +261,11 @@ final class PanelTask implements Iterator<InternalRow> {
 
   /** Fails if the next piece is of a block that is not where blocks of its place should be. */
   private void requireInPlace() {
-    if (cuboids.isPlaced() && piece != null && piece.getInt(PieceColumns.KEY) != ownKey) {
+    if (cuboids.isPlaced() && piece != null && labels.key(piece) != ownKey) {
       throw new IllegalArgumentException(
           OperandDefects.blockAt(
                   spec,
-                  piece.getInt(PieceColumns.SIDE) == 1,
+                  labels.side(piece) == 1,
                   piece.getLong(PieceColumns.ROW),
                   piece.getLong(PieceColumns.COL))
               + " (or the block it was cut from) does not begin where blocks do"
@@ -276,7 +278,7 @@ final class PanelTask implements Iterator<InternalRow> {
     panels.begin(inner, depth);
     while (isOf(key, group) && piece.getLong(PieceColumns.INNER) == inner) {
       panels
-          .side(piece.getInt(PieceColumns.SIDE) == 1)
+          .side(labels.side(piece) == 1)
           .add(
               piece.getLong(PieceColumns.ROW),
               piece.getLong(PieceColumns.COL),
@@ -317,7 +319,7 @@ final class PanelTask implements Iterator<InternalRow> {
 
   private boolean isOf(int key, UnsafeRow group) {
     return piece != null
-        && piece.getInt(PieceColumns.KEY) == key
+        && labels.key(piece) == key
         && (spec.groups() == 0 || groupOf.apply(piece).equals(group));
   }
 }

@@ -1,9 +1,11 @@
 package org.tilespark.spark.multiply;
 
+import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.stream.Stream;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -48,6 +50,30 @@ public final class PieceColumns {
 
   /** Columns of a partial block before its grouping columns. */
   static final int PARTIAL_COUNT = Column.COUNT + 4;
+
+  /**
+   * Where a piece says of which cuboid and of which side it is.
+   *
+   * @param keyAt of the cuboid's key
+   * @param sideAt of the side: 0 for A, 1 for B
+   */
+  record Labels(int keyAt, int sideAt) implements Serializable {
+    /** In its own columns; behind them where cuboids share pieces. */
+    static Labels of(MultiplySpec spec, Cuboids cuboids) {
+      int behind = COUNT + spec.groups();
+      return cuboids != null && cuboids.isShared()
+          ? new Labels(behind, behind + 1)
+          : new Labels(KEY, SIDE);
+    }
+
+    int key(InternalRow piece) {
+      return piece.getInt(keyAt);
+    }
+
+    int side(InternalRow piece) {
+      return piece.getInt(sideAt);
+    }
+  }
 
   /** In place of the beginning of a range of K: the row has no values, it marks a block of C. */
   static final long MARK = -1;

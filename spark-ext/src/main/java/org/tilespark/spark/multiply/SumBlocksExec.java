@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.MadeAnewExec;
 import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.catalyst.ScalaInterop;
@@ -63,7 +64,11 @@ public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
     PanelTask.Job job = PanelTask.Job.of(spec, false, produced);
     Strategy summed = strategy;
     PartitionTask<InternalRow, InternalRow> sums = rows -> new PartialSums(job, summed, rows);
-    return sums.over(child.execute(), InternalRow.class, false);
+    return sums.over(
+        Exchange.sorted(
+            child, Attributes.ascending(PieceColumns.partialOrder(ScalaInterop.list(inputs)))),
+        InternalRow.class,
+        false);
   }
 
   @Override

@@ -102,13 +102,6 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
   }
 
   @Override
-  public Seq<Seq<SortOrder>> requiredChildOrdering() {
-    return ScalaInterop.<Seq<SortOrder>>seq(
-        Attributes.ascending(keys(leftInputs, spec.left())),
-        Attributes.ascending(keys(rightInputs, spec.right())));
-  }
-
-  @Override
   public Partitioning outputPartitioning() {
     return Exchange.renamed(left.outputPartitioning(), this::renamed);
   }
@@ -142,9 +135,9 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    return left.execute()
+    return Exchange.sorted(left, Attributes.ascending(keys(leftInputs, spec.left())))
         .zipPartitions(
-            right.execute(),
+            Exchange.sorted(right, Attributes.ascending(keys(rightInputs, spec.right()))),
             true,
             new PointwiseTask(
                 spec,

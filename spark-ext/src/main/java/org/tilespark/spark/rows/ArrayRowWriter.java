@@ -8,9 +8,9 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.RowBytes;
 
 /**
- * Writes rows that hold one array of numbers beside small columns, into one {@code byte[]} that is
- * used again for the next row: the small columns as Spark's own projection wrote them, then the
- * array, whose elements the caller puts in place.
+ * Writes rows that hold one array of numbers beside small columns, in one {@link RowSpace}: the
+ * small columns as Spark's own projection wrote them, then the array, whose elements the caller
+ * puts in place.
  */
 public final class ArrayRowWriter {
   private static final int WORD_BYTES = 8;
@@ -19,7 +19,7 @@ public final class ArrayRowWriter {
   private final int arrayOrdinal;
   private final ElementType type;
   private final UnsafeRow row;
-  private byte[] bytes = new byte[0];
+  private final RowSpace space = new RowSpace();
 
   /**
    * @param columns of the row
@@ -47,20 +47,16 @@ public final class ArrayRowWriter {
       throw new IllegalArgumentException(
           "A row of " + size + " bytes exceeds Spark's 2 GiB; use smaller blocks");
     }
-    if (bytes.length < size) {
-      bytes = new byte[(int) size];
-    }
-    Platform.copyMemory(
-        head.getBaseObject(), head.getBaseOffset(), bytes, Platform.BYTE_ARRAY_OFFSET, headBytes);
-    row.pointTo(bytes, (int) size);
+    space.begin(row, (int) size);
+    Object bytes = row.getBaseObject();
+    long first = row.getBaseOffset();
+    Platform.copyMemory(head.getBaseObject(), head.getBaseOffset(), bytes, first, headBytes);
     row.setNotNullAt(arrayOrdinal);
     long field =
-        Platform.BYTE_ARRAY_OFFSET
-            + UnsafeRow.calculateBitSetWidthInBytes(columns)
-            + (long) arrayOrdinal * WORD_BYTES;
+        first + UnsafeRow.calculateBitSetWidthInBytes(columns) + (long) arrayOrdinal * WORD_BYTES;
     Platform.putLong(bytes, field, ((long) headBytes << 32) | (size - headBytes));
     long header = UnsafeArrayData.calculateHeaderPortionInBytes(elements);
-    long start = Platform.BYTE_ARRAY_OFFSET + (long) headBytes;
+    long start = first + headBytes;
     Platform.setMemory(bytes, start, header, (byte) 0);
     Platform.putLong(bytes, start, elements);
     long valueBytes = elements * type.bytes();

@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.ColumnarToRowTransition;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
+import org.tilespark.spark.catalyst.ExchangeInput;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
@@ -66,15 +67,12 @@ public final class BlockBatchesToRowsExec extends PhysicalBlockNode
 
   @Override
   public RDD<InternalRow> doExecute() {
-    return child
-        .executeColumnar()
-        .mapPartitions(
-            new BlockRows.Opener(
-                child.schema(),
-                metrics().apply("numOutputRows"),
-                metrics().apply("numInputBatches")),
-            true,
-            ScalaInterop.classTag(InternalRow.class));
+    BlockRows.Opener open =
+        new BlockRows.Opener(
+            child.schema(), metrics().apply("numOutputRows"), metrics().apply("numInputBatches"));
+    return ExchangeInput.marked(
+        child.executeColumnar().mapPartitions(open, true, ScalaInterop.classTag(InternalRow.class)),
+        InternalRow.class);
   }
 
   @Override

@@ -18,7 +18,7 @@ import org.tilespark.spark.block.RowBytes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
 /**
- * Makes rows of blocks, each in one {@code byte[]}: the small columns as Spark's own projection
+ * Makes rows of blocks, each in one {@link RowSpace}: the small columns as Spark's own projection
  * writes them, then room for the value arrays, which the caller fills in bulk.
  *
  * <p>A row is valid until the next one is begun.
@@ -33,7 +33,7 @@ public final class BlockRowBuilder {
   private final int elementBytes;
   private final HostMemory[] planes;
   private UnsafeRow cells;
-  private byte[] bytes = new byte[0];
+  private final RowSpace space = new RowSpace();
 
   /**
    * A builder of rows of one schema.
@@ -105,14 +105,15 @@ public final class BlockRowBuilder {
     for (int plane = 0; plane < planes.length; plane++) {
       int ordinal = blocks.planes().get(plane);
       long header = UnsafeArrayData.calculateHeaderPortionInBytes(elements);
-      long start = Platform.BYTE_ARRAY_OFFSET + at;
-      Platform.setMemory(bytes, start, header, (byte) 0);
-      Platform.putLong(bytes, start, elements);
+      Object base = row.getBaseObject();
+      long start = row.getBaseOffset() + at;
+      Platform.setMemory(base, start, header, (byte) 0);
+      Platform.putLong(base, start, elements);
       long whole = RowBytes.array(elements, elementBytes);
-      Platform.putLong(bytes, start + whole - WORD_BYTES, 0); // the last word may end in padding
+      Platform.putLong(base, start + whole - WORD_BYTES, 0); // the last word may end in padding
       row.setNotNullAt(ordinal);
-      Platform.putLong(bytes, field(ordinal), (at << 32) | whole);
-      planes[plane] = new HostMemory(bytes, start + header, elements * elementBytes);
+      Platform.putLong(base, field(ordinal), (at << 32) | whole);
+      planes[plane] = new HostMemory(base, start + header, elements * elementBytes);
       at += whole;
     }
     return planes;
@@ -125,7 +126,8 @@ public final class BlockRowBuilder {
 
   /** Sets a number of the row begun last. */
   public void set(int ordinal, long value, boolean isLong) {
-    Platform.putLong(bytes, field(ordinal), isLong ? value : Math.toIntExact(value) & 0xffffffffL);
+    Platform.putLong(
+        row.getBaseObject(), field(ordinal), isLong ? value : Math.toIntExact(value) & 0xffffffffL);
   }
 
   /** The row begun last. */
@@ -134,16 +136,13 @@ public final class BlockRowBuilder {
   }
 
   private void place(int size, long[] low, long[] high) {
-    if (bytes.length < size) {
-      bytes = new byte[size];
-    }
+    space.begin(row, size);
     Platform.copyMemory(
         cells.getBaseObject(),
         cells.getBaseOffset(),
-        bytes,
-        Platform.BYTE_ARRAY_OFFSET,
+        row.getBaseObject(),
+        row.getBaseOffset(),
         cells.getSizeInBytes());
-    row.pointTo(bytes, size);
     for (int axis = 0; axis < low.length; axis++) {
       set(blocks.offsets().get(axis), low[axis], true);
       set(blocks.sizes().get(axis), high[axis] - low[axis], false);
@@ -151,7 +150,7 @@ public final class BlockRowBuilder {
   }
 
   private long field(int ordinal) {
-    return Platform.BYTE_ARRAY_OFFSET
+    return row.getBaseOffset()
         + UnsafeRow.calculateBitSetWidthInBytes(columns)
         + (long) ordinal * WORD_BYTES;
   }

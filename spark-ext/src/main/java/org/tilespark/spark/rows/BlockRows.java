@@ -27,8 +27,9 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.runtime.AbstractFunction1;
 
 /**
- * The rows of batches of blocks. Every row is one {@code byte[]}: the small columns as Spark's own
- * projection writes them, with null in place of the value arrays, then the arrays, one copy each.
+ * The rows of batches of blocks. Every row is made in a {@link RowSpace}: the small columns as
+ * Spark's own projection writes them, with null in place of the value arrays, then the arrays, one
+ * copy each.
  *
  * <p>As with all of Spark's row iterators, a row is valid until the next one is asked for.
  */
@@ -43,7 +44,7 @@ final class BlockRows implements Iterator<InternalRow> {
   private final UnsafeRow row;
   private final SQLMetric rowCount;
   private final SQLMetric batchCount;
-  private byte[] bytes = new byte[0];
+  private final RowSpace space = new RowSpace();
   private ColumnarBatch batch;
   private ListVector[] lists;
   private int index;
@@ -131,25 +132,22 @@ final class BlockRows implements Iterator<InternalRow> {
       throw new IllegalArgumentException(
           "A row of " + size + " bytes exceeds Spark's 2 GiB; use smaller blocks");
     }
-    if (bytes.length < size) {
-      bytes = new byte[(int) size];
-    }
+    space.begin(row, (int) size);
     Platform.copyMemory(
         head.getBaseObject(),
         head.getBaseOffset(),
-        bytes,
-        Platform.BYTE_ARRAY_OFFSET,
+        row.getBaseObject(),
+        row.getBaseOffset(),
         head.getSizeInBytes());
-    row.pointTo(bytes, (int) size);
     long cursor = head.getSizeInBytes();
     for (int i = 0; i < lists.length; i++) {
       long written = writeArray(lists[i], cursor);
       row.setNotNullAt(arrays[i]);
       long field =
-          Platform.BYTE_ARRAY_OFFSET
+          row.getBaseOffset()
               + UnsafeRow.calculateBitSetWidthInBytes(columns)
               + (long) arrays[i] * WORD_BYTES;
-      Platform.putLong(bytes, field, (cursor << 32) | written);
+      Platform.putLong(row.getBaseObject(), field, (cursor << 32) | written);
       cursor += arrayBytes(lists[i]);
     }
     return row;
@@ -160,7 +158,8 @@ final class BlockRows implements Iterator<InternalRow> {
     HostMemory values = BlockVectors.values(list, index);
     int n = BlockVectors.length(list, index);
     long header = UnsafeArrayData.calculateHeaderPortionInBytes(n);
-    long start = Platform.BYTE_ARRAY_OFFSET + at;
+    Object bytes = row.getBaseObject();
+    long start = row.getBaseOffset() + at;
     Platform.setMemory(bytes, start, header, (byte) 0);
     Platform.putLong(bytes, start, n);
     Platform.copyMemory(values.base(), values.offset(), bytes, start + header, values.bytes());

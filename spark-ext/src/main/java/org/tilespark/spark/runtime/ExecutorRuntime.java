@@ -1,7 +1,9 @@
 package org.tilespark.spark.runtime;
 
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.IntUnaryOperator;
 import java.util.function.UnaryOperator;
@@ -14,6 +16,7 @@ import org.tilespark.arrow.arrays.DeviceFourierPipeline;
 import org.tilespark.arrow.arrays.FourierPipeline;
 import org.tilespark.arrow.arrays.HostFourierPipeline;
 import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.ResourceException;
@@ -54,6 +57,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final ExecutorTelemetry telemetry = new ExecutorTelemetry();
   private final HostTransposer hostTransposer = new HostTransposer();
   private final Multiplier hostMultiplier = new HostMultiplier();
+  private final List<AutoCloseable> users = new CopyOnWriteArrayList<>();
   private final AtomicBoolean saidWhyNoFourier = new AtomicBoolean();
 
   private ExecutorRuntime(SparkEnv env, Optional<List<String>> gpuAddresses) {
@@ -291,11 +295,23 @@ public final class ExecutorRuntime implements AutoCloseable {
     return gpus().stream().mapToLong(gpu -> gpu.device().liveDeviceBytes()).sum();
   }
 
+  /** Memory for blocks that outlive a task: pinned where a device is used, else plain. */
+  public HostMemorySource storeMemory() {
+    return hostMemory.stores();
+  }
+
+  /** Closes {@code user} before the memory and the devices that it uses. */
+  public void closesFirst(AutoCloseable user) {
+    users.add(user);
+  }
+
   /** Frees everything, users before used; logs what was still alive. May be called twice. */
   @Override
   public void close() {
     boolean lost = lostDevice().isPresent();
-    Closing.all(List.of(() -> hostMemory.close(lost), devices, hostTransposer, hostMultiplier));
+    List<AutoCloseable> owned = new ArrayList<>(users);
+    owned.addAll(List.of(() -> hostMemory.close(lost), devices, hostTransposer, hostMultiplier));
+    Closing.all(owned);
   }
 
   private String executorId() {

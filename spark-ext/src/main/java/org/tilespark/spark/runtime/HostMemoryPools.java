@@ -8,9 +8,11 @@ import org.slf4j.LoggerFactory;
 import org.tilespark.arrow.memory.AllocationFaults;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.FaultyMemorySource;
+import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.memory.PinnedMemorySource;
 import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -26,9 +28,11 @@ final class HostMemoryPools {
   private final long pinnedPoolBytes;
   private final long plainPoolBytes;
   private final NativeMemorySource plainSource;
+  private final HostMemorySource plainMemory;
   private final ArrowMemory plain;
   // Guarded by this.
   private PinnedPool pinnedPool; // null until a device is used
+  private HostMemorySource pinnedMemory; // the same
   private ArrowMemory pinned;
   private boolean closed;
 
@@ -38,7 +42,8 @@ final class HostMemoryPools {
     this.plainPoolBytes = TileSparkConf.HOST_POOL_SIZE.read(conf);
     this.pinnedPoolBytes = TileSparkConf.PINNED_POOL_SIZE.read(conf);
     this.plainSource = new NativeMemorySource(plainPoolBytes);
-    this.plain = new ArrowMemory(FaultyMemorySource.of(plainSource, faults()));
+    this.plainMemory = FaultyMemorySource.of(plainSource, faults());
+    this.plain = new ArrowMemory(plainMemory);
   }
 
   /** Plain memory. */
@@ -53,9 +58,36 @@ final class HostMemoryPools {
     }
     if (pinned == null) {
       pinnedPool = device.newPinnedPool(pinnedPoolBytes);
-      pinned = new ArrowMemory(FaultyMemorySource.of(new PinnedMemorySource(pinnedPool), faults()));
+      pinnedMemory = FaultyMemorySource.of(new PinnedMemorySource(pinnedPool), faults());
+      pinned = new ArrowMemory(pinnedMemory);
     }
     return pinned;
+  }
+
+  /** Memory that outlives tasks: pinned where a device is used and there is enough, else plain. */
+  HostMemorySource stores() {
+    return new HostMemorySource() {
+      @Override
+      public Allocation allocate(long bytes) {
+        HostMemorySource first;
+        synchronized (HostMemoryPools.this) {
+          first = pinnedMemory;
+        }
+        if (first != null) {
+          try {
+            return first.allocate(bytes);
+          } catch (ResourceException e) {
+            LOG.debug("Plain memory instead of pinned", e);
+          }
+        }
+        return plainMemory.allocate(bytes);
+      }
+
+      @Override
+      public boolean isPinned() {
+        return false; // not for sure
+      }
+    };
   }
 
   /** Each task's part of the pool of pinned memory, when as many use a device as may. */

@@ -22,6 +22,8 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.CleanupMode;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
@@ -108,6 +110,21 @@ class ClusterFaultsTest {
             "the first attempt wins after all",
             "the second attempt at a transform wins",
             "nothing alive"));
+  }
+
+  /** In memory, in memory and files, in files alone. */
+  @ParameterizedTest
+  @ValueSource(strings = {"1g", "96k", "0"})
+  void blocksAreExchangedBetweenExecutors(String storeSize) throws IOException {
+    passes(
+        ExchangeJob.class,
+        Map.of(
+            TileSparkConf.EXCHANGE_MODE.name(),
+            "memory",
+            TileSparkConf.STORE_SIZE.name(),
+            storeSize),
+        shared.resolve("exchange-" + storeSize),
+        List.of("reblock", "multiply", "fft and back", "union", "nothing alive"));
   }
 
   @Test

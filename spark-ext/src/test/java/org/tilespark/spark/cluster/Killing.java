@@ -15,6 +15,7 @@ import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * Executors that are killed in the middle of a task, executors and shuffle files that are lost
@@ -77,16 +78,24 @@ final class Killing {
     System.out.println("fetches that failed: " + (executors.failures(FETCH_FAILED) - before));
   }
 
-  /** Runs the last stage of {@code df} when the files are gone that those before have left. */
+  /**
+   * Runs the last stage of {@code df} when the files are gone that those before have left, in
+   * Spark's own shuffle.
+   */
   void shuffleFilesBetweenStages(Dataset<Row> df, Consumer<Dataset<Row>> check) throws Exception {
     long before = executors.failures(FETCH_FAILED);
-    JavaRDD<Row> lastStage = lastStage(df);
-    int deleted = 0;
-    for (Path file : shuffleFiles()) {
-      deleted += Files.deleteIfExists(file) ? 1 : 0;
+    spark.conf().set(TileSparkConf.EXCHANGE_MODE.name(), "spark");
+    try {
+      JavaRDD<Row> lastStage = lastStage(df);
+      int deleted = 0;
+      for (Path file : shuffleFiles()) {
+        deleted += Files.deleteIfExists(file) ? 1 : 0;
+      }
+      assertTrue(deleted > 0, "no shuffle files under " + local);
+      check.accept(spark.createDataFrame(lastStage, df.schema()));
+    } finally {
+      spark.conf().unset(TileSparkConf.EXCHANGE_MODE.name());
     }
-    assertTrue(deleted > 0, "no shuffle files under " + local);
-    check.accept(spark.createDataFrame(lastStage, df.schema()));
     assertTrue(executors.failures(FETCH_FAILED) > before, "no fetch failed");
   }
 

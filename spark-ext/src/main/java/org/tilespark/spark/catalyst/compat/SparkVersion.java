@@ -24,6 +24,11 @@ public final class SparkVersion {
     return org.apache.spark.package$.MODULE$.SPARK_VERSION();
   }
 
+  /** True if this code was tested on the running version. */
+  public static boolean isTested() {
+    return warning(running(), NEWEST_TESTED).isEmpty();
+  }
+
   /** Logs {@link #warning} of the running Spark, once for each process. */
   public static void warnIfUntested() {
     warning(running(), NEWEST_TESTED)

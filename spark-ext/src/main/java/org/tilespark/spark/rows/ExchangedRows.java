@@ -1,0 +1,41 @@
+package org.tilespark.spark.rows;
+
+/**
+ * The exchange that takes the rows of this thread's task as they are made, if there is one. Rows
+ * are made in its memory, so that it need not copy them.
+ */
+public final class ExchangedRows {
+  /** Gives memory for rows, one after the other. */
+  public interface Room {
+    /**
+     * The address of {@code bytes} bytes for a row of {@code fields} fields; 0 if there is no
+     * memory, and the row has to be copied.
+     */
+    long room(long bytes, int fields);
+  }
+
+  private static final ThreadLocal<Room> TAKER = new ThreadLocal<>();
+
+  private ExchangedRows() {}
+
+  /** Runs {@code body}, whose rows {@code taker} takes. */
+  public static <E extends Exception> void to(Room taker, Writing<E> body) throws E {
+    TAKER.set(taker);
+    try {
+      body.run();
+    } finally {
+      TAKER.remove();
+    }
+  }
+
+  /** Pulls rows and hands them to the exchange. */
+  @FunctionalInterface
+  public interface Writing<E extends Exception> {
+    void run() throws E;
+  }
+
+  static long room(long bytes, int fields) {
+    Room taker = TAKER.get();
+    return taker == null ? 0 : taker.room(bytes, fields);
+  }
+}

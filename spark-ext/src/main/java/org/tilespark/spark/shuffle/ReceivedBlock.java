@@ -1,0 +1,150 @@
+package org.tilespark.spark.shuffle;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
+import org.apache.arrow.memory.util.MemoryUtil;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.shuffle.DownloadFile;
+import org.apache.spark.network.shuffle.DownloadFileWritableChannel;
+import org.tilespark.arrow.memory.HostMemorySource;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * A partition that comes from another executor: Spark's network writes each frame to where it will
+ * be read. The first 8 bytes say how long it is. A network thread writes, then the task reads;
+ * either may free it.
+ */
+final class ReceivedBlock extends ManagedBuffer
+    implements DownloadFile, DownloadFileWritableChannel {
+  private static final int TOTAL_BYTES = 8;
+
+  private final HostMemorySource source;
+  // Guarded by this.
+  private final ByteBuffer head = ByteBuffer.allocate(TOTAL_BYTES).order(ByteOrder.LITTLE_ENDIAN);
+  private HostMemorySource.Allocation memory; // null before its length is known, and once freed
+  private long total; // without the head
+  private long filled; // the same
+  private boolean freed;
+
+  /** Nothing yet. */
+  ReceivedBlock(HostMemorySource source) {
+    this.source = source;
+  }
+
+  @Override
+  public synchronized int write(ByteBuffer from) throws IOException {
+    if (freed) {
+      throw new IOException("Nobody waits for this block any more");
+    }
+    int bytes = from.remaining();
+    while (head.hasRemaining() && from.hasRemaining()) {
+      head.put(from.get());
+      if (!head.hasRemaining()) {
+        total = head.getLong(0) - TOTAL_BYTES;
+        if (total < 0) {
+          throw new IOException("A partition of " + total + " bytes; expected 0 or more");
+        }
+        memory = source.allocate(total);
+      }
+    }
+    int rest = from.remaining();
+    if (rest > 0) {
+      if (rest > total - filled) {
+        throw new IOException("A partition is longer than the " + total + " bytes that it states");
+      }
+      HostMemory bytesHere =
+          from.isDirect()
+              ? HostMemory.ofAddress(MemoryUtil.getByteBufferAddress(from) + from.position(), rest)
+              : HostMemory.ofArray(from.array()).slice(from.arrayOffset() + from.position(), rest);
+      bytesHere.copyTo(HostMemory.ofAddress(memory.address() + filled, rest));
+      from.position(from.limit());
+      filled += rest;
+    }
+    return bytes;
+  }
+
+  @Override
+  public synchronized ManagedBuffer closeAndRead() throws IOException {
+    if (memory == null || filled != total) {
+      throw new IOException("A partition has " + filled + " of " + total + " bytes");
+    }
+    return this;
+  }
+
+  /** The address of the first row's image. */
+  synchronized long address() {
+    return memory.address();
+  }
+
+  /** Bytes of all images. */
+  @Override
+  public synchronized long size() {
+    return total;
+  }
+
+  /** Frees it, once. */
+  synchronized void free() {
+    freed = true;
+    if (memory != null) {
+      memory.free();
+      memory = null;
+    }
+  }
+
+  /** Spark gives a download up that failed. */
+  @Override
+  public boolean delete() {
+    free();
+    return true;
+  }
+
+  @Override
+  public DownloadFileWritableChannel openForWriting() {
+    return this;
+  }
+
+  @Override
+  public String path() {
+    return "memory";
+  }
+
+  @Override
+  public boolean isOpen() {
+    return true;
+  }
+
+  @Override
+  public void close() {}
+
+  @Override
+  public ByteBuffer nioByteBuffer() {
+    throw new UnsupportedOperationException("read in place");
+  }
+
+  @Override
+  public InputStream createInputStream() {
+    throw new UnsupportedOperationException("read in place");
+  }
+
+  @Override
+  public ManagedBuffer retain() {
+    return this;
+  }
+
+  @Override
+  public ManagedBuffer release() {
+    return this;
+  }
+
+  @Override
+  public Object convertToNetty() {
+    throw new UnsupportedOperationException("read in place");
+  }
+
+  @Override
+  public Object convertToNettyForSsl() {
+    throw new UnsupportedOperationException("read in place");
+  }
+}

@@ -1,0 +1,223 @@
+package org.tilespark.spark.shuffle;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.network.shuffle.DownloadFile;
+import org.apache.spark.network.shuffle.DownloadFileManager;
+import org.apache.spark.network.util.TransportConf;
+import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.BlockManagerId;
+import org.tilespark.spark.shuffle.TileShuffleReader.Block;
+
+/**
+ * Partitions that a task fetches from other executors: asked for in groups, in a random order so
+ * that not all tasks ask one executor first, with a limit to what is under way. One thread uses it;
+ * network threads fill it.
+ */
+final class RemoteBlocks implements AutoCloseable {
+  private static final long REQUEST_BYTES = 16 << 20;
+  private static final long UNDER_WAY_BYTES = 64 << 20;
+  private static final long POLL_MILLIS = 500;
+
+  /** A block that came, or why it did not. */
+  record Result(Block block, ReceivedBlock received, Throwable failure) {}
+
+  private final TileShuffleResolver resolver;
+  private final TaskContext context;
+  private final ArrayDeque<List<Block>> requests;
+  private final LinkedBlockingQueue<Result> results = new LinkedBlockingQueue<>();
+  private final Map<Block, Long> budgeted = new HashMap<>(); // bytes taken from the budget
+  private long underWayBytes;
+  private boolean kept; // blocks stay until this is closed
+  private long keptBytes; // taken from the budget for what had not been asked for then
+  private int outstanding; // blocks that were asked for and have not come
+  // Guarded by alive.
+  private final Set<ReceivedBlock> alive = new HashSet<>();
+  private boolean closed;
+
+  /** Will fetch these blocks; asks for the first of them. */
+  RemoteBlocks(List<Block> blocks, TileShuffleResolver resolver, TaskContext context) {
+    this.resolver = resolver;
+    this.context = context;
+    this.requests = new ArrayDeque<>(requests(blocks));
+    ask();
+  }
+
+  private static List<List<Block>> requests(List<Block> blocks) {
+    Map<BlockManagerId, List<Block>> byPlace = new HashMap<>();
+    blocks.forEach(
+        block -> byPlace.computeIfAbsent(block.at(), at -> new ArrayList<>()).add(block));
+    List<List<Block>> all = new ArrayList<>();
+    for (List<Block> ofPlace : byPlace.values()) {
+      List<Block> request = new ArrayList<>();
+      long bytes = 0;
+      for (Block block : ofPlace) {
+        if (bytes > 0 && bytes + block.bytes() > REQUEST_BYTES) {
+          all.add(request);
+          request = new ArrayList<>();
+          bytes = 0;
+        }
+        request.add(block);
+        bytes += block.bytes();
+      }
+      all.add(request);
+    }
+    Collections.shuffle(all);
+    return all;
+  }
+
+  /** True if there is one more. */
+  boolean hasNext() {
+    return outstanding > 0 || !requests.isEmpty();
+  }
+
+  /** The next block that comes; waits for it. The caller frees it by {@link #free}. */
+  Result next() throws InterruptedException {
+    ask();
+    Result result = null;
+    while (result == null) {
+      context.killTaskIfInterrupted();
+      result = results.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
+    }
+    outstanding--;
+    underWayBytes -= result.block.bytes();
+    ask();
+    return result;
+  }
+
+  /**
+   * From now on blocks stay until this is closed.
+   *
+   * @return false if the budget has no room for all of them; all is as before then
+   */
+  boolean keep() {
+    long bytes = requests.stream().flatMap(List::stream).mapToLong(Block::bytes).sum();
+    if (!resolver.budget().take(bytes)) {
+      return false;
+    }
+    keptBytes = bytes;
+    kept = true;
+    return true;
+  }
+
+  /** Frees a block that was read, unless it stays. */
+  void free(Result result) {
+    if (kept) {
+      return;
+    }
+    synchronized (alive) {
+      alive.remove(result.received);
+    }
+    result.received.free();
+    giveBack(result.block);
+  }
+
+  /** Asks for what has room: always for something, so that the task goes on. */
+  private void ask() {
+    while (!requests.isEmpty()) {
+      long bytes = requests.peek().stream().mapToLong(Block::bytes).sum();
+      boolean idle = outstanding == 0;
+      if (!idle && underWayBytes + bytes > UNDER_WAY_BYTES) {
+        return;
+      }
+      boolean taken = !kept && resolver.budget().take(bytes);
+      if (!taken && !kept && !idle) {
+        return;
+      }
+      List<Block> request = requests.poll();
+      request.forEach(block -> budgeted.put(block, taken ? block.bytes() : 0));
+      underWayBytes += bytes;
+      outstanding += request.size();
+      send(request);
+    }
+  }
+
+  private void giveBack(Block block) {
+    Long bytes = budgeted.remove(block);
+    if (bytes != null) {
+      resolver.budget().giveBack(bytes);
+    }
+  }
+
+  private void send(List<Block> request) {
+    Map<String, Block> byName = new HashMap<>();
+    request.forEach(block -> byName.put(block.id().name(), block));
+    BlockManagerId at = request.get(0).at();
+    BlockManager manager = SparkEnv.get().blockManager();
+    // The client of an external shuffle service tries a dead executor for long; the other one asks
+    // the driver whether it lives.
+    boolean service =
+        manager.externalShuffleServiceEnabled()
+            && at.port() == manager.externalShuffleServicePort();
+    (service ? manager.blockStoreClient() : manager.blockTransferService())
+        .fetchBlocks(
+            at.host(),
+            at.port(),
+            at.executorId(),
+            request.stream().map(block -> block.id().name()).toArray(String[]::new),
+            new BlockFetchingListener() {
+              @Override
+              public void onBlockFetchSuccess(String name, ManagedBuffer data) {
+                results.add(new Result(byName.get(name), (ReceivedBlock) data, null));
+              }
+
+              @Override
+              public void onBlockFetchFailure(String name, Throwable failure) {
+                results.add(new Result(byName.get(name), null, failure));
+              }
+            },
+            new DownloadFileManager() {
+              @Override
+              public DownloadFile createTempFile(TransportConf conf) {
+                return newBlock();
+              }
+
+              @Override
+              public boolean registerTempFileToClean(DownloadFile file) {
+                return true; // it is known since it was made
+              }
+            });
+  }
+
+  private ReceivedBlock newBlock() {
+    ReceivedBlock block = new ReceivedBlock(resolver.memory());
+    boolean late;
+    synchronized (alive) {
+      late = closed;
+      if (!late) {
+        alive.add(block);
+      }
+    }
+    if (late) {
+      block.free(); // writing to it fails
+    }
+    return block;
+  }
+
+  /** Frees all that came, and refuses what comes. */
+  @Override
+  public void close() {
+    List<ReceivedBlock> left;
+    synchronized (alive) {
+      closed = true;
+      left = List.copyOf(alive);
+      alive.clear();
+    }
+    left.forEach(ReceivedBlock::free);
+    List.copyOf(budgeted.keySet()).forEach(this::giveBack);
+    resolver.budget().giveBack(keptBytes);
+    keptBytes = 0;
+  }
+}

@@ -1,0 +1,86 @@
+package org.tilespark.spark.shuffle;
+
+import java.lang.reflect.Array;
+import java.util.Optional;
+import org.apache.spark.Dependency;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.execution.UnsafeRowSerializer;
+import org.tilespark.spark.catalyst.ExchangeInput;
+import org.tilespark.spark.catalyst.ScalaInterop;
+
+/** Which shuffles can be kept in memory. */
+final class ShuffleFit {
+  private static final String LOCAL_FILES = "LocalDiskShuffleDataIO";
+
+  private ShuffleFit() {}
+
+  /** True if all rows that are shuffled come from nodes of ours, without a step between. */
+  static boolean isOfBlocks(ShuffleDependency<?, ?, ?> dependency) {
+    RDD<?> keyed = dependency.rdd(); // Spark's step that finds each row's partition
+    return keyed.dependencies().size() == 1
+        && isMarked(keyed.dependencies().head())
+        && dependency.serializer() instanceof UnsafeRowSerializer;
+  }
+
+  /** True of a marked RDD, and of a union of such. */
+  private static boolean isMarked(Dependency<?> dependency) {
+    if (dependency instanceof ShuffleDependency) {
+      return false;
+    }
+    RDD<?> rows = dependency.rdd();
+    if (rows instanceof ExchangeInput) {
+      return true;
+    }
+    // Spark has several unions, of which some versions lack some.
+    return rows.getClass().getSimpleName().endsWith("UnionRDD")
+        && rows.dependencies().nonEmpty()
+        && ScalaInterop.<Dependency<?>>list(rows.dependencies()).stream()
+            .allMatch(ShuffleFit::isMarked);
+  }
+
+  /** Why Spark's own shuffle has to serve this one; empty if memory can. */
+  static Optional<String> whyNotInMemory(ShuffleDependency<?, ?, ?> dependency, SparkConf conf) {
+    if (dependency.aggregator().isDefined() || dependency.mapSideCombine()) {
+      return Optional.of("it aggregates");
+    }
+    if (dependency.keyOrdering().isDefined()) {
+      return Optional.of("it sorts");
+    }
+    for (String key :
+        new String[] {
+          "spark.shuffle.push.enabled",
+          "spark.shuffle.useOldFetchProtocol",
+          "spark.io.encryption.enabled"
+        }) {
+      if (conf.getBoolean(key, false)) {
+        return Optional.of(key + " is true");
+      }
+    }
+    String files = conf.get("spark.shuffle.sort.io.plugin.class", LOCAL_FILES);
+    if (!files.endsWith(LOCAL_FILES)) {
+      return Optional.of("spark.shuffle.sort.io.plugin.class is " + files);
+    }
+    return hasChecksumsOfRows(dependency)
+        ? Optional.of("Spark compares checksums of its rows")
+        : Optional.empty();
+  }
+
+  /** Spark 4.1 and later may compute them; 4.0 has no such methods. */
+  private static boolean hasChecksumsOfRows(ShuffleDependency<?, ?, ?> dependency) {
+    Object checksums = find(dependency, "rowBasedChecksums");
+    return (checksums != null && Array.getLength(checksums) > 0)
+        || Boolean.TRUE.equals(find(dependency, "checksumMismatchFullRetryEnabled"));
+  }
+
+  private static Object find(ShuffleDependency<?, ?, ?> dependency, String method) {
+    try {
+      return ShuffleDependency.class.getMethod(method).invoke(dependency);
+    } catch (NoSuchMethodException e) {
+      return null;
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException("ShuffleDependency." + method, e);
+    }
+  }
+}

@@ -1,0 +1,129 @@
+package org.tilespark.spark.shuffle;
+
+import java.util.Optional;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.SparkConf;
+import org.apache.spark.TaskContext;
+import org.apache.spark.shuffle.BaseShuffleHandle;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.ShuffleHandle;
+import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
+import org.apache.spark.shuffle.ShuffleReader;
+import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
+import org.apache.spark.shuffle.ShuffleWriter;
+import org.apache.spark.shuffle.sort.SortShuffleManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.spark.conf.ExchangeMode;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.error.UnsupportedRequestException;
+
+/**
+ * Keeps the shuffles of blocks in memory outside the heap; every other shuffle is Spark's own. The
+ * plugin names it as {@code spark.shuffle.manager} where the user has named none.
+ *
+ * <p>It extends Spark's manager, rather than to hold one: Spark copies each row of every shuffle
+ * where the manager is no {@link SortShuffleManager}, and casts the resolver.
+ */
+public final class TileShuffleManager extends SortShuffleManager {
+  private static final Logger LOG = LoggerFactory.getLogger(TileShuffleManager.class);
+
+  private final SparkConf conf;
+  private final TileShuffleResolver resolver; // null while Spark's constructor runs
+
+  /** As Spark makes it, once in each process. */
+  public TileShuffleManager(SparkConf conf) {
+    super(conf);
+    this.conf = conf;
+    this.resolver = new TileShuffleResolver(conf, super.shuffleBlockResolver());
+  }
+
+  /** A shuffle that this manager serves itself. */
+  static final class Handle extends BaseShuffleHandle<Object, Object, Object> {
+    private static final long serialVersionUID = 1;
+
+    @SuppressWarnings("unchecked") // a handle of Spark's carries the dependency as it is
+    private Handle(int shuffleId, ShuffleDependency<?, ?, ?> dependency) {
+      super(shuffleId, (ShuffleDependency<Object, Object, Object>) dependency);
+    }
+  }
+
+  @Override
+  public IndexShuffleBlockResolver shuffleBlockResolver() {
+    return resolver == null ? super.shuffleBlockResolver() : resolver;
+  }
+
+  /** The outputs that this process holds. */
+  TileShuffleResolver outputs() {
+    return resolver;
+  }
+
+  /**
+   * Decides on the driver who serves a shuffle.
+   *
+   * @throws UnsupportedRequestException if blocks are to be exchanged in memory and cannot be
+   */
+  @Override
+  public <K, V, C> ShuffleHandle registerShuffle(
+      int shuffleId, ShuffleDependency<K, V, C> dependency) {
+    ExchangeMode mode = TileSparkConf.EXCHANGE_MODE.read(TileSparkConf.session());
+    if (mode == ExchangeMode.SPARK || !ShuffleFit.isOfBlocks(dependency)) {
+      return super.registerShuffle(shuffleId, dependency);
+    }
+    Optional<String> whyNot = ShuffleFit.whyNotInMemory(dependency, conf);
+    if (whyNot.isEmpty()) {
+      return new Handle(shuffleId, dependency);
+    }
+    if (mode == ExchangeMode.MEMORY) {
+      throw new UnsupportedRequestException(
+          TileSparkConf.EXCHANGE_MODE.name()
+              + "=memory, but blocks go through Spark's own shuffle, since "
+              + whyNot.get()
+              + ". Set it to auto to allow that");
+    }
+    LOG.info("Shuffle {} of blocks is Spark's own, since {}", shuffleId, whyNot.get());
+    return super.registerShuffle(shuffleId, dependency);
+  }
+
+  @Override
+  @SuppressWarnings("unchecked") // our shuffles have partition ids and rows
+  public <K, V> ShuffleWriter<K, V> getWriter(
+      ShuffleHandle handle, long mapId, TaskContext context, ShuffleWriteMetricsReporter metrics) {
+    return handle instanceof Handle ours
+        ? (ShuffleWriter<K, V>) new TileShuffleWriter(ours, mapId, resolver, context, metrics)
+        : super.getWriter(handle, mapId, context, metrics);
+  }
+
+  @Override
+  @SuppressWarnings("unchecked") // the same
+  public <K, C> ShuffleReader<K, C> getReader(
+      ShuffleHandle handle,
+      int startMap,
+      int endMap,
+      int startPartition,
+      int endPartition,
+      TaskContext context,
+      ShuffleReadMetricsReporter metrics) {
+    return handle instanceof Handle
+        ? (ShuffleReader<K, C>)
+            new TileShuffleReader(
+                new TileShuffleReader.Range(
+                    handle.shuffleId(), startMap, endMap, startPartition, endPartition),
+                resolver,
+                context,
+                metrics)
+        : super.getReader(handle, startMap, endMap, startPartition, endPartition, context, metrics);
+  }
+
+  @Override
+  public boolean unregisterShuffle(int shuffleId) {
+    resolver.forget(shuffleId);
+    return super.unregisterShuffle(shuffleId);
+  }
+
+  @Override
+  public void stop() {
+    resolver.close();
+    super.stop();
+  }
+}

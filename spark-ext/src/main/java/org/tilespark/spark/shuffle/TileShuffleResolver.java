@@ -1,0 +1,232 @@
+package org.tilespark.spark.shuffle;
+
+import java.io.File;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.lang.reflect.Field;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.StandardOpenOption;
+import java.util.Map;
+import java.util.Optional;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.ShuffleBlockInfo;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.BlockManagerId;
+import org.apache.spark.storage.ShuffleBlockBatchId;
+import org.apache.spark.storage.ShuffleBlockId;
+import org.apache.spark.storage.TempShuffleBlockId;
+import org.apache.spark.util.collection.OpenHashSet;
+import org.tilespark.arrow.memory.HostMemorySource;
+import org.tilespark.arrow.store.MapOutput;
+import org.tilespark.arrow.store.StoreBudget;
+import org.tilespark.arrow.store.StoredOutputs;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.runtime.StoreSize;
+import scala.Option;
+import scala.Tuple2;
+import scala.collection.immutable.Seq;
+
+/**
+ * Finds the outputs of map tasks of this process: in memory, else in Spark's own files, which have
+ * the same bytes. So an output may go to files at any time, and from then on Spark's ways hold for
+ * it. Thread-safe.
+ */
+final class TileShuffleResolver extends IndexShuffleBlockResolver implements StoredOutputs.Files {
+  private final SparkConf conf;
+  private final boolean filesOnly; // executors may go at any time, and only files outlive them
+  private final Map<Object, OpenHashSet<Object>> mapsWithFiles; // by shuffle
+  private StoredOutputs store; // guarded by this; null until it is used, see state()
+  private StoreBudget budget; // guarded by this; the same
+  private ExecutorRuntime runtime; // guarded by this; whose memory they use
+
+  /** A resolver beside Spark's own one, with which it shares the record of files. */
+  TileShuffleResolver(SparkConf conf, IndexShuffleBlockResolver ofSpark) {
+    super(conf);
+    this.conf = conf;
+    this.filesOnly =
+        conf.getBoolean("spark.shuffle.service.enabled", false)
+            && conf.getBoolean("spark.dynamicAllocation.enabled", false);
+    this.mapsWithFiles = shareFiles(ofSpark);
+  }
+
+  /** The record has another type in Spark 4.0, so that neither constructor nor getter can serve. */
+  @SuppressWarnings("unchecked")
+  private Map<Object, OpenHashSet<Object>> shareFiles(IndexShuffleBlockResolver ofSpark) {
+    try {
+      Field record = IndexShuffleBlockResolver.class.getDeclaredField("taskIdMapsForShuffle");
+      record.setAccessible(true);
+      record.set(this, record.get(ofSpark));
+      return (Map<Object, OpenHashSet<Object>>) record.get(ofSpark);
+    } catch (ReflectiveOperationException e) {
+      throw new IllegalStateException(
+          "Spark "
+              + org.apache.spark.package$.MODULE$.SPARK_VERSION()
+              + " keeps no record of shuffle files where this tilespark looks for it; set"
+              + " spark.shuffle.manager=sort",
+          e);
+    }
+  }
+
+  // ---- outputs
+
+  /** The store of the executor's runtime, which closes it before its memory. */
+  private synchronized StoredOutputs store() {
+    ExecutorRuntime now = ExecutorRuntime.current();
+    if (store == null || runtime != now) {
+      if (store != null) {
+        store.close();
+      }
+      runtime = now;
+      budget = new StoreBudget(StoreSize.bytes(conf));
+      store = new StoredOutputs(budget, this);
+      runtime.closesFirst(store);
+    }
+    return store;
+  }
+
+  /** What limits memory. */
+  synchronized StoreBudget budget() {
+    store();
+    return budget;
+  }
+
+  /** Where memory comes from. */
+  synchronized HostMemorySource memory() {
+    store();
+    return runtime.storeMemory();
+  }
+
+  /** An output without rows, which the caller commits or releases. */
+  synchronized MapOutput newOutput(MapOutput.Id id, int partitions) {
+    store();
+    return new MapOutput(id, partitions, runtime.storeMemory(), budget, this::newOverflow);
+  }
+
+  private FileChannel newOverflow() throws IOException {
+    Tuple2<TempShuffleBlockId, File> file =
+        SparkEnv.get().blockManager().diskBlockManager().createTempShuffleBlock();
+    return FileChannel.open(
+        file._2().toPath(),
+        StandardOpenOption.CREATE,
+        StandardOpenOption.READ,
+        StandardOpenOption.WRITE,
+        StandardOpenOption.DELETE_ON_CLOSE);
+  }
+
+  /**
+   * Takes a complete output.
+   *
+   * @return who serves it from now on: this executor, or the external shuffle service if it is in
+   *     files
+   * @throws IOException if it could not be kept anywhere; it is released
+   */
+  BlockManagerId commit(MapOutput output) throws IOException {
+    BlockManager manager = SparkEnv.get().blockManager();
+    boolean inMemory = filesOnly ? store().commitToFiles(output) : store().commit(output);
+    return inMemory ? manager.blockManagerId() : manager.shuffleServerId();
+  }
+
+  /** An output in memory, which the caller releases. */
+  Optional<MapOutput> find(MapOutput.Id id) {
+    return store().find(id);
+  }
+
+  /** Lets the outputs of a shuffle go; Spark deletes files. */
+  void forget(int shuffleId) {
+    withStore(each -> each.remove(shuffleId));
+  }
+
+  /** Lets all outputs go. */
+  void close() {
+    withStore(StoredOutputs::close);
+  }
+
+  /** Count of outputs in memory. */
+  int inMemory() {
+    return store().size();
+  }
+
+  /** Count of outputs that were put there, up to now. */
+  long committed() {
+    return store().committed();
+  }
+
+  private void withStore(java.util.function.Consumer<StoredOutputs> action) {
+    StoredOutputs found;
+    synchronized (this) {
+      found = store;
+    }
+    if (found != null) {
+      action.accept(found);
+    }
+  }
+
+  // ---- files
+
+  @Override
+  public void write(MapOutput output) throws IOException {
+    int shuffleId = output.id().shuffle();
+    long mapId = output.id().map();
+    OpenHashSet<Object> maps =
+        mapsWithFiles.computeIfAbsent(
+            shuffleId,
+            shuffle ->
+                new OpenHashSet<Object>(
+                    16,
+                    (scala.reflect.ClassTag<Object>)
+                        (Object) scala.reflect.ClassTag$.MODULE$.Long()));
+    synchronized (maps) {
+      maps.add(mapId);
+    }
+    File temporary = createTempFile(getDataFile(shuffleId, mapId));
+    try {
+      try (FileChannel file =
+          FileChannel.open(
+              temporary.toPath(), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+        output.writeTo(file);
+      }
+      writeMetadataFileAndCommit(shuffleId, mapId, output.wireBytes(), new long[0], temporary);
+    } finally {
+      Files.deleteIfExists(temporary.toPath());
+    }
+  }
+
+  @Override
+  public void delete(MapOutput.Id id) {
+    removeDataByMap(id.shuffle(), id.map());
+  }
+
+  // ---- what Spark asks
+
+  @Override
+  public ManagedBuffer getBlockData(BlockId blockId, Option<String[]> directories) {
+    Optional<ManagedBuffer> inMemory = Optional.empty();
+    if (blockId instanceof ShuffleBlockId id) {
+      inMemory = buffer(id.shuffleId(), id.mapId(), id.reduceId(), id.reduceId() + 1);
+    } else if (blockId instanceof ShuffleBlockBatchId id) {
+      inMemory = buffer(id.shuffleId(), id.mapId(), id.startReduceId(), id.endReduceId());
+    }
+    return inMemory.orElseGet(() -> super.getBlockData(blockId, directories));
+  }
+
+  private Optional<ManagedBuffer> buffer(int shuffleId, long mapId, int from, int to) {
+    return find(new MapOutput.Id(shuffleId, mapId))
+        .map(output -> new OutputBuffer(output, from, to));
+  }
+
+  /** Spark asks when the executor is decommissioned, and moves files elsewhere. */
+  @Override
+  public Seq<ShuffleBlockInfo> getStoredShuffles() {
+    try {
+      store().spillAll();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return super.getStoredShuffles();
+  }
+}

@@ -1,0 +1,108 @@
+package org.tilespark.spark.shuffle;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Optional;
+import org.apache.spark.TaskContext;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
+import org.apache.spark.shuffle.ShuffleWriter;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.util.TaskCompletionListener;
+import org.tilespark.arrow.store.MapOutput;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.rows.ExchangedRows;
+import scala.Option;
+import scala.Product2;
+import scala.collection.Iterator;
+
+/**
+ * Writes the rows of one attempt of a map task, each with at most one copy. For the task's thread.
+ */
+final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
+  private final TileShuffleResolver resolver;
+  private final ShuffleWriteMetricsReporter metrics;
+  private final MapOutput.Id id;
+  private final int partitions;
+  private final Optional<SQLMetric> dataSize; // bytes of rows, which Spark's serializer counts else
+  private MapOutput output; // owned until it is committed; null before and after
+  private long[] lengths;
+
+  TileShuffleWriter(
+      TileShuffleManager.Handle handle,
+      long mapId,
+      TileShuffleResolver resolver,
+      TaskContext context,
+      ShuffleWriteMetricsReporter metrics) {
+    this.resolver = resolver;
+    this.metrics = metrics;
+    this.id = new MapOutput.Id(handle.shuffleId(), mapId);
+    this.partitions = handle.dependency().partitioner().numPartitions();
+    this.dataSize = DataSizes.find(handle.dependency().serializer());
+    // Spark calls stop(false) after an exception, and not after an error.
+    context.addTaskCompletionListener((TaskCompletionListener) ended -> discard());
+  }
+
+  @Override
+  public void write(Iterator<Product2<Object, Object>> records) throws IOException {
+    output = resolver.newOutput(id, partitions);
+    ExchangedRows.<IOException>to(output::room, () -> take(records));
+    lengths = output.wireBytes();
+    metrics.incRecordsWritten(output.rows());
+    for (long bytes : lengths) {
+      metrics.incBytesWritten(bytes);
+    }
+  }
+
+  private void take(Iterator<Product2<Object, Object>> records) throws IOException {
+    long rowBytes = 0;
+    while (records.hasNext()) {
+      Product2<Object, Object> record = records.next();
+      int partition = (Integer) record._1();
+      UnsafeRow row = (UnsafeRow) record._2();
+      boolean isInPlace =
+          row.getBaseObject() == null && output.place(partition, row.getBaseOffset());
+      if (!isInPlace) {
+        output.append(
+            partition,
+            new HostMemory(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes()),
+            row.numFields());
+      }
+      rowBytes += row.getSizeInBytes();
+    }
+    long counted = rowBytes;
+    dataSize.ifPresent(metric -> metric.add(counted));
+  }
+
+  @Override
+  public Option<MapStatus> stop(boolean success) {
+    if (output == null || !success) {
+      discard();
+      return ScalaInterop.none();
+    }
+    MapOutput done = output;
+    output = null;
+    long start = System.nanoTime();
+    try {
+      return Option.apply(MapStatuses.of(resolver.commit(done), lengths, id.map()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } finally {
+      metrics.incWriteTime(System.nanoTime() - start);
+    }
+  }
+
+  private void discard() {
+    if (output != null) {
+      output.release();
+      output = null;
+    }
+  }
+
+  @Override
+  public long[] getPartitionLengths() {
+    return lengths.clone();
+  }
+}

@@ -1,0 +1,128 @@
+package org.tilespark.spark.shuffle;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.netty.buffer.ByteBuf;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.Arrays;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+import org.tilespark.arrow.memory.NativeMemorySource;
+import org.tilespark.arrow.store.MapOutput;
+import org.tilespark.arrow.store.RowImage;
+import org.tilespark.arrow.store.StoreBudget;
+import org.tilespark.kernels.memory.HostMemory;
+
+/** Partitions as they leave one executor and come to another. */
+class ReceivedBlockTest {
+  private final NativeMemorySource source = new NativeMemorySource(0);
+  private final StoreBudget budget = new StoreBudget(1 << 20);
+  private final MapOutput output =
+      new MapOutput(
+          new MapOutput.Id(1, 2),
+          3,
+          source,
+          budget,
+          () -> {
+            throw new IOException("nothing goes to files here");
+          });
+
+  /** Three rows in partition 0, none in 1, one in 2. */
+  ReceivedBlockTest() throws IOException {
+    for (int row = 1; row <= 3; row++) {
+      long[] values = new long[5 * row];
+      Arrays.fill(values, row);
+      output.append(0, HostMemory.ofArray(values), 2);
+    }
+    output.append(2, HostMemory.ofArray(new long[] {7}), 2);
+  }
+
+  @AfterEach
+  void nothingIsHeld() {
+    output.release();
+    assertEquals(0, budget.usedBytes());
+  }
+
+  private byte[] sent(int from, int to) {
+    assertTrue(output.retain());
+    OutputBuffer buffer = new OutputBuffer(output, from, to);
+    ByteBuf all = (ByteBuf) buffer.convertToNetty();
+    byte[] bytes = new byte[all.readableBytes()];
+    all.readBytes(bytes);
+    all.release();
+    assertEquals(buffer.size(), bytes.length);
+    buffer.release();
+    return bytes;
+  }
+
+  /** However the network cuts the bytes, and whether it has them on the heap or not. */
+  @ParameterizedTest
+  @ValueSource(ints = {1, 3, 8, 50, 1000})
+  void framesMakeRows(int frame) throws IOException {
+    byte[] bytes = sent(0, 1);
+    ReceivedBlock block = new ReceivedBlock(source);
+    for (int at = 0; at < bytes.length; at += frame) {
+      int length = Math.min(frame, bytes.length - at);
+      ByteBuffer part = ByteBuffer.wrap(bytes, at, length).slice();
+      if (at / frame % 2 == 1) {
+        part = ByteBuffer.allocateDirect(length).put(part).flip();
+      }
+      assertEquals(length, block.write(part));
+    }
+    block.closeAndRead();
+    assertEquals(bytes.length - 8, block.size());
+    long address = block.address();
+    for (int row = 1; row <= 3; row++) {
+      assertEquals(40 * row, RowImage.bytes(RowImage.headerAt(address)));
+      assertEquals(
+          row, HostMemory.unsafe().getLong(RowImage.endOf(address) - Long.BYTES), "last value");
+      address = RowImage.endOf(address);
+    }
+    assertEquals(block.address() + block.size(), address);
+    block.free();
+    block.free();
+  }
+
+  @Test
+  void severalPartitionsAreSentOneBehindTheOther() {
+    byte[] all = sent(0, 3);
+    byte[] first = sent(0, 1);
+    assertEquals(0, sent(1, 2).length);
+    assertTrue(Arrays.equals(first, Arrays.copyOf(all, first.length)));
+    assertTrue(Arrays.equals(sent(2, 3), Arrays.copyOfRange(all, first.length, all.length)));
+  }
+
+  @Test
+  void otherLengthsAreRefused() throws IOException {
+    byte[] bytes = sent(0, 1);
+    ReceivedBlock shorter = new ReceivedBlock(source);
+    shorter.write(ByteBuffer.wrap(bytes, 0, bytes.length - 1));
+    IOException e = assertThrows(IOException.class, shorter::closeAndRead);
+    assertTrue(
+        e.getMessage().contains(bytes.length - 9 + " of " + (bytes.length - 8)), e::toString);
+    shorter.delete();
+
+    ReceivedBlock longer = new ReceivedBlock(source);
+    longer.write(ByteBuffer.wrap(bytes));
+    assertThrows(IOException.class, () -> longer.write(ByteBuffer.wrap(new byte[1])));
+    longer.delete();
+
+    ReceivedBlock negative = new ReceivedBlock(source);
+    assertThrows(IOException.class, () -> negative.write(ByteBuffer.wrap(new byte[8])));
+    assertThrows(IOException.class, new ReceivedBlock(source)::closeAndRead);
+  }
+
+  @Test
+  void nothingIsWrittenOnceItIsFreed() throws IOException {
+    byte[] bytes = sent(0, 1);
+    ReceivedBlock block = new ReceivedBlock(source);
+    block.write(ByteBuffer.wrap(bytes, 0, 20));
+    block.free();
+    assertThrows(IOException.class, () -> block.write(ByteBuffer.wrap(bytes, 20, 10)));
+  }
+}

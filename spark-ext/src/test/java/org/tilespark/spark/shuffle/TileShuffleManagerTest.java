@@ -1,0 +1,127 @@
+package org.tilespark.spark.shuffle;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.Map;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Permutation;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.TestArray;
+import org.tilespark.spark.testing.TestField;
+
+/** Which shuffles go through memory, and that their results are those of Spark's shuffle. */
+class TileShuffleManagerTest extends SparkTest {
+  private static TileShuffleResolver outputs() {
+    return ((TileShuffleManager) SparkEnv.get().shuffleManager()).outputs();
+  }
+
+  private static final TestArray ARRAY = TestArray.matrix(ElementType.FLOAT32, 120, 90, 20, 15);
+
+  private static Dataset<Row> matrix() {
+    return ARRAY.toDataFrame(spark, 6).drop("tag");
+  }
+
+  private static Dataset<Row> reblocked() {
+    return MatrixBlocks.reblock(matrix(), 13, 17);
+  }
+
+  private static void assertRight(Dataset<Row> reblocked) {
+    TestArray.matrix(ElementType.FLOAT32, 120, 90, 13, 17)
+        .assertPermuted(
+            Permutation.of(0, 1), reblocked.selectExpr("*", "cast(null AS STRING) AS tag"));
+  }
+
+  @Test
+  @Tag("versions")
+  void piecesStayInMemory() {
+    long before = outputs().committed();
+    assertRight(reblocked());
+    assertTrue(outputs().committed() > before, "nothing was kept in memory");
+  }
+
+  @Test
+  @Tag("versions")
+  void sparksOwnShuffleGivesTheSame() {
+    with(
+        Map.of(TileSparkConf.EXCHANGE_MODE.name(), "spark"),
+        () -> {
+          long before = outputs().committed();
+          assertRight(reblocked());
+          assertEquals(before, outputs().committed());
+        });
+  }
+
+  @Test
+  void allPlansOfSparkReadIt() {
+    for (Map<String, String> mode : executionModes()) {
+      with(mode, () -> assertRight(reblocked()));
+    }
+    with(
+        Map.of(
+            "spark.sql.adaptive.coalescePartitions.initialPartitionNum", "9",
+            "spark.sql.adaptive.advisoryPartitionSizeInBytes", "4k",
+            "spark.sql.adaptive.coalescePartitions.minPartitionSize", "1k"),
+        () -> assertRight(reblocked()));
+  }
+
+  /** A shuffle of rows that no node of ours gives. */
+  @Test
+  void otherShufflesAreSparks() {
+    long before = outputs().committed();
+    assertEquals(6, matrix().groupBy("row").count().collectAsList().size());
+    assertEquals(before, outputs().committed());
+  }
+
+  /** A query that is given up in the middle leaves nothing that is not freed. */
+  @Test
+  void aLimitFreesWhatWasFetched() {
+    assertEquals(1, reblocked().limit(1).collectAsList().size());
+  }
+
+  @Test
+  void outputsGoWithTheirShuffle() {
+    assertRight(reblocked());
+    int kept = outputs().inMemory();
+    assertTrue(kept > 0);
+    for (int shuffle = 0; shuffle < 100_000; shuffle++) {
+      outputs().forget(shuffle);
+    }
+    assertEquals(0, outputs().inMemory());
+    assertEquals(0, outputs().budget().usedBytes());
+  }
+
+  @Test
+  void transformsExchangeTwice() {
+    TestField field = TestField.random(1, true, 36, 16, 15);
+    for (String mode : new String[] {"spark", "memory"}) {
+      with(
+          Map.of(
+              TileSparkConf.EXCHANGE_MODE.name(),
+              mode,
+              TileSparkConf.FOURIER_TASK_SIZE.name(),
+              "0",
+              "spark.sql.shuffle.partitions",
+              "7"),
+          () -> {
+            Dataset<Row> there =
+                VolumeBlocks.fft(
+                    field.blocks(spark, ElementType.FLOAT64, true, 7, 6, 5),
+                    FftOptions.defaults().withOutput("natural"));
+            TestField.of(there, 36, 16, 15)
+                .assertNear(field.fft("xyz"), ElementType.FLOAT64, "fft");
+            TestField.of(VolumeBlocks.ifft(there), 36, 16, 15)
+                .assertNear(field, ElementType.FLOAT64, "ifft");
+          });
+    }
+  }
+}
