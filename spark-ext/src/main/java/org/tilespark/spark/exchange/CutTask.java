@@ -141,6 +141,7 @@ record CutTask<T>(CutSpec spec, Columns columns, Counts counts, BlockCursor.Sour
       if (pieces.isWholeBox()) {
         counts.whole().add(1);
       }
+      builder.rowsAreFinal(copies == 1);
       HostMemory[] room = builder.begin(pieces.low(), pieces.high());
       for (int axis = 0; axis < pieceSize.length; axis++) {
         pieceSize[axis] = pieces.high()[axis] - pieces.low()[axis];

@@ -47,7 +47,7 @@ public final class ArrayRowWriter {
       throw new IllegalArgumentException(
           "A row of " + size + " bytes exceeds Spark's 2 GiB; use smaller blocks");
     }
-    space.begin(row, (int) size);
+    space.begin(row, (int) size, true);
     Object bytes = row.getBaseObject();
     long first = row.getBaseOffset();
     Platform.copyMemory(head.getBaseObject(), head.getBaseOffset(), bytes, first, headBytes);

@@ -33,6 +33,7 @@ public final class BlockRowBuilder {
   private final int elementBytes;
   private final HostMemory[] planes;
   private UnsafeRow cells;
+  private boolean isFinal = true;
   private final RowSpace space = new RowSpace();
 
   /**
@@ -75,6 +76,14 @@ public final class BlockRowBuilder {
   /** Takes the carried columns of the rows to come from {@code source}, which is borrowed. */
   public void carry(InternalRow source) {
     cells = head.apply(source);
+  }
+
+  /**
+   * Says whether rows to come stay as they are once they are handed out; they do at first. Rows of
+   * which a number is {@link #set} again, and that are handed out again, do not.
+   */
+  public void rowsAreFinal(boolean areFinal) {
+    isFinal = areFinal;
   }
 
   /**
@@ -136,7 +145,7 @@ public final class BlockRowBuilder {
   }
 
   private void place(int size, long[] low, long[] high) {
-    space.begin(row, size);
+    space.begin(row, size, isFinal);
     Platform.copyMemory(
         cells.getBaseObject(),
         cells.getBaseOffset(),

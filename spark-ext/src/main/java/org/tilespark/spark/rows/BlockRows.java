@@ -132,7 +132,7 @@ final class BlockRows implements Iterator<InternalRow> {
       throw new IllegalArgumentException(
           "A row of " + size + " bytes exceeds Spark's 2 GiB; use smaller blocks");
     }
-    space.begin(row, (int) size);
+    space.begin(row, (int) size, true);
     Platform.copyMemory(
         head.getBaseObject(),
         head.getBaseOffset(),

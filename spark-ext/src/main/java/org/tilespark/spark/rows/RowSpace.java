@@ -13,9 +13,13 @@ final class RowSpace {
   private final boolean isExchanged = ExchangeInput.isOpening();
   private byte[] bytes = {};
 
-  /** Begins a row: {@code row} points to {@code size} bytes of undefined content. */
-  void begin(UnsafeRow row, int size) {
-    long address = isExchanged ? ExchangedRows.room(size, row.numFields()) : 0;
+  /**
+   * Begins a row: {@code row} points to {@code size} bytes of undefined content.
+   *
+   * @param isFinal true if nothing in the row is changed once it has been handed out
+   */
+  void begin(UnsafeRow row, int size, boolean isFinal) {
+    long address = isFinal && isExchanged ? ExchangedRows.room(size, row.numFields()) : 0;
     if (address != 0) {
       row.pointTo(null, address, size);
       return;
