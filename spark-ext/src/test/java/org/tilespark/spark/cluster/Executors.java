@@ -22,6 +22,7 @@ import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.shuffle.StoredBlocks;
 
 /** The executors of an application: who they are, what became of them, and what they hold. */
 final class Executors extends SparkListener {
@@ -55,6 +56,7 @@ final class Executors extends SparkListener {
    * @param arrowBytes of buffers outside the heap
    * @param deviceBytes of device memory
    * @param turns tasks that may use the device
+   * @param store what it keeps of shuffles
    */
   record Seen(
       String executorId,
@@ -63,7 +65,8 @@ final class Executors extends SparkListener {
       List<String> addresses,
       long arrowBytes,
       long deviceBytes,
-      int turns)
+      int turns,
+      Store store)
       implements Serializable {
     static Seen here() {
       ExecutorRuntime runtime = ExecutorRuntime.current();
@@ -76,9 +79,23 @@ final class Executors extends SparkListener {
           gpus == null ? List.of() : List.of(gpus.addresses()),
           runtime.liveArrowBytes(),
           runtime.liveDeviceBytes(),
-          runtime.turns().held());
+          runtime.turns().held(),
+          new Store(StoredBlocks.usedBytes(), StoredBlocks.inMemory(), StoredBlocks.committed()));
+    }
+
+    long heldBytes() {
+      return arrowBytes + deviceBytes + store.bytes;
     }
   }
+
+  /**
+   * What an executor keeps of shuffles outside the heap.
+   *
+   * @param bytes of memory, what tasks have fetched among them
+   * @param outputs of map tasks, in memory
+   * @param committed outputs that were put into memory since it started
+   */
+  record Store(long bytes, int outputs, long committed) implements Serializable {}
 
   /** Runs as many tasks at the same time as there are cores, and returns what each saw. */
   List<Seen> look() {
@@ -130,16 +147,26 @@ final class Executors extends SparkListener {
     await("executors that ended", wanted, removals::size);
   }
 
-  /** Asserts that, a while after the last task, no executor holds memory or a turn. */
+  /**
+   * Asserts that, a while after the last task, no executor holds memory or a turn. Of shuffles
+   * Spark lets go once the driver has collected what refers to them.
+   */
   void assertNothingAlive() throws InterruptedException {
     awaitAll();
     await(
         "bytes and turns held by executors",
         0,
-        () ->
-            look().stream()
-                .mapToLong(seen -> seen.arrowBytes() + seen.deviceBytes() + seen.turns())
-                .sum());
+        () -> {
+          System.gc();
+          return look().stream().mapToLong(seen -> seen.heldBytes() + seen.turns()).sum();
+        });
+  }
+
+  /** Outputs of map tasks that each executor has put into memory since it started. */
+  Map<String, Long> committed() {
+    Map<String, Long> committed = new TreeMap<>();
+    look().forEach(seen -> committed.put(seen.executorId(), seen.store().committed()));
+    return committed;
   }
 
   int removed() {
