@@ -127,7 +127,7 @@ class ClusterFaultsTest {
             TileSparkConf.STORE_SIZE.name(),
             storeSize),
         shared.resolve("exchange-" + storeSize),
-        List.of("reblock", "multiply", "fft and back", "union", "nothing alive"));
+        List.of("reblock", "multiply", "fft and back", "union", "kept in memory", "nothing alive"));
   }
 
   @Test

@@ -8,10 +8,12 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Predicate;
+import org.apache.spark.FetchFailed;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -19,8 +21,10 @@ import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.scheduler.StageInfo;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.shuffle.StoredBlocks;
 
@@ -33,6 +37,7 @@ final class Executors extends SparkListener {
   private final List<SparkListenerTaskEnd> ends = Collections.synchronizedList(new ArrayList<>());
   private final List<SparkListenerExecutorRemoved> removals =
       Collections.synchronizedList(new ArrayList<>());
+  private final List<StageInfo> stages = Collections.synchronizedList(new ArrayList<>());
   private volatile int lastStage = -1;
   private volatile int forgotten = -1;
 
@@ -147,12 +152,28 @@ final class Executors extends SparkListener {
     await("executors that ended", wanted, removals::size);
   }
 
+  /** The same, and lets Spark know by collections of garbage which shuffles nobody needs. */
+  void awaitRemovedCollecting(int wanted) throws InterruptedException {
+    await(
+        "executors that ended",
+        wanted,
+        () -> {
+          System.gc();
+          return removals.size();
+        });
+  }
+
+  /** Asserts that all live and, a while after the last task, none holds memory or a turn. */
+  void assertNothingAlive() throws InterruptedException {
+    awaitAll();
+    assertNothingHeld();
+  }
+
   /**
    * Asserts that, a while after the last task, no executor holds memory or a turn. Of shuffles
    * Spark lets go once the driver has collected what refers to them.
    */
-  void assertNothingAlive() throws InterruptedException {
-    awaitAll();
+  void assertNothingHeld() throws InterruptedException {
     await(
         "bytes and turns held by executors",
         0,
@@ -177,6 +198,13 @@ final class Executors extends SparkListener {
   void forgetTasks() {
     awaitEvents();
     forgotten = lastStage;
+  }
+
+  /** Outputs of map tasks in the memory of all executors. */
+  int outputsInMemory() {
+    Map<String, Integer> outputs = new TreeMap<>();
+    look().forEach(seen -> outputs.put(seen.executorId(), seen.store().outputs()));
+    return outputs.values().stream().mapToInt(Integer::intValue).sum();
   }
 
   /** Task attempts whose end says {@code words} as the reason. */
@@ -213,6 +241,37 @@ final class Executors extends SparkListener {
         && failed.toErrorString().contains(words);
   }
 
+  /** Attempts at stages that were not the first at theirs, and have ended. */
+  List<StageInfo> retriedStages() {
+    awaitEvents();
+    synchronized (stages) {
+      return stages.stream().filter(stage -> stage.attemptNumber() > 0).toList();
+    }
+  }
+
+  /** When the first task ended that could not fetch, in milliseconds since the epoch. */
+  OptionalLong firstFetchFailed() {
+    awaitEvents();
+    synchronized (ends) {
+      return ends.stream()
+          .filter(end -> end.reason() instanceof FetchFailed)
+          .mapToLong(end -> end.taskInfo().finishTime())
+          .min();
+    }
+  }
+
+  /** How long the first attempt at a stage took. */
+  long millisOfFirstAttempt(int stageId) {
+    synchronized (stages) {
+      StageInfo first =
+          stages.stream()
+              .filter(stage -> stage.stageId() == stageId && stage.attemptNumber() == 0)
+              .findFirst()
+              .orElseThrow();
+      return (Long) first.completionTime().get() - (Long) first.submissionTime().get();
+    }
+  }
+
   /** Attempts that were started since others ran long, and have ended. */
   long speculative() {
     return count(end -> end.taskInfo().speculative());
@@ -221,6 +280,11 @@ final class Executors extends SparkListener {
   @Override
   public void onStageSubmitted(SparkListenerStageSubmitted submitted) {
     lastStage = Math.max(lastStage, submitted.stageInfo().stageId());
+  }
+
+  @Override
+  public void onStageCompleted(SparkListenerStageCompleted completed) {
+    stages.add(completed.stageInfo());
   }
 
   @Override

@@ -154,7 +154,7 @@ final class Killing {
   }
 
   /** The last stage of {@code df}, not yet run; those before it have been run. */
-  private static JavaRDD<Row> lastStage(Dataset<Row> df) {
+  static JavaRDD<Row> lastStage(Dataset<Row> df) {
     JavaRDD<Row> rdd = df.toJavaRDD();
     assertTrue(rdd.getNumPartitions() > 0); // adaptive execution has run all shuffles by now
     return rdd;
