@@ -147,7 +147,7 @@ class ExchangeFaultsTest {
             "spark.dynamicAllocation.minExecutors", "1",
             "spark.dynamicAllocation.initialExecutors", "2",
             "spark.dynamicAllocation.maxExecutors", "2",
-            "spark.dynamicAllocation.executorIdleTimeout", "1s"));
+            "spark.dynamicAllocation.executorIdleTimeout", "10s"));
   }
 
   @Test

@@ -1,6 +1,7 @@
 package org.tilespark.spark.shuffle;
 
 import org.apache.spark.SparkEnv;
+import org.tilespark.arrow.store.StoredOutputs;
 
 /** What this process keeps of shuffles in memory, for tests of other packages. */
 public final class StoredBlocks {
@@ -12,6 +13,11 @@ public final class StoredBlocks {
 
   private static TileShuffleResolver outputs() {
     return ((TileShuffleManager) SparkEnv.get().shuffleManager()).outputs();
+  }
+
+  /** What holds the outputs of map tasks. */
+  public static StoredOutputs store() {
+    return outputs().store();
   }
 
   /** Bytes of outputs of map tasks, and of what tasks have fetched. */
