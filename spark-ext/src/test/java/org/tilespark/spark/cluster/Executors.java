@@ -6,12 +6,14 @@ import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongPredicate;
 import java.util.function.Predicate;
 import org.apache.spark.FetchFailed;
 import org.apache.spark.SparkContext;
@@ -118,6 +120,28 @@ final class Executors extends SparkListener {
               return seen;
             })
         .collect();
+  }
+
+  /** Does it in each executor, in some several times. */
+  void onEach(Action action) {
+    int tasks = 2 * context.defaultParallelism();
+    List<Integer> numbers = new ArrayList<>();
+    for (int i = 0; i < tasks; i++) {
+      numbers.add(i);
+    }
+    new JavaSparkContext(context)
+        .parallelize(numbers, tasks)
+        .foreach(
+            number -> {
+              action.run();
+              TimeUnit.MILLISECONDS.sleep(50); // others take the other cores
+            });
+  }
+
+  /** What a task does. */
+  @FunctionalInterface
+  interface Action extends Serializable {
+    void run();
   }
 
   /** Process numbers by executor. */
@@ -241,12 +265,26 @@ final class Executors extends SparkListener {
         && failed.toErrorString().contains(words);
   }
 
-  /** Attempts at stages that were not the first at theirs, and have ended. */
-  List<StageInfo> retriedStages() {
+  /** Attempts at tasks that write a shuffle, since tasks were forgotten. */
+  long mapTasks() {
+    awaitEvents();
+    return count(end -> end.taskType().equals("ShuffleMapTask"));
+  }
+
+  /** The longest attempt at a stage that ended before, or behind, a time since the epoch. */
+  StageInfo longestStage(LongPredicate endedMillis) {
     awaitEvents();
     synchronized (stages) {
-      return stages.stream().filter(stage -> stage.attemptNumber() > 0).toList();
+      return stages.stream()
+          .filter(stage -> endedMillis.test((Long) stage.completionTime().get()))
+          .max(Comparator.comparingLong(Executors::millis))
+          .orElseThrow();
     }
+  }
+
+  /** How long an attempt at a stage took. */
+  static long millis(StageInfo stage) {
+    return (Long) stage.completionTime().get() - (Long) stage.submissionTime().get();
   }
 
   /** When the first task ended that could not fetch, in milliseconds since the epoch. */
@@ -257,18 +295,6 @@ final class Executors extends SparkListener {
           .filter(end -> end.reason() instanceof FetchFailed)
           .mapToLong(end -> end.taskInfo().finishTime())
           .min();
-    }
-  }
-
-  /** How long the first attempt at a stage took. */
-  long millisOfFirstAttempt(int stageId) {
-    synchronized (stages) {
-      StageInfo first =
-          stages.stream()
-              .filter(stage -> stage.stageId() == stageId && stage.attemptNumber() == 0)
-              .findFirst()
-              .orElseThrow();
-      return (Long) first.completionTime().get() - (Long) first.submissionTime().get();
     }
   }
 

@@ -185,25 +185,17 @@ public final class FaultScheduleJob {
 
   /** Memory and files fail in the one executor, nothing else in any. */
   private void arm(Fault fault, String executorId) {
-    int cores = spark.sparkContext().defaultParallelism();
-    List<Integer> tasks = new ArrayList<>();
-    for (int i = 0; i < 2 * cores; i++) {
-      tasks.add(i);
-    }
-    new JavaSparkContext(spark.sparkContext())
-        .parallelize(tasks, 2 * cores)
-        .foreach(
-            task -> {
-              ArmedFaults.disarm();
-              if (SparkEnv.get().executorId().equals(executorId)) {
-                if (fault.kind() == Kind.REFUSE_MEMORY) {
-                  ArmedFaults.refuseMemory(fault.n());
-                } else if (fault.kind() == Kind.FAIL_WRITE) {
-                  ArmedFaults.failWrite(fault.n());
-                }
-              }
-              TimeUnit.MILLISECONDS.sleep(50); // others take the other cores
-            });
+    executors.onEach(
+        () -> {
+          ArmedFaults.disarm();
+          if (SparkEnv.get().executorId().equals(executorId)) {
+            if (fault.kind() == Kind.REFUSE_MEMORY) {
+              ArmedFaults.refuseMemory(fault.n());
+            } else if (fault.kind() == Kind.FAIL_WRITE) {
+              ArmedFaults.failWrite(fault.n());
+            }
+          }
+        });
   }
 
   /** The first task that comes to the row kills the executor, or drops its own connections. */

@@ -13,13 +13,10 @@ import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
-import org.tilespark.layout.ElementType;
-import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.TileSparkThrowable;
 import org.tilespark.spark.shuffle.StoredBlocks;
-import org.tilespark.spark.testing.TestArray;
 
 /**
  * An application that exchanges more than its memory and its local disk hold. Its argument is the
@@ -36,28 +33,37 @@ public final class FullDiskJob {
       cases.run(
           "what fits is right",
           () -> {
-            TestArray.matrix(ElementType.FLOAT32, 240, 180, 50, 70)
-                .assertPermuted(Permutation.of(0, 1), reblocked(spark, 240, 180, 50, 70));
+            assertEquals(512 * 512 * 6.0, sum(reblocked(spark, 4))); // blocks 0 to 3
             awaitEmpty();
           });
     }
     cases.end();
   }
 
-  private static Dataset<Row> reblocked(
-      SparkSession spark, int rows, int cols, int blockRows, int blockCols) {
-    Dataset<Row> blocks =
-        TestArray.matrix(ElementType.FLOAT32, rows, cols, 240, 180)
-            .toDataFrame(spark, 2)
-            .drop("tag");
-    // What the blocks themselves are shuffled by is small: they are compressed.
-    return MatrixBlocks.reblock(blocks, blockRows, blockCols)
-        .selectExpr("*", "cast(null AS STRING) AS tag");
+  /** Square blocks of 1 MiB, each full of its number, of an array as wide as {@code blocks}. */
+  private static Dataset<Row> reblocked(SparkSession spark, int blocks) {
+    Dataset<Row> row =
+        spark
+            .range(0, blocks, 1, 4)
+            .selectExpr(
+                "0L as row",
+                "id * 512 as col",
+                "512 as rows",
+                "512 as cols",
+                "array_repeat(cast(id as float), 512 * 512) as values");
+    return MatrixBlocks.reblock(row, 512, 384);
+  }
+
+  private static double sum(Dataset<Row> blocks) {
+    return blocks
+        .selectExpr("aggregate(values, 0D, (a, x) -> a + x) as part")
+        .selectExpr("sum(part)")
+        .head()
+        .getDouble(0);
   }
 
   private static void fails(SparkSession spark, Path disk) throws Exception {
-    Exception failure =
-        assertThrows(Exception.class, () -> reblocked(spark, 2400, 1800, 500, 700).count());
+    Exception failure = assertThrows(Exception.class, () -> sum(reblocked(spark, 24)));
     TileSparkThrowable ours = (TileSparkThrowable) failure;
     assertEquals(ErrorCondition.IO, ours.condition());
     for (String part :

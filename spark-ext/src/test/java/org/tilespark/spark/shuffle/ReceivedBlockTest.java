@@ -1,13 +1,17 @@
 package org.tilespark.spark.shuffle;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import org.apache.spark.network.protocol.EncryptedMessageWithHeader;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -89,6 +93,28 @@ class ReceivedBlockTest {
     assertEquals(block.address() + block.size(), address);
     block.free();
     block.free();
+  }
+
+  /** Spark ends the use of the output when all is sent. */
+  @Test
+  void overTlsTheSameIsSent() throws Exception {
+    assertTrue(output.retain());
+    OutputBuffer buffer = new OutputBuffer(output, 0, 3);
+    ByteBuf header = Unpooled.copyLong(7);
+    EncryptedMessageWithHeader message =
+        new EncryptedMessageWithHeader(
+            buffer, header, buffer.convertToNettyForSsl(), buffer.size());
+    ByteBuf all = Unpooled.buffer();
+    while (!message.isEndOfInput()) {
+      ByteBuf chunk = message.readChunk(ByteBufAllocator.DEFAULT);
+      all.writeBytes(chunk);
+      chunk.release();
+    }
+    message.close();
+    assertEquals(7, all.readLong());
+    byte[] bytes = new byte[all.readableBytes()];
+    all.readBytes(bytes);
+    assertArrayEquals(sent(0, 3), bytes);
   }
 
   @Test
