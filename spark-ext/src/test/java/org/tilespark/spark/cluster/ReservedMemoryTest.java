@@ -22,9 +22,10 @@ import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.conf.TileSparkConf;
 
 /**
- * A process that exchanges blocks stays inside what docs/tuning.md says to reserve for it: the heap
- * and, beside it, the pool, the store, and a GiB. Where this process may make a cgroup, the other
- * runs in one of that size, and would be killed.
+ * Blocks between tasks that need more memory than there is for them. A process that exchanges
+ * blocks stays inside what docs/tuning.md says to reserve for it: the heap and, beside it, the
+ * pool, the store, and a GiB. Where this process may make a cgroup, the other runs in one of that
+ * size, and would be killed.
  */
 @Tag("full")
 class ReservedMemoryTest {
@@ -37,8 +38,7 @@ class ReservedMemoryTest {
 
   @TempDir Path directory;
 
-  @Test
-  void staysInsideWhatIsReserved() throws IOException {
+  private List<String> options(long heapMib, long storeMib) {
     Map<String, String> conf = new TreeMap<>();
     conf.put("spark.master", "local[2]");
     conf.put("spark.ui.enabled", "false");
@@ -52,16 +52,40 @@ class ReservedMemoryTest {
     conf.put(TileSparkConf.BACKEND.name(), "cpu");
     conf.put(TileSparkConf.EXCHANGE_MODE.name(), "memory");
     conf.put(TileSparkConf.HOST_POOL_SIZE.name(), POOL_MIB + "m");
-    conf.put(TileSparkConf.STORE_SIZE.name(), STORE_MIB + "m");
-    List<String> options = new ArrayList<>(List.of("-Xmx" + HEAP_MIB + "m"));
+    conf.put(TileSparkConf.STORE_SIZE.name(), storeMib + "m");
+    List<String> options = new ArrayList<>(List.of("-Xmx" + heapMib + "m"));
     conf.forEach((key, value) -> options.add("-D" + key + "=" + value));
+    return options;
+  }
+
+  /** At most 1.3 times as long as Spark's own shuffle takes on the same disk. */
+  @Test
+  void threeTimesTheStoreSpills() {
+    ChildJvm.Outcome outcome =
+        ChildJvm.start(
+                SpillJob.class.getName(),
+                List.of(directory.resolve("matrix.npy").toString(), Long.toString(3 * STORE_MIB)),
+                options(1024, STORE_MIB),
+                Map.of(),
+                directory.resolve("driver.log"))
+            .await(Duration.ofMinutes(20));
+    assertEquals(0, outcome.exitCode(), outcome::output);
+    outcome
+        .output()
+        .lines()
+        .filter(line -> line.startsWith("spills: "))
+        .forEach(System.out::println);
+  }
+
+  @Test
+  void staysInsideWhatIsReserved() throws IOException {
     long reservedMib = HEAP_MIB + POOL_MIB + STORE_MIB + REST_MIB;
     Optional<Path> group = limited(reservedMib * MIB);
     try (ChildJvm job =
         ChildJvm.start(
             ReservedMemoryJob.class.getName(),
             List.of(),
-            options,
+            options(HEAP_MIB, STORE_MIB),
             Map.of("MALLOC_ARENA_MAX", "2"),
             directory.resolve("driver.log"))) {
       if (group.isPresent()) { // before it has begun
