@@ -1,7 +1,5 @@
 package org.tilespark.spark.shuffle;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.apache.spark.scheduler.MapStatus;
@@ -9,6 +7,7 @@ import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.kernels.memory.HostMemory;
@@ -48,9 +47,9 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   }
 
   @Override
-  public void write(Iterator<Product2<Object, Object>> records) throws IOException {
+  public void write(Iterator<Product2<Object, Object>> records) {
     output = resolver.newOutput(id, partitions);
-    ExchangedRows.<IOException>to(output::room, () -> take(records));
+    ExchangedRows.<RuntimeException>to(output::room, () -> take(records));
     lengths = output.wireBytes();
     metrics.incRecordsWritten(output.rows());
     for (long bytes : lengths) {
@@ -58,7 +57,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     }
   }
 
-  private void take(Iterator<Product2<Object, Object>> records) throws IOException {
+  private void take(Iterator<Product2<Object, Object>> records) {
     long rowBytes = 0;
     while (records.hasNext()) {
       Product2<Object, Object> record = records.next();
@@ -67,16 +66,25 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
       boolean isInPlace =
           row.getBaseObject() == null && output.place(partition, row.getBaseOffset());
       if (!isInPlace) {
-        output.append(
-            partition,
-            new HostMemory(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes()),
-            row.numFields());
+        append(partition, row);
       }
       checksums.update(partition, row);
       rowBytes += row.getSizeInBytes();
     }
     long counted = rowBytes;
     dataSize.ifPresent(metric -> metric.add(counted));
+  }
+
+  private void append(int partition, UnsafeRow row) {
+    LocalDisks.<Void>writing(
+        output,
+        () -> {
+          output.append(
+              partition,
+              new HostMemory(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes()),
+              row.numFields());
+          return null;
+        });
   }
 
   @Override
@@ -89,10 +97,8 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     output = null;
     long start = System.nanoTime();
     try {
-      return Option.apply(
-          MapStatuses.of(resolver.commit(done), lengths, id.map(), checksums.value()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      BlockManagerId at = LocalDisks.writing(done, () -> resolver.commit(done));
+      return Option.apply(MapStatuses.of(at, lengths, id.map(), checksums.value()));
     } finally {
       metrics.incWriteTime(System.nanoTime() - start);
     }

@@ -1,5 +1,6 @@
 package org.tilespark.spark.cluster;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -41,9 +42,16 @@ public final class ExchangeJob {
       cases.run("multiply", job::multiply);
       cases.run("fft and back", job::fftAndBack);
       cases.run("union", job::union);
+      cases.run("kept in memory", () -> assertKept(spark, executors));
       cases.run("nothing alive", executors::assertNothingAlive);
     }
     cases.end();
+  }
+
+  /** Unless there is to be none at all. */
+  private static void assertKept(SparkSession spark, Executors executors) {
+    boolean none = spark.sparkContext().conf().get(TileSparkConf.STORE_SIZE.name(), "").equals("0");
+    assertEquals(none, executors.committed().values().stream().allMatch(outputs -> outputs == 0));
   }
 
   private Dataset<Row> blocks() {
