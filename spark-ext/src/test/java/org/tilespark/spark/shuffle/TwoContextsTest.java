@@ -4,14 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.lang.ref.WeakReference;
+import java.lang.reflect.Field;
 import java.nio.file.Path;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Tag;
@@ -25,6 +23,7 @@ import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.cluster.ChildJvm;
 import org.tilespark.spark.runtime.ExecutorReports;
+import org.tilespark.spark.rows.StayingRows;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.testing.TestArray;
 
@@ -51,17 +50,22 @@ class TwoContextsTest {
   static final class Driver {
     private Driver() {}
 
-    /** What a context had, and nobody should have any more. */
-    private static final List<WeakReference<Object>> GONE = new ArrayList<>();
-
-    public static void main(String[] args) throws InterruptedException {
+    public static void main(String[] args) throws ReflectiveOperationException {
       for (int context = 0; context < 3; context++) {
         run(context);
         assertEquals(Optional.empty(), ExecutorReports.current());
         assertEquals(0, ownThreads(), "threads of ours");
+        assertNull(staticField(ExecutorRuntime.class, "current"));
+        assertEquals(Map.of(), staticField(StayingRows.class, "KEEPERS"));
       }
-      // The last context's environment stays known to Spark until there is another.
-      awaitGone(GONE.subList(0, GONE.size() / 3 * 2));
+    }
+
+    /** What tasks of Spark reach by statics alone. */
+    private static Object staticField(Class<?> type, String name)
+        throws ReflectiveOperationException {
+      Field field = type.getDeclaredField(name);
+      field.setAccessible(true);
+      return field.get(null);
     }
 
     private static void run(int number) {
@@ -79,7 +83,6 @@ class TwoContextsTest {
       reblock(spark);
       assertTrue(manager.outputs().committed() > 0, "nothing was kept in memory");
       assertTrue(budget.peakBytes() > 0);
-      GONE.addAll(List.of(new WeakReference<>(manager), new WeakReference<>(runtime)));
       if (number == 0) {
         spark.sparkContext().stop();
       } else {
@@ -108,15 +111,6 @@ class TwoContextsTest {
       return Thread.getAllStackTraces().keySet().stream()
           .filter(thread -> thread.isAlive() && thread.getName().startsWith("tilespark"))
           .count();
-    }
-
-    private static void awaitGone(List<WeakReference<Object>> references)
-        throws InterruptedException {
-      for (int i = 0; i < 100 && references.stream().anyMatch(each -> each.get() != null); i++) {
-        System.gc();
-        TimeUnit.MILLISECONDS.sleep(100);
-      }
-      references.forEach(each -> assertNull(each.get()));
     }
   }
 }
