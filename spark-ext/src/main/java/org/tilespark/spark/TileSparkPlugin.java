@@ -30,6 +30,7 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.ExecutorStatus;
 import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.StatusSender;
+import org.tilespark.spark.shuffle.TileShuffleManager;
 import org.tilespark.spark.ui.ExecutorBoard;
 import org.tilespark.spark.ui.ExecutorMetrics;
 import org.tilespark.spark.ui.GpuTab;
@@ -118,6 +119,8 @@ public final class TileSparkPlugin implements SparkPlugin {
         board.report(status);
       } else if (message instanceof Refusal refusal) {
         LOG.error(refusal.why());
+      } else {
+        return TileShuffleManager.answer(message).orElse(null);
       }
       return null;
     }
@@ -167,8 +170,23 @@ public final class TileSparkPlugin implements SparkPlugin {
       } catch (Exception e) { // the interface declares it; a report is worth no executor
         LOG.warn("Could not report the GPU to the driver; EXPLAIN will not know it", e);
       }
-      if (Boolean.parseBoolean(extraConf.get(SHOWN))) {
-        sender = Optional.of(new StatusSender(plugin::send, runtime::status));
+      boolean shown = Boolean.parseBoolean(extraConf.get(SHOWN));
+      boolean isLocal = plugin.executorID().equals(ExecutorRuntime.LOCAL_EXECUTOR);
+      if (shown || !isLocal) {
+        sender =
+            Optional.of(
+                new StatusSender(status -> talk(plugin, status, shown, isLocal), runtime::status));
+      }
+    }
+
+    /** Tells the driver how the executor is, if that is shown, and hears what can be let go. */
+    private static void talk(PluginContext plugin, Object status, boolean shown, boolean isLocal)
+        throws Exception {
+      if (shown) {
+        plugin.send(status);
+      }
+      if (!isLocal) {
+        TileShuffleManager.letGo(plugin::ask);
       }
     }
 

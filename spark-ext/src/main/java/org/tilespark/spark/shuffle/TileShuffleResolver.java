@@ -9,6 +9,7 @@ import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.buffer.ManagedBuffer;
@@ -25,8 +26,8 @@ import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.arrow.store.StoredOutputs;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.runtime.ExecutorRuntime;
-import org.tilespark.spark.runtime.StoreSize;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.immutable.Seq;
@@ -37,9 +38,9 @@ import scala.collection.immutable.Seq;
  * it. Thread-safe.
  */
 final class TileShuffleResolver extends IndexShuffleBlockResolver implements StoredOutputs.Files {
-  private final SparkConf conf;
   private final boolean filesOnly; // executors may go at any time, and only files outlive them
   private final Map<Object, OpenHashSet<Object>> mapsWithFiles; // by shuffle
+  private final Map<Integer, Long> released = new ConcurrentHashMap<>(); // last maps by shuffle
   private StoredOutputs store; // guarded by this; null until it is used, see state()
   private StoreBudget budget; // guarded by this; the same
   private ExecutorRuntime runtime; // guarded by this; whose memory they use
@@ -47,7 +48,6 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   /** A resolver beside Spark's own one, with which it shares the record of files. */
   TileShuffleResolver(SparkConf conf, IndexShuffleBlockResolver ofSpark) {
     super(conf);
-    this.conf = conf;
     this.filesOnly =
         conf.getBoolean("spark.shuffle.service.enabled", false)
             && conf.getBoolean("spark.dynamicAllocation.enabled", false);
@@ -82,7 +82,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
         store.close();
       }
       runtime = now;
-      budget = new StoreBudget(StoreSize.bytes(conf));
+      budget = runtime.storeBudget();
       store = new StoredOutputs(budget, this);
       runtime.closesFirst(store);
     }
@@ -127,6 +127,10 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
    */
   BlockManagerId commit(MapOutput output) throws IOException {
     BlockManager manager = SparkEnv.get().blockManager();
+    if (output.id().map() <= released.getOrDefault(output.id().shuffle(), -1L)) {
+      output.release(); // of an attempt that lost, and ended after its shuffle
+      return manager.blockManagerId();
+    }
     boolean inMemory = filesOnly ? store().commitToFiles(output) : store().commit(output);
     return inMemory ? manager.blockManagerId() : manager.shuffleServerId();
   }
@@ -138,7 +142,27 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
 
   /** Lets the outputs of a shuffle go; Spark deletes files. */
   void forget(int shuffleId) {
-    withStore(each -> each.remove(shuffleId));
+    released.remove(shuffleId);
+    withStore(each -> each.remove(id -> id.shuffle() == shuffleId));
+  }
+
+  /** Lets the outputs of a shuffle go that nobody will read, and their files. */
+  void release(Releases.Release release) {
+    int shuffle = release.shuffle();
+    released.put(shuffle, release.lastMap());
+    withStore(each -> each.remove(id -> id.shuffle() == shuffle && id.map() <= release.lastMap()));
+    OpenHashSet<Object> maps = mapsWithFiles.get(shuffle);
+    if (maps != null) {
+      synchronized (maps) {
+        ScalaInterop.iterator(maps.iterator())
+            .forEachRemaining(
+                map -> {
+                  if ((Long) map <= release.lastMap()) {
+                    removeDataByMap(shuffle, (Long) map);
+                  }
+                });
+      }
+    }
   }
 
   /** Lets all outputs go. */

@@ -124,7 +124,13 @@ class ClusterFaultsTest {
             TileSparkConf.STORE_SIZE.name(),
             storeSize),
         shared.resolve("exchange-" + storeSize),
-        List.of("reblock", "multiply", "fft and back", "union", "nothing alive"));
+        List.of(
+            "reblock",
+            "multiply",
+            "fft and back",
+            "union",
+            "outputs end with their queries",
+            "nothing alive"));
   }
 
   @Test

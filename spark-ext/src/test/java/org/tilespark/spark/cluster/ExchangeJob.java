@@ -41,6 +41,7 @@ public final class ExchangeJob {
       cases.run("multiply", job::multiply);
       cases.run("fft and back", job::fftAndBack);
       cases.run("union", job::union);
+      cases.run("outputs end with their queries", executors::awaitNoStoredBytes);
       cases.run("nothing alive", executors::assertNothingAlive);
     }
     cases.end();

@@ -22,8 +22,8 @@ import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.cluster.ChildJvm;
-import org.tilespark.spark.runtime.ExecutorReports;
 import org.tilespark.spark.rows.StayingRows;
+import org.tilespark.spark.runtime.ExecutorReports;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.testing.TestArray;
 

@@ -27,6 +27,11 @@ public final class SparkVersion {
     return org.apache.spark.package$.MODULE$.SPARK_VERSION();
   }
 
+  /** True if this code was tested on the running version. */
+  public static boolean isTested() {
+    return isTested(running());
+  }
+
   /** True if this code was tested on Spark {@code version}. */
   public static boolean isTested(String version) {
     return warning(version).isEmpty();
