@@ -263,6 +263,16 @@ public final class ExecutorRuntime implements AutoCloseable {
     return telemetry.hostWork();
   }
 
+  /** What tasks moved through exchanges in memory; they report to it. */
+  public ExchangeTotals exchangeTotals() {
+    return telemetry.exchange();
+  }
+
+  /** The exchange and its memory now. */
+  public ExchangeStatus exchangeStatus() {
+    return telemetry.exchange().status(storeBudget());
+  }
+
   /** This executor now, for the driver. */
   public ExecutorStatus status() {
     Backend backend =
@@ -274,7 +284,8 @@ public final class ExecutorRuntime implements AutoCloseable {
         devices.whyCpu(backend),
         lostDevice().map(CudaFailure::getMessage).orElse(""),
         gpus().stream().map(gpu -> telemetry.status(gpu, lost)).toList(),
-        hostStatus());
+        hostStatus(),
+        exchangeStatus());
   }
 
   /** Host memory now. */

@@ -1,5 +1,6 @@
 package org.tilespark.spark.shuffle;
 
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.MapOutputTrackerMaster;
@@ -37,6 +38,7 @@ public final class TileShuffleManager extends SortShuffleManager {
   private final EndedShuffles ended = new EndedShuffles(this::release);
   private final AtomicBoolean listens = new AtomicBoolean();
   private final Releases releases = new Releases();
+  private final ServedShuffles served = new ServedShuffles();
   // On executors, for one thread: how much of the driver's list is known.
   private long knownReleases;
 
@@ -75,11 +77,13 @@ public final class TileShuffleManager extends SortShuffleManager {
   @Override
   public <K, V, C> ShuffleHandle registerShuffle(
       int shuffleId, ShuffleDependency<K, V, C> dependency) {
-    ExchangeMode mode = TileSparkConf.EXCHANGE_MODE.read(TileSparkConf.session());
-    if (mode == ExchangeMode.SPARK || !ShuffleFit.isOfBlocks(dependency)) {
+    if (!ShuffleFit.isOfBlocks(dependency)) {
       return super.registerShuffle(shuffleId, dependency);
     }
-    Optional<String> whyNot = ShuffleFit.whyNotInMemory(dependency, conf);
+    ExchangeChoice choice = ExchangeChoice.of(conf, TileSparkConf.session());
+    Optional<String> whyNot =
+        choice.whyNotInMemory().or(() -> ShuffleFit.whyNotInMemory(dependency, conf));
+    served.add(new ServedShuffle(shuffleId, whyNot));
     if (whyNot.isEmpty()) {
       if (listens.compareAndSet(false, true)) {
         dependency.rdd().context().addSparkListener(ended);
@@ -87,7 +91,7 @@ public final class TileShuffleManager extends SortShuffleManager {
       ended.made(shuffleId, dependency);
       return new Handle(shuffleId, dependency);
     }
-    if (mode == ExchangeMode.MEMORY) {
+    if (choice.mode() == ExchangeMode.MEMORY) {
       throw new UnsupportedRequestException(
           TileSparkConf.EXCHANGE_MODE.name()
               + "=memory, but blocks go through Spark's own shuffle, since "
@@ -150,6 +154,11 @@ public final class TileShuffleManager extends SortShuffleManager {
             && SparkEnv.get().shuffleManager() instanceof TileShuffleManager ours
         ? Optional.of(ours)
         : Optional.empty();
+  }
+
+  /** The last shuffles of blocks, the newest first; on the driver. */
+  public static List<ServedShuffle> served() {
+    return current().map(manager -> manager.served.last()).orElse(List.of());
   }
 
   /** The way from an executor to the driver and back. */

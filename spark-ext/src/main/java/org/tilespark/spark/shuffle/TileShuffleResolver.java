@@ -7,6 +7,7 @@ import java.lang.reflect.Field;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
@@ -119,20 +120,25 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   }
 
   /**
+   * An output that tasks can read.
+   *
+   * @param by who serves it: this executor, or the external shuffle service if it is in files
+   */
+  record Committed(BlockManagerId by, boolean isInMemory) {}
+
+  /**
    * Takes a complete output.
    *
-   * @return who serves it from now on: this executor, or the external shuffle service if it is in
-   *     files
    * @throws IOException if it could not be kept anywhere; it is released
    */
-  BlockManagerId commit(MapOutput output) throws IOException {
+  Committed commit(MapOutput output) throws IOException {
     BlockManager manager = SparkEnv.get().blockManager();
     if (output.id().map() <= released.getOrDefault(output.id().shuffle(), -1L)) {
       output.release(); // of an attempt that lost, and ended after its shuffle
-      return manager.blockManagerId();
+      return new Committed(manager.blockManagerId(), false);
     }
     boolean inMemory = filesOnly ? store().commitToFiles(output) : store().commit(output);
-    return inMemory ? manager.blockManagerId() : manager.shuffleServerId();
+    return new Committed(inMemory ? manager.blockManagerId() : manager.shuffleServerId(), inMemory);
   }
 
   /** An output in memory, which the caller releases. */
@@ -214,7 +220,9 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
               temporary.toPath(), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
         output.writeTo(file);
       }
-      writeMetadataFileAndCommit(shuffleId, mapId, output.wireBytes(), new long[0], temporary);
+      long[] lengths = output.wireBytes();
+      writeMetadataFileAndCommit(shuffleId, mapId, lengths, new long[0], temporary);
+      ExecutorRuntime.current().exchangeTotals().wroteFiles(Arrays.stream(lengths).sum());
     } finally {
       Files.deleteIfExists(temporary.toPath());
     }

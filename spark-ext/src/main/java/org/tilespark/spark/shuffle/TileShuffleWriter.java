@@ -2,6 +2,7 @@ package org.tilespark.spark.shuffle;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Arrays;
 import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.apache.spark.scheduler.MapStatus;
@@ -28,8 +29,10 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   private final int partitions;
   private final Optional<SQLMetric> dataSize; // bytes of rows, which Spark's serializer counts else
   private final RowChecksums checksums;
+  private final ExchangeCounts counts = ExchangeCounts.ofWriter();
   private MapOutput output; // owned until it is committed; null before and after
   private long[] lengths;
+  private long inPlaceBytes; // of rows that were made where they are kept
 
   TileShuffleWriter(
       TileShuffleManager.Handle handle,
@@ -73,6 +76,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
             row.numFields());
       }
       checksums.update(partition, row);
+      inPlaceBytes += isInPlace ? row.getSizeInBytes() : 0;
       rowBytes += row.getSizeInBytes();
     }
     long counted = rowBytes;
@@ -89,8 +93,9 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     output = null;
     long start = System.nanoTime();
     try {
-      return Option.apply(
-          MapStatuses.of(resolver.commit(done), lengths, id.map(), checksums.value()));
+      TileShuffleResolver.Committed committed = resolver.commit(done);
+      counts.wrote(Arrays.stream(lengths).sum(), committed.isInMemory(), inPlaceBytes);
+      return Option.apply(MapStatuses.of(committed.by(), lengths, id.map(), checksums.value()));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } finally {

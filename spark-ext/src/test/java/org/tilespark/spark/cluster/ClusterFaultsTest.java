@@ -129,6 +129,7 @@ class ClusterFaultsTest {
             "multiply",
             "fft and back",
             "union",
+            "all that was written is read",
             "outputs end with their queries",
             "nothing alive"));
   }
