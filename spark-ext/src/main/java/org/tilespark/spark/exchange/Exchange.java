@@ -35,13 +35,15 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.catalyst.compat.ShuffleExchanges;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.shuffle.ExchangeChoice;
 import scala.collection.immutable.Seq;
 
 /**
  * How rows of blocks and pieces reach the task that needs them. A node says here what it asks of
  * its children and where its own rows lie; planners get shuffles here, and learn where blocks lie
- * already. No other class builds a shuffle or knows how Spark hashes: today all of it is Spark's
- * own shuffle.
+ * already. No other class builds a shuffle or knows how Spark hashes. Who moves the rows is {@link
+ * ExchangeChoice}'s business.
  */
 public final class Exchange {
   private static final int HASH_SEED = 42; // of Spark's HashPartitioning
@@ -136,6 +138,11 @@ public final class Exchange {
   /** A shuffle by keys. */
   public static SparkPlan shuffled(SparkPlan child, List<Attribute> keys, int partitions) {
     return ShuffleExchanges.of(by(keys, partitions), child);
+  }
+
+  /** A line of EXPLAIN FORMATTED: who will move the rows that a node asks for, and why. */
+  public static String explained(SparkContext context) {
+    return "\nExchange: " + ExchangeChoice.of(context.conf(), TileSparkConf.session());
   }
 
   // ---- how Spark hashes

@@ -239,11 +239,20 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
     }
     TaskMetrics taskMetrics = new TaskMetrics(metrics());
     FourierTask.Job job = job();
-    return child.supportsColumnar()
-        ? new FourierTask<ColumnarBatch>(job, backend, taskMetrics, FourierTask::overBatches)
-            .over(gathered(child.executeColumnar(), ColumnarBatch.class), ColumnarBatch.class, true)
-        : new FourierTask<InternalRow>(job, backend, taskMetrics, FourierTask::overRows)
-            .over(gathered(rows(), InternalRow.class), ColumnarBatch.class, true);
+    return atExchange(
+        child.supportsColumnar()
+            ? new FourierTask<ColumnarBatch>(job, backend, taskMetrics, FourierTask::overBatches)
+                .over(
+                    gathered(child.executeColumnar(), ColumnarBatch.class),
+                    ColumnarBatch.class,
+                    true)
+            : new FourierTask<InternalRow>(job, backend, taskMetrics, FourierTask::overRows)
+                .over(gathered(rows(), InternalRow.class), ColumnarBatch.class, true));
+  }
+
+  @Override
+  protected boolean isAtExchange() {
+    return true;
   }
 
   /** All partitions as one, if one task takes them all; there is one then, even of no rows. */
@@ -301,7 +310,8 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
             + (assembled.isEmpty() ? "" : "\nOf pieces: " + assembled.get())
             + (cut.isEmpty() ? "" : "\nInto pieces: " + cut.get())
             + "\nBackend: "
-            + backend);
+            + backend
+            + (together().isEmpty() ? "" : Exchange.explained(sparkContext())));
   }
 
   @Override
