@@ -21,6 +21,7 @@ import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.launch.Availability;
+import org.tilespark.spark.cache.BlockCacheSerializer;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -72,6 +73,9 @@ public final class TileSparkPlugin implements SparkPlugin {
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
       SparkVersion.warnIfUntested();
       nameShuffleManager(context.conf());
+      if (SparkVersion.isTested()) {
+        BlockCacheSerializer.install(context.conf());
+      }
       reports = ExecutorReports.start();
       context.addSparkListener(board);
       context.addSparkListener(
@@ -127,6 +131,7 @@ public final class TileSparkPlugin implements SparkPlugin {
 
     @Override
     public void shutdown() {
+      BlockCacheSerializer.uninstall();
       ExecutorReports.stop();
       ExecutorRuntime.stop(); // local mode without an executor part that came this far
     }

@@ -108,6 +108,11 @@ public final class Extents implements AutoCloseable {
     return heldBytes;
   }
 
+  /** The address of the first byte; 0 if there is none. */
+  long address() {
+    return extents.isEmpty() ? 0 : extents.get(0).address();
+  }
+
   /** True if a device can copy from all of it directly. */
   boolean isPinned() {
     return extents.stream().allMatch(HostMemorySource.Allocation::isPinned);

@@ -37,6 +37,11 @@ public final class ImageMemory {
     return extents.heldBytes();
   }
 
+  /** Where it begins; 0 if it holds none. */
+  public long address() {
+    return extents.address();
+  }
+
   /** True if a device can copy from all of it directly. Asked once it is filled. */
   public boolean isPinned() {
     return extents.isPinned();

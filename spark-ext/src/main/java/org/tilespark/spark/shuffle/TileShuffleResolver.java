@@ -26,7 +26,6 @@ import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.arrow.store.StoredOutputs;
 import org.tilespark.spark.runtime.ExecutorRuntime;
-import org.tilespark.spark.runtime.StoreSize;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.immutable.Seq;
@@ -37,7 +36,6 @@ import scala.collection.immutable.Seq;
  * it. Thread-safe.
  */
 final class TileShuffleResolver extends IndexShuffleBlockResolver implements StoredOutputs.Files {
-  private final SparkConf conf;
   private final boolean filesOnly; // executors may go at any time, and only files outlive them
   private final Map<Object, OpenHashSet<Object>> mapsWithFiles; // by shuffle
   private StoredOutputs store; // guarded by this; null until it is used, see state()
@@ -47,7 +45,6 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   /** A resolver beside Spark's own one, with which it shares the record of files. */
   TileShuffleResolver(SparkConf conf, IndexShuffleBlockResolver ofSpark) {
     super(conf);
-    this.conf = conf;
     this.filesOnly =
         conf.getBoolean("spark.shuffle.service.enabled", false)
             && conf.getBoolean("spark.dynamicAllocation.enabled", false);
@@ -82,7 +79,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
         store.close();
       }
       runtime = now;
-      budget = new StoreBudget(StoreSize.bytes(conf));
+      budget = runtime.storeBudget();
       store = new StoredOutputs(budget, this);
       runtime.closesFirst(store);
     }
