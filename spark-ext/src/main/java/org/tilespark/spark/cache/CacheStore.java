@@ -4,8 +4,11 @@ import java.lang.ref.Cleaner;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.memory.MemoryManager;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.tilespark.arrow.store.ImageMemory;
 import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.spark.runtime.ExecutorRuntime;
@@ -15,6 +18,8 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
  * stores may hold, so that exchanges always have the other half. Thread-safe.
  */
 final class CacheStore implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(CacheStore.class);
+
   private static final Cleaner CLEANER = Cleaner.create();
 
   /** The cache's part of the stores, and of Spark's storage memory, is one over this. */
@@ -24,14 +29,15 @@ final class CacheStore implements AutoCloseable {
 
   private final ExecutorRuntime runtime;
   private final StoreBudget budget;
-  private final double countedPart;
+  private final long mostCountedBytes;
+  private final AtomicLong countedBytes = new AtomicLong();
+  private final AtomicBoolean saidUncounted = new AtomicBoolean();
   private final Set<Use> uses = ConcurrentHashMap.newKeySet();
 
   private CacheStore(ExecutorRuntime runtime) {
     this.runtime = runtime;
-    long mostBytes = runtime.storeBudget().limitBytes() / PART;
-    this.budget = runtime.storeBudget().part(mostBytes);
-    this.countedPart = countedPart(storageBytes(), mostBytes);
+    this.budget = runtime.storeBudget().part(runtime.storeBudget().limitBytes() / PART);
+    this.mostCountedBytes = storageBytes() / PART;
   }
 
   /** The store of this process's executor; made at first use, and closed with its runtime. */
@@ -55,16 +61,23 @@ final class CacheStore implements AutoCloseable {
   }
 
   /**
-   * How much of each byte outside the heap counts in Spark's storage memory, which is heap: all of
-   * it, unless all that may be cached here would fill more than half of that memory.
+   * Counts {@code bytes} bytes in Spark's storage memory, so that Spark shows them and evicts those
+   * not used for longest. That memory is heap, which they do not take: so all together count for
+   * half of it at most, and further ones not at all.
+   *
+   * @return {@code bytes}, or 0 if they are not counted
    */
-  static double countedPart(long storageBytes, long mostBytes) {
-    return mostBytes == 0 ? 1 : Math.min(1.0, (double) storageBytes / PART / mostBytes);
-  }
-
-  /** The bytes that Spark is to count for {@code bytes} bytes outside the heap. */
-  long counted(long bytes) {
-    return (long) Math.ceil(bytes * countedPart);
+  private long count(long bytes) {
+    if (countedBytes.addAndGet(bytes) <= mostCountedBytes) {
+      return bytes;
+    }
+    countedBytes.addAndGet(-bytes);
+    if (saidUncounted.compareAndSet(false, true)) {
+      LOG.info(
+          "Spark's storage memory shows {} MiB of cached blocks outside the heap; there are more",
+          mostCountedBytes >> 20);
+    }
+    return 0;
   }
 
   /** Memory for a partition, whose maker {@link ImageMemory#release}s it. */
@@ -77,17 +90,20 @@ final class CacheStore implements AutoCloseable {
     return budget;
   }
 
+  /** That a batch uses memory, until it is ended. */
+  record Usage(long counted, Cleaner.Cleanable end) {}
+
   /**
-   * Makes {@code user} a user of {@code memory}, which ends when the result is cleaned, when nobody
-   * can reach {@code user} any more, or when the executor ends.
+   * Makes {@code user} a user of {@code bytes} bytes of {@code memory}. That ends when the result
+   * says so, when nobody can reach {@code user} any more, or when the executor ends.
    */
-  Cleaner.Cleanable use(Object user, ImageMemory memory) {
+  Usage use(Object user, ImageMemory memory, long bytes) {
     if (!memory.retain()) {
       throw new IllegalStateException("The memory of a cached partition has been freed");
     }
-    Use use = new Use(memory, uses);
+    Use use = new Use(this, memory, count(bytes));
     uses.add(use);
-    return CLEANER.register(user, use);
+    return new Usage(use.counted, CLEANER.register(user, use));
   }
 
   /** Ends what cached batches use. Tasks that read them go on. */
@@ -105,19 +121,22 @@ final class CacheStore implements AutoCloseable {
 
   /** One use of memory; it ends once. */
   private static final class Use implements Runnable {
+    private final CacheStore store;
     private final ImageMemory memory;
-    private final Set<Use> uses;
+    private final long counted;
     private final AtomicBoolean ended = new AtomicBoolean();
 
-    Use(ImageMemory memory, Set<Use> uses) {
+    Use(CacheStore store, ImageMemory memory, long counted) {
+      this.store = store;
       this.memory = memory;
-      this.uses = uses;
+      this.counted = counted;
     }
 
     @Override
     public void run() {
       if (ended.compareAndSet(false, true)) {
-        uses.remove(this);
+        store.uses.remove(this);
+        store.countedBytes.addAndGet(-counted);
         memory.release();
       }
     }

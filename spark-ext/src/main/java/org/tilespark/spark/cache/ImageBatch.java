@@ -31,6 +31,7 @@ public final class ImageBatch
 
   private static final int PIECE_BYTES = 1 << 16;
   private static final long ARRAY_HEADER_BYTES = 16;
+  private static final long OBJECT_BYTES = 256; // about
 
   private int fields; // of each row
   private long bytes; // of all rows
@@ -59,11 +60,12 @@ public final class ImageBatch
     this.fields = fields;
     this.images = images;
     this.memory = memory;
-    this.use = store.use(this, memory);
     for (long image : images) {
       bytes += RowImage.bytes(RowImage.headerAt(image));
     }
-    counted = store.counted(bytes);
+    CacheStore.Usage usage = store.use(this, memory, bytes);
+    this.use = usage.end();
+    this.counted = usage.counted() + OBJECT_BYTES + (long) Long.BYTES * images.length;
   }
 
   private void take(byte[][] rows) {
