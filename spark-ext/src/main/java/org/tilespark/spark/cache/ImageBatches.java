@@ -104,8 +104,15 @@ final class ImageBatches implements Iterator<CachedBatch> {
     if (!images.isEmpty()) {
       return false;
     }
-    arrays.add(row.getBytes());
+    arrays.add(copy(row));
     return true;
+  }
+
+  /** {@link UnsafeRow#getBytes()} may give the array that the next row overwrites. */
+  private static byte[] copy(UnsafeRow row) {
+    byte[] bytes = new byte[row.getSizeInBytes()];
+    row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET);
+    return bytes;
   }
 
   /** The address of the row in the cache's memory; 0 if there is no room. */

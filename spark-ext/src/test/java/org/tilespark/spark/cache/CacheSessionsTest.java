@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
@@ -94,6 +95,7 @@ class CacheSessionsTest {
   }
 
   private static void assertRight(Dataset<Row> frame) {
+    assertEquals(64, Set.copyOf(frame.select("row", "col").collectAsList()).size());
     ARRAY.assertPermuted(IDENTITY, frame);
     ARRAY.assertPermuted(Permutation.of(1, 0), MatrixBlocks.transpose(frame));
   }
