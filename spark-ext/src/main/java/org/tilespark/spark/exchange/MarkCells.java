@@ -28,7 +28,7 @@ public final class MarkCells extends MadeAnewNode<AssembleSpec> {
   @Override
   public Statistics stats() {
     return BlockStatistics.ofMarks(
-        Math.max(1, spec().predicted().blocks()), produced().size(), child());
+        Math.max(1, spec().predicted().count()), produced().size(), child());
   }
 
   @Override
