@@ -83,23 +83,21 @@ public final class HostFourier {
                 + LONGEST);
       }
       LineTransform<A> transform =
-          tables.computeIfAbsent(
-              List.of(kind, n), key -> new LineTransform<>(kernels, kind, (int) n));
+          tables.computeIfAbsent(List.of(kind, n), key -> new LineTransform<>(work, kind, (int) n));
       long together = Math.max(1, Math.min(kernels.lanes(), GROUP_BYTES / kernels.bytes() / n));
       for (long first = 0; first < axis.count; first += together) {
         int lanes = (int) Math.min(together, axis.count - first);
         transform.run(
-            work,
             group(in, axis.inLength, axis.inner, first, lanes),
             group(out, axis.outLength, axis.inner, first, lanes),
             scale);
       }
     }
 
-    private LineGroup group(
+    private static LineMoves.Group group(
         List<HostMemory> planes, long length, long inner, long first, int lanes) {
       HostMemory im = planes.get(planes.size() - 1);
-      return new LineGroup(planes.get(0), im, length, inner, first, lanes, kernels.bytes());
+      return new LineMoves.Group(planes.get(0), im, length, inner, first, lanes);
     }
   }
 

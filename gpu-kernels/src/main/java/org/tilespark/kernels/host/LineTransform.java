@@ -1,7 +1,7 @@
 package org.tilespark.kernels.host;
 
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
-import org.tilespark.kernels.host.LineMoves.Run;
+import org.tilespark.kernels.host.LineMoves.Group;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**
@@ -16,6 +16,8 @@ import org.tilespark.kernels.memory.HostMemory;
  */
 final class LineTransform<A> {
   private final FourierKernels<A> kernels;
+  private final Workspace<A> work;
+  private final LineMoves<A> moves;
   private final Kind kind;
   private final int n;
   private final Way way;
@@ -33,9 +35,11 @@ final class LineTransform<A> {
     PRIME
   }
 
-  /** Transforms of lines with {@code n} numbers on the side with more. */
-  LineTransform(FourierKernels<A> kernels, Kind kind, int n) {
-    this.kernels = kernels;
+  /** Transforms of lines with {@code n} numbers on the side with more, in borrowed memory. */
+  LineTransform(Workspace<A> work, Kind kind, int n) {
+    this.work = work;
+    kernels = work.kernels();
+    moves = new LineMoves<>(kernels, work);
     this.kind = kind;
     this.n = n;
     if (kind == Kind.FORWARD || kind == Kind.INVERSE) {
@@ -113,7 +117,7 @@ final class LineTransform<A> {
   }
 
   /** Transforms the lines of a group. */
-  void run(Workspace<A> work, LineGroup in, LineGroup out, double scale) {
+  void run(Group in, Group out, double scale) {
     int rows = Math.max(n, complex.rows()) + 1;
     Rows<A> x = work.first(rows, in.lanes());
     Rows<A> y = work.second(rows, in.lanes());
@@ -124,31 +128,31 @@ final class LineTransform<A> {
     }
   }
 
-  private void complexLines(Rows<A> x, Rows<A> y, LineGroup in, LineGroup out, double scale) {
-    read(in, in.re(), n, x.re(), x);
-    read(in, in.im(), n, x.im(), x);
+  private void complexLines(Rows<A> x, Rows<A> y, Group in, Group out, double scale) {
+    moves.read(in, in.re(), x.re(), x);
+    moves.read(in, in.im(), x.im(), x);
     Rows<A> result =
         kind == Kind.INVERSE
             ? complex.run(x.swapped(), y.swapped(), scale).swapped()
             : complex.run(x, y, scale);
-    write(out, n, result);
+    write(out, result);
   }
 
-  private void toHalf(Rows<A> x, Rows<A> y, LineGroup in, LineGroup out, double scale) {
+  private void toHalf(Rows<A> x, Rows<A> y, Group in, Group out, double scale) {
     int half = n / 2 + 1;
     Rows<A> gathered;
     Rows<A> result;
     switch (way) {
       case EVEN -> {
         gathered = x.chunked(complex.inChunk());
-        movePairs(true, in, gathered);
+        moves.movePairs(true, in, gathered);
         Rows<A> packed = complex.run(gathered, y, scale / 2);
         result = other(packed, x, y).chunked(half);
         kernels.toHalf(halves, n / 2, packed, result);
       }
       case ODD -> {
         gathered = x.chunked(odd.count());
-        read(in, in.re(), n, x.re(), gathered);
+        moves.read(in, in.re(), x.re(), gathered);
         boolean last = odd.count() == 1;
         kernels.oddToHalf(odd, last ? scale : 1, gathered, y);
         Rows<A> spectra = last ? y.chunked(1) : complex.run(y.chunked(complex.inChunk()), x, scale);
@@ -157,24 +161,24 @@ final class LineTransform<A> {
       }
       default -> {
         gathered = x.chunked(complex.inChunk());
-        read(in, in.re(), n, x.re(), gathered);
+        moves.read(in, in.re(), x.re(), gathered);
         clear(x.im(), 0, gathered.at(n - 1, kernels.pad()) + x.lanes());
         result = complex.run(gathered, y, scale);
         clear(result.im(), 0, x.lanes());
       }
     }
-    write(out, half, result);
+    write(out, result);
   }
 
-  private void fromHalf(Rows<A> x, Rows<A> y, LineGroup in, LineGroup out, double scale) {
+  private void fromHalf(Rows<A> x, Rows<A> y, Group in, Group out, double scale) {
     int half = n / 2 + 1;
     Rows<A> gathered = x.chunked(half);
-    read(in, in.re(), half, x.re(), gathered);
-    read(in, in.im(), half, x.im(), gathered);
+    moves.read(in, in.re(), x.re(), gathered);
+    moves.read(in, in.im(), x.im(), gathered);
     if (way == Way.EVEN) {
       Rows<A> packed = y.chunked(complex.inChunk());
       kernels.fromHalf(halves, n / 2, gathered, packed);
-      movePairs(false, out, complex.run(packed.swapped(), x.swapped(), scale).swapped());
+      moves.movePairs(false, out, complex.run(packed.swapped(), x.swapped(), scale).swapped());
       return;
     }
     clear(x.im(), 0, x.lanes()); // as numpy, whatever it is
@@ -191,44 +195,16 @@ final class LineTransform<A> {
       kernels.pick(order, gathered, whole);
       result = complex.run(whole.swapped(), x.swapped(), scale).swapped();
     }
-    move(false, out, out.re(), n, result.re(), result);
+    moves.write(out, out.re(), result.re(), result);
   }
 
   private static <A> Rows<A> other(Rows<A> one, Rows<A> x, Rows<A> y) {
     return one.re() == x.re() ? y : x;
   }
 
-  private void read(LineGroup in, HostMemory plane, int count, A array, Rows<A> layout) {
-    move(true, in, plane, count, array, layout);
-  }
-
-  private void write(LineGroup out, int count, Rows<A> rows) {
-    move(false, out, out.re(), count, rows.re(), rows);
-    move(false, out, out.im(), count, rows.im(), rows);
-  }
-
-  private void move(
-      boolean read, LineGroup lines, HostMemory plane, int count, A array, Rows<A> layout) {
-    for (int row = 0; row < count; row += layout.chunk()) {
-      int together = Math.min(layout.chunk(), count - row);
-      lines.move(read, plane, row, 1, together, places(array, layout, row));
-    }
-  }
-
-  /** Between real lines, and rows of their even numbers and of their odd ones. */
-  private void movePairs(boolean read, LineGroup lines, Rows<A> rows) {
-    for (int row = 0; row < n / 2; row += rows.chunk()) {
-      int together = Math.min(rows.chunk(), n / 2 - row);
-      Run even = places(rows.re(), rows, row);
-      Run odds = places(rows.im(), rows, row);
-      lines.movePairs(read, lines.re(), 2L * row, together, even, odds);
-    }
-  }
-
-  private Run places(A array, Rows<A> layout, int row) {
-    HostMemory all = HostMemory.ofArray(array);
-    long at = all.offset() + (long) layout.at(row, kernels.pad()) * kernels.bytes();
-    return new Run(array, at, (long) layout.lanes() * kernels.bytes());
+  private void write(Group out, Rows<A> rows) {
+    moves.write(out, out.re(), rows.re(), rows);
+    moves.write(out, out.im(), rows.im(), rows);
   }
 
   private void clear(A array, int from, int to) {

@@ -1,5 +1,7 @@
 package org.tilespark.kernels.host;
-class FourierLineTest { static double[] sum(double[] line, int start, int n, boolean inverse) {
+
+class FourierLineTest {
+  static double[] sum(double[] line, int start, int n, boolean inverse) {
     double[] cos = new double[n];
     double[] sin = new double[n];
     for (int i = 0; i < n; i++) {
@@ -15,4 +17,5 @@ class FourierLineTest { static double[] sum(double[] line, int start, int n, boo
       }
     }
     return out;
-  } }
+  }
+}
