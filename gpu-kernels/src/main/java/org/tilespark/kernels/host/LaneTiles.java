@@ -12,9 +12,10 @@ import sun.misc.Unsafe;
 final class LaneTiles {
   private static final Unsafe UNSAFE = HostMemory.unsafe();
   private static final long FLOATS = Unsafe.ARRAY_FLOAT_BASE_OFFSET;
+  private static final long DOUBLES = Unsafe.ARRAY_DOUBLE_BASE_OFFSET;
 
-  /** Pairs of a tile: those of floats are a cache line of two lines. */
-  private static final int PAIRS = 8;
+  /** Pairs of a tile: rows of as many stay in the cache until all lines have been there. */
+  private static final int PAIRS = 32;
 
   private static final long LOW = 0xFFFF_FFFFL;
 
@@ -37,12 +38,8 @@ final class LaneTiles {
    * @param step numbers from a row to the next that is meant
    */
   record Target<A>(A array, int at, int step) {
-    private Target<float[]> floats(int row) {
-      return new Target<>((float[]) array, at + row * step, step);
-    }
-
-    private Target<double[]> doubles(int row) {
-      return new Target<>((double[]) array, at + row * step, step);
+    private Target<A> from(int row) {
+      return new Target<>(array, at + row * step, step);
     }
   }
 
@@ -51,29 +48,36 @@ final class LaneTiles {
       Stage<A> lines, int first, int pairs, Target<A> firsts, Target<A> seconds) {
     for (int pair = 0; pair < pairs; pair += PAIRS) {
       int count = Math.min(PAIRS, pairs - pair);
-      if (lines.array instanceof float[] floats) {
-        gatherFloats(
-            new Stage<>(floats, lines.pitch, lines.lanes),
-            first + 2 * pair,
-            count,
-            firsts.floats(pair),
-            seconds.floats(pair));
+      int line = first + 2 * pair;
+      if (lines.array instanceof float[]) {
+        gatherFloats(lines, line, count, firsts.from(pair), seconds.from(pair));
       } else {
-        gatherDoubles(
-            new Stage<>((double[]) lines.array, lines.pitch, lines.lanes),
-            first + 2 * pair,
-            count,
-            firsts.doubles(pair),
-            seconds.doubles(pair));
+        gatherDoubles(lines, line, count, firsts.from(pair), seconds.from(pair));
       }
     }
   }
 
+  /** From rows to pairs of numbers of the lines, {@code first} and the next on. */
+  static <A> void scatter(
+      Target<A> firsts, Target<A> seconds, Stage<A> lines, int first, int pairs) {
+    for (int pair = 0; pair < pairs; pair += PAIRS) {
+      int count = Math.min(PAIRS, pairs - pair);
+      int line = first + 2 * pair;
+      if (lines.array instanceof float[]) {
+        scatterFloats(firsts.from(pair), seconds.from(pair), lines, line, count);
+      } else {
+        scatterDoubles(firsts.from(pair), seconds.from(pair), lines, line, count);
+      }
+    }
+  }
+
+  // A word of 64 bits has two floats: of one line, or of two lines in a row.
+
   private static void gatherFloats(
-      Stage<float[]> lines, int first, int pairs, Target<float[]> firsts, Target<float[]> seconds) {
-    float[] from = lines.array;
-    float[] a = firsts.array;
-    float[] b = seconds.array;
+      Stage<?> lines, int first, int pairs, Target<?> firsts, Target<?> seconds) {
+    float[] from = (float[]) lines.array;
+    float[] a = (float[]) firsts.array;
+    float[] b = (float[]) seconds.array;
     long pitch = 4L * lines.pitch;
     long stepA = 4L * firsts.step;
     long stepB = 4L * seconds.step;
@@ -81,20 +85,14 @@ final class LaneTiles {
       long at = FLOATS + lane * pitch + 4L * first;
       long atA = FLOATS + 4L * (firsts.at + lane);
       long atB = FLOATS + 4L * (seconds.at + lane);
-      if (pairs == PAIRS) {
-        for (int i = 0; i < PAIRS; i++) { // unrolled
-          long v = UNSAFE.getLong(from, at + 8 * i);
-          long w = UNSAFE.getLong(from, at + pitch + 8 * i);
-          UNSAFE.putLong(a, atA + i * stepA, (v & LOW) | w << 32);
-          UNSAFE.putLong(b, atB + i * stepB, v >>> 32 | (w & ~LOW));
-        }
-      } else {
-        for (int i = 0; i < pairs; i++) {
-          long v = UNSAFE.getLong(from, at + 8L * i);
-          long w = UNSAFE.getLong(from, at + pitch + 8L * i);
-          UNSAFE.putLong(a, atA + i * stepA, (v & LOW) | w << 32);
-          UNSAFE.putLong(b, atB + i * stepB, v >>> 32 | (w & ~LOW));
-        }
+      for (int i = 0; i < pairs; i++) {
+        long v = UNSAFE.getLong(from, at);
+        long w = UNSAFE.getLong(from, at + pitch);
+        UNSAFE.putLong(a, atA, (v & LOW) | w << 32);
+        UNSAFE.putLong(b, atB, v >>> 32 | (w & ~LOW));
+        at += 8;
+        atA += stepA;
+        atB += stepB;
       }
     }
     if (lines.lanes % 2 == 1) {
@@ -106,56 +104,11 @@ final class LaneTiles {
     }
   }
 
-  private static void gatherDoubles(
-      Stage<double[]> lines,
-      int first,
-      int pairs,
-      Target<double[]> firsts,
-      Target<double[]> seconds) {
-    double[] from = lines.array;
-    double[] a = firsts.array;
-    double[] b = seconds.array;
-    int stepA = firsts.step;
-    int stepB = seconds.step;
-    for (int lane = 0; lane < lines.lanes; lane++) {
-      int at = lane * lines.pitch + first;
-      int atA = firsts.at + lane;
-      int atB = seconds.at + lane;
-      for (int i = 0; i < pairs; i++) {
-        a[atA + i * stepA] = from[at + 2 * i];
-        b[atB + i * stepB] = from[at + 2 * i + 1];
-      }
-    }
-  }
-
-  /** From rows to pairs of numbers of the lines, {@code first} and the next on. */
-  static <A> void scatter(
-      Target<A> firsts, Target<A> seconds, Stage<A> lines, int first, int pairs) {
-    for (int pair = 0; pair < pairs; pair += PAIRS) {
-      int count = Math.min(PAIRS, pairs - pair);
-      if (lines.array instanceof float[] floats) {
-        scatterFloats(
-            firsts.floats(pair),
-            seconds.floats(pair),
-            new Stage<>(floats, lines.pitch, lines.lanes),
-            first + 2 * pair,
-            count);
-      } else {
-        scatterDoubles(
-            firsts.doubles(pair),
-            seconds.doubles(pair),
-            new Stage<>((double[]) lines.array, lines.pitch, lines.lanes),
-            first + 2 * pair,
-            count);
-      }
-    }
-  }
-
   private static void scatterFloats(
-      Target<float[]> firsts, Target<float[]> seconds, Stage<float[]> lines, int first, int pairs) {
-    float[] to = lines.array;
-    float[] a = firsts.array;
-    float[] b = seconds.array;
+      Target<?> firsts, Target<?> seconds, Stage<?> lines, int first, int pairs) {
+    float[] to = (float[]) lines.array;
+    float[] a = (float[]) firsts.array;
+    float[] b = (float[]) seconds.array;
     long pitch = 4L * lines.pitch;
     long stepA = 4L * firsts.step;
     long stepB = 4L * seconds.step;
@@ -163,20 +116,14 @@ final class LaneTiles {
       long at = FLOATS + lane * pitch + 4L * first;
       long atA = FLOATS + 4L * (firsts.at + lane);
       long atB = FLOATS + 4L * (seconds.at + lane);
-      if (pairs == PAIRS) {
-        for (int i = 0; i < PAIRS; i++) { // unrolled
-          long v = UNSAFE.getLong(a, atA + i * stepA);
-          long w = UNSAFE.getLong(b, atB + i * stepB);
-          UNSAFE.putLong(to, at + 8 * i, (v & LOW) | w << 32);
-          UNSAFE.putLong(to, at + pitch + 8 * i, v >>> 32 | (w & ~LOW));
-        }
-      } else {
-        for (int i = 0; i < pairs; i++) {
-          long v = UNSAFE.getLong(a, atA + i * stepA);
-          long w = UNSAFE.getLong(b, atB + i * stepB);
-          UNSAFE.putLong(to, at + 8L * i, (v & LOW) | w << 32);
-          UNSAFE.putLong(to, at + pitch + 8L * i, v >>> 32 | (w & ~LOW));
-        }
+      for (int i = 0; i < pairs; i++) {
+        long v = UNSAFE.getLong(a, atA);
+        long w = UNSAFE.getLong(b, atB);
+        UNSAFE.putLong(to, at, (v & LOW) | w << 32);
+        UNSAFE.putLong(to, at + pitch, v >>> 32 | (w & ~LOW));
+        at += 8;
+        atA += stepA;
+        atB += stepB;
       }
     }
     if (lines.lanes % 2 == 1) {
@@ -188,24 +135,46 @@ final class LaneTiles {
     }
   }
 
-  private static void scatterDoubles(
-      Target<double[]> firsts,
-      Target<double[]> seconds,
-      Stage<double[]> lines,
-      int first,
-      int pairs) {
-    double[] to = lines.array;
-    double[] a = firsts.array;
-    double[] b = seconds.array;
-    int stepA = firsts.step;
-    int stepB = seconds.step;
+  private static void gatherDoubles(
+      Stage<?> lines, int first, int pairs, Target<?> firsts, Target<?> seconds) {
+    double[] from = (double[]) lines.array;
+    double[] a = (double[]) firsts.array;
+    double[] b = (double[]) seconds.array;
+    long pitch = 8L * lines.pitch;
+    long stepA = 8L * firsts.step;
+    long stepB = 8L * seconds.step;
     for (int lane = 0; lane < lines.lanes; lane++) {
-      int at = lane * lines.pitch + first;
-      int atA = firsts.at + lane;
-      int atB = seconds.at + lane;
+      long at = DOUBLES + lane * pitch + 8L * first;
+      long atA = DOUBLES + 8L * (firsts.at + lane);
+      long atB = DOUBLES + 8L * (seconds.at + lane);
       for (int i = 0; i < pairs; i++) {
-        to[at + 2 * i] = a[atA + i * stepA];
-        to[at + 2 * i + 1] = b[atB + i * stepB];
+        UNSAFE.putLong(a, atA, UNSAFE.getLong(from, at));
+        UNSAFE.putLong(b, atB, UNSAFE.getLong(from, at + 8));
+        at += 16;
+        atA += stepA;
+        atB += stepB;
+      }
+    }
+  }
+
+  private static void scatterDoubles(
+      Target<?> firsts, Target<?> seconds, Stage<?> lines, int first, int pairs) {
+    double[] to = (double[]) lines.array;
+    double[] a = (double[]) firsts.array;
+    double[] b = (double[]) seconds.array;
+    long pitch = 8L * lines.pitch;
+    long stepA = 8L * firsts.step;
+    long stepB = 8L * seconds.step;
+    for (int lane = 0; lane < lines.lanes; lane++) {
+      long at = DOUBLES + lane * pitch + 8L * first;
+      long atA = DOUBLES + 8L * (firsts.at + lane);
+      long atB = DOUBLES + 8L * (seconds.at + lane);
+      for (int i = 0; i < pairs; i++) {
+        UNSAFE.putLong(to, at, UNSAFE.getLong(a, atA));
+        UNSAFE.putLong(to, at + 8, UNSAFE.getLong(b, atB));
+        at += 16;
+        atA += stepA;
+        atB += stepB;
       }
     }
   }
