@@ -47,7 +47,9 @@ public final class HostMultiplier implements Multiplier {
   /** Steps of K between which the rounding errors of a sum may add up. */
   private static final int CHUNK = 256;
 
-  /** As many products netlib multiplies with vectors, whose lanes are as many sums each. */
+  /**
+   * From this M*K*N of a tile on netlib uses vector instructions; each lane is a sum of its own.
+   */
   private static final long VECTOR_PRODUCTS = 1_000_000;
 
   /**

@@ -40,8 +40,8 @@ import scala.collection.immutable.Seq;
 /**
  * How rows of blocks and pieces reach the task that needs them. A node says here what it asks of
  * its children and where its own rows lie; planners get shuffles here, and learn where blocks lie
- * already. No other class builds a shuffle or knows how Spark hashes: today all of it is Spark's
- * own shuffle.
+ * already. No other class builds a shuffle or knows how Spark hashes. Shuffle nodes are Spark's;
+ * the shuffle manager decides who serves them.
  */
 public final class Exchange {
   private static final int HASH_SEED = 42; // of Spark's HashPartitioning
