@@ -101,8 +101,12 @@ public final class StoredOutputs implements AutoCloseable {
     }
   }
 
-  /** Writes outputs to files until as many bytes are no longer kept for them. */
-  private boolean evict(long missing) {
+  /**
+   * Writes outputs to files until {@code missing} bytes are no longer kept for them.
+   *
+   * @return false if none was written
+   */
+  public boolean evict(long missing) {
     long evicted = 0;
     while (evicted < missing) {
       MapOutput victim = takeOldest();

@@ -16,6 +16,7 @@ import org.apache.spark.shuffle.ShuffleReader;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
+import org.apache.spark.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.spark.conf.ExchangeMode;
@@ -39,8 +40,6 @@ public final class TileShuffleManager extends SortShuffleManager {
   private final AtomicBoolean listens = new AtomicBoolean();
   private final Releases releases = new Releases();
   private final ServedShuffles served = new ServedShuffles();
-  // On executors, for one thread: how much of the driver's list is known.
-  private long knownReleases;
 
   /** As Spark makes it, once in each process. */
   public TileShuffleManager(SparkConf conf) {
@@ -83,7 +82,7 @@ public final class TileShuffleManager extends SortShuffleManager {
     ExchangeChoice choice = ExchangeChoice.of(conf, TileSparkConf.session());
     Optional<String> whyNot =
         choice.whyNotInMemory().or(() -> ShuffleFit.whyNotInMemory(dependency, conf));
-    served.add(new ServedShuffle(shuffleId, whyNot));
+    served.add(shuffleId, whyNot);
     if (whyNot.isEmpty()) {
       if (listens.compareAndSet(false, true)) {
         dependency.rdd().context().addSparkListener(ended);
@@ -144,8 +143,11 @@ public final class TileShuffleManager extends SortShuffleManager {
       tracker.unregisterAllMapAndMergeOutput(shuffle);
     }
     Releases.Release release = new Releases.Release(shuffle, lastMap);
-    releases.add(release);
-    resolver.release(release); // in local mode the driver has outputs
+    if (Utils.isLocalMaster(conf)) {
+      resolver.release(release);
+    } else {
+      releases.add(release);
+    }
   }
 
   /** The manager of this process; empty if Spark has another one, or none yet. */
@@ -167,18 +169,11 @@ public final class TileShuffleManager extends SortShuffleManager {
     Object ask(Object question) throws Exception;
   }
 
-  /** Lets outputs go that the driver says nobody will read; on an executor, one call at a time. */
+  /** Lets outputs go that the driver says nobody will read; on an executor. */
   public static void letGo(Asks driver) throws Exception {
     Optional<TileShuffleManager> manager = current();
     if (manager.isPresent()) {
-      manager.get().learn(driver);
-    }
-  }
-
-  private void learn(Asks driver) throws Exception {
-    if (driver.ask(new Releases.Question(knownReleases)) instanceof Releases.Answer answer) {
-      answer.releases().forEach(resolver::release);
-      knownReleases = answer.next();
+      manager.get().resolver.news().hear(driver);
     }
   }
 

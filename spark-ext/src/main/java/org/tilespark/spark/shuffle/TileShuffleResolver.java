@@ -42,6 +42,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   private final boolean filesOnly; // executors may go at any time, and only files outlive them
   private final Map<Object, OpenHashSet<Object>> mapsWithFiles; // by shuffle
   private final Map<Integer, Long> released = new ConcurrentHashMap<>(); // last maps by shuffle
+  private final ReleaseNews news = new ReleaseNews(this::release);
   private StoredOutputs store; // guarded by this; null until it is used, see state()
   private StoreBudget budget; // guarded by this; the same
   private ExecutorRuntime runtime; // guarded by this; whose memory they use
@@ -84,7 +85,9 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
       }
       runtime = now;
       budget = runtime.storeBudget();
-      store = new StoredOutputs(budget, this);
+      StoredOutputs made = new StoredOutputs(budget, this);
+      budget.evictsWith(missing -> news.hearAgain() || made.evict(missing));
+      store = made;
       runtime.closesFirst(store);
     }
     return store;
@@ -169,6 +172,11 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
                 });
       }
     }
+  }
+
+  /** What the driver says that can go. */
+  ReleaseNews news() {
+    return news;
   }
 
   /** Lets all outputs go. */
