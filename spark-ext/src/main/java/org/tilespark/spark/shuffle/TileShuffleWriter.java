@@ -26,6 +26,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   private final MapOutput.Id id;
   private final int partitions;
   private final Optional<SQLMetric> dataSize; // bytes of rows, which Spark's serializer counts else
+  private final RowChecksums checksums;
   private MapOutput output; // owned until it is committed; null before and after
   private long[] lengths;
 
@@ -40,6 +41,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     this.id = new MapOutput.Id(handle.shuffleId(), mapId);
     this.partitions = handle.dependency().partitioner().numPartitions();
     this.dataSize = DataSizes.find(handle.dependency().serializer());
+    this.checksums = RowChecksums.of(handle.dependency());
     // Spark calls stop(false) after an exception, and not after an error.
     context.addTaskCompletionListener((TaskCompletionListener) ended -> discard());
   }
@@ -66,6 +68,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
       if (!isInPlace) {
         append(partition, row);
       }
+      checksums.update(partition, row);
       rowBytes += row.getSizeInBytes();
     }
     long counted = rowBytes;
@@ -95,7 +98,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     long start = System.nanoTime();
     try {
       BlockManagerId at = LocalDisks.writing(done, () -> resolver.commit(done));
-      return Option.apply(MapStatuses.of(at, lengths, id.map()));
+      return Option.apply(MapStatuses.of(at, lengths, id.map(), checksums.value()));
     } finally {
       metrics.incWriteTime(System.nanoTime() - start);
     }
