@@ -154,9 +154,9 @@ public final class StoredOutputs implements AutoCloseable {
     }
   }
 
-  /** Lets the outputs of a shuffle go; readers that hold one go on. Files are not its business. */
-  public void remove(int shuffle) {
-    release(id -> id.shuffle() == shuffle);
+  /** Lets outputs go; readers that hold one go on. Files are not its business. */
+  public void remove(Predicate<Id> which) {
+    release(which);
   }
 
   /** Lets all outputs go. */

@@ -68,6 +68,14 @@ abstract class ProductExec extends PhysicalBlockNode {
 
   @Override
   public final String verboseStringWithOperatorId() {
-    return formattedNodeName() + prediction.explained(spec, depth(), backend);
+    return formattedNodeName()
+        + prediction.explained(spec, depth(), backend)
+        + explainedExchange()
+        + "\n";
+  }
+
+  /** Who moves the operands between tasks, a line; empty if nobody does. */
+  String explainedExchange() {
+    return "";
   }
 }

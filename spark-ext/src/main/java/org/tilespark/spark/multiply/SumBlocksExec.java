@@ -64,11 +64,17 @@ public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
     PanelTask.Job job = PanelTask.Job.of(spec, false, produced);
     Strategy summed = strategy;
     PartitionTask<InternalRow, InternalRow> sums = rows -> new PartialSums(job, summed, rows);
-    return sums.over(
-        Exchange.sorted(
-            child, Attributes.ascending(PieceColumns.partialOrder(ScalaInterop.list(inputs)))),
-        InternalRow.class,
-        false);
+    return atExchange(
+        sums.over(
+            Exchange.sorted(
+                child, Attributes.ascending(PieceColumns.partialOrder(ScalaInterop.list(inputs)))),
+            InternalRow.class,
+            false));
+  }
+
+  @Override
+  protected boolean isAtExchange() {
+    return true;
   }
 
   @Override
@@ -83,7 +89,11 @@ public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
 
   @Override
   public String verboseStringWithOperatorId() {
-    return formattedNodeName() + "\n" + simpleString(Integer.MAX_VALUE) + "\n";
+    return formattedNodeName()
+        + "\n"
+        + simpleString(Integer.MAX_VALUE)
+        + Exchange.explained(sparkContext())
+        + "\n";
   }
 
   @Override

@@ -135,6 +135,15 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
 
   @Override
   public RDD<InternalRow> doExecute() {
+    return atExchange(products());
+  }
+
+  @Override
+  protected boolean isAtExchange() {
+    return true;
+  }
+
+  private RDD<InternalRow> products() {
     return Exchange.sorted(left, Attributes.ascending(keys(leftInputs, spec.left())))
         .zipPartitions(
             Exchange.sorted(right, Attributes.ascending(keys(rightInputs, spec.right()))),
@@ -166,6 +175,7 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
     return formattedNodeName()
         + "\nFactors: "
         + spec
+        + Exchange.explained(sparkContext())
         + "\nOutput: "
         + ScalaInterop.list(output())
         + "\n";

@@ -19,6 +19,7 @@ import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceFourier;
@@ -59,6 +60,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final Multiplier hostMultiplier = new HostMultiplier();
   private final List<AutoCloseable> users = new CopyOnWriteArrayList<>();
   private final AtomicBoolean saidWhyNoFourier = new AtomicBoolean();
+  private StoreBudget storeBudget; // guarded by this; null until something is stored
 
   private ExecutorRuntime(SparkEnv env, Optional<List<String>> gpuAddresses) {
     this.env = env;
@@ -261,6 +263,16 @@ public final class ExecutorRuntime implements AutoCloseable {
     return telemetry.hostWork();
   }
 
+  /** What tasks moved through exchanges in memory; they report to it. */
+  public ExchangeTotals exchangeTotals() {
+    return telemetry.exchange();
+  }
+
+  /** The exchange and its memory now. */
+  public ExchangeStatus exchangeStatus() {
+    return telemetry.exchange().status(storeBudget());
+  }
+
   /** This executor now, for the driver. */
   public ExecutorStatus status() {
     Backend backend =
@@ -272,7 +284,8 @@ public final class ExecutorRuntime implements AutoCloseable {
         devices.whyCpu(backend),
         lostDevice().map(CudaFailure::getMessage).orElse(""),
         gpus().stream().map(gpu -> telemetry.status(gpu, lost)).toList(),
-        hostStatus());
+        hostStatus(),
+        exchangeStatus());
   }
 
   /** Host memory now. */
@@ -298,6 +311,20 @@ public final class ExecutorRuntime implements AutoCloseable {
   /** Memory for blocks that outlive a task: pinned where a device is used, else plain. */
   public HostMemorySource storeMemory() {
     return hostMemory.stores();
+  }
+
+  /** What limits it: for outputs of map tasks and cached blocks together. */
+  public synchronized StoreBudget storeBudget() {
+    if (storeBudget == null) {
+      SparkConf conf = env == null ? new SparkConf(false) : env.conf();
+      storeBudget = new StoreBudget(StoreSize.bytes(conf));
+    }
+    return storeBudget;
+  }
+
+  /** Memory whose buffers a device can copy from; empty until a device is used. */
+  public Optional<ArrowMemory> pinnedMemory() {
+    return hostMemory.pinned();
   }
 
   /** Closes {@code user} before the memory and the devices that it uses. */

@@ -2,6 +2,7 @@ package org.tilespark.spark.runtime;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -62,6 +63,11 @@ final class HostMemoryPools {
       pinned = new ArrowMemory(pinnedMemory);
     }
     return pinned;
+  }
+
+  /** Pinned memory, if a device is used. */
+  synchronized Optional<ArrowMemory> pinned() {
+    return Optional.ofNullable(pinned);
   }
 
   /** Memory that outlives tasks: pinned where a device is used and there is enough, else plain. */

@@ -55,6 +55,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
   private final TileShuffleResolver resolver;
   private final TaskContext context;
   private final ShuffleReadMetricsReporter metrics;
+  private final ExchangeCounts counts = ExchangeCounts.ofReader();
 
   TileShuffleReader(
       Range range,
@@ -235,16 +236,21 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
           resolver.find(new MapOutput.Id(block.id.shuffleId(), block.id.mapId()));
       metrics.incLocalBlocksFetched(1);
       if (output.isPresent()) {
-        metrics.incLocalBytesRead(output.get().wireBytes(block.id.reduceId()));
+        countLocal(output.get().wireBytes(block.id.reduceId()));
         return new OutputRows(output.get(), block.id.reduceId());
       }
       try {
         ManagedBuffer file = resolver.getBlockData(block.id, ScalaInterop.none());
-        metrics.incLocalBytesRead(file.size());
+        countLocal(file.size());
         return new StreamRows(file);
       } catch (IOException | RuntimeException e) {
         throw failed(e);
       }
+    }
+
+    private void countLocal(long bytes) {
+      metrics.incLocalBytesRead(bytes);
+      counts.readLocally(bytes);
     }
 
     private BlockRows openRemote() {
@@ -269,7 +275,9 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         throw failed(result.failure());
       }
       metrics.incRemoteBlocksFetched(1);
-      metrics.incRemoteBytesRead(result.received().size() + Long.BYTES);
+      long bytes = result.received().size() + Long.BYTES;
+      metrics.incRemoteBytesRead(bytes);
+      counts.readRemotely(bytes);
       return new ReceivedRows(result, remote);
     }
 

@@ -7,8 +7,10 @@ import java.lang.reflect.Field;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.buffer.ManagedBuffer;
@@ -25,8 +27,8 @@ import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.arrow.store.StoredOutputs;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.runtime.ExecutorRuntime;
-import org.tilespark.spark.runtime.StoreSize;
 import scala.Option;
 import scala.Tuple2;
 import scala.collection.immutable.Seq;
@@ -37,9 +39,9 @@ import scala.collection.immutable.Seq;
  * it. Thread-safe.
  */
 final class TileShuffleResolver extends IndexShuffleBlockResolver implements StoredOutputs.Files {
-  private final SparkConf conf;
   private final boolean filesOnly; // executors may go at any time, and only files outlive them
   private final Map<Object, OpenHashSet<Object>> mapsWithFiles; // by shuffle
+  private final Map<Integer, Long> released = new ConcurrentHashMap<>(); // last maps by shuffle
   private StoredOutputs store; // guarded by this; null until it is used, see state()
   private StoreBudget budget; // guarded by this; the same
   private ExecutorRuntime runtime; // guarded by this; whose memory they use
@@ -47,7 +49,6 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   /** A resolver beside Spark's own one, with which it shares the record of files. */
   TileShuffleResolver(SparkConf conf, IndexShuffleBlockResolver ofSpark) {
     super(conf);
-    this.conf = conf;
     this.filesOnly =
         conf.getBoolean("spark.shuffle.service.enabled", false)
             && conf.getBoolean("spark.dynamicAllocation.enabled", false);
@@ -82,7 +83,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
         store.close();
       }
       runtime = now;
-      budget = new StoreBudget(StoreSize.bytes(conf));
+      budget = runtime.storeBudget();
       store = new StoredOutputs(budget, this);
       runtime.closesFirst(store);
     }
@@ -119,16 +120,25 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   }
 
   /**
+   * An output that tasks can read.
+   *
+   * @param by who serves it: this executor, or the external shuffle service if it is in files
+   */
+  record Committed(BlockManagerId by, boolean isInMemory) {}
+
+  /**
    * Takes a complete output.
    *
-   * @return who serves it from now on: this executor, or the external shuffle service if it is in
-   *     files
    * @throws IOException if it could not be kept anywhere; it is released
    */
-  BlockManagerId commit(MapOutput output) throws IOException {
+  Committed commit(MapOutput output) throws IOException {
     BlockManager manager = SparkEnv.get().blockManager();
+    if (output.id().map() <= released.getOrDefault(output.id().shuffle(), -1L)) {
+      output.release(); // of an attempt that lost, and ended after its shuffle
+      return new Committed(manager.blockManagerId(), false);
+    }
     boolean inMemory = filesOnly ? store().commitToFiles(output) : store().commit(output);
-    return inMemory ? manager.blockManagerId() : manager.shuffleServerId();
+    return new Committed(inMemory ? manager.blockManagerId() : manager.shuffleServerId(), inMemory);
   }
 
   /** An output in memory, which the caller releases. */
@@ -138,7 +148,27 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
 
   /** Lets the outputs of a shuffle go; Spark deletes files. */
   void forget(int shuffleId) {
-    withStore(each -> each.remove(shuffleId));
+    released.remove(shuffleId);
+    withStore(each -> each.remove(id -> id.shuffle() == shuffleId));
+  }
+
+  /** Lets the outputs of a shuffle go that nobody will read, and their files. */
+  void release(Releases.Release release) {
+    int shuffle = release.shuffle();
+    released.put(shuffle, release.lastMap());
+    withStore(each -> each.remove(id -> id.shuffle() == shuffle && id.map() <= release.lastMap()));
+    OpenHashSet<Object> maps = mapsWithFiles.get(shuffle);
+    if (maps != null) {
+      synchronized (maps) {
+        ScalaInterop.iterator(maps.iterator())
+            .forEachRemaining(
+                map -> {
+                  if ((Long) map <= release.lastMap()) {
+                    removeDataByMap(shuffle, (Long) map);
+                  }
+                });
+      }
+    }
   }
 
   /** Lets all outputs go. */
@@ -190,7 +220,9 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
               temporary.toPath(), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
         output.writeTo(file);
       }
-      writeMetadataFileAndCommit(shuffleId, mapId, output.wireBytes(), new long[0], temporary);
+      long[] lengths = output.wireBytes();
+      writeMetadataFileAndCommit(shuffleId, mapId, lengths, new long[0], temporary);
+      ExecutorRuntime.current().exchangeTotals().wroteFiles(Arrays.stream(lengths).sum());
     } finally {
       Files.deleteIfExists(temporary.toPath());
     }

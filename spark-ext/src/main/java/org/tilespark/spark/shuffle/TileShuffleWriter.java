@@ -1,5 +1,6 @@
 package org.tilespark.spark.shuffle;
 
+import java.util.Arrays;
 import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.apache.spark.scheduler.MapStatus;
@@ -7,7 +8,6 @@ import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.metric.SQLMetric;
-import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.kernels.memory.HostMemory;
@@ -27,8 +27,10 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   private final int partitions;
   private final Optional<SQLMetric> dataSize; // bytes of rows, which Spark's serializer counts else
   private final RowChecksums checksums;
+  private final ExchangeCounts counts = ExchangeCounts.ofWriter();
   private MapOutput output; // owned until it is committed; null before and after
   private long[] lengths;
+  private long inPlaceBytes; // of rows that were made where they are kept
 
   TileShuffleWriter(
       TileShuffleManager.Handle handle,
@@ -69,6 +71,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
         append(partition, row);
       }
       checksums.update(partition, row);
+      inPlaceBytes += isInPlace ? row.getSizeInBytes() : 0;
       rowBytes += row.getSizeInBytes();
     }
     long counted = rowBytes;
@@ -97,8 +100,10 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     output = null;
     long start = System.nanoTime();
     try {
-      BlockManagerId at = LocalDisks.writing(done, () -> resolver.commit(done));
-      return Option.apply(MapStatuses.of(at, lengths, id.map(), checksums.value()));
+      TileShuffleResolver.Committed committed =
+          LocalDisks.writing(done, () -> resolver.commit(done));
+      counts.wrote(Arrays.stream(lengths).sum(), committed.isInMemory(), inPlaceBytes);
+      return Option.apply(MapStatuses.of(committed.by(), lengths, id.map(), checksums.value()));
     } finally {
       metrics.incWriteTime(System.nanoTime() - start);
     }

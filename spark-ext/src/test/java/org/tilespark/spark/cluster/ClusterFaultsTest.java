@@ -127,7 +127,15 @@ class ClusterFaultsTest {
             TileSparkConf.STORE_SIZE.name(),
             storeSize),
         shared.resolve("exchange-" + storeSize),
-        List.of("reblock", "multiply", "fft and back", "union", "kept in memory", "nothing alive"));
+        List.of(
+            "reblock",
+            "multiply",
+            "fft and back",
+            "union",
+            "kept in memory",
+            "all that was written is read",
+            "outputs end with their queries",
+            "nothing alive"));
   }
 
   @Test

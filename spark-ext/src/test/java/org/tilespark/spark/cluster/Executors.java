@@ -214,6 +214,23 @@ final class Executors extends SparkListener {
     return committed;
   }
 
+  /** Waits until no executor holds blocks between tasks: those of queries that have ended. */
+  void awaitNoStoredBytes() throws InterruptedException {
+    awaitAll();
+    List<Integer> numbers = new ArrayList<>();
+    for (int i = 0; i < 4 * context.defaultParallelism(); i++) {
+      numbers.add(i);
+    }
+    await(
+        "bytes of blocks between tasks",
+        0,
+        () ->
+            new JavaSparkContext(context)
+                .parallelize(numbers, numbers.size())
+                .map(number -> ExecutorRuntime.current().storeBudget().usedBytes())
+                .reduce(Long::max));
+  }
+
   int removed() {
     return removals.size();
   }
