@@ -61,9 +61,9 @@ public final class SpillJob {
       long spilled = StoredBlocks.store().spilledBytes();
       double ratio = (double) leastNanos[0] / leastNanos[1];
       System.out.printf(
-          "spills: %d MiB, of which %d MiB went from memory to files in %d rounds, in %.2f s;"
-              + " Spark's shuffle %.2f s; ratio %.2f%n",
-          mib, spilled >> 20, ROUNDS, leastNanos[0] / 1e9, leastNanos[1] / 1e9, ratio);
+          "spills: %d MiB in %.2f s, Spark's shuffle %.2f s, ratio %.2f; in %d rounds %d MiB went"
+              + " from memory to files%n",
+          mib, leastNanos[0] / 1e9, leastNanos[1] / 1e9, ratio, ROUNDS, spilled >> 20);
       assertTrue(spilled > 0, "nothing was spilled");
       assertTrue(ratio <= MOST, () -> "ratio " + ratio + ", at most " + MOST + " is allowed");
     }
