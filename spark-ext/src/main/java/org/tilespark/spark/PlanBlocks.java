@@ -20,6 +20,8 @@ import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.exchange.MarkCellsExec;
+import org.tilespark.spark.exchange.PieceUnion;
+import org.tilespark.spark.exchange.PieceUnionExec;
 import org.tilespark.spark.fourier.FourierBlocks;
 import org.tilespark.spark.fourier.FourierStage;
 import org.tilespark.spark.multiply.MultiplyBlocks;
@@ -76,6 +78,10 @@ public final class PlanBlocks extends SparkStrategy {
     if (plan instanceof MarkCells mark) {
       return new MarkCellsExec(
           mark.spec(), mark.inputs(), mark.produced(), planLater(mark.child()));
+    }
+    if (plan instanceof PieceUnion union) {
+      List<LogicalPlan> children = ScalaInterop.list(union.children());
+      return new PieceUnionExec(planLater(children.get(0)), planLater(children.get(1)));
     }
     if (plan instanceof CheckedBlocks checked) {
       return new CheckedBlocksExec(

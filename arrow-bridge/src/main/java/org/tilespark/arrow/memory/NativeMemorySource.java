@@ -1,29 +1,34 @@
 package org.tilespark.arrow.memory;
 
-import java.util.List;
-import java.util.OptionalLong;
-import org.tilespark.kernels.memory.FreeList;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.memory.HugePages;
+import org.tilespark.kernels.memory.SlabPool;
 import sun.misc.Unsafe;
 
 /**
  * Memory from the C heap, for executors without a GPU. It does not count against the JVM's limit
  * for direct buffers, which defaults to the heap's size.
  *
- * <p>Large blocks are kept for reuse up to a bound: the operating system hands out such memory page
- * by page at first touch, which costs more than the work done in it when many threads do so at
- * once.
+ * <p>Large requests come out of slabs on huge pages, which are kept for reuse up to a bound: the
+ * operating system hands out memory page by page at first touch, which costs more than the work
+ * done in it when many threads do so at once.
  */
 public final class NativeMemorySource implements HostMemorySource, AutoCloseable {
   /** Cache lines of the host, and the alignment Arrow recommends. */
   private static final long ALIGNMENT_BYTES = 64;
 
   /** From here on the C library takes memory from the operating system for each request. */
-  private static final long LEAST_KEPT_BYTES = 128 << 10;
+  private static final long LEAST_LARGE_BYTES = 128 << 10;
+
+  /** Above the 32 MiB from which the C library never takes memory out of an arena. */
+  private static final long MOST_SLAB_BYTES = 64 << 20;
 
   private static final Unsafe UNSAFE = HostMemory.unsafe();
 
-  private final FreeList free;
+  private final SlabPool slabs;
 
   /**
    * A source that keeps at most {@code maxKeptBytes} bytes for reuse.
@@ -31,29 +36,85 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
    * @throws IllegalArgumentException if that is negative
    */
   public NativeMemorySource(long maxKeptBytes) {
-    this.free = new FreeList(maxKeptBytes);
+    this.slabs = new SlabPool(maxKeptBytes, MOST_SLAB_BYTES, new Slabs());
   }
 
   @Override
   public Allocation allocate(long bytes) {
-    boolean kept = bytes >= LEAST_KEPT_BYTES;
-    long classBytes = kept ? FreeList.sizeClass(bytes) : bytes;
-    OptionalLong reused = kept ? free.take(classBytes) : OptionalLong.empty();
-    long raw = reused.isPresent() ? reused.getAsLong() : malloc(classBytes);
-    long aligned = (raw + ALIGNMENT_BYTES - 1) & -ALIGNMENT_BYTES;
+    return bytes < LEAST_LARGE_BYTES ? small(bytes) : large(bytes);
+  }
+
+  private static Allocation small(long bytes) {
+    long raw;
+    try {
+      raw = UNSAFE.allocateMemory(bytes + ALIGNMENT_BYTES);
+    } catch (OutOfMemoryError e) {
+      throw refused(bytes);
+    }
+    return allocation(aligned(raw, ALIGNMENT_BYTES), () -> UNSAFE.freeMemory(raw));
+  }
+
+  private Allocation large(long bytes) {
+    long address = slabs.take(bytes);
+    return allocation(address, () -> slabs.giveBack(address, bytes));
+  }
+
+  private static Allocation allocation(long address, Runnable freeing) {
     return new Allocation() {
       @Override
       public long address() {
-        return aligned;
+        return address;
       }
 
       @Override
       public void free() {
-        if (!kept || !free.offer(raw, classBytes)) {
-          UNSAFE.freeMemory(raw);
-        }
+        freeing.run();
       }
     };
+  }
+
+  private static long aligned(long address, long alignment) {
+    return (address + alignment - 1) & -alignment;
+  }
+
+  // It has no cause: Spark ends an executor, or in local mode the application, that meets an
+  // OutOfMemoryError anywhere among the causes.
+  private static OutOfHostMemoryException refused(long bytes) {
+    return new OutOfHostMemoryException(
+        "The operating system refused "
+            + bytes
+            + " bytes of memory outside the Java heap, also after what was kept for reuse had been"
+            + " freed; lower the batch size or the number of tasks per executor, or give the"
+            + " executor more spark.executor.memoryOverhead");
+  }
+
+  /** Slabs from the C heap, at multiples of a huge page. */
+  private static final class Slabs implements SlabPool.Memory {
+    private final Map<Long, Long> raw = new ConcurrentHashMap<>(); // of each slab's address
+
+    @Override
+    public long make(long bytes) {
+      long taken;
+      try {
+        taken = UNSAFE.allocateMemory(Math.addExact(bytes, HugePages.BYTES));
+      } catch (OutOfMemoryError e) {
+        throw refused(bytes);
+      }
+      long address = aligned(taken, HugePages.BYTES);
+      HugePages.advise(address, bytes);
+      raw.put(address, taken);
+      return address;
+    }
+
+    @Override
+    public void free(long address, long bytes) {
+      UNSAFE.freeMemory(raw.remove(address));
+    }
+
+    @Override
+    public RuntimeException exhausted(ResourceException refusal, long bytes, long freedBytes) {
+      return refused(bytes);
+    }
   }
 
   @Override
@@ -63,37 +124,12 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
 
   /** Bytes kept for the next request. */
   public long keptBytes() {
-    return free.cachedBytes();
+    return slabs.freeBytes();
   }
 
   /** Frees what is kept; what is still handed out is freed when it comes back. */
   @Override
   public void close() {
-    release(free.shut());
-  }
-
-  private long malloc(long bytes) {
-    try {
-      return UNSAFE.allocateMemory(bytes + ALIGNMENT_BYTES);
-    } catch (OutOfMemoryError first) {
-      release(free.drain());
-    }
-    try {
-      return UNSAFE.allocateMemory(bytes + ALIGNMENT_BYTES);
-    } catch (OutOfMemoryError e) {
-      // It is not the cause: Spark ends an executor, or in local mode the application, that meets
-      // an
-      // OutOfMemoryError anywhere among the causes.
-      throw new OutOfHostMemoryException(
-          "The operating system refused "
-              + bytes
-              + " bytes of memory outside the Java heap, also after what was kept for reuse had been"
-              + " freed; lower the batch size or the number of tasks per executor, or give the"
-              + " executor more spark.executor.memoryOverhead");
-    }
-  }
-
-  private static void release(List<FreeList.Block> blocks) {
-    blocks.forEach(block -> UNSAFE.freeMemory(block.address()));
+    slabs.shut();
   }
 }

@@ -4,7 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.memory.OutOfHostMemoryException;
-import org.tilespark.kernels.memory.FreeList;
+import org.tilespark.kernels.memory.SlabAllocator;
 
 /**
  * Memory for many ranges that are freed together: it is taken in extents that grow with what was
@@ -78,8 +78,8 @@ public final class Extents implements AutoCloseable {
 
   private boolean grow(long least) {
     long wanted = growth.next(least, heldBytes);
-    return extent(FreeList.sizeClass(wanted))
-        || (least < wanted && extent(FreeList.sizeClass(least)));
+    return extent(SlabAllocator.pages(wanted))
+        || (least < wanted && extent(SlabAllocator.pages(least)));
   }
 
   private boolean extent(long bytes) {

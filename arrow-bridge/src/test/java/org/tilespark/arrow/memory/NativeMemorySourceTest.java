@@ -5,7 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Set;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.memory.HugePages;
 
 class NativeMemorySourceTest {
   @Test
@@ -13,15 +15,26 @@ class NativeMemorySourceTest {
     try (NativeMemorySource source = new NativeMemorySource(3 << 20)) {
       HostMemorySource.Allocation first = source.allocate(2 << 20);
       HostMemorySource.Allocation second = source.allocate(2 << 20);
-      long address = first.address();
-      assertEquals(0, address % 64);
+      Set<Long> addresses = Set.of(first.address(), second.address());
       first.free();
       second.free(); // one more than the bound allows
       assertEquals(2 << 20, source.keptBytes());
       HostMemorySource.Allocation again = source.allocate((2 << 20) - 1000);
-      assertEquals(address, again.address());
+      assertTrue(addresses.contains(again.address()));
       assertEquals(0, source.keptBytes());
       again.free();
+    }
+  }
+
+  @Test
+  void slabsLieOnHugePages() {
+    try (NativeMemorySource source = new NativeMemorySource(1 << 30)) {
+      HostMemorySource.Allocation first = source.allocate(3 << 20);
+      HostMemorySource.Allocation second = source.allocate(3 << 20);
+      assertEquals(0, first.address() % HugePages.BYTES);
+      assertEquals(first.address() + (3 << 20), second.address());
+      first.free();
+      second.free();
     }
   }
 
@@ -39,7 +52,7 @@ class NativeMemorySourceTest {
     NativeMemorySource source = new NativeMemorySource(1 << 30);
     HostMemorySource.Allocation late = source.allocate(1 << 20);
     source.allocate(1 << 20).free();
-    assertEquals(1 << 20, source.keptBytes());
+    assertTrue(source.keptBytes() >= 1 << 20);
     source.close();
     late.free();
     assertEquals(0, source.keptBytes());

@@ -135,7 +135,7 @@ public final class SlabAllocator {
   public long slabBytesFor(long bytes) {
     long wanted = pages(bytes);
     long slab = arena(wanted).slabBytes;
-    return wanted * SMALL_SLAB_PART < slab ? slab : wanted * Math.max(1, slab / wanted);
+    return wanted < slab / SMALL_SLAB_PART ? slab : wanted * Math.max(1, slab / wanted);
   }
 
   /**

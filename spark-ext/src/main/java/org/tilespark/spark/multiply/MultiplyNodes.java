@@ -7,7 +7,6 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.SparkPlan;
-import org.apache.spark.sql.execution.UnionExec;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
 import org.tilespark.spark.block.Bytes;
@@ -18,6 +17,7 @@ import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.PieceSizes;
+import org.tilespark.spark.exchange.PieceUnionExec;
 import org.tilespark.spark.exchange.PlacedPiecesExec;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.CuboidPlan;
@@ -93,7 +93,7 @@ public final class MultiplyNodes {
     for (int i = 0; i < product.operands().size(); i++) {
       cut.add(cut(cuboids, i, pieces, planLater));
     }
-    SparkPlan together = cut.size() == 1 ? cut.get(0) : new UnionExec(ScalaInterop.seq(cut));
+    SparkPlan together = cut.size() == 1 ? cut.get(0) : new PieceUnionExec(cut.get(0), cut.get(1));
     return Exchange.shuffled(together, PieceColumns.pieceKey(pieces), cuboids.shufflePartitions());
   }
 

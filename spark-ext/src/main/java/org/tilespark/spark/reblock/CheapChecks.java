@@ -7,7 +7,6 @@ import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
@@ -15,6 +14,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.CheckedBlocks;
 import org.tilespark.spark.exchange.MarkCells;
+import org.tilespark.spark.exchange.PieceUnion;
 import org.tilespark.spark.multiply.WatchPlaces;
 
 /**
@@ -59,8 +59,8 @@ public final class CheapChecks extends Rule<LogicalPlan> {
 
   /** The places of assembled blocks without their values, by the same ids; null if unknown. */
   private static LogicalPlan marks(AssembleBlocks blocks) {
-    if (!(blocks.child() instanceof Union union)
-        || !(union.children().last() instanceof MarkCells marks)) {
+    if (!(blocks.child() instanceof PieceUnion union)
+        || !(union.marks() instanceof MarkCells marks)) {
       return null;
     }
     List<Attribute> pieces = ScalaInterop.list(blocks.inputs());

@@ -19,7 +19,6 @@ import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
-import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
@@ -46,6 +45,7 @@ import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.exchange.PieceSizes;
+import org.tilespark.spark.exchange.PieceUnion;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.permute.BlockPlans;
 import scala.Option;
@@ -55,7 +55,7 @@ import scala.Option;
  *
  * <pre>
  *   AssembleBlocks                    asks for one partition per target block, and order
- *     Union
+ *     PieceUnion
  *       CutBlocks                     pieces of the blocks, by target block
  *         the blocks
  *       MarkCells                     where each target block begins and ends
@@ -314,7 +314,7 @@ public final class ReblockPlans {
             .map(column -> column.newInstance().withNullability(true))
             .toList();
     MarkCells mark = new MarkCells(spec, arrays.output(), ScalaInterop.seq(marks), arrays);
-    return new Union(ScalaInterop.<LogicalPlan>seq(cut, mark), false, false);
+    return new PieceUnion(cut, mark);
   }
 
   /** The output column at a position: as the input's, with the new block shape stated. */

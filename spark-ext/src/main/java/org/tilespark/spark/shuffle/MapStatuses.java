@@ -7,7 +7,7 @@ import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.scheduler.MapStatus$;
 import org.apache.spark.storage.BlockManagerId;
 
-/** Makes Spark's {@link MapStatus}. Spark 4.1 added a checksum, for which 0 stands here. */
+/** Makes Spark's {@link MapStatus}, to which Spark 4.1 added a checksum. */
 final class MapStatuses {
   private static final Method APPLY =
       Arrays.stream(MapStatus$.class.getMethods())
@@ -21,9 +21,10 @@ final class MapStatuses {
    * Where an output is and how long its partitions are.
    *
    * @param lengths bytes of each partition; 0 if and only if it has no rows
+   * @param checksum of all rows, in whatever order; 0 if it was not computed
    */
-  static MapStatus of(BlockManagerId location, long[] lengths, long mapId) {
-    Object[] arguments = {location, lengths, mapId, 0L};
+  static MapStatus of(BlockManagerId location, long[] lengths, long mapId, long checksum) {
+    Object[] arguments = {location, lengths, mapId, checksum};
     try {
       return (MapStatus)
           APPLY.invoke(MapStatus$.MODULE$, Arrays.copyOf(arguments, APPLY.getParameterCount()));

@@ -1,6 +1,5 @@
 package org.tilespark.spark.shuffle;
 
-import java.lang.reflect.Array;
 import java.util.Optional;
 import org.apache.spark.Dependency;
 import org.apache.spark.ShuffleDependency;
@@ -62,25 +61,6 @@ final class ShuffleFit {
     if (!files.endsWith(LOCAL_FILES)) {
       return Optional.of("spark.shuffle.sort.io.plugin.class is " + files);
     }
-    return hasChecksumsOfRows(dependency)
-        ? Optional.of("Spark compares checksums of its rows")
-        : Optional.empty();
-  }
-
-  /** Spark 4.1 and later may compute them; 4.0 has no such methods. */
-  private static boolean hasChecksumsOfRows(ShuffleDependency<?, ?, ?> dependency) {
-    Object checksums = find(dependency, "rowBasedChecksums");
-    return (checksums != null && Array.getLength(checksums) > 0)
-        || Boolean.TRUE.equals(find(dependency, "checksumMismatchFullRetryEnabled"));
-  }
-
-  private static Object find(ShuffleDependency<?, ?, ?> dependency, String method) {
-    try {
-      return ShuffleDependency.class.getMethod(method).invoke(dependency);
-    } catch (NoSuchMethodException e) {
-      return null;
-    } catch (ReflectiveOperationException e) {
-      throw new IllegalStateException("ShuffleDependency." + method, e);
-    }
+    return Optional.empty();
   }
 }

@@ -27,6 +27,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   private final MapOutput.Id id;
   private final int partitions;
   private final Optional<SQLMetric> dataSize; // bytes of rows, which Spark's serializer counts else
+  private final RowChecksums checksums;
   private MapOutput output; // owned until it is committed; null before and after
   private long[] lengths;
 
@@ -41,6 +42,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     this.id = new MapOutput.Id(handle.shuffleId(), mapId);
     this.partitions = handle.dependency().partitioner().numPartitions();
     this.dataSize = DataSizes.find(handle.dependency().serializer());
+    this.checksums = RowChecksums.of(handle.dependency());
     // Spark calls stop(false) after an exception, and not after an error.
     context.addTaskCompletionListener((TaskCompletionListener) ended -> discard());
   }
@@ -70,6 +72,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
             new HostMemory(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes()),
             row.numFields());
       }
+      checksums.update(partition, row);
       rowBytes += row.getSizeInBytes();
     }
     long counted = rowBytes;
@@ -86,7 +89,8 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     output = null;
     long start = System.nanoTime();
     try {
-      return Option.apply(MapStatuses.of(resolver.commit(done), lengths, id.map()));
+      return Option.apply(
+          MapStatuses.of(resolver.commit(done), lengths, id.map(), checksums.value()));
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     } finally {

@@ -45,6 +45,13 @@ class ThriftServerTest {
    */
   private static final long OBJECT_GROWTH = 16;
 
+  /**
+   * How much more memory the pool may keep for reuse after a round: as many extents of map outputs
+   * as tasks beside each other may have had more than in the first round. A buffer that no query
+   * gives back to the next one is there 200 times.
+   */
+  private static final long KEPT_GROWTH_BYTES = 16 << 20;
+
   /** Extents of each connection's matrix, of which a block has 16 x 16 elements. */
   private static final int ROWS = 64;
 
@@ -75,7 +82,10 @@ class ThriftServerTest {
           () -> "the live heap grew by " + grown + " bytes from " + heapBytes + " in 200 queries");
       long more = liveObjects(server) - objects;
       assertTrue(more < OBJECT_GROWTH, () -> more + " more live objects of our classes");
-      assertEquals(keptBytes, server.gauge("host.keptBytes"), "bytes that the host pool keeps");
+      long kept = server.gauge("host.keptBytes");
+      assertTrue(
+          kept - keptBytes < KEPT_GROWTH_BYTES,
+          () -> "the host pool keeps " + kept + " bytes instead of " + keptBytes);
     }
   }
 
@@ -155,10 +165,10 @@ class ThriftServerTest {
           Statement statement = connection.createStatement()) {
         statement.execute(
             String.format(
-                "CREATE TEMPORARY VIEW m AS SELECT r * 16 AS row, c * 16 AS col, 16 AS rows,"
-                    + " 16 AS cols, transform(sequence(0, 255), i -> CAST(((r * 16 + i div 16)"
-                    + " * %d + c * 16 + i %% 16) * %d AS DOUBLE)) AS values"
-                    + " FROM (SELECT id AS r FROM range(%d)) CROSS JOIN (SELECT id AS c FROM range(%d))",
+                "CREATE TEMPORARY VIEW m AS SELECT r * 16 AS row, c * 16 AS col, 16 AS rows, 16 AS"
+                    + " cols, transform(sequence(0, 255), i -> CAST(((r * 16 + i div 16) * %d + c *"
+                    + " 16 + i %% 16) * %d AS DOUBLE)) AS values FROM (SELECT id AS r FROM"
+                    + " range(%d)) CROSS JOIN (SELECT id AS c FROM range(%d))",
                 COLS, scale, ROWS / 16, COLS / 16));
         int half = VOLUME[0] / 2 * VOLUME[1] * VOLUME[2];
         statement.execute(

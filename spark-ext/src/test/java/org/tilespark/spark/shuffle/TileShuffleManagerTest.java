@@ -2,9 +2,17 @@ package org.tilespark.spark.shuffle;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import org.apache.spark.MapOutputTrackerMaster;
+import org.apache.spark.ShuffleStatus;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.Tag;
@@ -13,6 +21,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.testing.SparkTest;
@@ -72,6 +81,50 @@ class TileShuffleManagerTest extends SparkTest {
             "spark.sql.adaptive.advisoryPartitionSizeInBytes", "4k",
             "spark.sql.adaptive.coalescePartitions.minPartitionSize", "1k"),
         () -> assertRight(reblocked()));
+  }
+
+  /** Spark's checksums of rows are those that Spark's own shuffle computes. */
+  @Test
+  void checksumsOfRowsAreSparks() {
+    assumeTrue(
+        Arrays.stream(MapStatus.class.getMethods())
+            .anyMatch(method -> method.getName().equals("checksumValue")),
+        "Spark 4.0 has no checksums of rows");
+    Map<String, String> checked =
+        Map.of("spark.sql.shuffle.orderIndependentChecksum.enabled", "true");
+    with(
+        checked,
+        () -> {
+          long before = outputs().committed();
+          List<Long> ours = checksumsOf(() -> assertRight(reblocked()));
+          assertTrue(outputs().committed() > before, "nothing was kept in memory");
+          assertTrue(ours.stream().anyMatch(each -> each != 0), ours::toString);
+          with(
+              Map.of(TileSparkConf.EXCHANGE_MODE.name(), "spark"),
+              () -> assertEquals(ours, checksumsOf(() -> assertRight(reblocked()))));
+        });
+  }
+
+  /** The checksums of all map outputs of the shuffles that a query adds, in order. */
+  private static List<Long> checksumsOf(Runnable query) {
+    MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
+    Set<Object> before = Set.copyOf(statuses(tracker).keySet());
+    query.run();
+    List<Long> checksums = new ArrayList<>();
+    statuses(tracker)
+        .forEach(
+            (shuffle, status) -> {
+              if (!before.contains(shuffle)) {
+                for (MapStatus map : status.mapStatuses()) {
+                  checksums.add(map.checksumValue());
+                }
+              }
+            });
+    return checksums.stream().sorted().toList();
+  }
+
+  private static Map<Object, ShuffleStatus> statuses(MapOutputTrackerMaster tracker) {
+    return ScalaInterop.javaMap(tracker.shuffleStatuses());
   }
 
   /** A shuffle of rows that no node of ours gives. */

@@ -1,0 +1,52 @@
+package org.tilespark.kernels.memory;
+
+import com.sun.jna.Native;
+import com.sun.jna.Platform;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Pages of 2 MiB for large memory outside the heap: copies and transposes run faster on them
+ * ({@code docs/decisions/memory-in-slabs.md}). Linux gives them where {@code
+ * /sys/kernel/mm/transparent_hugepage/enabled} is {@code madvise} or {@code always}; elsewhere
+ * nothing changes.
+ */
+public final class HugePages {
+  /** Bytes of a page, and the alignment that lets a range have some. */
+  public static final long BYTES = 2 << 20;
+
+  private static final Logger LOG = LoggerFactory.getLogger(HugePages.class);
+  private static final int MADV_HUGEPAGE = 14; // linux/mman.h
+  private static final boolean AVAILABLE = load();
+
+  private HugePages() {}
+
+  /**
+   * Asks for huge pages where whole ones lie in a range that is mapped and not used yet.
+   *
+   * @param address of the first byte
+   */
+  public static void advise(long address, long bytes) {
+    long start = Math.addExact(address, BYTES - 1) & -BYTES;
+    long end = Math.addExact(address, bytes) & -BYTES;
+    if (AVAILABLE && start < end && madvise(start, end - start, MADV_HUGEPAGE) != 0) {
+      LOG.debug("madvise(MADV_HUGEPAGE) failed with errno {}", Native.getLastError());
+    }
+  }
+
+  private static boolean load() {
+    if (!Platform.isLinux() || !Platform.is64Bit()) {
+      return false;
+    }
+    try {
+      Native.register(HugePages.class, Platform.C_LIBRARY_NAME);
+      return true;
+    } catch (LinkageError e) {
+      LOG.info("Memory outside the heap has no huge pages, since JNA cannot be loaded: {}", e);
+      return false;
+    }
+  }
+
+  /** {@code int madvise(void *addr, size_t length, int advice)}, of 64-bit Linux. */
+  private static native int madvise(long address, long length, int advice);
+}

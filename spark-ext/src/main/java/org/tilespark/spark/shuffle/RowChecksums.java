@@ -1,0 +1,96 @@
+package org.tilespark.spark.shuffle;
+
+import java.lang.invoke.MethodHandle;
+import java.lang.invoke.MethodHandles;
+import java.lang.invoke.MethodType;
+import java.lang.reflect.Array;
+import java.util.Optional;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+
+/**
+ * Spark's checksums of the rows of one map output. From them the scheduler learns that a repeated
+ * map task gave other rows than its first attempt, and repeats the stages that read it. Spark 4.0
+ * has none, 4.1 has them where they are switched on, and 4.3 by default. For the task's thread.
+ */
+final class RowChecksums {
+  private static final Optional<Api> API = Api.find();
+
+  private final Api api; // null if no checksums are wanted
+  private final Object checksums; // an array of Spark's RowBasedChecksum, one for each partition
+
+  private RowChecksums(Api api, Object checksums) {
+    this.api = api;
+    this.checksums = checksums;
+  }
+
+  /** The methods of Spark, which 4.0 lacks. */
+  private record Api(MethodHandle ofShuffle, MethodHandle update, MethodHandle aggregate) {
+
+    static Optional<Api> find() {
+      MethodHandles.Lookup lookup = MethodHandles.publicLookup();
+      try {
+        Class<?> checksum = Class.forName("org.apache.spark.shuffle.checksum.RowBasedChecksum");
+        Class<?> array = checksum.arrayType();
+        return Optional.of(
+            new Api(
+                lookup.findVirtual(
+                    ShuffleDependency.class, "rowBasedChecksums", MethodType.methodType(array)),
+                lookup.findVirtual(
+                    checksum,
+                    "update",
+                    MethodType.methodType(void.class, Object.class, Object.class)),
+                lookup.findStatic(
+                    checksum,
+                    "getAggregatedChecksumValue",
+                    MethodType.methodType(long.class, array))));
+      } catch (ClassNotFoundException | NoSuchMethodException e) {
+        return Optional.empty();
+      } catch (IllegalAccessException e) {
+        throw new IllegalStateException("Spark's RowBasedChecksum", e);
+      }
+    }
+  }
+
+  /** The checksums that {@code shuffle} asks for, of no rows yet. */
+  static RowChecksums of(ShuffleDependency<?, ?, ?> shuffle) {
+    if (API.isPresent()) {
+      Object checksums = invoked(() -> API.get().ofShuffle.invoke(shuffle));
+      if (checksums != null && Array.getLength(checksums) > 0) {
+        return new RowChecksums(API.get(), checksums);
+      }
+    }
+    return new RowChecksums(null, null);
+  }
+
+  /** Takes a row into account. Each byte of it is read, where checksums are wanted. */
+  void update(int partition, UnsafeRow row) {
+    if (api != null) {
+      Object checksum = Array.get(checksums, partition);
+      invoked(
+          () -> {
+            api.update.invoke(checksum, (Object) partition, (Object) row);
+            return null;
+          });
+    }
+  }
+
+  /** One value for all partitions, whatever the order of their rows; 0 if none is wanted. */
+  long value() {
+    return api == null ? 0 : (long) invoked(() -> api.aggregate.invoke(checksums));
+  }
+
+  private interface Call {
+    Object run() throws Throwable;
+  }
+
+  private static Object invoked(Call call) {
+    try {
+      return call.run();
+    } catch (RuntimeException | Error e) {
+      throw e;
+    } catch (Throwable e) {
+      throw new IllegalStateException("Spark's checksums of rows", e);
+    }
+  }
+}
