@@ -40,7 +40,7 @@ class ImageMemoryTest {
     assertThrows(IllegalStateException.class, memory::release);
   }
 
-  /** Rows of a power of two and a little more, which size classes fit badly. */
+  /** Rows of a power of two and a little more. */
   @ParameterizedTest
   @ValueSource(longs = {4 << 10, 64 << 10, 1 << 20, 16 << 20})
   void littleIsUnused(long values) {
