@@ -36,6 +36,9 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.catalyst.compat.ShuffleExchanges;
+import org.tilespark.spark.conf.ExchangeMode;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.shuffle.TileShuffleManager;
 import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
@@ -172,10 +175,13 @@ public final class Exchange {
     return spec.predicted().perArray() ? Math.max(usual, planned) : planned;
   }
 
-  /** The same for {@code bytes} bytes of blocks of one tiling, keyed by their places. */
+  /**
+   * The same for {@code bytes} bytes of blocks of one tiling, keyed by their places; not more than
+   * blocks, if the user has asked for more.
+   */
   public static int partitions(SparkContext context, long bytes, Cuts blocks) {
     return isAsked()
-        ? partitions()
+        ? (int) Math.min(partitions(), Math.max(1, blocks.cells()))
         : new PartitionPlanner(context.defaultParallelism()).partitions(bytes, blocks);
   }
 
@@ -206,6 +212,18 @@ public final class Exchange {
   /** A shuffle by keys. */
   public static SparkPlan shuffled(SparkPlan child, List<Attribute> keys, int partitions) {
     return ShuffleExchanges.of(by(keys, partitions), child);
+  }
+
+  /**
+   * True if blocks are expected to go through the exchange in memory, as far as settings say;
+   * {@code shuffle.ShuffleFit} decides when a shuffle begins.
+   */
+  public static boolean isInMemory(SparkContext context) {
+    return TileSparkConf.EXCHANGE_MODE.read(TileSparkConf.session()) != ExchangeMode.SPARK
+        && context
+            .getConf()
+            .get("spark.shuffle.manager", "sort")
+            .equals(TileShuffleManager.class.getName());
   }
 
   // ---- how Spark hashes
