@@ -175,10 +175,13 @@ public final class Exchange {
     return spec.predicted().perArray() ? Math.max(usual, planned) : planned;
   }
 
-  /** The same for {@code bytes} bytes of blocks of one tiling, keyed by their places. */
+  /**
+   * The same for {@code bytes} bytes of blocks of one tiling, keyed by their places; not more than
+   * blocks, if the user has asked for more.
+   */
   public static int partitions(SparkContext context, long bytes, Cuts blocks) {
     return isAsked()
-        ? partitions()
+        ? (int) Math.min(partitions(), Math.max(1, blocks.cells()))
         : new PartitionPlanner(context.defaultParallelism()).partitions(bytes, blocks);
   }
 
@@ -213,7 +216,16 @@ public final class Exchange {
 
   /** A line of EXPLAIN FORMATTED: who will move the rows that a node asks for, and why. */
   public static String explained(SparkContext context) {
-    return "\nExchange: " + ExchangeChoice.of(context.conf(), TileSparkConf.session());
+    return "\nExchange: " + choice(context);
+  }
+
+  /** True if blocks are expected to go through the exchange in memory, as far as settings say. */
+  public static boolean isInMemory(SparkContext context) {
+    return choice(context).whyNotInMemory().isEmpty();
+  }
+
+  private static ExchangeChoice choice(SparkContext context) {
+    return ExchangeChoice.of(context.conf(), TileSparkConf.session());
   }
 
   // ---- how Spark hashes

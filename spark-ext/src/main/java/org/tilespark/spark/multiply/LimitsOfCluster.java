@@ -5,6 +5,7 @@ import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.cost.ClusterFacts;
 import org.tilespark.spark.multiply.cost.ClusterLimits;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -45,7 +46,7 @@ record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice ba
         tile,
         broadcastBytes(),
         executors > 1 || devices != 1 ? 0 : sharedBytes(Math.min(turns, cores), tile, 2 * batch),
-        ClusterLimits.Rates.DEFAULT);
+        ClusterLimits.Rates.of(Exchange.isInMemory(context)));
   }
 
   /**

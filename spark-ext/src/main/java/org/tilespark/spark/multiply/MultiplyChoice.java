@@ -5,6 +5,8 @@ import java.util.List;
 import java.util.Optional;
 import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.Cuts;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.cost.ClusterLimits;
@@ -76,7 +78,7 @@ final class MultiplyChoice {
     try {
       CuboidPlan plan = plan();
       return plan.chosen().cost().traffic().partial() > 0
-          ? Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums()))
+          ? Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums(plan)))
           : partitioningInPlace(plan);
     } catch (IllegalArgumentException e) {
       return Optional.empty(); // planning it fails later, and says why
@@ -91,20 +93,18 @@ final class MultiplyChoice {
   }
 
   /** Over how many partitions partial blocks of C are added. */
-  int partitionsOfSums() {
+  int partitionsOfSums(CuboidPlan plan) {
+    Cuts blocks =
+        Cuts.of(
+            AxisCuts.every(spec.blockRows(), spec.m()), AxisCuts.every(spec.blockCols(), spec.n()));
     return spec.groups() > 0 // how many matrices there are is not known
         ? Exchange.partitions()
-        : (int) Math.min(Exchange.partitions(), Math.max(1, blocksOfC()));
+        : Exchange.partitions(context, plan.chosen().cost().traffic().partial(), blocks);
   }
 
   /** The operand that stays where it is. */
   PlacedOperand placedOperand(CuboidPlan plan) {
     return placed(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
-  }
-
-  private long blocksOfC() {
-    return ((spec.m() + spec.blockRows() - 1) / spec.blockRows())
-        * ((spec.n() + spec.blockCols() - 1) / spec.blockCols());
   }
 
   private MultiplyShape shape() {

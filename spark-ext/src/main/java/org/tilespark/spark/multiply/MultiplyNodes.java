@@ -82,7 +82,7 @@ public final class MultiplyNodes {
                     .map(by -> BoundPartitioning.of(by, product.produced()))),
             ScalaInterop.seq(partials),
             ScalaInterop.seq(pieces));
-    return partial ? summed(tiles, plan.chosen().strategy(), partials) : tiles;
+    return partial ? summed(tiles, plan, partials) : tiles;
   }
 
   /** The pieces of both operands, where their cuboids are. */
@@ -118,13 +118,13 @@ public final class MultiplyNodes {
   }
 
   /** Partial blocks of C, brought together and added. */
-  private SparkPlan summed(SparkPlan tiles, Strategy strategy, List<Attribute> partials) {
+  private SparkPlan summed(SparkPlan tiles, CuboidPlan plan, List<Attribute> partials) {
     return new SumBlocksExec(
         spec,
-        strategy,
+        plan.chosen().strategy(),
         ScalaInterop.seq(partials),
         ScalaInterop.seq(product.produced()),
-        Exchange.shuffled(tiles, PieceColumns.partialKey(partials), choice.partitionsOfSums()));
+        Exchange.shuffled(tiles, PieceColumns.partialKey(partials), choice.partitionsOfSums(plan)));
   }
 
   /**
@@ -166,7 +166,7 @@ public final class MultiplyNodes {
                         ScalaInterop.seq(product.placeColumns()),
                         ScalaInterop.seq(PieceColumns.ranges(groups)),
                         planLater.apply(product.places()))));
-    return partial ? summed(blocks, strategy, produced) : blocks;
+    return partial ? summed(blocks, plan, produced) : blocks;
   }
 
   /** The pieces of an operand's blocks, by what they are shuffled to. */
