@@ -57,8 +57,13 @@ final class Packing {
     }
 
     private long address(int element, int bytes) {
-      return UNSAFE.arrayBaseOffset(array.getClass()) + (long) element * bytes;
+      return baseOffset(bytes) + (long) element * bytes;
     }
+  }
+
+  /** Where the elements of an array of floats or doubles begin. */
+  static long baseOffset(int bytes) {
+    return bytes == Float.BYTES ? Unsafe.ARRAY_FLOAT_BASE_OFFSET : Unsafe.ARRAY_DOUBLE_BASE_OFFSET;
   }
 
   /** Packs a part whose elements are those of the panels. */
@@ -79,15 +84,26 @@ final class Packing {
   /** Deals the {@code x} of one step out to all panels. */
   private static void deal(Part part, int p, Panels to) {
     int bytes = part.operand().bytes();
+    int width = to.width();
     Object base = part.operand().memory().base();
+    Object array = to.array();
     long from = part.operand().address(part.x(), part.p() + p);
-    for (int x = 0; x < Ceil.to(part.count(), to.multiple()); x += to.width()) {
-      int present = Math.max(0, Math.min(to.width(), part.count() - x));
-      long target = to.address(x / to.width() * to.pitch() * part.steps() + p * to.pitch(), bytes);
-      copy(base, from + (long) x * bytes, to.array(), target, present * bytes);
-      for (int e = present; e < to.width(); e++) {
-        zero(to.array(), target + (long) e * bytes, bytes);
+    long target = to.address(p * to.pitch(), bytes);
+    long panelBytes = (long) part.steps() * to.pitch() * bytes;
+    int whole = part.count() / width;
+    for (int panel = 0; panel < whole; panel++) {
+      copy(base, from, array, target, width * bytes);
+      from += (long) width * bytes;
+      target += panelBytes;
+    }
+    int rest = part.count() - whole * width;
+    for (int x = whole * width; x < Ceil.to(part.count(), to.multiple()); x += width) {
+      copy(base, from, array, target, rest * bytes);
+      for (int e = rest; e < width; e++) {
+        zero(array, target + (long) e * bytes, bytes);
       }
+      rest = 0;
+      target += panelBytes;
     }
   }
 

@@ -56,7 +56,7 @@ record ResultMatrix(
         if (count > 0) {
           UNSAFE.copyMemory(
               from,
-              inArray(from, row * pitch + first),
+              inArray(row * pitch + first),
               memory.base(),
               address(piece.i() + row, piece.j() + first),
               (long) count * bytes);
@@ -68,7 +68,7 @@ record ResultMatrix(
       for (int row = 0; row < piece.rows(); row++) {
         if (col >= piece.firstCol(row)) {
           long target = address(piece.i() + row, piece.j() + col);
-          copy(from, inArray(from, row * pitch + col), memory.base(), target);
+          copy(from, inArray(row * pitch + col), memory.base(), target);
         }
       }
     }
@@ -78,7 +78,7 @@ record ResultMatrix(
   private void load(PackedPanels panels, Piece piece) {
     Object to = panels.before();
     for (int row = 0; row < piece.rows(); row++) {
-      long target = inArray(to, row * panels.cols);
+      long target = inArray(row * panels.cols);
       if (colStep == 1) {
         long source = address(piece.i() + row, piece.j());
         UNSAFE.copyMemory(memory.base(), source, to, target, (long) piece.cols() * bytes);
@@ -124,7 +124,7 @@ record ResultMatrix(
     }
   }
 
-  private long inArray(Object array, int element) {
-    return UNSAFE.arrayBaseOffset(array.getClass()) + (long) element * bytes;
+  private long inArray(int element) {
+    return Packing.baseOffset(bytes) + (long) element * bytes;
   }
 }
