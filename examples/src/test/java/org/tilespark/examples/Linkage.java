@@ -46,9 +46,6 @@ final class Linkage {
           "jcuda/",
           "com/sun/jna/",
           "dev/ludovic/netlib/",
-          "org/jtransforms/",
-          "pl/edu/icm/jlargearrays/",
-          "org/apache/commons/math3/",
           "org/knowm/xchart/",
           "org/tilespark/shaded/");
 

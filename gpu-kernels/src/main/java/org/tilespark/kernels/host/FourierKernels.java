@@ -2,7 +2,6 @@ package org.tilespark.kernels.host;
 
 import java.util.function.Function;
 import java.util.function.IntFunction;
-import org.slf4j.LoggerFactory;
 
 /**
  * The arithmetic of one type, on vectors where the JVM has them, and one number at a time where the
@@ -14,10 +13,12 @@ final class FourierKernels<A> {
   /** Numbers of a row that is a cache line, and so the lines that are transformed together. */
   private static final int ROW_BYTES = 64;
 
+  private static final boolean VECTORS = HostProfile.current().vectorBits() > 0;
+
   /** Those of floats. */
   static final FourierKernels<float[]> FLOAT =
       new FourierKernels<>(
-          HostVectors.PRESENT ? new FloatVectorRows() : null,
+          VECTORS ? new FloatVectorRows() : null,
           new FloatScalarRows(),
           Float.BYTES,
           float[]::new,
@@ -26,7 +27,7 @@ final class FourierKernels<A> {
   /** Those of doubles. */
   static final FourierKernels<double[]> DOUBLE =
       new FourierKernels<>(
-          HostVectors.PRESENT ? new DoubleVectorRows() : null,
+          VECTORS ? new DoubleVectorRows() : null,
           new DoubleScalarRows(),
           Double.BYTES,
           double[]::new,
@@ -133,23 +134,6 @@ final class FourierKernels<A> {
     int done = vectors == null ? 0 : vectors.pick(rows, 0, x, y);
     if (done < x.lanes()) {
       scalars.pick(rows, done, x, y);
-    }
-  }
-
-  /** Whether the JVM has the vectors' module; without, that is said once. */
-  private static final class HostVectors {
-    static final boolean PRESENT = isPresent();
-
-    private static boolean isPresent() {
-      boolean present = ModuleLayer.boot().findModule("jdk.incubator.vector").isPresent();
-      if (!present) {
-        LoggerFactory.getLogger(HostFourier.class)
-            .warn(
-                "Transforms on the CPU run one number at a time, several times slower than on"
-                    + " vectors; the JVM's option --add-modules jdk.incubator.vector lets them use"
-                    + " vectors");
-      }
-      return present;
     }
   }
 }

@@ -15,7 +15,7 @@ final class LaneTiles {
   private static final long DOUBLES = Unsafe.ARRAY_DOUBLE_BASE_OFFSET;
 
   /** Pairs of a tile: rows of as many stay in the cache until all lines have been there. */
-  private static final int PAIRS = 32;
+  private static final int PAIRS = 128;
 
   private static final long LOW = 0xFFFF_FFFFL;
 

@@ -50,7 +50,8 @@ final class LineMoves<A> {
 
   private void move(boolean read, Group lines, HostMemory plane, A array, Rows<A> rows) {
     int count = (int) lines.length;
-    Stage<A> stage = lines.inner == 1 ? work.stage(count, lines.lanes) : null;
+    Stage<A> stage =
+        lines.inner == 1 ? work.stage(count, lines.lanes, rows.chunk() % 2 == 1) : null;
     if (stage != null && read) {
       copyLines(true, lines, plane, stage);
     }
@@ -80,7 +81,8 @@ final class LineMoves<A> {
    */
   void movePairs(boolean read, Group lines, Rows<A> rows) {
     int count = (int) (lines.length / 2);
-    Stage<A> stage = lines.inner == 1 ? work.stage(2 * count, lines.lanes) : null;
+    Stage<A> stage =
+        lines.inner == 1 ? work.stage(2 * count, lines.lanes, lines.length % 2 == 1) : null;
     if (stage != null && read) {
       copyLines(true, lines, lines.re, stage);
     }
@@ -107,11 +109,14 @@ final class LineMoves<A> {
 
   /** Copies contiguous lines between memory and the stage. */
   private void copyLines(boolean read, Group lines, HostMemory plane, Stage<A> stage) {
-    long bytes = lines.length * kernels.bytes();
+    // As one piece if they lie in the stage as they do in memory.
+    long piece = lines.length == stage.pitch() ? lines.length * lines.lanes : lines.length;
+    long bytes = piece * kernels.bytes();
+    long start = lines.first * lines.length * kernels.bytes();
     HostMemory own = HostMemory.ofArray(stage.array());
-    for (int lane = 0; lane < lines.lanes; lane++) {
-      HostMemory line = plane.slice((lines.first + lane) * bytes, bytes);
-      HostMemory staged = own.slice((long) lane * stage.pitch() * kernels.bytes(), bytes);
+    for (long i = 0; i * piece < lines.length * lines.lanes; i++) {
+      HostMemory line = plane.slice(start + i * bytes, bytes);
+      HostMemory staged = own.slice(i * stage.pitch() * kernels.bytes(), bytes);
       if (read) {
         line.copyTo(staged);
       } else {

@@ -41,10 +41,13 @@ final class Workspace<A> {
     return new Rows<>(planes.get(2), planes.get(3), lanes, rows);
   }
 
-  /** Where contiguous lines of {@code numbers} are copied on their way. */
-  Stage<A> stage(int numbers, int lanes) {
-    // One more, for pairs; and no power of two, so that lines lie on different parts of the cache.
-    int pitch = Math.addExact(numbers, 32) / 32 * 32 + 16;
+  /**
+   * Where contiguous lines of {@code numbers} are copied on their way.
+   *
+   * @param spare true if there must be room for one more number behind each
+   */
+  Stage<A> stage(int numbers, int lanes, boolean spare) {
+    int pitch = spare ? Math.addExact(numbers, 1) : numbers;
     int needed = Math.multiplyExact(pitch, lanes);
     if (stage == null || needed > stageLength) {
       stage = kernels.array(needed);

@@ -10,8 +10,10 @@ import java.nio.charset.StandardCharsets;
 /** A Python process with scipy that does what {@link HostFourierBenchmark} does, on request. */
 final class ScipyPeer implements AutoCloseable {
   /**
-   * Reads requests and answers each with a line. Complex lines are transformed in place, so that no
-   * pages of new arrays are timed; "ortho" keeps their values from growing.
+   * Reads requests and answers each with a line. Lines are timed in 16 pieces of an array that no
+   * cache holds, and the best counts: other work on the machine spoils few pieces. Complex lines
+   * are transformed in place, so that no pages of new arrays are timed; "ortho" keeps their values
+   * from growing.
    */
   private static final String PROGRAM =
       """
@@ -21,21 +23,26 @@ final class ScipyPeer implements AutoCloseable {
       def prepare(kind, dtype, *shape):
           shape = tuple(map(int, shape))
           x = np.random.default_rng(1).standard_normal(shape, dtype=dtype)
+          state["pieces"] = 16 if len(shape) == 2 else 1
           if kind == "complex":
               x = (x + 1j * np.random.default_rng(2).standard_normal(shape, dtype=dtype)).astype("c8" if dtype == "f4" else "c16")
-              work = lambda t: fft.fft(x, norm="ortho", overwrite_x=True, workers=t)
+              work = lambda p, t: fft.fft(x[p], norm="ortho", overwrite_x=True, workers=t)
           elif kind == "half":
-              work = lambda t: fft.rfft(x, norm="ortho", workers=t)
+              work = lambda p, t: fft.rfft(x[p], norm="ortho", workers=t)
           elif kind == "real":
               y = fft.rfft(x, norm="ortho")
-              work = lambda t: fft.irfft(y, x.shape[-1], norm="ortho", workers=t)
+              work = lambda p, t: fft.irfft(y[p], x.shape[-1], norm="ortho", workers=t)
           else:
-              work = lambda t: fft.rfftn(x, norm="ortho", workers=t)
-          state["work"] = work
+              work = lambda p, t: fft.rfftn(x, norm="ortho", workers=t)
+          state["work"], state["lines"] = work, len(x)
       def run(threads):
-          start = time.perf_counter_ns()
-          state["work"](int(threads))
-          return time.perf_counter_ns() - start
+          best, pieces = float("inf"), state["pieces"]
+          for p in range(pieces):
+              piece = slice(state["lines"] * p // pieces, state["lines"] * (p + 1) // pieces)
+              start = time.perf_counter_ns()
+              state["work"](piece, int(threads))
+              best = min(best, time.perf_counter_ns() - start)
+          return best * pieces
       def relative(found, exact):
           return float(np.sqrt((abs(found - exact) ** 2).sum() / (abs(exact) ** 2).sum()))
       def errors(kind, dtype, n, path):
