@@ -160,8 +160,8 @@ public final class HostMultiplier implements Multiplier {
       this.b = b;
       this.c = c;
       this.stage = stage;
-      this.k = problem.isProduct() ? problem.k() : 0;
-      this.alpha = problem.isProduct() ? problem.factors().alpha() : 0;
+      this.k = problem.readsOperands() ? problem.k() : 0;
+      this.alpha = problem.readsOperands() ? problem.factors().alpha() : 0;
       this.beta = problem.factors().beta();
       this.isDouble = problem.type() == ElementType.FLOAT64;
     }
