@@ -301,7 +301,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
           governor
               .tryAcquire(
                   panel.bytes,
-                  panel.id.soon() ? spare : Math.max(spare, governor.limitBytes() / SPARE_PART),
+                  panel.id.usedNext() ? spare : Math.max(spare, governor.limitBytes() / SPARE_PART),
                   bytes -> allocate(panel.stage, bytes))
               .orElse(null);
       if (grant != null) {

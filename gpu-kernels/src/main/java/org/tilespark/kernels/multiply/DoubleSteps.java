@@ -75,7 +75,7 @@ final class DoubleSteps extends TensorSteps {
     long parts = strategy.rest().parts();
     Place c = c();
     DoublePair operands = operands(p, k);
-    addProduct(
+    addMultiply(
         operands.first(from),
         k,
         1,
@@ -84,7 +84,7 @@ final class DoubleSteps extends TensorSteps {
     Place scratch = endOfWorkspace(TensorWorkspace.restBytes(problem, strategy.rest()));
     long m = exchanged ? rest : problem.m();
     long n = exchanged ? problem.n() : rest;
-    addProduct(
+    addMultiply(
         operands.from(from),
         k,
         parts,
@@ -96,8 +96,8 @@ final class DoubleSteps extends TensorSteps {
   }
 
   @Override
-  void addProduct(long p, long k, long parts, long partPanels, Target c) {
-    addProduct(operands(p, k), k, parts, partPanels, c);
+  void addMultiply(long p, long k, long parts, long partPanels, Target c) {
+    addMultiply(operands(p, k), k, parts, partPanels, c);
   }
 
   /** What the kernel for doubles reads, in its order. */
@@ -124,7 +124,7 @@ final class DoubleSteps extends TensorSteps {
     return form.isExchanged(problem) ? new DoublePair(b, a) : new DoublePair(a, b);
   }
 
-  private void addProduct(DoublePair operands, long k, long parts, long partPanels, Target c) {
+  private void addMultiply(DoublePair operands, long k, long parts, long partPanels, Target c) {
     boolean exchanged = form.isExchanged(problem);
     Doubles left = operands.left();
     Doubles right = operands.right();

@@ -62,7 +62,7 @@ final class FusedSteps extends TensorSteps {
 
   /** Products, or parts of one, of operands as they are stored. */
   @Override
-  void addProduct(long p, long k, long parts, long partPanels, Target c) {
+  void addMultiply(long p, long k, long parts, long partPanels, Target c) {
     long batches = parts * products();
     long rowTiles = Ceil.div(problem.m(), shape.rows());
     long colTiles = Ceil.div(problem.n(), shape.cols());

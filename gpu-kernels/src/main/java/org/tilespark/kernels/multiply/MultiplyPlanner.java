@@ -18,7 +18,7 @@ public final class MultiplyPlanner {
   /**
    * Products from which cuBLAS is taken where it is there: below, a launch takes as long as the
    * work. The rule for classes of problems that were not tuned ({@link
-   * org.tilespark.kernels.tune.ProductTuner}).
+   * org.tilespark.kernels.tune.MultiplyTuner}).
    */
   static final double CUBLAS_PRODUCTS = 512.0 * 512 * 512;
 
@@ -90,8 +90,8 @@ public final class MultiplyPlanner {
     if (problem.keepsC()) {
       return new MultiplyPlan(problem, new MultiplyStrategy.Nothing(), Optional.empty());
     }
-    if (!problem.isProduct()) { // C times beta, which an own kernel makes
-      return own(problem.withoutProduct(), terms, limits, index);
+    if (!problem.readsOperands()) { // C times beta, which an own kernel makes
+      return own(problem.scaleOnly(), terms, limits, index);
     }
     if (problem.precision() != Precision.FULL) {
       return rounded(problem, terms, engine, cublas, limits, index);
@@ -129,7 +129,7 @@ public final class MultiplyPlanner {
     if (engine != MultiplyEngine.CUBLAS) {
       Optional<MultiplyPlan> tensor = TensorRule.best(problem, terms, limits, index);
       Optional<MultiplyPlan> ours =
-          tensor.filter(TensorRule::isReadOnce).isPresent()
+          tensor.filter(TensorRule::streamsA).isPresent()
               ? tensor
               : SkinnyRule.of(problem, limits, index)
                   .map(skinny -> skinny(problem, skinny))
@@ -268,8 +268,8 @@ public final class MultiplyPlanner {
     if (problem.keepsC()) {
       return all;
     }
-    if (!problem.isProduct()) {
-      MultiplyProblem scaled = problem.withoutProduct();
+    if (!problem.readsOperands()) {
+      MultiplyProblem scaled = problem.scaleOnly();
       for (KernelIndex.Kernel kernel : kernels(scaled, limits, index)) {
         all.add(tiled(scaled, kernel, limits));
       }
@@ -288,7 +288,7 @@ public final class MultiplyPlanner {
     return all;
   }
 
-  /** Device memory that a plan of a {@link #frugalWay} may use beside the operands. */
+  /** Device memory that a plan of a {@link #lowMemoryWay} may use beside the operands. */
   public static long mostWorkspaceBytes(CublasPresence cublas, DeviceLimits limits) {
     return cublas.isPresent() ? cublasWorkspaceBytes(limits) : 0;
   }
@@ -312,7 +312,7 @@ public final class MultiplyPlanner {
    *
    * @param terms as in {@link #plan}
    */
-  public static Optional<MultiplyWay> frugalWay(
+  public static Optional<MultiplyWay> lowMemoryWay(
       MultiplyProblem problem,
       long terms,
       MultiplyEngine engine,

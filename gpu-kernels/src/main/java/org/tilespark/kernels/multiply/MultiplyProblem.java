@@ -253,13 +253,13 @@ public record MultiplyProblem(
   }
 
   /** True if A and B have a share in the result. */
-  public boolean isProduct() {
+  public boolean readsOperands() {
     return k > 0 && factors.alpha() != 0;
   }
 
   /** True if C stays as it is, or is empty. */
   public boolean keepsC() {
-    return m == 0 || n == 0 || (!isProduct() && factors.beta() == 1);
+    return m == 0 || n == 0 || (!readsOperands() && factors.beta() == 1);
   }
 
   /** The factors of the chunk of K from step {@code p} on: beta is 1 but in the first. */
@@ -268,7 +268,7 @@ public record MultiplyProblem(
   }
 
   /** C times beta: A and B are empty. */
-  MultiplyProblem withoutProduct() {
+  MultiplyProblem scaleOnly() {
     return new MultiplyProblem(
         m,
         0,

@@ -75,7 +75,7 @@ final class PackedSteps extends TensorSteps {
   private record Packed(Packing packing, Operand operand) {}
 
   @Override
-  void addProduct(long p, long k, long parts, long partPanels, Target c) {
+  void addMultiply(long p, long k, long parts, long partPanels, Target c) {
     long batches = parts * products();
     Place tileFlags = new Place(Side.WORKSPACE, 0);
     Place placeA =

@@ -97,7 +97,7 @@ final class TensorRule {
    * rounds A as it reads. From 2000 rows on that took 0.64 to 0.98 times as long as the skinny
    * kernel for 16 columns, and 0.83 to 1.08 times for one, on an H200.
    */
-  static boolean isReadOnce(MultiplyPlan tensor) {
+  static boolean streamsA(MultiplyPlan tensor) {
     MultiplyProblem problem = tensor.problem();
     return problem.precision() == Precision.TF32
         && !strategy(tensor).isMma()

@@ -90,12 +90,12 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     long parts = PartsOfK.partsOfChunk(form, k, strategy.parts());
     if (parts == 1) {
       long step = products > 1 ? batch.strideC() : 0;
-      addProduct(p, k, 1, panels, new Target(c(), problem.leadC(), step, problem.factorsFrom(p)));
+      addMultiply(p, k, 1, panels, new Target(c(), problem.leadC(), step, problem.factorsFrom(p)));
       return;
     }
     Place scratch = endOfWorkspace(TensorWorkspace.partBytes(problem, strategy.parts()));
     long plane = problem.m() * problem.n();
-    addProduct(
+    addMultiply(
         p,
         k,
         parts,
@@ -110,7 +110,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
    * @param parts into which it is cut
    * @param partPanels panels of a part but the last
    */
-  abstract void addProduct(long p, long k, long parts, long partPanels, Target c);
+  abstract void addMultiply(long p, long k, long parts, long partPanels, Target c);
 
   final void add(MultiplyStep step) {
     steps.add(step);

@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode$;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -147,6 +148,31 @@ public final class Exchange {
       Partitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
     return Attributes.renamedPartitioning(partitioning, names)
         .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
+  }
+
+  /** All rows in one partition. */
+  public static Partitioning onePartition() {
+    return SinglePartition$.MODULE$;
+  }
+
+  /** Rows lie in partitions by no known rule. */
+  public static Partitioning unknown(int partitions) {
+    return new UnknownPartitioning(partitions);
+  }
+
+  /** Positions of what rows are partitioned by among the keys, if that is all of them. */
+  public static Optional<List<Integer>> order(Partitioning partitioning, List<Attribute> keys) {
+    List<Integer> order = new ArrayList<>();
+    if (partitioning instanceof Expression hashed) {
+      for (Expression by : ScalaInterop.<Expression>list(hashed.children())) {
+        order.add(by instanceof Attribute column ? Attributes.indexOf(keys, column) : -1);
+      }
+    }
+    boolean areAll =
+        order.size() == keys.size()
+            && !order.contains(-1)
+            && order.stream().distinct().count() == keys.size();
+    return areAll ? Optional.of(order) : Optional.empty();
   }
 
   /** Count of partitions where nothing is known of the rows: what Spark would take. */
@@ -277,7 +303,7 @@ public final class Exchange {
       return where(context, project.child()).flatMap(below -> above(project, below));
     }
     if (plan instanceof PlacesBlocks node) {
-      return node.partitioning(context);
+      return node.partitioning(context).map(Placement::hash);
     }
     if (plan instanceof RepartitionByExpression repartition) {
       return hashed(repartition.partitioning());

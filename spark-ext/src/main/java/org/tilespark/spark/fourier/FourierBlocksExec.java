@@ -11,8 +11,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
-import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -153,10 +151,10 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
   public Partitioning outputPartitioning() {
     Partitioning partitioning = child.outputPartitioning();
     if (isOneTask()) {
-      return SinglePartition$.MODULE$;
+      return Exchange.onePartition();
     }
     if (cut.isDefined()) {
-      return new UnknownPartitioning(partitioning.numPartitions());
+      return Exchange.unknown(partitioning.numPartitions());
     }
     boolean isBlockByBlock = assembled.isEmpty() && spec.gathered().isEmpty();
     return isBlockByBlock && !(partitioning instanceof Expression)

@@ -31,7 +31,7 @@ record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice ba
     int turns = TileSparkConf.CONCURRENT_TASKS.read(TileSparkConf.application(context.getConf()));
     int devices = devices();
     long tile =
-        TileShare.bytes(
+        TileBudget.bytes(
             TileSparkConf.MULTIPLY_TILE_SIZE.read(TileSparkConf.session()),
             batch,
             devices == 0 ? 0 : deviceBytes(),

@@ -4,11 +4,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Cuts;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.exchange.Placement;
 import org.tilespark.spark.multiply.cost.ClusterLimits;
 import org.tilespark.spark.multiply.cost.CuboidPlan;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
@@ -74,11 +74,11 @@ final class MultiplyChoice {
   }
 
   /** How the blocks of C will be partitioned, as far as that can be known. */
-  Optional<HashPartitioning> partitioning() {
+  Optional<Placement> partitioning() {
     try {
       CuboidPlan plan = plan();
       return plan.chosen().cost().traffic().partial() > 0
-          ? Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums(plan)))
+          ? Optional.of(SumBlocksExec.placement(product.produced(), partitionsOfSums(plan)))
           : partitioningInPlace(plan);
     } catch (IllegalArgumentException e) {
       return Optional.empty(); // planning it fails later, and says why
@@ -86,9 +86,9 @@ final class MultiplyChoice {
   }
 
   /** Partitioning of C if an operand stays in place; empty for shuffled cuboids. */
-  Optional<HashPartitioning> partitioningInPlace(CuboidPlan plan) {
+  Optional<Placement> partitioningInPlace(CuboidPlan plan) {
     return plan.chosen().strategy().isInPlace()
-        ? placedOperand(plan).partitioningOfProduct(product)
+        ? placedOperand(plan).placementOfC(product)
         : Optional.empty();
   }
 
@@ -183,7 +183,7 @@ final class MultiplyChoice {
   }
 
   static int partitions(PlacedOperand operand) {
-    return operand.partitioning().numPartitions();
+    return operand.placement().partitions();
   }
 
   /** True if the products of an operand's blocks with all of the other are blocks of C. */

@@ -13,7 +13,6 @@ import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.RowBytes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
-import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.PieceSizes;
@@ -77,9 +76,7 @@ public final class MultiplyNodes {
             prediction,
             backend,
             ScalaInterop.option(
-                choice
-                    .partitioningInPlace(plan)
-                    .map(by -> BoundPartitioning.of(by, product.produced()))),
+                choice.partitioningInPlace(plan).map(by -> by.bound(product.produced()))),
             ScalaInterop.seq(partials),
             ScalaInterop.seq(pieces));
     return partial ? summed(tiles, plan, partials) : tiles;
@@ -111,8 +108,7 @@ public final class MultiplyNodes {
     return stays
         ? new PlacedPiecesExec(
             PieceColumns.pieceKey(pieces).get(0),
-            BoundPartitioning.of(
-                choice.placed(right).orElseThrow().partitioning(), product.inputs(operand)),
+            choice.placed(right).orElseThrow().placement().bound(product.inputs(operand)),
             cut)
         : cut;
   }

@@ -21,7 +21,7 @@ import scala.reflect.ClassTag;
  * along K, adds their products to a tile of C, and gives the tile's blocks. Where K is cut, they
  * are parts of sums, which {@link SumBlocksExec} adds.
  */
-public final class MultiplyPanelsExec extends ProductExec {
+public final class MultiplyPanelsExec extends MultiplyExec {
   private static final long serialVersionUID = 1;
 
   private final Cuboids cuboids;

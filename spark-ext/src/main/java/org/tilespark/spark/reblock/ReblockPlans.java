@@ -111,7 +111,7 @@ public final class ReblockPlans {
    * slabs do to slabs of another axis. Where further columns tell several apart, which ones there
    * are is then not looked up first.
    */
-  public static LogicalPlan crossed(
+  public static LogicalPlan allToAll(
       LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
     return new ReblockPlans(input, kind, blockShape, missing, true, input, operator).plan();
   }
@@ -204,7 +204,7 @@ public final class ReblockPlans {
   }
 
   private LogicalPlan plan() {
-    return liesRight() ? checked() : cutAndAssembled();
+    return alreadyTiled() ? checked() : cutAndAssembled();
   }
 
   private void checkShape(long[] shape) {
@@ -237,7 +237,7 @@ public final class ReblockPlans {
   // ---- nothing to do
 
   /** True if the metadata says that all blocks are target blocks already. */
-  private boolean liesRight() {
+  private boolean alreadyTiled() {
     Optional<Shape> stated = frame.blockShape();
     if (missing != Missing.ERROR || extents.isEmpty() || stated.isEmpty()) {
       return false;

@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.layout.ElementType;
 
-class ProductClassTest {
+class MultiplyClassTest {
   private static MultiplyProblem problem(
       long m, long k, long n, ElementType type, boolean transposeA, boolean transposeB, long pad) {
     return new MultiplyProblem(
@@ -31,7 +31,7 @@ class ProductClassTest {
 
   private static String text(
       long m, long k, long n, ElementType type, boolean transposeA, boolean transposeB, long pad) {
-    return ProductClass.of(problem(m, k, n, type, transposeA, transposeB, pad)).toString();
+    return MultiplyClass.of(problem(m, k, n, type, transposeA, transposeB, pad)).toString();
   }
 
   @Test
@@ -59,9 +59,9 @@ class ProductClassTest {
             Precision.FLOAT16, "float16 NT 64- x 64- x 64");
     texts.forEach(
         (precision, text) -> {
-          ProductClass products = ProductClass.of(one.withPrecision(precision));
+          MultiplyClass products = MultiplyClass.of(one.withPrecision(precision));
           assertEquals(text, products.toString());
-          assertEquals(products, ProductClass.parse(text));
+          assertEquals(products, MultiplyClass.parse(text));
         });
   }
 
@@ -70,7 +70,7 @@ class ProductClassTest {
     MultiplyProblem batch =
         problem(9, 9, 9, ElementType.FLOAT32, false, false, 0)
             .withBatch(new MultiplyProblem.Batch(2, 81, 81, 81));
-    Exception e = assertThrows(IllegalArgumentException.class, () -> ProductClass.of(batch));
+    Exception e = assertThrows(IllegalArgumentException.class, () -> MultiplyClass.of(batch));
     assertEquals("Class of 2 products; expected one, batches go by rule", e.getMessage());
   }
 
@@ -78,8 +78,8 @@ class ProductClassTest {
   void textIsReadBack() {
     SplittableRandom random = new SplittableRandom(3);
     for (int i = 0; i < 200; i++) {
-      ProductClass products =
-          ProductClass.of(
+      MultiplyClass products =
+          MultiplyClass.of(
               problem(
                   random.nextLong(1, 100_000),
                   random.nextLong(1, 100_000),
@@ -88,31 +88,31 @@ class ProductClassTest {
                   random.nextBoolean(),
                   random.nextBoolean(),
                   random.nextLong(5)));
-      assertEquals(products, ProductClass.parse(products.toString()));
+      assertEquals(products, MultiplyClass.parse(products.toString()));
     }
     for (String text :
         List.of("", "float32 NN 1 x 1", "int32 NN 1 x 1 x 1", "float32 AB 1 x 1 x 1")) {
-      Exception e = assertThrows(IllegalArgumentException.class, () -> ProductClass.parse(text));
+      Exception e = assertThrows(IllegalArgumentException.class, () -> MultiplyClass.parse(text));
       assertTrue(e.getMessage().startsWith("Class of products '" + text + "'"), e.getMessage());
     }
   }
 
   @Test
   void tables() {
-    ProductClass products =
-        ProductClass.of(problem(64, 64, 64, ElementType.FLOAT32, false, true, 0));
-    ProductClass others = ProductClass.of(problem(9, 64, 64, ElementType.FLOAT64, true, true, 1));
-    TuningTable<ProductClass, MultiplyWay> table =
-        TuningTable.<ProductClass, MultiplyWay>empty()
+    MultiplyClass products =
+        MultiplyClass.of(problem(64, 64, 64, ElementType.FLOAT32, false, true, 0));
+    MultiplyClass others = MultiplyClass.of(problem(9, 64, 64, ElementType.FLOAT64, true, true, 1));
+    TuningTable<MultiplyClass, MultiplyWay> table =
+        TuningTable.<MultiplyClass, MultiplyWay>empty()
             .with(products, new MultiplyWay("a_kernel"))
             .with(others, new MultiplyWay("a_kernel"))
             .with(products, MultiplyWay.CUBLAS);
     assertEquals(2, table.entries().size());
     assertEquals(Optional.of(MultiplyWay.CUBLAS), table.find(products));
     assertEquals(Optional.empty(), TuningTable.empty().find(products));
-    assertEquals(table, ProductClass.FORMAT.parse("# chosen\n\n" + table.toText()));
+    assertEquals(table, MultiplyClass.FORMAT.parse("# chosen\n\n" + table.toText()));
     for (String text : List.of("no choice", products + " = two words", "x = cublas")) {
-      assertThrows(IllegalArgumentException.class, () -> ProductClass.FORMAT.parse(text), text);
+      assertThrows(IllegalArgumentException.class, () -> MultiplyClass.FORMAT.parse(text), text);
     }
   }
 }

@@ -28,15 +28,15 @@ import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.TuningTable;
+import org.tilespark.kernels.multiply.MultiplyClass;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
 import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyWay;
-import org.tilespark.kernels.multiply.ProductClass;
 import org.tilespark.layout.ElementType;
 
-class ProductTunerTest {
+class MultiplyTunerTest {
   private static final KernelIndex INDEX =
       KernelIndex.parse(
           """
@@ -49,7 +49,7 @@ class ProductTunerTest {
   private static final String LARGE_TILE = "multiply_tiled_w4_128x128x256";
   private static final String CUBLAS = MultiplyWay.CUBLAS.name();
   private static final MultiplyProblem PROBLEM = problem(2048);
-  private static final ProductClass PRODUCTS = ProductClass.of(PROBLEM);
+  private static final MultiplyClass PRODUCTS = MultiplyClass.of(PROBLEM);
 
   private final AtomicLong nanos = new AtomicLong();
   private final Set<String> tried = new HashSet<>();
@@ -67,9 +67,9 @@ class ProductTunerTest {
     return ways;
   }
 
-  private ProductTuner tuner(
-      Optional<TuningStore<ProductClass, MultiplyWay>> store, long budgetMillis) {
-    return new ProductTuner(store, Duration.ofMillis(budgetMillis), nanos::get);
+  private MultiplyTuner tuner(
+      Optional<TuningStore<MultiplyClass, MultiplyWay>> store, long budgetMillis) {
+    return new MultiplyTuner(store, Duration.ofMillis(budgetMillis), nanos::get);
   }
 
   /** Takes a millisecond by the clock; the way says how long by the device's. */
@@ -82,17 +82,18 @@ class ProductTunerTest {
     };
   }
 
-  private String choose(ProductTuner tuner, Map<String, Double> millis) {
+  private String choose(MultiplyTuner tuner, Map<String, Double> millis) {
     return tuner.choose(PRODUCTS, ways(PROBLEM), timer(millis)).name();
   }
 
-  private static TuningStore<ProductClass, MultiplyWay> store(Path directory) {
-    return TuningStore.ofProducts(directory.resolve("tilespark"), "a device", "kernels", "13.1.0");
+  private static TuningStore<MultiplyClass, MultiplyWay> store(Path directory) {
+    return TuningStore.ofMultiplies(
+        directory.resolve("tilespark"), "a device", "kernels", "13.1.0");
   }
 
   @Test
   void theFastestWayIsChosenOnceAndForAll() {
-    ProductTuner tuner = tuner(Optional.empty(), 1000);
+    MultiplyTuner tuner = tuner(Optional.empty(), 1000);
     assertTrue(tuner.isOpen(ways(PROBLEM).get(0)));
     assertEquals(LARGE_TILE, choose(tuner, Map.of(LARGE_TILE, 0.9)));
     assertEquals(4, tried.size());
@@ -111,7 +112,7 @@ class ProductTunerTest {
 
   @Test
   void withoutTimeTheRuleIsChosenForGood(@TempDir Path directory) {
-    ProductTuner tuner = tuner(Optional.of(store(directory)), 4);
+    MultiplyTuner tuner = tuner(Optional.of(store(directory)), 4);
     assertEquals(CUBLAS, choose(tuner, Map.of(LARGE_TILE, 0.1)));
     // Each way once, to load it, and then the budget.
     assertTrue(nanos.get() <= 9_000_000, "ran " + nanos.get() + " ns with a budget of 4 ms");
@@ -124,7 +125,7 @@ class ProductTunerTest {
   /** A library that takes its time to load is not given up for that. */
   @Test
   void loadingIsNoPartOfTheBudget() {
-    ProductTuner tuner = tuner(Optional.empty(), 50);
+    MultiplyTuner tuner = tuner(Optional.empty(), 50);
     Set<String> loaded = new HashSet<>();
     MultiplyWay way =
         tuner.choose(
@@ -142,10 +143,10 @@ class ProductTunerTest {
   @Test
   void nothingIsOpenWithoutABudgetOrBelowTheLeastSize(@TempDir Path directory) {
     store(directory).addIfAbsent(PRODUCTS, new MultiplyWay(LARGE_TILE));
-    ProductTuner without = tuner(Optional.of(store(directory)), 0);
+    MultiplyTuner without = tuner(Optional.of(store(directory)), 0);
     assertFalse(without.isOpen(ways(PROBLEM).get(0)));
     assertEquals(Optional.empty(), without.find(PRODUCTS), "off is off");
-    assertEquals(0, ProductTuner.off().table().entries().size());
+    assertEquals(0, MultiplyTuner.off().table().entries().size());
     assertFalse(tuner(Optional.empty(), 1000).isOpen(ways(problem(256)).get(0)));
     assertTrue(tuner(Optional.empty(), 1000).isOpen(ways(problem(400)).get(0)));
     MultiplyProblem batch = problem(400).withBatch(new MultiplyProblem.Batch(2, 0, 0, 160_000));
@@ -156,8 +157,8 @@ class ProductTunerTest {
 
   @Test
   void whatOneProcessChoseAllTake(@TempDir Path directory) throws IOException {
-    ProductTuner one = tuner(Optional.of(store(directory)), 1000);
-    ProductTuner meanwhile = tuner(Optional.of(store(directory)), 1000);
+    MultiplyTuner one = tuner(Optional.of(store(directory)), 1000);
+    MultiplyTuner meanwhile = tuner(Optional.of(store(directory)), 1000);
     assertEquals(LARGE_TILE, choose(one, Map.of(LARGE_TILE, 0.5)));
     tried.clear();
     assertEquals(LARGE_TILE, choose(meanwhile, Map.of()), "read when it was about to try");
@@ -170,7 +171,7 @@ class ProductTunerTest {
   /** Both found no choice and tried; the first that wrote is right, for both. */
   @Test
   void theFirstChoiceOnDiskStays(@TempDir Path directory) {
-    ProductTuner slow = tuner(Optional.of(store(directory)), 1000);
+    MultiplyTuner slow = tuner(Optional.of(store(directory)), 1000);
     MultiplyWay found =
         slow.choose(
             PRODUCTS,
@@ -189,11 +190,11 @@ class ProductTunerTest {
   void choicesHoldForOneDeviceSetOfKernelsAndCublas(@TempDir Path directory) throws IOException {
     store(directory).addIfAbsent(PRODUCTS, MultiplyWay.CUBLAS);
     Path kept = directory.resolve("tilespark");
-    for (TuningStore<ProductClass, MultiplyWay> store :
+    for (TuningStore<MultiplyClass, MultiplyWay> store :
         List.of(
-            TuningStore.ofProducts(kept, "another", "kernels", "13.1.0"),
-            TuningStore.ofProducts(kept, "a device", "others", "13.1.0"),
-            TuningStore.ofProducts(kept, "a device", "kernels", ""))) {
+            TuningStore.ofMultiplies(kept, "another", "kernels", "13.1.0"),
+            TuningStore.ofMultiplies(kept, "a device", "others", "13.1.0"),
+            TuningStore.ofMultiplies(kept, "a device", "kernels", ""))) {
       assertNotEquals(store(directory).file(), store.file());
       assertEquals(TuningTable.empty(), store.load());
       Files.copy(store(directory).file(), store.file());
@@ -220,7 +221,7 @@ class ProductTunerTest {
   @Test
   void withoutAPlaceToKeepThemChoicesHoldForTheProcess(@TempDir Path directory) throws IOException {
     Path file = Files.createFile(directory.resolve("file"));
-    ProductTuner tuner = tuner(Optional.of(store(file)), 1000);
+    MultiplyTuner tuner = tuner(Optional.of(store(file)), 1000);
     assertEquals(LARGE_TILE, choose(tuner, Map.of(LARGE_TILE, 0.5)));
     assertEquals(LARGE_TILE, choose(tuner, Map.of()));
     assertEquals(Optional.of(new MultiplyWay(LARGE_TILE)), tuner.find(PRODUCTS));
@@ -229,7 +230,7 @@ class ProductTunerTest {
   /** Nobody computes by another way meanwhile. */
   @Test
   void allThreadsWaitForTheChoice() throws Exception {
-    ProductTuner tuner = tuner(Optional.empty(), 1000);
+    MultiplyTuner tuner = tuner(Optional.empty(), 1000);
     AtomicInteger trials = new AtomicInteger();
     CountDownLatch begun = new CountDownLatch(1);
     CountDownLatch goOn = new CountDownLatch(1);

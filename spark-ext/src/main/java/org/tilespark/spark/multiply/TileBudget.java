@@ -4,7 +4,7 @@ package org.tilespark.spark.multiply;
  * How large a tile of a product may be, so that as many tasks as may use a device at a time fit it
  * together: otherwise they wait for each other, one for all of another's work. A pure function.
  */
-final class TileShare {
+final class TileBudget {
   /** A task fills one pair of panels while another is multiplied; a pair is about a batch. */
   private static final long BATCHES = 2;
 
@@ -14,7 +14,7 @@ final class TileShare {
   /** A pair of panels as own kernels pack it, at most, where that is more. */
   private static final long PACKED_BATCHES = 2;
 
-  private TileShare() {}
+  private TileBudget() {}
 
   /**
    * Bytes of a tile.

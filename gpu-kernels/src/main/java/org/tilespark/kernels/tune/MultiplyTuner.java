@@ -8,9 +8,9 @@ import java.util.function.ToDoubleFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.launch.TuningTable;
+import org.tilespark.kernels.multiply.MultiplyClass;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyWay;
-import org.tilespark.kernels.multiply.ProductClass;
 
 /**
  * Chooses by what way products are multiplied, own kernels or cuBLAS, by trying, once for each
@@ -24,20 +24,20 @@ import org.tilespark.kernels.multiply.ProductClass;
  *
  * <p>Thread-safe.
  */
-public final class ProductTuner {
+public final class MultiplyTuner {
   /** Fewer operations than this are done in a few microseconds, whoever does them. */
   public static final double LEAST_OPERATIONS = 1L << 26;
 
   /** What another way must gain to be taken; less than that may be chance. */
   public static final double LEAST_GAIN = 0.05;
 
-  private static final Logger LOG = LoggerFactory.getLogger(ProductTuner.class);
+  private static final Logger LOG = LoggerFactory.getLogger(MultiplyTuner.class);
 
-  private final Optional<TuningStore<ProductClass, MultiplyWay>> store;
+  private final Optional<TuningStore<MultiplyClass, MultiplyWay>> store;
   private final Duration budget;
   private final Trials<MultiplyPlan> trials;
   private final Object tuning = new Object();
-  private volatile TuningTable<ProductClass, MultiplyWay> table;
+  private volatile TuningTable<MultiplyClass, MultiplyWay> table;
 
   /**
    * A tuner of one device.
@@ -45,12 +45,12 @@ public final class ProductTuner {
    * @param store where choices are kept
    * @param budget time for one class of products, once the kernels are loaded; zero to try nothing
    */
-  public ProductTuner(Optional<TuningStore<ProductClass, MultiplyWay>> store, Duration budget) {
+  public MultiplyTuner(Optional<TuningStore<MultiplyClass, MultiplyWay>> store, Duration budget) {
     this(store, budget, System::nanoTime);
   }
 
-  ProductTuner(
-      Optional<TuningStore<ProductClass, MultiplyWay>> store,
+  MultiplyTuner(
+      Optional<TuningStore<MultiplyClass, MultiplyWay>> store,
       Duration budget,
       LongSupplier nanoTime) {
     this.store = store;
@@ -60,21 +60,21 @@ public final class ProductTuner {
   }
 
   /** A tuner that tries nothing: the planner's rule holds for all. */
-  public static ProductTuner off() {
-    return new ProductTuner(Optional.empty(), Duration.ZERO);
+  public static MultiplyTuner off() {
+    return new MultiplyTuner(Optional.empty(), Duration.ZERO);
   }
 
-  private TuningTable<ProductClass, MultiplyWay> load() {
+  private TuningTable<MultiplyClass, MultiplyWay> load() {
     return store.map(TuningStore::load).orElseGet(TuningTable::empty);
   }
 
   /** What was chosen for a class; empty if nothing was, and the planner's rule holds. */
-  public Optional<MultiplyWay> find(ProductClass products) {
+  public Optional<MultiplyWay> find(MultiplyClass products) {
     return table.find(products);
   }
 
   /** What is known now. */
-  public TuningTable<ProductClass, MultiplyWay> table() {
+  public TuningTable<MultiplyClass, MultiplyWay> table() {
     return table;
   }
 
@@ -86,7 +86,7 @@ public final class ProductTuner {
     return !budget.isZero()
         && plan.problem().batch().count() == 1
         && 2.0 * plan.problem().m() * plan.problem().k() * plan.problem().n() >= LEAST_OPERATIONS
-        && table.find(ProductClass.of(plan.problem())).isEmpty();
+        && table.find(MultiplyClass.of(plan.problem())).isEmpty();
   }
 
   /**
@@ -98,7 +98,7 @@ public final class ProductTuner {
    * @param timer runs a plan and gives the milliseconds that it took, on the device's clock
    */
   public MultiplyWay choose(
-      ProductClass products, List<MultiplyPlan> plans, ToDoubleFunction<MultiplyPlan> timer) {
+      MultiplyClass products, List<MultiplyPlan> plans, ToDoubleFunction<MultiplyPlan> timer) {
     synchronized (tuning) {
       Optional<MultiplyWay> known = table.find(products);
       if (known.isEmpty()) {
@@ -116,7 +116,7 @@ public final class ProductTuner {
   }
 
   private MultiplyWay tried(
-      ProductClass products, List<MultiplyPlan> plans, ToDoubleFunction<MultiplyPlan> timer) {
+      MultiplyClass products, List<MultiplyPlan> plans, ToDoubleFunction<MultiplyPlan> timer) {
     MultiplyWay first = way(plans.get(0));
     if (plans.size() == 1) {
       return first;

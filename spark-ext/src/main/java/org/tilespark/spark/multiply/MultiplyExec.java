@@ -9,7 +9,7 @@ import org.tilespark.spark.runtime.BackendChoice;
 import scala.collection.immutable.Seq;
 
 /** A node that multiplies: what is predicted of it, what it measures, and what EXPLAIN says. */
-abstract class ProductExec extends PhysicalBlockNode {
+abstract class MultiplyExec extends PhysicalBlockNode {
   private static final long serialVersionUID = 1;
 
   protected final MultiplySpec spec;
@@ -24,7 +24,7 @@ abstract class ProductExec extends PhysicalBlockNode {
    * @param backend who computes
    * @param produced the output: blocks of C, or partial ones, see {@link PieceColumns}
    */
-  ProductExec(
+  MultiplyExec(
       MultiplySpec spec, Prediction prediction, BackendChoice backend, Seq<Attribute> produced) {
     this.spec = spec;
     this.prediction = prediction;

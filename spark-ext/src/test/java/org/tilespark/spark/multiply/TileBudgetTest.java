@@ -5,7 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 
-class TileShareTest {
+class TileBudgetTest {
   private static final long MIB = 1L << 20;
   private static final long GIB = 1L << 30;
 
@@ -16,15 +16,15 @@ class TileShareTest {
 
   @Test
   void largeDevicesHoldWhatIsConfigured() {
-    assertEquals(GIB, TileShare.bytes(GIB, 64 * MIB, limit(141), 16));
-    assertEquals(4 * GIB, TileShare.bytes(4 * GIB, 64 * MIB, limit(141), 16));
-    assertEquals(GIB, TileShare.bytes(GIB, 64 * MIB, 0, 16), "not known");
+    assertEquals(GIB, TileBudget.bytes(GIB, 64 * MIB, limit(141), 16));
+    assertEquals(4 * GIB, TileBudget.bytes(4 * GIB, 64 * MIB, limit(141), 16));
+    assertEquals(GIB, TileBudget.bytes(GIB, 64 * MIB, 0, 16), "not known");
   }
 
   @Test
   void allTasksFitSmallerDevices() {
     for (double gib : new double[] {8, 12, 16, 24, 40}) {
-      long tile = TileShare.bytes(GIB, 64 * MIB, limit(gib), 16);
+      long tile = TileBudget.bytes(GIB, 64 * MIB, limit(gib), 16);
       assertTrue(16 * (tile + 160 * MIB) <= limit(gib), gib + " GiB: " + tile);
       assertTrue(tile > 64 * MIB, gib + " GiB: " + tile);
     }
@@ -35,11 +35,11 @@ class TileShareTest {
   void onTheSmallestSomeTasksWait() {
     for (double gib : new double[] {1.2, 1.5, 2, 4, 6}) {
       for (int tasks : new int[] {1, 4, 16, 64}) {
-        long tile = TileShare.bytes(GIB, 64 * MIB, limit(gib), tasks);
+        long tile = TileBudget.bytes(GIB, 64 * MIB, limit(gib), tasks);
         assertTrue(tile >= 1);
         assertTrue(2 * tile + 160 * MIB <= limit(gib), gib + " GiB, " + tasks + ": " + tile);
       }
     }
-    assertEquals(64 * MIB, TileShare.bytes(GIB, 64 * MIB, limit(4), 16));
+    assertEquals(64 * MIB, TileBudget.bytes(GIB, 64 * MIB, limit(4), 16));
   }
 }

@@ -23,7 +23,7 @@ import org.tilespark.layout.ElementType;
  * @param uneven bit 0 if rows of A, bit 1 if those of B, bit 2 if those of C do not all begin at
  *     multiples of 16 bytes from the first, which rules out the widest accesses
  */
-public record ProductClass(
+public record MultiplyClass(
     ElementType type,
     Precision precision,
     boolean transposeA,
@@ -33,8 +33,8 @@ public record ProductClass(
     long n,
     int uneven) {
   /** How tables of ways to multiply are read. */
-  public static final TuningTable.Format<ProductClass, MultiplyWay> FORMAT =
-      new TuningTable.Format<>("products", ProductClass::parse, MultiplyWay::new);
+  public static final TuningTable.Format<MultiplyClass, MultiplyWay> FORMAT =
+      new TuningTable.Format<>("products", MultiplyClass::parse, MultiplyWay::new);
 
   private static final int MOST_EXTENT = 1 << 16;
   private static final int ALIGNMENT_BYTES = 16;
@@ -48,13 +48,13 @@ public record ProductClass(
    *
    * @throws IllegalArgumentException if the problem is of several products
    */
-  public static ProductClass of(MultiplyProblem problem) {
+  public static MultiplyClass of(MultiplyProblem problem) {
     if (problem.batch().count() != 1) {
       throw new IllegalArgumentException(
           "Class of " + problem.batch().count() + " products; expected one, batches go by rule");
     }
     int width = problem.type().bytes();
-    return new ProductClass(
+    return new MultiplyClass(
         problem.type(),
         problem.precision(),
         problem.transposeA(),
@@ -84,7 +84,7 @@ public record ProductClass(
    *
    * @throws IllegalArgumentException if the text is of another form; the message quotes it
    */
-  static ProductClass parse(String text) {
+  static MultiplyClass parse(String text) {
     Matcher matcher = TEXT.matcher(text);
     if (!matcher.matches()) {
       throw new IllegalArgumentException(
@@ -92,7 +92,7 @@ public record ProductClass(
     }
     String kind = matcher.group(1).toUpperCase(Locale.ROOT);
     boolean isType = kind.equals("FLOAT32") || kind.equals("FLOAT64");
-    return new ProductClass(
+    return new MultiplyClass(
         isType ? ElementType.valueOf(kind) : ElementType.FLOAT32,
         isType ? Precision.FULL : Precision.valueOf(kind),
         matcher.group(2).equals("T"),
