@@ -40,9 +40,9 @@ final class TiledProduct {
     this.colSide = colSide;
     this.c = c;
     this.stage = stage;
-    this.k = problem.isProduct() ? problem.k() : 0;
+    this.k = problem.readsOperands() ? problem.k() : 0;
     this.factors =
-        problem.isProduct()
+        problem.readsOperands()
             ? problem.factors()
             : new MultiplyProblem.Factors(0, problem.factors().beta());
     this.isSymmetric = k > 0 && c.rows() == c.cols() && rowSide.isSame(colSide);
