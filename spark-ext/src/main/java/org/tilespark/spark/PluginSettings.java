@@ -4,6 +4,7 @@ import java.util.Arrays;
 import org.apache.spark.SparkConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.spark.cache.BlockCacheSerializer;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.shuffle.TileShuffleManager;
 
@@ -21,7 +22,7 @@ final class PluginSettings {
 
   /**
    * Adds ours, and keeps what the user has set. On a version of Spark that was not tested, blocks
-   * stay with Spark's own shuffle: {@link SparkVersion#warnIfUntested} says so.
+   * stay with Spark's own shuffle and cache: {@link SparkVersion#warnIfUntested} says so.
    *
    * @param sparkVersion the version that runs
    */
@@ -29,6 +30,7 @@ final class PluginSettings {
     appendExtension(conf);
     if (SparkVersion.isTested(sparkVersion)) {
       nameShuffleManager(conf);
+      BlockCacheSerializer.install(conf);
     }
   }
 

@@ -21,6 +21,7 @@ import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.device.CudaFailure;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.launch.Availability;
+import org.tilespark.spark.cache.BlockCacheSerializer;
 import org.tilespark.spark.catalyst.compat.SparkVersion;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -127,6 +128,7 @@ public final class TileSparkPlugin implements SparkPlugin {
 
     @Override
     public void shutdown() {
+      BlockCacheSerializer.uninstall();
       ExecutorReports.stop();
       ExecutorRuntime.stop(); // local mode without an executor part that came this far
     }

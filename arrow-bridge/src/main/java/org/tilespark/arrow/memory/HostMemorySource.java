@@ -12,6 +12,11 @@ public interface HostMemorySource {
 
     /** Gives the memory back; called exactly once. */
     void free();
+
+    /** True if a device can copy from and to it directly. */
+    default boolean isPinned() {
+      return false;
+    }
   }
 
   /**

@@ -25,6 +25,11 @@ public final class PinnedMemorySource implements HostMemorySource {
       public void free() {
         buffer.close();
       }
+
+      @Override
+      public boolean isPinned() {
+        return true;
+      }
     };
   }
 

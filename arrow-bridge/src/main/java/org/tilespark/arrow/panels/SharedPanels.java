@@ -51,7 +51,7 @@ import org.tilespark.kernels.ResourceException;
 final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SharedPanels.class);
 
-  /** Panels that are used much later leave one part in so many of the memory to others. */
+  /** Panels needed much later leave 1 / this of the memory to others. */
   private static final int SPARE_PART = 4;
 
   private final MemoryGovernor governor;

@@ -12,25 +12,54 @@ import org.tilespark.kernels.memory.SlabAllocator;
  * time.
  */
 public final class Extents implements AutoCloseable {
-  /** The first extent. Each further one is as large as all before together, up to the most. */
-  static final long FIRST_BYTES = 256 << 10;
-
   static final long MOST_BYTES = 32 << 20;
+
+  /** How large extents are, up to {@link #MOST_BYTES} where no single range asks for more. */
+  enum Growth {
+    /** Few requests, for memory that is given back soon: as large as all before together. */
+    SHORT_LIVED {
+      @Override
+      long next(long least, long heldBytes) {
+        return Math.max(least, Math.min(MOST_BYTES, Math.max(256 << 10, heldBytes)));
+      }
+    },
+    /**
+     * Little unused, for memory that is kept: a quarter of all before together, and room for a
+     * whole count of ranges like this one, since as a rule all are of one size.
+     */
+    LONG_LIVED {
+      @Override
+      long next(long least, long heldBytes) {
+        long wanted = Math.min(MOST_BYTES, Math.max(16 << 10, heldBytes / 4));
+        return Math.max(1, wanted / least) * least;
+      }
+    };
+
+    /** Bytes of the next extent, which holds {@code least} bytes at least. */
+    abstract long next(long least, long heldBytes);
+  }
 
   /** Values of Spark's rows begin at multiples of 8 bytes. */
   private static final long ALIGNMENT_BYTES = 8;
 
   private final HostMemorySource source;
   private final StoreBudget budget;
+  private final Growth growth;
   private final List<HostMemorySource.Allocation> extents = new ArrayList<>();
   private long heldBytes;
   private long next; // where the next range may begin, in the last extent
   private long end; // of the last extent
 
-  /** No memory yet; borrows both. */
+  /** No memory yet, soon given back; borrows both. */
   public Extents(HostMemorySource source, StoreBudget budget) {
+    this(source, budget, Growth.SHORT_LIVED);
+  }
+
+  /** No memory yet; borrows source and budget. */
+  Extents(HostMemorySource source, StoreBudget budget, Growth growth) {
     this.source = source;
     this.budget = budget;
+    this.growth = growth;
   }
 
   /**
@@ -48,8 +77,8 @@ public final class Extents implements AutoCloseable {
   }
 
   private boolean grow(long least) {
-    long wanted = Math.min(MOST_BYTES, Math.max(FIRST_BYTES, heldBytes));
-    return extent(SlabAllocator.pages(Math.max(least, wanted)))
+    long wanted = growth.next(least, heldBytes);
+    return extent(SlabAllocator.pages(wanted))
         || (least < wanted && extent(SlabAllocator.pages(least)));
   }
 
@@ -77,6 +106,16 @@ public final class Extents implements AutoCloseable {
   /** Bytes of all extents. */
   public long heldBytes() {
     return heldBytes;
+  }
+
+  /** The address of the first byte; 0 if there is none. */
+  long address() {
+    return extents.isEmpty() ? 0 : extents.get(0).address();
+  }
+
+  /** True if a device can copy from all of it directly. */
+  boolean isPinned() {
+    return extents.stream().allMatch(HostMemorySource.Allocation::isPinned);
   }
 
   /** Frees all of it. Afterwards it is empty, and may be used again. */

@@ -7,6 +7,7 @@ package org.tilespark.arrow.store;
  */
 public final class StoreBudget {
   private final long limitBytes;
+  private final StoreBudget whole; // what this is a part of; null if it is none
   // Guarded by this.
   private long usedBytes;
   private long peakBytes;
@@ -30,10 +31,25 @@ public final class StoreBudget {
    * @throws IllegalArgumentException if it is negative
    */
   public StoreBudget(long limitBytes) {
+    this(limitBytes, null);
+  }
+
+  private StoreBudget(long limitBytes, StoreBudget whole) {
     if (limitBytes < 0) {
       throw new IllegalArgumentException("Stores of " + limitBytes + " bytes; expected 0 or more");
     }
     this.limitBytes = limitBytes;
+    this.whole = whole;
+  }
+
+  /**
+   * A part of this budget for one kind of store. What is taken from the part is taken from the
+   * whole, which may evict others for it.
+   *
+   * @param mostBytes that the part may hold
+   */
+  public StoreBudget part(long mostBytes) {
+    return new StoreBudget(mostBytes, this);
   }
 
   /** Names the store that can evict. */
@@ -43,6 +59,17 @@ public final class StoreBudget {
 
   /** Takes {@code bytes} bytes; false if there are not as many, also after an eviction. */
   public boolean take(long bytes) {
+    if (!takeOwn(bytes)) {
+      return false;
+    }
+    if (whole != null && !whole.take(bytes)) {
+      giveBackOwn(bytes);
+      return false;
+    }
+    return true;
+  }
+
+  private boolean takeOwn(long bytes) {
     if (bytes > limitBytes) {
       return false;
     }
@@ -67,7 +94,14 @@ public final class StoreBudget {
   }
 
   /** Gives back bytes that were taken. */
-  public synchronized void giveBack(long bytes) {
+  public void giveBack(long bytes) {
+    giveBackOwn(bytes);
+    if (whole != null) {
+      whole.giveBack(bytes);
+    }
+  }
+
+  private synchronized void giveBackOwn(long bytes) {
     usedBytes -= bytes;
   }
 

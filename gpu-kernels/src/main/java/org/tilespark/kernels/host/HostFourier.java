@@ -8,54 +8,96 @@ import org.tilespark.kernels.fourier.FourierProblem.Kind;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import sun.misc.Unsafe;
 
 /**
  * Fourier transforms on the CPU, on the calling thread: the oracle and the fallback of the device's
  * ones. Complex arrays are two planes, real and imaginary parts, each dense and row-major.
  *
- * <p>One axis after another is transformed line by line in double precision on the heap, whatever
- * the type; single precision as such would cost as much time and some accuracy (relative errors of
- * 1e-7 to 4e-7 a line, where rounding the result costs 3e-8). Lines that lie apart in memory are
- * taken several at a time, neighbouring ones, so that whole cache lines are read and written.
- *
- * <p>Real values are transformed as complex numbers, which takes twice the time on the halved axis
- * alone: the real transforms of JTransforms lose accuracy where a length has large prime factors.
+ * <p>One axis after another is transformed, in the precision of the type. Lines that lie side by
+ * side are taken several at a time, one in each lane of a vector; whole cache lines are read and
+ * written. A line's result does not depend on the lines beside it, nor on how many there are. Real
+ * lines take half the work of complex ones, except where their length is odd and has a prime factor
+ * above {@value ComplexTransform#LARGEST_PRIME}.
  *
  * <p>For one thread at a time; it keeps tables for the lengths it has met.
  */
 public final class HostFourier {
-  private static final Unsafe UNSAFE = HostMemory.unsafe();
+  /** Longest line: tables and rows of it are arrays, of a chirp four times as long. */
+  static final int LONGEST = 1 << 26;
 
-  /** Neighbouring lines taken together: 64 bytes, a cache line, of FLOAT32. */
-  private static final int LINES = 16;
-
-  /** Most complex numbers of the lines taken together: 4 MiB, which caches hold. */
-  private static final long BLOCK_ELEMENTS = 1 << 18;
-
-  /** Between lines, so that those of a power of two do not fall on the same part of the cache. */
-  private static final int PAD = 8;
+  /** Numbers of the lines taken together: four planes of them are what caches hold. */
+  private static final int GROUP_BYTES = 1 << 20;
 
   private static final int TABLES = 16;
 
-  private final Map<Long, FourierLine> lines =
-      new LinkedHashMap<>(16, 0.75f, true) {
-        private static final long serialVersionUID = 1L;
+  private final Lines<float[]> floats;
+  private final Lines<double[]> doubles;
 
-        @Override
-        protected boolean removeEldestEntry(Map.Entry<Long, FourierLine> eldest) {
-          return size() > TABLES;
-        }
-      };
+  /** With vectors where the JVM has them. */
+  public HostFourier() {
+    this(FourierKernels.FLOAT, FourierKernels.DOUBLE);
+  }
 
-  private double[] line = new double[0]; // lines taken together, (lines, length, 2)
+  HostFourier(FourierKernels<float[]> floats, FourierKernels<double[]> doubles) {
+    this.floats = new Lines<>(floats);
+    this.doubles = new Lines<>(doubles);
+  }
 
-  /** One plane or two, as raw memory. */
-  private record Planes(Object reBase, long re, Object imBase, long im, boolean isComplex) {
-    static Planes of(List<HostMemory> planes) {
-      HostMemory re = planes.get(0);
+  /** Along which axis lines lie, how long they are on both sides, and how far apart. */
+  private record Axis(long inLength, long outLength, long inner, long count) {
+    static Axis of(Shape in, Shape out, int axis) {
+      long inner = 1;
+      for (int a = axis + 1; a < in.rank(); a++) {
+        inner *= in.extent(a);
+      }
+      return new Axis(in.extent(axis), out.extent(axis), inner, in.elements() / in.extent(axis));
+    }
+  }
+
+  /** What transforms lines of one type. */
+  private static final class Lines<A> {
+    private final FourierKernels<A> kernels;
+    private final Workspace<A> work;
+    private final Map<List<Object>, LineTransform<A>> tables =
+        new LinkedHashMap<>(16, 0.75f, true) {
+          private static final long serialVersionUID = 1L;
+
+          @Override
+          protected boolean removeEldestEntry(Map.Entry<List<Object>, LineTransform<A>> eldest) {
+            return size() > TABLES;
+          }
+        };
+
+    Lines(FourierKernels<A> kernels) {
+      this.kernels = kernels;
+      this.work = new Workspace<>(kernels);
+    }
+
+    void along(Kind kind, Axis axis, double scale, List<HostMemory> in, List<HostMemory> out) {
+      long n = Math.max(axis.inLength, axis.outLength);
+      if (n > LONGEST) {
+        throw new IllegalArgumentException(
+            "A Fourier transform on the host along an axis of "
+                + n
+                + " elements; expected 1 to "
+                + LONGEST);
+      }
+      LineTransform<A> transform =
+          tables.computeIfAbsent(List.of(kind, n), key -> new LineTransform<>(work, kind, (int) n));
+      long together = Math.max(1, Math.min(kernels.lanes(), GROUP_BYTES / kernels.bytes() / n));
+      for (long first = 0; first < axis.count; first += together) {
+        int lanes = (int) Math.min(together, axis.count - first);
+        transform.run(
+            group(in, axis.inLength, axis.inner, first, lanes),
+            group(out, axis.outLength, axis.inner, first, lanes),
+            scale);
+      }
+    }
+
+    private static LineMoves.Group group(
+        List<HostMemory> planes, long length, long inner, long first, int lanes) {
       HostMemory im = planes.get(planes.size() - 1);
-      return new Planes(re.base(), re.offset(), im.base(), im.offset(), planes.size() == 2);
+      return new LineMoves.Group(planes.get(0), im, length, inner, first, lanes);
     }
   }
 
@@ -75,33 +117,41 @@ public final class HostFourier {
       FourierProblem problem, double scale, List<HostMemory> in, List<HostMemory> out) {
     require("input", in, problem.inputIsComplex(), problem.shape(), problem.type());
     require("output", out, problem.outputIsComplex(), problem.outputShape(), problem.type());
-    Planes from = Planes.of(in);
-    Planes to = Planes.of(out);
-    List<Integer> rest = problem.complexAxes();
-    int passes = problem.axes().size();
-    int pass = 0;
-    if (problem.kind() == Kind.REAL_TO_HALF) {
-      pass++;
-      along(
-          problem,
-          problem.halvedAxis(),
-          problem.shape(),
-          problem.outputShape(),
-          pass == passes ? scale : 1,
-          from,
-          to);
+    Kind kind = problem.kind();
+    List<HostMemory> from = in;
+    int left = problem.axes().size();
+    if (kind == Kind.REAL_TO_HALF) {
+      left--;
+      Axis halved = Axis.of(problem.shape(), problem.outputShape(), problem.halvedAxis());
+      along(problem.type(), kind, halved, left == 0 ? scale : 1, in, out);
+      from = out;
+    }
+    // The half spectrum stays as it is on its side of the transform.
+    Shape shape = kind == Kind.REAL_TO_HALF ? problem.outputShape() : problem.shape();
+    Kind complex = kind.isInverse() ? Kind.INVERSE : Kind.FORWARD;
+    for (int axis : problem.complexAxes()) {
+      left--;
+      List<HostMemory> to = kind == Kind.HALF_TO_REAL ? from : out;
+      along(problem.type(), complex, Axis.of(shape, shape, axis), left == 0 ? scale : 1, from, to);
       from = to;
     }
-    for (int axis : rest) {
-      pass++;
-      // The half spectrum stays as it is on its side of the transform.
-      Shape shape = problem.kind() == Kind.REAL_TO_HALF ? problem.outputShape() : problem.shape();
-      Planes target = problem.kind() == Kind.HALF_TO_REAL ? from : to;
-      along(problem, axis, shape, shape, pass == passes ? scale : 1, from, target);
-      from = target;
+    if (kind == Kind.HALF_TO_REAL) {
+      Axis halved = Axis.of(problem.shape(), problem.outputShape(), problem.halvedAxis());
+      along(problem.type(), kind, halved, scale, from, out);
     }
-    if (problem.kind() == Kind.HALF_TO_REAL) {
-      along(problem, problem.halvedAxis(), problem.shape(), problem.outputShape(), scale, from, to);
+  }
+
+  private void along(
+      ElementType type,
+      Kind kind,
+      Axis axis,
+      double scale,
+      List<HostMemory> in,
+      List<HostMemory> out) {
+    if (type == ElementType.FLOAT32) {
+      floats.along(kind, axis, scale, in, out);
+    } else {
+      doubles.along(kind, axis, scale, in, out);
     }
   }
 
@@ -123,136 +173,6 @@ public final class HostFourier {
               + count
               + " planes of "
               + bytes);
-    }
-  }
-
-  /** Transforms along one axis, of which input and output may have different extents. */
-  private void along(
-      FourierProblem problem,
-      int axis,
-      Shape inShape,
-      Shape outShape,
-      double scale,
-      Planes in,
-      Planes out) {
-    boolean isFloat = problem.type() == ElementType.FLOAT32;
-    boolean inverse = problem.kind().isInverse();
-    long inLength = inShape.extent(axis);
-    long outLength = outShape.extent(axis);
-    int n = (int) Math.min(Integer.MAX_VALUE, Math.max(inLength, outLength));
-    FourierLine transform = lines.computeIfAbsent(Math.max(inLength, outLength), FourierLine::new);
-    long inner = 1;
-    for (int a = axis + 1; a < inShape.rank(); a++) {
-      inner *= inShape.extent(a);
-    }
-    long outer = inShape.elements() / inLength / inner;
-    int together = (int) Math.max(1, Math.min(LINES, Math.min(inner, BLOCK_ELEMENTS / n)));
-    int pitch = 2 * n + PAD;
-    if (line.length < together * pitch) {
-      line = new double[together * pitch];
-    }
-    for (long o = 0; o < outer; o++) {
-      for (long c = 0; c < inner; c += together) {
-        int count = (int) Math.min(together, inner - c);
-        long start = o * inLength * inner + c;
-        if (isFloat) {
-          readFloats(in, start, inner, (int) inLength, count, pitch);
-        } else {
-          readDoubles(in, start, inner, (int) inLength, count, pitch);
-        }
-        for (int l = 0; l < count; l++) {
-          if (inLength < n) {
-            mirror(l * pitch, (int) inLength, n);
-          }
-          transform.transform(line, l * pitch, inverse);
-        }
-        long end = o * outLength * inner + c;
-        if (isFloat) {
-          writeFloats(out, end, inner, (int) outLength, count, pitch, scale);
-        } else {
-          writeDoubles(out, end, inner, (int) outLength, count, pitch, scale);
-        }
-      }
-    }
-  }
-
-  /** The frequencies above n / 2 from those below, whose conjugates they are. */
-  private void mirror(int start, int half, int n) {
-    for (int k = half; k < n; k++) {
-      line[start + 2 * k] = line[start + 2 * (n - k)];
-      line[start + 2 * k + 1] = -line[start + 2 * (n - k) + 1];
-    }
-  }
-
-  private void readFloats(Planes in, long start, long stride, int length, int count, int pitch) {
-    if (count == 1 && in.isComplex) { // the loop below would do, a quarter slower
-      long re = in.re + start * 4;
-      long im = in.im + start * 4;
-      for (int i = 0; i < length; i++) {
-        line[2 * i] = UNSAFE.getFloat(in.reBase, re);
-        line[2 * i + 1] = UNSAFE.getFloat(in.imBase, im);
-        re += stride * 4;
-        im += stride * 4;
-      }
-      return;
-    }
-    for (int i = 0; i < length; i++) {
-      long at = (start + i * stride) * 4;
-      for (int l = 0; l < count; l++) {
-        int to = l * pitch + 2 * i;
-        line[to] = UNSAFE.getFloat(in.reBase, in.re + at + l * 4L);
-        line[to + 1] = in.isComplex ? UNSAFE.getFloat(in.imBase, in.im + at + l * 4L) : 0;
-      }
-    }
-  }
-
-  private void writeFloats(
-      Planes out, long start, long stride, int length, int count, int pitch, double scale) {
-    for (int i = 0; i < length; i++) {
-      long at = (start + i * stride) * 4;
-      for (int l = 0; l < count; l++) {
-        int from = l * pitch + 2 * i;
-        UNSAFE.putFloat(out.reBase, out.re + at + l * 4L, (float) (line[from] * scale));
-        if (out.isComplex) {
-          UNSAFE.putFloat(out.imBase, out.im + at + l * 4L, (float) (line[from + 1] * scale));
-        }
-      }
-    }
-  }
-
-  private void readDoubles(Planes in, long start, long stride, int length, int count, int pitch) {
-    if (count == 1 && in.isComplex) { // the loop below would do, a quarter slower
-      long re = in.re + start * 8;
-      long im = in.im + start * 8;
-      for (int i = 0; i < length; i++) {
-        line[2 * i] = UNSAFE.getDouble(in.reBase, re);
-        line[2 * i + 1] = UNSAFE.getDouble(in.imBase, im);
-        re += stride * 8;
-        im += stride * 8;
-      }
-      return;
-    }
-    for (int i = 0; i < length; i++) {
-      long at = (start + i * stride) * 8;
-      for (int l = 0; l < count; l++) {
-        int to = l * pitch + 2 * i;
-        line[to] = UNSAFE.getDouble(in.reBase, in.re + at + l * 8L);
-        line[to + 1] = in.isComplex ? UNSAFE.getDouble(in.imBase, in.im + at + l * 8L) : 0;
-      }
-    }
-  }
-
-  private void writeDoubles(
-      Planes out, long start, long stride, int length, int count, int pitch, double scale) {
-    for (int i = 0; i < length; i++) {
-      long at = (start + i * stride) * 8;
-      for (int l = 0; l < count; l++) {
-        int from = l * pitch + 2 * i;
-        UNSAFE.putDouble(out.reBase, out.re + at + l * 8L, (line[from] * scale));
-        if (out.isComplex) {
-          UNSAFE.putDouble(out.imBase, out.im + at + l * 8L, (line[from + 1] * scale));
-        }
-      }
     }
   }
 }

@@ -155,10 +155,10 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The ways among which to choose by trying: {@link #candidates}, less cuBLAS where it would not
-   * be as exact as it must be, less kernels for older devices where the device has its own, and
-   * less those that give other bits than the rule's where the engine is named so that bits are the
-   * same everywhere.
+   * The plans to time: {@link #candidates} without cuBLAS where it is not exact enough, and without
+   * kernels for older devices where the device has its own. If the engine is fixed, strategies with
+   * another summation order than the rule's are excluded too, so that all machines give the same
+   * bits.
    *
    * @param byRule what {@link #plan} says, which is the first of them
    * @param trial what they are tried on
@@ -187,15 +187,15 @@ public final class MultiplyPlanner {
     return choices;
   }
 
-  /** False of cuBLAS where its sums are too short to be as exact, or inputs are to be rounded. */
+  /** False for cuBLAS if the sums are too short for its accuracy, or inputs must be rounded. */
   private static boolean isExact(MultiplyPlan way, long terms) {
     return !(way.strategy() instanceof MultiplyStrategy.Cublas)
         || (way.problem().precision() == Precision.FULL && terms >= CUBLAS_LEAST_TERMS);
   }
 
   /**
-   * False if the engine is named, so that bits are the same everywhere, and a way that was chosen
-   * for another problem of the class sums this one in another order than the rule's.
+   * False if the engine is fixed (same bits everywhere) and {@code way} would sum this problem in
+   * another order than the rule does.
    *
    * @param way one of {@link #candidates} of such a problem
    */
@@ -213,8 +213,8 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The plan for a problem by a way that was chosen for the likes of it. What that way cannot do is
-   * planned by rule, with its engine: a kernel that this jar has no more, or nothing to multiply.
+   * The plan by a way that was measured for the problem's class. If the way does not apply (its
+   * kernel is not in this jar, or nothing is multiplied), the rule decides, with the way's engine.
    *
    * @param way one of {@link #candidates} of such a problem
    */
@@ -307,8 +307,8 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The way by rule where there is no memory to pack operands into, or for parts of sums; empty
-   * where there is none.
+   * The rule's way when memory is too small to pack operands or to hold partial sums; empty if
+   * there is none.
    *
    * @param terms as in {@link #plan}
    */

@@ -44,7 +44,7 @@ final class SkinnySteps {
 
   private static final long SHORTEST_CHAIN = 16;
 
-  /** Parts are made until there are so many thread blocks: eight for each of 128 processors. */
+  /** K is cut until there are this many thread blocks: eight for each of 128 multiprocessors. */
   private static final long ENOUGH_BLOCKS = 1024;
 
   /** Parts that would need more scratch are summed in turns. */

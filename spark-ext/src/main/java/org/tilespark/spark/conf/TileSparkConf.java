@@ -105,17 +105,27 @@ public final class TileSparkConf {
               + " heap where the application's settings allow it, and needs the plugin; memory"
               + " fails with the reason where they do not; spark takes Spark's own shuffle.");
 
+  public static final ConfigKey<CacheMode> CACHE_MODE =
+      ConfigKey.ofEnum(
+          PREFIX + "cache.mode",
+          CacheMode.class,
+          CacheMode.AUTO,
+          Reach.DRIVER,
+          "How cached blocks lie: auto keeps them outside the Java heap, where operators read them"
+              + " in place, and on the heap where half of memory.storeSize is full; it needs the"
+              + " plugin. spark takes Spark's own cache.");
+
   public static final ConfigKey<Optional<Long>> STORE_SIZE =
       ConfigKey.ofBytesOrAuto(
           PREFIX + "memory.storeSize",
           Reach.EXECUTOR,
           "Bytes of host memory outside the Java heap in which an executor keeps blocks between"
-              + " tasks; what is beyond goes to files of Spark. auto: what memory.hostPoolSize, and"
-              + " memory.pinnedPoolSize with a GPU, leave of a budget: on YARN and Kubernetes"
-              + " spark.executor.memoryOverhead less 384m, elsewhere a quarter of the machine's or"
-              + " container's memory, by the executor's share of its cores, as far as the Java heap"
-              + " leaves it. Pools keep memory for blocks too that this has in use at times. The"
-              + " log has the size.");
+              + " tasks; what is beyond goes to files of Spark. Up to half of it holds cached"
+              + " blocks. auto: what memory.hostPoolSize, and memory.pinnedPoolSize with a GPU,"
+              + " leave of a budget: on YARN and Kubernetes spark.executor.memoryOverhead less"
+              + " 384m, elsewhere a quarter of the machine's or container's memory, by the"
+              + " executor's share of its cores, as far as the Java heap leaves it. Pools keep"
+              + " memory for blocks too that this has in use at times. The log has the size.");
 
   public static final ConfigKey<Double> DEVICE_FRACTION =
       ConfigKey.ofFraction(
@@ -231,6 +241,7 @@ public final class TileSparkConf {
         PINNED_POOL_SIZE,
         HOST_POOL_SIZE,
         EXCHANGE_MODE,
+        CACHE_MODE,
         STORE_SIZE,
         DEVICE_FRACTION,
         DEVICE_RESERVE,

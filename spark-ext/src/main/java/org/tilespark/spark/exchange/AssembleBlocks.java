@@ -37,12 +37,15 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec> implements 
   /** By grouping columns, then the blocks' places. */
   @Override
   public Optional<HashPartitioning> partitioning(SparkContext context) {
+    if (Exchange.isOneTask(child(), spec())) {
+      return Optional.empty();
+    }
     List<Attribute> columns = ScalaInterop.list(produced());
     BlockSchema blocks =
         BlockSchema.find(Attributes.schema(columns), spec().kind(), spec().operator());
     List<Attribute> place = new ArrayList<>(blocks.further(columns));
     blocks.offsets().forEach(ordinal -> place.add(columns.get(ordinal)));
-    return Optional.of(Exchange.by(place, Exchange.partitions()));
+    return Optional.of(Exchange.by(place, Exchange.partitions(context, spec())));
   }
 
   @Override

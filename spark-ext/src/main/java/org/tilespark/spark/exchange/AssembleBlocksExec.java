@@ -45,7 +45,8 @@ public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
 
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    return ScalaInterop.<Distribution>seq(Exchange.together(clustering()));
+    return ScalaInterop.<Distribution>seq(
+        Exchange.together(child, clustering(), Exchange.partitions(sparkContext(), spec)));
   }
 
   /** Rows of a target block together, its mark first, its pieces in the order of their places. */

@@ -31,13 +31,16 @@ import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
+import org.tilespark.layout.Cuts;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.catalyst.compat.ShuffleExchanges;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.shuffle.ExchangeChoice;
+import scala.Option;
 import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag;
 
 /**
  * How rows of blocks and pieces reach the task that needs them. A node says here what it asks of
@@ -47,6 +50,12 @@ import scala.collection.immutable.Seq;
  */
 public final class Exchange {
   private static final int HASH_SEED = 42; // of Spark's HashPartitioning
+
+  /** What says how many partitions a shuffle has, if the user has set it. */
+  private static final List<String> PARTITION_KEYS =
+      List.of(
+          "spark.sql.shuffle.partitions",
+          "spark.sql.adaptive.coalescePartitions.initialPartitionNum");
 
   private Exchange() {}
 
@@ -60,6 +69,18 @@ public final class Exchange {
   /** Rows with equal keys in one partition; without keys, all rows. */
   public static Distribution together(Collection<? extends Expression> keys) {
     return keys.isEmpty() ? AllTuples$.MODULE$ : ClusteredDistributions.of(keys);
+  }
+
+  /**
+   * The same, in {@code partitions} partitions if the child's rows are not together yet. Where they
+   * are, in however many partitions, they stay; so adaptive execution may join small ones.
+   */
+  public static Distribution together(
+      SparkPlan child, Collection<? extends Expression> keys, int partitions) {
+    Distribution anyCount = together(keys);
+    return keys.isEmpty() || child.outputPartitioning().satisfies(anyCount)
+        ? anyCount
+        : ClusteredDistributions.of(keys, partitions);
   }
 
   /** Rows with equal keys in that of {@code partitions} which {@link #partition} gives. */
@@ -128,9 +149,59 @@ public final class Exchange {
         .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
   }
 
-  /** Count of partitions where the user has not asked for another. */
+  /** Count of partitions where nothing is known of the rows: what Spark would take. */
   public static int partitions() {
     return Math.max(1, SQLConf.get().numShufflePartitions());
+  }
+
+  /** True if the user has said how many partitions an exchange has. */
+  private static boolean isAsked() {
+    return PARTITION_KEYS.stream().anyMatch(SQLConf.get()::contains);
+  }
+
+  /**
+   * Count of partitions for the pieces of blocks: what the user asked for, else as the work asks,
+   * where metadata says how large the array is. Of several arrays, whose count nobody knows, it is
+   * at least Spark's.
+   */
+  public static int partitions(SparkContext context, AssembleSpec spec) {
+    int usual = partitions();
+    if (isAsked() || spec.predicted().blocks().isEmpty()) {
+      return usual;
+    }
+    int planned =
+        new PartitionPlanner(context.defaultParallelism())
+            .partitions(spec.predicted().bytes(), spec.predicted().blocks().get());
+    return spec.predicted().perArray() ? Math.max(usual, planned) : planned;
+  }
+
+  /** The same for {@code bytes} bytes of blocks of one tiling, keyed by their places. */
+  public static int partitions(SparkContext context, long bytes, Cuts blocks) {
+    return isAsked()
+        ? partitions()
+        : new PartitionPlanner(context.defaultParallelism()).partitions(bytes, blocks);
+  }
+
+  /**
+   * True if the pieces of blocks go to one task without an exchange: the array is so small that the
+   * task is done before an exchange would begin, and its blocks cost nothing to make.
+   *
+   * @param pieces what gives them
+   */
+  public static boolean isOneTask(LogicalPlan pieces, AssembleSpec spec) {
+    return !isAsked()
+        && spec.predicted().blocks().isDefined()
+        && !spec.predicted().perArray()
+        && SmallArrays.isSmall(spec.predicted().bytes(), pieces);
+  }
+
+  /** The rows of all partitions as one, which one task reads one after another; of none, empty. */
+  public static <T> RDD<T> gathered(RDD<T> rows, Class<T> type) {
+    if (rows.getNumPartitions() == 0) {
+      ClassTag<T> tag = ScalaInterop.classTag(type);
+      return rows.sparkContext().parallelize(ScalaInterop.<T>emptySeq(), 1, tag);
+    }
+    return rows.coalesce(1, false, Option.empty(), null);
   }
 
   // ---- shuffles
@@ -146,6 +217,15 @@ public final class Exchange {
   }
 
   // ---- how Spark hashes
+
+  /** What a shuffle by BIGINT columns computes of keys before it divides. */
+  static int hash(long... keys) {
+    int hash = HASH_SEED;
+    for (long key : keys) {
+      hash = Murmur3_x86_32.hashLong(key, hash);
+    }
+    return hash;
+  }
 
   /** The partition to which a shuffle by one INT column sends a key. */
   public static int partition(int key, int partitions) {

@@ -30,7 +30,6 @@ import org.tilespark.spark.runtime.TaskMetrics;
 import org.tilespark.spark.stage.BatchStageExec;
 import scala.Option;
 import scala.collection.immutable.Seq;
-import scala.reflect.ClassTag;
 
 /**
  * Runs one or more {@link FourierBlocks} that follow each other, with the assembling of blocks
@@ -106,8 +105,14 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
   @Override
   public Seq<Distribution> requiredChildDistribution() {
     List<Attribute> together = together();
-    return ScalaInterop.<Distribution>seq(
-        together.isEmpty() ? Exchange.anywhere() : Exchange.together(together));
+    if (together.isEmpty()) {
+      return ScalaInterop.<Distribution>seq(Exchange.anywhere());
+    }
+    int partitions =
+        assembled.isDefined()
+            ? Exchange.partitions(sparkContext(), assembled.get())
+            : Exchange.partitions(); // how many arrays there are is not known
+    return ScalaInterop.<Distribution>seq(Exchange.together(child, together, partitions));
   }
 
   /** Rows of an array together; of pieces the mark first, then in the order of their places. */
@@ -255,16 +260,8 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
     return true;
   }
 
-  /** All partitions as one, if one task takes them all; there is one then, even of no rows. */
   private <T> RDD<T> gathered(RDD<T> rows, Class<T> type) {
-    if (!isOneTask()) {
-      return rows;
-    }
-    if (rows.getNumPartitions() == 0) {
-      ClassTag<T> tag = ScalaInterop.classTag(type);
-      return sparkContext().parallelize(ScalaInterop.<T>emptySeq(), 1, tag);
-    }
-    return rows.coalesce(1, false, Option.empty(), null);
+    return isOneTask() ? Exchange.gathered(rows, type) : rows;
   }
 
   private FourierTask.Job job() {

@@ -13,10 +13,10 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /** What the cluster offers to one multiply, by configuration and what executors have reported. */
 record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice backend) {
-  /** Panels may exceed a batch so many times to be deep. */
+  /** Deep panels may be this many batches large. */
   static final long BATCHES = 4;
 
-  /** A matrix that is broadcast takes one part in so many of a Java heap, at most. */
+  /** A broadcast matrix takes at most 1 / this of a Java heap. */
   private static final int HEAP_SHARE = 8;
 
   /** What one task and the cluster hold. */

@@ -156,6 +156,12 @@ public final class MultiplyBlocks extends LogicalBlockNode
         spec, inputs, ScalaInterop.seq(columns), operands, placeColumns, places);
   }
 
+  /** A product's operations grow faster than its bytes. */
+  @Override
+  public boolean costsLittle() {
+    return false;
+  }
+
   @Override
   public Seq<Attribute> output() {
     return produced;

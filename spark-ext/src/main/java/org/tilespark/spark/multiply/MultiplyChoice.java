@@ -61,7 +61,7 @@ final class MultiplyChoice {
     return backend;
   }
 
-  /** True if one operand will be broadcast, and what the other's blocks make are blocks of C. */
+  /** True if one operand is broadcast and the other's blocks produce whole blocks of C. */
   boolean broadcastsWhole() {
     try {
       Candidate chosen = plan().chosen();
@@ -83,7 +83,7 @@ final class MultiplyChoice {
     }
   }
 
-  /** The same of blocks that are made where an operand's are; others lie by cuboids. */
+  /** Partitioning of C if an operand stays in place; empty for shuffled cuboids. */
   Optional<HashPartitioning> partitioningInPlace(CuboidPlan plan) {
     return plan.chosen().strategy().isInPlace()
         ? placedOperand(plan).partitioningOfProduct(product)
@@ -194,7 +194,7 @@ final class MultiplyChoice {
         && onGrid(right, spec.side(right).outer());
   }
 
-  /** True if parts of M or N that are multiples of a length are such of blocks of C. */
+  /** True if multiples of {@code length} along M or N are boundaries of C's blocks. */
   private boolean onGrid(boolean right, long length) {
     long extent = right ? spec.n() : spec.m();
     return length >= extent || length % (right ? spec.blockCols() : spec.blockRows()) == 0;

@@ -29,10 +29,12 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
  * @param partitioning how Spark knows it, in terms of the operand's columns
  */
 record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning partitioning) {
-  /** So many places are looked up, and travel with the plan. */
+  /** At most this many places are looked up, and travel with the plan. */
   private static final int MOST_BANDS = 1 << 17;
 
-  /** The operand of a product, if it is so and all its blocks begin where they should. */
+  /**
+   * An operand that is already partitioned along one axis, with all blocks on the grid; else empty.
+   */
   static Optional<PlacedOperand> of(SparkContext context, MultiplyBlocks product, boolean right) {
     MultiplySpec spec = product.spec();
     MultiplySpec.Side side = spec.side(right);
@@ -84,8 +86,8 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
   }
 
   /**
-   * How blocks of C are partitioned that are made where these are, in terms of the product's
-   * output; empty unless they begin where these do.
+   * Partitioning of the blocks of C made in place, in terms of the product's output; empty unless
+   * they begin where the operand's blocks do.
    */
   Optional<HashPartitioning> partitioningOfProduct(MultiplyBlocks product) {
     MultiplySpec spec = product.spec();

@@ -354,7 +354,7 @@ public final class ReblockPlans {
 
   private Prediction predicted() {
     if (extents.isEmpty() || extents.get().elements() == 0) {
-      return new Prediction(-1, false, !further.isEmpty(), 0);
+      return new Prediction(-1, false, !further.isEmpty(), ScalaInterop.none());
     }
     Optional<Shape> stated = frame.blockShape();
     int rank = frame.kind().rank();
@@ -377,6 +377,9 @@ public final class ReblockPlans {
     long marks =
         isMarked ? Bytes.product(row.withoutValues(), Math.max(1, Cuts.of(target).cells())) : 0;
     return new Prediction(
-        Bytes.sum(pieces, marks), stated.isEmpty(), !further.isEmpty(), Cuts.of(target).cells());
+        Bytes.sum(pieces, marks),
+        stated.isEmpty(),
+        !further.isEmpty(),
+        Option.apply(Cuts.of(target)));
   }
 }

@@ -128,12 +128,17 @@ public abstract class BlockCursor {
 
     @Override
     public BlockValues values(int ordinal, ElementType type) {
-      ListVector list = BlockValues.arrowList(batch.column(ordinal));
+      ColumnVector column = batch.column(ordinal);
+      if (column instanceof RowsVector rows) {
+        return rows.values(index, type);
+      }
+      ListVector list = BlockValues.arrowList(column);
       return list == null ? BlockValues.of(array(ordinal), type) : BlockValues.of(list, index);
     }
 
     private ArrayData array(int ordinal) {
-      return batch.column(ordinal).getArray(index);
+      ColumnVector column = batch.column(ordinal);
+      return column instanceof RowsVector rows ? rows.array(index) : column.getArray(index);
     }
   }
 }

@@ -1,8 +1,8 @@
 package org.tilespark.spark.rows;
 
 /**
- * The exchange that takes the rows of this thread's task as they are made, if there is one. Rows
- * are made in its memory, so that it need not copy them.
+ * The exchange or the cache that takes the rows of this thread's task as they are made, if there is
+ * one. Rows are made in its memory, so that it need not copy them.
  */
 public final class ExchangedRows {
   /** Gives memory for rows, one after the other. */
@@ -20,11 +20,16 @@ public final class ExchangedRows {
 
   /** Runs {@code body}, whose rows {@code taker} takes. */
   public static <E extends Exception> void to(Room taker, Writing<E> body) throws E {
+    Room outer = TAKER.get();
     TAKER.set(taker);
     try {
       body.run();
     } finally {
-      TAKER.remove();
+      if (outer == null) {
+        TAKER.remove();
+      } else {
+        TAKER.set(outer); // a cache that is filled while an exchange reads it
+      }
     }
   }
 

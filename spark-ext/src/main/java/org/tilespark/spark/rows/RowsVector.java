@@ -2,6 +2,7 @@ package org.tilespark.spark.rows;
 
 import java.util.List;
 import java.util.function.IntFunction;
+import org.apache.arrow.memory.ArrowBuf;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SpecializedGetters;
 import org.apache.spark.sql.catalyst.util.ArrayData;
@@ -18,20 +19,48 @@ import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.CalendarInterval;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.block.ArrayValues;
 
 /**
  * One column of rows that stay as they are: each value is read where its row, or the struct or
  * array around it, holds it. So a column of any type goes, as long as Spark's rows can hold it;
  * Spark's own vectors take some types only.
  */
-abstract class RowsVector extends ColumnVector {
+public abstract class RowsVector extends ColumnVector {
   private RowsVector(DataType type) {
     super(type);
   }
 
   /** The column at {@code ordinal} of rows, which are borrowed. */
-  static ColumnVector of(DataType type, List<? extends InternalRow> rows, int ordinal) {
-    return new Field(type, rows::get, ordinal);
+  public static RowsVector of(DataType type, List<? extends InternalRow> rows, int ordinal) {
+    return of(type, rows, ordinal, null);
+  }
+
+  /**
+   * As {@link #of(DataType, List, int)}.
+   *
+   * @param owner keeps the memory of the rows, which a device can copy from, while it is retained;
+   *     null if there is none. Borrowed
+   */
+  public static RowsVector of(
+      DataType type, List<? extends InternalRow> rows, int ordinal, ArrowBuf owner) {
+    return new Field(type, rows::get, ordinal, owner);
+  }
+
+  /** The array of a row as it lies there; the row has one. */
+  final ArrayData array(int rowId) {
+    return holder(rowId).getArray(ordinal(rowId));
+  }
+
+  /** The numbers of the array of a row, in place where they lie together. */
+  final BlockValues values(int rowId, ElementType elements) {
+    return new BlockValues(ArrayValues.memory(array(rowId), elements), owner());
+  }
+
+  /** What keeps the memory of the rows; null if there is nothing. */
+  ArrowBuf owner() {
+    return null;
   }
 
   /** What holds the value of a row. */
@@ -44,11 +73,22 @@ abstract class RowsVector extends ColumnVector {
   private static final class Field extends RowsVector {
     private final IntFunction<? extends SpecializedGetters> rows;
     private final int ordinal;
+    private final ArrowBuf owner;
 
-    private Field(DataType type, IntFunction<? extends SpecializedGetters> rows, int ordinal) {
+    private Field(
+        DataType type,
+        IntFunction<? extends SpecializedGetters> rows,
+        int ordinal,
+        ArrowBuf owner) {
       super(type);
       this.rows = rows;
       this.ordinal = ordinal;
+      this.owner = owner;
+    }
+
+    @Override
+    ArrowBuf owner() {
+      return owner;
     }
 
     @Override
@@ -190,7 +230,7 @@ abstract class RowsVector extends ColumnVector {
     if (isNullAt(rowId)) {
       return null;
     }
-    ArrayData array = holder(rowId).getArray(ordinal(rowId));
+    ArrayData array = array(rowId);
     return new ColumnarArray(
         new Elements(((ArrayType) type).elementType(), array), 0, array.numElements());
   }
@@ -219,7 +259,8 @@ abstract class RowsVector extends ColumnVector {
       return new Field(
           struct.fields()[ordinal].dataType(),
           rowId -> holder(rowId).getStruct(ordinal(rowId), struct.length()),
-          ordinal);
+          ordinal,
+          null);
     } else if (type instanceof VariantType) {
       return new VariantBytes(this, ordinal == 1);
     } else if (type instanceof ArrayType) {

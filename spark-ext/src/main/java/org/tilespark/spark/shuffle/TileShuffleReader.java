@@ -25,7 +25,9 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.arrow.store.RowImage;
+import org.tilespark.kernels.ResourceException;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.rows.StayingRows;
 import scala.Product2;
 import scala.Tuple2;
@@ -264,6 +266,11 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         metrics.incFetchWaitTime((System.nanoTime() - start) / 1_000_000);
       }
       block = result.block();
+      if (result.failure() instanceof ResourceException noMemory) {
+        // This executor has none. The other one still has the block, and need not run its task
+        // again.
+        throw sneaky(ErrorBoundary.BLOCKS.replaced(noMemory));
+      }
       if (result.failure() != null) {
         throw failed(result.failure());
       }

@@ -77,7 +77,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   // ---- outputs
 
   /** The store of the executor's runtime, which closes it before its memory. */
-  private synchronized StoredOutputs store() {
+  synchronized StoredOutputs store() {
     ExecutorRuntime now = ExecutorRuntime.current();
     if (store == null || runtime != now) {
       if (store != null) {

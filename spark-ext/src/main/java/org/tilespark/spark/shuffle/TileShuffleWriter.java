@@ -1,7 +1,5 @@
 package org.tilespark.spark.shuffle;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.Arrays;
 import java.util.Optional;
 import org.apache.spark.TaskContext;
@@ -10,6 +8,7 @@ import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.kernels.memory.HostMemory;
@@ -51,9 +50,9 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   }
 
   @Override
-  public void write(Iterator<Product2<Object, Object>> records) throws IOException {
+  public void write(Iterator<Product2<Object, Object>> records) {
     output = resolver.newOutput(id, partitions);
-    ExchangedRows.<IOException>to(output::room, () -> take(records));
+    ExchangedRows.<RuntimeException>to(output::room, () -> take(records));
     lengths = output.wireBytes();
     metrics.incRecordsWritten(output.rows());
     for (long bytes : lengths) {
@@ -61,7 +60,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     }
   }
 
-  private void take(Iterator<Product2<Object, Object>> records) throws IOException {
+  private void take(Iterator<Product2<Object, Object>> records) {
     long rowBytes = 0;
     while (records.hasNext()) {
       Product2<Object, Object> record = records.next();
@@ -70,10 +69,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
       boolean isInPlace =
           row.getBaseObject() == null && output.place(partition, row.getBaseOffset());
       if (!isInPlace) {
-        output.append(
-            partition,
-            new HostMemory(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes()),
-            row.numFields());
+        append(partition, row);
       }
       checksums.update(partition, row);
       inPlaceBytes += isInPlace ? row.getSizeInBytes() : 0;
@@ -81,6 +77,18 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     }
     long counted = rowBytes;
     dataSize.ifPresent(metric -> metric.add(counted));
+  }
+
+  private void append(int partition, UnsafeRow row) {
+    LocalDisks.<Void>writing(
+        output,
+        () -> {
+          output.append(
+              partition,
+              new HostMemory(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes()),
+              row.numFields());
+          return null;
+        });
   }
 
   @Override
@@ -93,11 +101,10 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     output = null;
     long start = System.nanoTime();
     try {
-      TileShuffleResolver.Committed committed = resolver.commit(done);
+      TileShuffleResolver.Committed committed =
+          LocalDisks.writing(done, () -> resolver.commit(done));
       counts.wrote(Arrays.stream(lengths).sum(), committed.isInMemory(), inPlaceBytes);
       return Option.apply(MapStatuses.of(committed.by(), lengths, id.map(), checksums.value()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     } finally {
       metrics.incWriteTime(System.nanoTime() - start);
     }

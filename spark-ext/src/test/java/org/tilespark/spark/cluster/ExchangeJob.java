@@ -44,11 +44,18 @@ public final class ExchangeJob {
       cases.run("multiply", job::multiply);
       cases.run("fft and back", job::fftAndBack);
       cases.run("union", job::union);
+      cases.run("kept in memory", () -> assertKept(spark, executors));
       cases.run("all that was written is read", job::metrics);
       cases.run("outputs end with their queries", executors::awaitNoStoredBytes);
       cases.run("nothing alive", executors::assertNothingAlive);
     }
     cases.end();
+  }
+
+  /** Unless there is to be none at all. */
+  private static void assertKept(SparkSession spark, Executors executors) {
+    boolean none = spark.sparkContext().conf().get(TileSparkConf.STORE_SIZE.name(), "").equals("0");
+    assertEquals(none, executors.committed().values().stream().allMatch(outputs -> outputs == 0));
   }
 
   private Dataset<Row> blocks() {

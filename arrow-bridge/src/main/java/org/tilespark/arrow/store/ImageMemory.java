@@ -1,0 +1,65 @@
+package org.tilespark.arrow.store;
+
+import java.util.concurrent.atomic.AtomicInteger;
+import org.tilespark.arrow.memory.HostMemorySource;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * Memory outside the heap for the {@link RowImage}s of one cached partition. One thread fills it,
+ * then several may read. It is freed when its maker and all who retained it have released it.
+ */
+public final class ImageMemory {
+  private final Extents extents;
+  private final AtomicInteger users = new AtomicInteger(1);
+
+  /** No memory yet; borrows both. */
+  public ImageMemory(HostMemorySource source, StoreBudget budget) {
+    this.extents = new Extents(source, budget, Extents.Growth.LONG_LIVED);
+  }
+
+  /**
+   * Room for an image, whose header is written already.
+   *
+   * @return the address of the row's first byte; 0 if the budget or the machine has no room
+   */
+  public long room(long bytes, int fields) {
+    long header = RowImage.header(bytes, fields);
+    long address = extents.allocate(RowImage.HEADER_BYTES + bytes);
+    if (address == 0) {
+      return 0;
+    }
+    HostMemory.unsafe().putLong(address, header);
+    return address + RowImage.HEADER_BYTES;
+  }
+
+  /** Bytes of memory that it holds. */
+  public long heldBytes() {
+    return extents.heldBytes();
+  }
+
+  /** Where it begins; 0 if it holds none. */
+  public long address() {
+    return extents.address();
+  }
+
+  /** True if a device can copy from all of it directly. Asked once it is filled. */
+  public boolean isPinned() {
+    return extents.isPinned();
+  }
+
+  /** Becomes a user of it, who {@link #release}s it; false if it has been freed. */
+  public boolean retain() {
+    return users.getAndUpdate(n -> n == 0 ? 0 : n + 1) > 0;
+  }
+
+  /** Ends one use; the last one frees it. */
+  public void release() {
+    int left = users.decrementAndGet();
+    if (left < 0) {
+      throw new IllegalStateException("Memory of images was released more often than retained");
+    }
+    if (left == 0) {
+      extents.close();
+    }
+  }
+}

@@ -1,0 +1,189 @@
+package org.tilespark.spark.cache;
+
+import java.io.Serializable;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.columnar.CachedBatch;
+import org.apache.spark.sql.execution.columnar.DefaultCachedBatchSerializer;
+import org.apache.spark.sql.execution.columnar.InMemoryRelation$;
+import org.apache.spark.sql.internal.SQLConf;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.storage.StorageLevel;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.catalyst.ExchangeInput;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.conf.CacheMode;
+import org.tilespark.spark.conf.TileSparkConf;
+import scala.Function2;
+import scala.Option;
+import scala.collection.BufferedIterator;
+import scala.collection.Iterator;
+import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag;
+import scala.runtime.AbstractFunction2;
+
+/**
+ * Caches frames of blocks as images outside the heap, which are read in place; every other frame as
+ * Spark does. The plugin names it as {@code spark.sql.cache.serializer} where the user has named
+ * none.
+ *
+ * <p>A frame is of blocks if its columns say so when it is cached; who reads it knows it by {@link
+ * CachedImages}. Stateless.
+ */
+public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
+  private static final long serialVersionUID = 1;
+
+  private static final Logger LOG = LoggerFactory.getLogger(BlockCacheSerializer.class);
+
+  private static final String SERIALIZER = "spark.sql.cache.serializer";
+
+  /** Kryo then refuses batches of ours, which it does not know. */
+  private static final String REGISTRATION_REQUIRED = "spark.kryo.registrationRequired";
+
+  /** As Spark makes it, once in each process. */
+  public BlockCacheSerializer() {}
+
+  // ---- who caches
+
+  /** Names this class in {@code conf} of an application that starts, if the user named none. */
+  public static void install(SparkConf conf) {
+    if (TileSparkConf.CACHE_MODE.read(TileSparkConf.application(conf)) == CacheMode.SPARK) {
+      return;
+    }
+    if (conf.contains(SERIALIZER)) {
+      LOG.info("Blocks are cached by {}={}", SERIALIZER, conf.get(SERIALIZER));
+    } else if (conf.getBoolean(REGISTRATION_REQUIRED, false)) {
+      LOG.info("Blocks are cached by Spark's own serializer, since {}=true", REGISTRATION_REQUIRED);
+    } else {
+      conf.set(SERIALIZER, BlockCacheSerializer.class.getName());
+      forgetInstance();
+    }
+  }
+
+  /** Lets Spark ask the next application of this process which serializer it wants. */
+  public static void uninstall() {
+    forgetInstance();
+  }
+
+  /** Spark keeps the serializer of the first application of a process for all later ones. */
+  private static void forgetInstance() {
+    InMemoryRelation$.MODULE$.clearSerializer();
+  }
+
+  /**
+   * True if columns are those of blocks, and the application caches blocks here: Spark may use an
+   * instance that it made for an earlier one.
+   */
+  private static boolean isOurs(StructType schema) {
+    SparkEnv env = SparkEnv.get();
+    return env != null
+        && env.conf().get(SERIALIZER, "").equals(BlockCacheSerializer.class.getName())
+        && (isBlocks(schema, BlockKind.MATRIX) || isBlocks(schema, BlockKind.VOLUME));
+  }
+
+  private static boolean isBlocks(StructType schema, BlockKind kind) {
+    try {
+      return !BlockSchema.find(schema, kind, "cache").planes().isEmpty();
+    } catch (IllegalArgumentException e) { // says what is missing
+      return false;
+    }
+  }
+
+  private static StructType schema(Seq<Attribute> columns) {
+    return Attributes.schema(ScalaInterop.list(columns));
+  }
+
+  // ---- into the cache
+
+  /** Rows of our nodes are made in the cache's memory, so batches would gain nothing. */
+  @Override
+  public boolean supportsColumnarInput(Seq<Attribute> schema) {
+    return false;
+  }
+
+  @Override
+  public RDD<CachedBatch> convertInternalRowToCachedBatch(
+      RDD<InternalRow> input, Seq<Attribute> schema, StorageLevel level, SQLConf conf) {
+    StructType columns = schema(schema);
+    return isOurs(columns)
+        ? new CachedImages(
+            input,
+            new ImageBatches.Opener(
+                columns, level.useMemory() && level.deserialized(), input instanceof ExchangeInput))
+        : super.convertInternalRowToCachedBatch(input, schema, level, conf);
+  }
+
+  // ---- out of it
+
+  /** Of images every batch is read: to skip a row costs nothing where rows are views. */
+  @Override
+  public Function2<Object, Iterator<CachedBatch>, Iterator<CachedBatch>> buildFilter(
+      Seq<Expression> predicates, Seq<Attribute> cached) {
+    return new Filter(super.buildFilter(predicates, cached));
+  }
+
+  private static final class Filter
+      extends AbstractFunction2<Object, Iterator<CachedBatch>, Iterator<CachedBatch>>
+      implements Serializable {
+    private static final long serialVersionUID = 1;
+
+    private final Function2<Object, Iterator<CachedBatch>, Iterator<CachedBatch>> ofSpark;
+
+    Filter(Function2<Object, Iterator<CachedBatch>, Iterator<CachedBatch>> ofSpark) {
+      this.ofSpark = ofSpark;
+    }
+
+    @Override
+    public Iterator<CachedBatch> apply(Object partition, Iterator<CachedBatch> batches) {
+      BufferedIterator<CachedBatch> all = batches.buffered();
+      boolean areImages = all.hasNext() && all.head() instanceof ImageBatch;
+      return areImages ? all : ofSpark.apply(partition, all);
+    }
+  }
+
+  @Override
+  public RDD<InternalRow> convertCachedBatchToInternalRow(
+      RDD<CachedBatch> input, Seq<Attribute> cached, Seq<Attribute> selected, SQLConf conf) {
+    return CachedImages.areBehind(input)
+        ? input.mapPartitions(
+            new ImageRows.Opener(Selection.of(cached, selected)),
+            true,
+            ScalaInterop.classTag(InternalRow.class))
+        : super.convertCachedBatchToInternalRow(input, cached, selected, conf);
+  }
+
+  /** Spark reads rows even so; our nodes ask for batches. */
+  @Override
+  public boolean supportsColumnarOutput(StructType schema) {
+    return isOurs(schema) || super.supportsColumnarOutput(schema);
+  }
+
+  /** None: it is told of the selected columns alone, which may be those of blocks or of others. */
+  @Override
+  public Option<Seq<String>> vectorTypes(Seq<Attribute> selected, SQLConf conf) {
+    return ScalaInterop.none();
+  }
+
+  @Override
+  public RDD<ColumnarBatch> convertCachedBatchToColumnarBatch(
+      RDD<CachedBatch> input, Seq<Attribute> cached, Seq<Attribute> selected, SQLConf conf) {
+    ClassTag<ColumnarBatch> type = ScalaInterop.classTag(ColumnarBatch.class);
+    if (CachedImages.areBehind(input)) {
+      return input.mapPartitions(
+          new ImageColumns.Opener(Selection.of(cached, selected)), true, type);
+    }
+    return super.supportsColumnarOutput(schema(cached))
+        ? super.convertCachedBatchToColumnarBatch(input, cached, selected, conf)
+        : super.convertCachedBatchToInternalRow(input, cached, selected, conf)
+            .mapPartitions(new RowBatches(schema(selected)), true, type);
+  }
+}

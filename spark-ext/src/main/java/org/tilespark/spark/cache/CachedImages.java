@@ -1,0 +1,59 @@
+package org.tilespark.spark.cache;
+
+import org.apache.spark.Dependency;
+import org.apache.spark.Partition;
+import org.apache.spark.TaskContext;
+import org.apache.spark.rdd.RDD;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.columnar.CachedBatch;
+import org.tilespark.spark.catalyst.ScalaInterop;
+import scala.collection.Iterator;
+
+/**
+ * The batches of a frame that is cached as images. It is the mark by which who reads a cached frame
+ * tells those from Spark's: columns do not, since Spark gives a query the cache of another one that
+ * differs in names alone.
+ */
+final class CachedImages extends RDD<CachedBatch> {
+  private static final long serialVersionUID = 1;
+
+  /** Between what a query reads and this Spark counts rows, skips batches, and stores them. */
+  private static final int MOST_STEPS = 3;
+
+  private final ImageBatches.Opener open;
+
+  /** The rows of {@code input} as batches. */
+  CachedImages(RDD<InternalRow> input, ImageBatches.Opener open) {
+    super(input, ScalaInterop.classTag(CachedBatch.class));
+    this.open = open;
+  }
+
+  /** True if {@code batches}, which a query reads from a cached frame, are images. */
+  static boolean areBehind(RDD<CachedBatch> batches) {
+    RDD<?> each = batches;
+    for (int step = 0; step <= MOST_STEPS; step++) {
+      if (each instanceof CachedImages) {
+        return true;
+      }
+      if (each.dependencies().size() != 1) {
+        return false;
+      }
+      each = ((Dependency<?>) each.dependencies().head()).rdd();
+    }
+    return false;
+  }
+
+  private RDD<InternalRow> rows() {
+    return firstParent(ScalaInterop.classTag(InternalRow.class));
+  }
+
+  @Override
+  public Partition[] getPartitions() {
+    return rows().partitions();
+  }
+
+  @Override
+  public Iterator<CachedBatch> compute(Partition split, TaskContext context) {
+    return open.apply(rows().iterator(split, context));
+  }
+}

@@ -1,0 +1,181 @@
+package org.tilespark.spark.cache;
+
+import java.io.Serializable;
+import java.util.ArrayList;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import org.apache.spark.TaskContext;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.columnar.CachedBatch;
+import org.apache.spark.sql.types.StructType;
+import org.apache.spark.unsafe.Platform;
+import org.apache.spark.util.TaskCompletionListener;
+import org.tilespark.arrow.store.ImageMemory;
+import org.tilespark.arrow.store.RowImage;
+import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.rows.ExchangedRows;
+import scala.runtime.AbstractFunction1;
+
+/**
+ * Puts the rows of a partition into batches, with one copy of each; none where the node below makes
+ * its rows in the cache's memory. For the task's thread.
+ */
+final class ImageBatches implements Iterator<CachedBatch> {
+  /** Of a batch of more than one row, as in Spark's own cache, which looks at 16 batches a time. */
+  private static final long BATCH_BYTES = 4 << 20;
+
+  private final Iterator<InternalRow> rows;
+  private final int fields; // of each row
+  private final UnsafeProjection projection; // for rows of other kinds
+  private final boolean madeInPlace;
+  private final CacheStore store; // null if all rows go to the heap
+  private ImageMemory memory; // owned until the last row; null before the first and after
+  private UnsafeRow pending; // read, and in no batch; valid until the next row is read
+
+  // The batch that is being filled.
+  private final List<Long> images = new ArrayList<>();
+  private final List<byte[]> arrays = new ArrayList<>();
+  private long batchBytes;
+  private long room; // of the row that the node below makes; 0 if it makes none
+
+  private ImageBatches(Iterator<InternalRow> rows, Opener how) {
+    this.rows = rows;
+    this.fields = how.schema.length();
+    this.projection = UnsafeProjection.create(how.schema);
+    this.madeInPlace = how.madeInPlace;
+    this.store = how.outsideTheHeap ? CacheStore.current() : null;
+    TaskContext.get().addTaskCompletionListener((TaskCompletionListener) ended -> endMemory());
+  }
+
+  @Override
+  public boolean hasNext() {
+    return pending != null || rows.hasNext();
+  }
+
+  @Override
+  public CachedBatch next() {
+    if (!hasNext()) {
+      throw new NoSuchElementException();
+    }
+    if (store != null && memory == null) {
+      memory = store.newMemory();
+    }
+    if (madeInPlace && store != null) {
+      ExchangedRows.<RuntimeException>to(this::roomBelow, this::fill);
+    } else {
+      fill();
+    }
+    return batch();
+  }
+
+  private long roomBelow(long bytes, int fields) {
+    room = memory.room(bytes, fields);
+    return room;
+  }
+
+  /** Reads rows until the batch is full, or until there is no more room where its rows lie. */
+  private void fill() {
+    while (batchBytes < BATCH_BYTES) {
+      if (pending == null) {
+        if (!rows.hasNext()) {
+          return;
+        }
+        InternalRow row = rows.next();
+        pending = row instanceof UnsafeRow unsafe ? unsafe : projection.apply(row);
+      }
+      if (!add(pending)) {
+        return;
+      }
+      batchBytes += pending.getSizeInBytes();
+      pending = null;
+    }
+  }
+
+  /** False if the batch has rows of the other kind. */
+  private boolean add(UnsafeRow row) {
+    long address = arrays.isEmpty() ? outside(row) : 0;
+    if (address != 0) {
+      images.add(address - RowImage.HEADER_BYTES);
+      return true;
+    }
+    if (!images.isEmpty()) {
+      return false;
+    }
+    arrays.add(copy(row));
+    return true;
+  }
+
+  /** {@link UnsafeRow#getBytes()} may give the array that the next row overwrites. */
+  private static byte[] copy(UnsafeRow row) {
+    byte[] bytes = new byte[row.getSizeInBytes()];
+    row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET);
+    return bytes;
+  }
+
+  /** The address of the row in the cache's memory; 0 if there is no room. */
+  private long outside(UnsafeRow row) {
+    if (store == null) {
+      return 0;
+    }
+    if (row.getBaseObject() == null && row.getBaseOffset() == room && room != 0) {
+      room = 0; // should the row come again, it is copied
+      return row.getBaseOffset();
+    }
+    long address = memory.room(row.getSizeInBytes(), row.numFields());
+    if (address != 0) {
+      Platform.copyMemory(
+          row.getBaseObject(), row.getBaseOffset(), null, address, row.getSizeInBytes());
+    }
+    return address;
+  }
+
+  private ImageBatch batch() {
+    ImageBatch batch =
+        arrays.isEmpty()
+            ? new ImageBatch(
+                fields, images.stream().mapToLong(Long::longValue).toArray(), memory, store)
+            : new ImageBatch(fields, arrays);
+    images.clear();
+    arrays.clear();
+    batchBytes = 0;
+    return batch;
+  }
+
+  private void endMemory() {
+    if (memory != null) {
+      memory.release();
+      memory = null;
+    }
+  }
+
+  /** Opens a partition, on the executor. */
+  static final class Opener
+      extends AbstractFunction1<
+          scala.collection.Iterator<InternalRow>, scala.collection.Iterator<CachedBatch>>
+      implements Serializable {
+    private static final long serialVersionUID = 1;
+
+    private final StructType schema;
+    private final boolean outsideTheHeap;
+    private final boolean madeInPlace;
+
+    /**
+     * @param outsideTheHeap false where Spark keeps no batch, but what it serializes it to
+     * @param madeInPlace true if all rows that the node below makes come here
+     */
+    Opener(StructType schema, boolean outsideTheHeap, boolean madeInPlace) {
+      this.schema = schema;
+      this.outsideTheHeap = outsideTheHeap;
+      this.madeInPlace = madeInPlace;
+    }
+
+    @Override
+    public scala.collection.Iterator<CachedBatch> apply(
+        scala.collection.Iterator<InternalRow> rows) {
+      return PartitionBoundary.over(rows, each -> new ImageBatches(each, this));
+    }
+  }
+}

@@ -1,0 +1,9 @@
+package org.tilespark.spark.conf;
+
+/** Who keeps cached blocks. */
+public enum CacheMode {
+  /** Memory outside the heap, and Spark's storage memory where that is full. */
+  AUTO,
+  /** Spark's own cache. */
+  SPARK
+}

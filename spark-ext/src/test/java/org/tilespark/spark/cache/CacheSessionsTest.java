@@ -1,0 +1,252 @@
+package org.tilespark.spark.cache;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import java.util.function.ToLongFunction;
+import java.util.stream.Stream;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.columnar.DefaultCachedBatchSerializer;
+import org.apache.spark.storage.RDDInfo;
+import org.apache.spark.storage.StorageLevel;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Permutation;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.TileSparkExtensions;
+import org.tilespark.spark.TileSparkPlugin;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.testing.TestArray;
+
+/** Applications of other settings, one after the other in this process, as in a notebook. */
+class CacheSessionsTest {
+  private static final TestArray ARRAY = TestArray.matrix(ElementType.FLOAT64, 512, 512, 64, 64);
+  private static final long VALUE_BYTES = 512 * 512 * 8;
+  private static final Permutation IDENTITY = Permutation.of(0, 1);
+
+  @TempDir Path folder;
+  private SparkSession spark;
+
+  /** The application of other test classes, which start it anew. */
+  @BeforeAll
+  static void endOthers() {
+    if (SparkSession.getDefaultSession().isDefined()) {
+      SparkSession.getDefaultSession().get().stop();
+    }
+  }
+
+  @AfterEach
+  void end() {
+    if (spark != null) {
+      spark.stop();
+    }
+  }
+
+  private void start(Map<String, String> settings) {
+    SparkSession.Builder builder =
+        SparkSession.builder()
+            .master("local[2]")
+            .appName("cache")
+            .config("spark.ui.enabled", "false")
+            .config("spark.driver.bindAddress", "127.0.0.1")
+            .config("spark.driver.host", "127.0.0.1")
+            .config("spark.sql.shuffle.partitions", "4")
+            .config("spark.sql.warehouse.dir", folder.resolve("warehouse").toUri().toString())
+            .config("spark.local.dir", folder.toString())
+            .config("spark.sql.extensions", TileSparkExtensions.class.getName());
+    settings.forEach(builder::config);
+    spark = builder.getOrCreate();
+  }
+
+  private void startWithPlugin(Map<String, String> settings) {
+    Map<String, String> all = new HashMap<>(settings);
+    all.put("spark.plugins", TileSparkPlugin.class.getName());
+    start(all);
+  }
+
+  private static long usedBytes() {
+    return CacheStore.current().budget().usedBytes();
+  }
+
+  private long stored(ToLongFunction<RDDInfo> size) {
+    return Arrays.stream(spark.sparkContext().getRDDStorageInfo()).mapToLong(size).sum();
+  }
+
+  private Dataset<Row> cached(StorageLevel level) {
+    Dataset<Row> frame = ARRAY.toDataFrame(spark, 8).persist(level);
+    assertEquals(64, frame.count());
+    return frame;
+  }
+
+  private static void assertRight(Dataset<Row> frame) {
+    assertEquals(64, Set.copyOf(frame.select("row", "col").collectAsList()).size());
+    ARRAY.assertPermuted(IDENTITY, frame);
+    ARRAY.assertPermuted(Permutation.of(1, 0), MatrixBlocks.transpose(frame));
+  }
+
+  private static void await(String what, LongSupplier bytes) throws InterruptedException {
+    for (int i = 0; i < 600 && bytes.getAsLong() > 0; i++) {
+      System.gc();
+      Thread.sleep(50);
+    }
+    assertEquals(0, bytes.getAsLong(), what);
+  }
+
+  /** Spark's storage memory holds about half of the blocks: it evicts, and reads evicted ones. */
+  @Test
+  void sparkEvictsAndReadsAgain() throws InterruptedException {
+    long heap = Runtime.getRuntime().maxMemory() - (300L << 20);
+    double fraction = 2.0 * VALUE_BYTES / heap; // counted bytes are half of it
+    startWithPlugin(Map.of("spark.memory.fraction", String.format("%.6f", fraction)));
+    Dataset<Row> first = cached(StorageLevel.MEMORY_AND_DISK());
+    long ofFirst = usedBytes();
+    assertTrue(ofFirst >= VALUE_BYTES);
+    Dataset<Row> second = ARRAY.toDataFrame(spark, 4).persist(StorageLevel.MEMORY_AND_DISK());
+    Dataset<Row> third = ARRAY.toDataFrame(spark, 2).persist(StorageLevel.MEMORY_AND_DISK_SER());
+    for (int i = 0; i < 2; i++) {
+      assertRight(first);
+      assertRight(second);
+      assertRight(third);
+    }
+    assertTrue(stored(RDDInfo::diskSize) > 0, "nothing was evicted");
+    first.unpersist(true);
+    second.unpersist(true);
+    third.unpersist(true);
+    await("after unpersist", CacheSessionsTest::usedBytes);
+    assertEquals(0, stored(RDDInfo::memSize));
+  }
+
+  /** What does not fit the stores lies on the heap, and exchanges have their half. */
+  @Test
+  void theStoresAreSmall() throws InterruptedException {
+    startWithPlugin(Map.of(TileSparkConf.STORE_SIZE.name(), Long.toString(VALUE_BYTES)));
+    Dataset<Row> frame = cached(StorageLevel.MEMORY_ONLY());
+    assertTrue(usedBytes() > 0 && usedBytes() <= VALUE_BYTES / 2, () -> usedBytes() + " bytes");
+    assertTrue(stored(RDDInfo::memSize) >= VALUE_BYTES);
+    assertEquals(0, stored(RDDInfo::diskSize));
+    assertRight(frame);
+    Dataset<Row> pieces = MatrixBlocks.reblock(frame.drop("tag"), 100, 90);
+    TestArray.matrix(ElementType.FLOAT64, 512, 512, 100, 90)
+        .assertPermuted(IDENTITY, pieces.selectExpr("*", "CAST(null AS STRING) AS tag"));
+    frame.unpersist(true);
+    await("after unpersist", CacheSessionsTest::usedBytes);
+  }
+
+  @Test
+  void noStores() {
+    startWithPlugin(Map.of(TileSparkConf.STORE_SIZE.name(), "0"));
+    assertRight(cached(StorageLevel.MEMORY_ONLY()));
+    assertEquals(0, usedBytes());
+  }
+
+  @Test
+  void refusedMemory() throws InterruptedException {
+    startWithPlugin(Map.of(TileSparkConf.FAIL_EVERY_NTH_HOST_ALLOCATION.name(), "2"));
+    Dataset<Row> frame = cached(StorageLevel.MEMORY_ONLY());
+    ARRAY.assertPermuted(IDENTITY, frame);
+    frame.unpersist(true);
+    await("after unpersist", CacheSessionsTest::usedBytes);
+  }
+
+  /** Text in a further column is found in Spark's files, unless they are encrypted. */
+  @Test
+  @Tag("versions")
+  void encryptedFilesShowNothing() throws IOException {
+    startWithPlugin(Map.of("spark.io.encryption.enabled", "false"));
+    assertRight(marked());
+    assertTrue(isOnDisk("tagged by a secret"));
+    spark.stop();
+    startWithPlugin(Map.of("spark.io.encryption.enabled", "true"));
+    Dataset<Row> frame = marked();
+    assertTrue(stored(RDDInfo::diskSize) > 0);
+    assertRight(frame);
+    assertFalse(isOnDisk("tagged by a secret"));
+  }
+
+  private Dataset<Row> marked() {
+    Dataset<Row> frame =
+        ARRAY
+            .toDataFrame(spark, 8)
+            .selectExpr("*", "repeat('tagged by a secret', 2) AS secret")
+            .persist(StorageLevel.DISK_ONLY());
+    assertEquals(64, frame.count());
+    return frame;
+  }
+
+  private boolean isOnDisk(String text) throws IOException {
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.filter(Files::isRegularFile).toList()) {
+        if (new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1).contains(text)) {
+          return true;
+        }
+      }
+      return false;
+    }
+  }
+
+  @Test
+  void kryoWritesBatches() {
+    Map<String, String> kryo =
+        Map.of("spark.serializer", "org.apache.spark.serializer.KryoSerializer");
+    startWithPlugin(kryo);
+    assertRight(cached(StorageLevel.DISK_ONLY()));
+    assertRight(cached(StorageLevel.MEMORY_ONLY_SER()));
+    spark.stop();
+    Map<String, String> strict = new HashMap<>(kryo);
+    strict.put("spark.kryo.registrationRequired", "true");
+    startWithPlugin(strict);
+    assertFalse(isOurs());
+  }
+
+  private boolean isOurs() {
+    return spark
+        .sparkContext()
+        .conf()
+        .get("spark.sql.cache.serializer", "")
+        .equals(BlockCacheSerializer.class.getName());
+  }
+
+  /** Each application has the serializer that it names, whatever the one before had. */
+  @Test
+  @Tag("versions")
+  void applicationsOfOneProcessAreTheirOwn() {
+    startWithPlugin(Map.of());
+    assertTrue(isOurs());
+    assertRight(cached(StorageLevel.MEMORY_ONLY()));
+    assertTrue(usedBytes() > 0);
+    spark.stop();
+    start(Map.of());
+    assertRight(cached(StorageLevel.MEMORY_ONLY()));
+    assertEquals(0, usedBytes(), "without the plugin");
+    spark.stop();
+    startWithPlugin(Map.of());
+    assertEquals(0, usedBytes(), "of an application that has ended");
+    assertRight(cached(StorageLevel.MEMORY_ONLY()));
+    assertTrue(usedBytes() > 0, "with the plugin again");
+    spark.stop();
+    startWithPlugin(Map.of(TileSparkConf.CACHE_MODE.name(), "spark"));
+    assertRight(cached(StorageLevel.MEMORY_ONLY()));
+    assertEquals(0, usedBytes(), "cache.mode=spark");
+    spark.stop();
+    startWithPlugin(
+        Map.of("spark.sql.cache.serializer", DefaultCachedBatchSerializer.class.getName()));
+    assertRight(cached(StorageLevel.MEMORY_ONLY()));
+    assertEquals(0, usedBytes(), "a serializer of the user's");
+  }
+}
