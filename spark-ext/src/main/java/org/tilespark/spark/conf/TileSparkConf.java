@@ -59,13 +59,13 @@ public final class TileSparkConf {
           Reach.SESSION,
           "Bytes up to which a multiply with strategy auto may send one matrix whole to every"
               + " executor, where that is cheaper than to shuffle both; 0 to never do it. An eighth"
-              + " of the Java heap of the driver or of an executor, whichever is smaller, and half of"
-              + " spark.driver.maxResultSize limit it too. Strategy broadcast is not limited.");
+              + " of the Java heap of the driver or of an executor, whichever is smaller, and half"
+              + " of spark.driver.maxResultSize limit it too. Strategy broadcast is not limited.");
 
   public static final ConfigKey<Long> FOURIER_TASK_SIZE =
       ConfigKey.ofBytes(
           PREFIX + "fourier.taskSize",
-          "256m",
+          "32m",
           0,
           Reach.SESSION,
           "Bytes of a volume's complex numbers up to which one task transforms all of it, where"
@@ -80,8 +80,8 @@ public final class TileSparkConf {
           Reach.EXECUTOR,
           "Bytes of pinned host memory that an executor with a GPU keeps for reuse. It is pinned in"
               + " slabs as tasks need it, of a sixteenth of this size, 256m at most; what is needed"
-              + " beyond is released when it is no longer in use. It is memory outside the Java heap:"
-              + " count it in spark.executor.memoryOverhead.");
+              + " beyond is released when it is no longer in use. It is memory outside the Java"
+              + " heap: count it in spark.executor.memoryOverhead.");
 
   public static final ConfigKey<Long> HOST_POOL_SIZE =
       ConfigKey.ofBytes(
@@ -89,9 +89,9 @@ public final class TileSparkConf {
           "1g",
           0,
           Reach.EXECUTOR,
-          "Bytes of plain host memory outside the Java heap that an executor keeps for reuse when it"
-              + " computes on the CPU: about one batch for each of its tasks, and for each part of"
-              + " complex blocks. Count it in spark.executor.memoryOverhead.");
+          "Bytes of plain host memory outside the Java heap that an executor keeps for reuse when"
+              + " it computes on the CPU: about one batch for each of its tasks, and for each part"
+              + " of complex blocks. Count it in spark.executor.memoryOverhead.");
 
   public static final ConfigKey<ExchangeMode> EXCHANGE_MODE =
       ConfigKey.ofEnum(
@@ -100,8 +100,8 @@ public final class TileSparkConf {
           ExchangeMode.AUTO,
           Reach.SESSION,
           "How blocks and pieces go from task to task: auto keeps them in memory outside the Java"
-              + " heap where the application's settings allow it, and needs the plugin; memory fails"
-              + " with the reason where they do not; spark takes Spark's own shuffle.");
+              + " heap where the application's settings allow it, and needs the plugin; memory"
+              + " fails with the reason where they do not; spark takes Spark's own shuffle.");
 
   public static final ConfigKey<Optional<Long>> STORE_SIZE =
       ConfigKey.ofBytesOrAuto(
@@ -110,8 +110,8 @@ public final class TileSparkConf {
           "Bytes of host memory outside the Java heap in which an executor keeps blocks between"
               + " tasks; what is beyond goes to files of Spark. auto: a quarter of the machine's or"
               + " container's memory, by the executor's share of its cores; on YARN and Kubernetes"
-              + " what spark.executor.memoryOverhead leaves beside 384m and memory.hostPoolSize. The"
-              + " log has the size.");
+              + " what spark.executor.memoryOverhead leaves beside 384m and memory.hostPoolSize."
+              + " The log has the size.");
 
   public static final ConfigKey<Double> DEVICE_FRACTION =
       ConfigKey.ofFraction(
@@ -135,8 +135,8 @@ public final class TileSparkConf {
           true,
           Reach.EXECUTOR,
           "After a CUDA error that no later call of the process can get past, end the executor, so"
-              + " that Spark starts another and runs the work there; needs the plugin. In local mode"
-              + " the job fails and the process goes on without the device.");
+              + " that Spark starts another and runs the work there; needs the plugin. In local"
+              + " mode the job fails and the process goes on without the device.");
 
   public static final ConfigKey<Integer> FAIL_EVERY_NTH_ALLOCATION =
       ConfigKey.ofInt(
@@ -153,8 +153,8 @@ public final class TileSparkConf {
           0,
           0,
           Reach.EXECUTOR,
-          "For tests: one of every n requests for host memory outside the Java heap, pinned or plain,"
-              + " is refused, and the task fails; 0 refuses none.");
+          "For tests: one of every n requests for host memory outside the Java heap, pinned or"
+              + " plain, is refused, and the task fails; 0 refuses none.");
 
   public static final ConfigKey<Integer> CONCURRENT_TASKS =
       ConfigKey.ofInt(
@@ -170,8 +170,8 @@ public final class TileSparkConf {
           PREFIX + "gpu.libraryPath",
           "",
           Reach.EXECUTOR,
-          "Where executors look for NVIDIA's cuBLAS and cuFFT when the system's loader does not find"
-              + " them; their own kernels and the CPU serve where neither does.");
+          "Where executors look for NVIDIA's cuBLAS and cuFFT when the system's loader does not"
+              + " find them; their own kernels and the CPU serve where neither does.");
 
   public static final ConfigKey<MultiplyEngine> MULTIPLY_ENGINE =
       ConfigKey.ofEnum(
@@ -179,10 +179,11 @@ public final class TileSparkConf {
           MultiplyEngine.class,
           MultiplyEngine.AUTO,
           Reach.EXECUTOR,
-          "Whose kernels multiply on the GPU: own takes this project's, cublas fails where cuBLAS is"
-              + " not found, auto takes whichever is expected to be faster. Another engine may round"
-              + " sums otherwise in the last bits; both keep to the bound that"
-              + " docs/decisions/short-chains-of-sums.md states. Precisions below full need cuBLAS on GPUs before compute capability 8.0.");
+          "Whose kernels multiply on the GPU: own takes this project's, cublas fails where cuBLAS"
+              + " is not found, auto takes whichever is expected to be faster. Another engine may"
+              + " round sums otherwise in the last bits; both keep to the bound that"
+              + " docs/decisions/short-chains-of-sums.md states. Precisions below full need cuBLAS"
+              + " on GPUs before compute capability 8.0.");
 
   public static final ConfigKey<Duration> AUTOTUNE_BUDGET =
       ConfigKey.ofTime(
@@ -210,8 +211,8 @@ public final class TileSparkConf {
           PREFIX + "ui.enabled",
           true,
           Reach.DRIVER,
-          "Shows the devices of all executors in a tab of Spark's web UI, where the plugin is on and"
-              + " the application has that UI.");
+          "Shows the devices of all executors in a tab of Spark's web UI, where the plugin is on"
+              + " and the application has that UI.");
 
   private TileSparkConf() {}
 
