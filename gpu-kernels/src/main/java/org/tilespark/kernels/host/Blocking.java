@@ -5,7 +5,8 @@ package org.tilespark.kernels.host;
  *
  * @param tileRows rows of a tile, whose sums stay in the last-level cache over all of K
  * @param tileCols columns of a tile
- * @param blockRows rows of A whose panels stay in the second-level cache
+ * @param blockRows rows of A whose panels take a quarter of the second-level cache: sums and panels
+ *     of B pass through it
  */
 record Blocking(int tileRows, int tileCols, int blockRows) {
   /** Panels and sums of one call may take this, also where caches are smaller. */
@@ -24,7 +25,7 @@ record Blocking(int tileRows, int tileCols, int blockRows) {
     long elements = budget / (2L * bytes); // of a tile: a sum and its error each
     int tileCols = part(n, (long) (WIDTH * Math.sqrt((double) elements)), panels.cols);
     int tileRows = part(m, elements / tileCols, panels.rows);
-    long block = profile.l2Bytes() / 2 / ((long) SumOrder.MOST_GROUP * bytes);
+    long block = profile.l2Bytes() / 4 / ((long) SumOrder.MOST_GROUP * bytes);
     return new Blocking(tileRows, tileCols, part(tileRows, block, panels.rows));
   }
 
