@@ -9,7 +9,7 @@ import java.util.Locale;
 import java.util.SplittableRandom;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
-import org.tilespark.kernels.host.HostFourier;
+import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;

@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
 /**
  * Roots of unity, each to the last bit or nearly so: the angle is reduced to an eighth of a turn in

@@ -1,7 +1,8 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
 import java.util.function.Function;
 import java.util.function.IntFunction;
+import org.tilespark.kernels.host.HostProfile;
 
 /**
  * The arithmetic of one type, on vectors where the JVM has them, and one number at a time where the

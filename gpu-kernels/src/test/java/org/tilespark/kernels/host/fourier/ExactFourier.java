@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
 /**
  * Sums of a Fourier transform in twice the digits of a double: numbers are the sums of two doubles

@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
 /**
  * One pass of T. G. Stockham's transform ("High-speed convolution and correlation", 1966), which

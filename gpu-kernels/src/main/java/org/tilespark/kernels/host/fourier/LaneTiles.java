@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
 import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;

@@ -1,7 +1,7 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
-import org.tilespark.kernels.host.LineMoves.Group;
+import org.tilespark.kernels.host.fourier.LineMoves.Group;
 import org.tilespark.kernels.memory.HostMemory;
 
 /**

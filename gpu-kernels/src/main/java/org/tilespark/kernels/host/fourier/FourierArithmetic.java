@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
 /**
  * The arithmetic of transforms, on some of the lines that lie side by side: from line {@code from}

@@ -1,8 +1,8 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.tilespark.kernels.host.LaneTiles.Stage;
+import org.tilespark.kernels.host.fourier.LaneTiles.Stage;
 
 /** Two times two planes of rows that transforms work in. They grow and are kept. */
 final class Workspace<A> {

@@ -1,7 +1,7 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
-import org.tilespark.kernels.host.LaneTiles.Stage;
-import org.tilespark.kernels.host.LaneTiles.Target;
+import org.tilespark.kernels.host.fourier.LaneTiles.Stage;
+import org.tilespark.kernels.host.fourier.LaneTiles.Target;
 import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 

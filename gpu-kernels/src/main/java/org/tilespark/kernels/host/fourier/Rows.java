@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
 /**
  * Complex numbers of lines that are transformed together: a row has a number of each line, real

@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
 /**
  * The radix passes of a transform, one float at a time. Written by {@code

@@ -1,4 +1,4 @@
-package org.tilespark.kernels.host;
+package org.tilespark.kernels.host.fourier;
 
 import java.util.ArrayList;
 import java.util.Arrays;
