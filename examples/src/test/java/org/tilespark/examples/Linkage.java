@@ -45,7 +45,6 @@ final class Linkage {
           "sun/misc/",
           "jcuda/",
           "com/sun/jna/",
-          "dev/ludovic/netlib/",
           "org/knowm/xchart/",
           "org/tilespark/shaded/");
 
