@@ -4,7 +4,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.util.Collections;
 import java.util.Map;
+import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -15,6 +17,7 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.testing.ExchangedBytes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -44,7 +47,7 @@ public final class ExchangeJob {
       cases.run("multiply", job::multiply);
       cases.run("fft and back", job::fftAndBack);
       cases.run("union", job::union);
-      cases.run("kept in memory", () -> assertKept(spark, executors));
+      cases.run("kept in memory", () -> assertKept(spark));
       cases.run("all that was written is read", job::metrics);
       cases.run("outputs end with their queries", executors::awaitNoStoredBytes);
       cases.run("nothing alive", executors::assertNothingAlive);
@@ -52,10 +55,16 @@ public final class ExchangeJob {
     cases.end();
   }
 
-  /** Unless there is to be none at all. */
-  private static void assertKept(SparkSession spark, Executors executors) {
+  /** Unless there is to be none at all: then only outputs without rows are, of no bytes. */
+  private static void assertKept(SparkSession spark) {
     boolean none = spark.sparkContext().conf().get(TileSparkConf.STORE_SIZE.name(), "").equals("0");
-    assertEquals(none, executors.committed().values().stream().allMatch(outputs -> outputs == 0));
+    int tasks = 4 * spark.sparkContext().defaultParallelism();
+    long bytes =
+        new JavaSparkContext(spark.sparkContext())
+            .parallelize(Collections.nCopies(tasks, 0), tasks)
+            .map(number -> ExecutorRuntime.current().exchangeStatus().inMemoryBytes())
+            .reduce(Long::max);
+    assertEquals(none, bytes == 0, () -> bytes + " bytes were kept in memory");
   }
 
   private Dataset<Row> blocks() {
