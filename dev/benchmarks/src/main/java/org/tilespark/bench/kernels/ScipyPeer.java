@@ -39,9 +39,10 @@ final class ScipyPeer implements AutoCloseable {
           best, pieces = float("inf"), state["pieces"]
           for p in range(pieces):
               piece = slice(state["lines"] * p // pieces, state["lines"] * (p + 1) // pieces)
-              start = time.perf_counter_ns()
+              clock = time.thread_time_ns if int(threads) == 1 else time.perf_counter_ns
+              start = clock()
               state["work"](piece, int(threads))
-              best = min(best, time.perf_counter_ns() - start)
+              best = min(best, clock() - start)
           return best * pieces
       def relative(found, exact):
           return float(np.sqrt((abs(found - exact) ** 2).sum() / (abs(exact) ** 2).sum()))
