@@ -45,7 +45,9 @@ final class TiledProduct {
         problem.readsOperands()
             ? problem.factors()
             : new MultiplyProblem.Factors(0, problem.factors().beta());
-    this.isSymmetric = k > 0 && c.rows() == c.cols() && rowSide.isSame(colSide);
+    // A C that is added to is written once: what lies on the diagonal would count twice.
+    this.isSymmetric =
+        k > 0 && factors.beta() == 0 && c.rows() == c.cols() && rowSide.isSame(colSide);
   }
 
   /**

@@ -65,7 +65,7 @@ public final class TileSparkConf {
   public static final ConfigKey<Long> FOURIER_TASK_SIZE =
       ConfigKey.ofBytes(
           PREFIX + "fourier.taskSize",
-          "32m",
+          "256m",
           0,
           Reach.SESSION,
           "Bytes of a volume's complex numbers up to which one task transforms all of it, where"
