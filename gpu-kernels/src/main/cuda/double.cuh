@@ -10,8 +10,8 @@
 //   tn   both across
 //
 // A product without transposes, A along K and B across, is the tt kernel's with left = B, right = A,
-// row_step = 1 and col_step = lead_c. So it is for speed: its fragments come by 16-byte reads into the
-// registers where the product wants them; with A on the left each would cost 16 moves.
+// row_step = 1 and col_step = lead_c. Operands are swapped because then one 16-byte load fills a fragment;
+// with A on the left each fragment would cost 16 moves.
 //
 // Threads to elements: a thread block has two teams of four warps and makes tiles of ROWS x COLS: TOGETHER each team
 // half of a tile's columns, else each team tiles of its own. A warp makes WARP_ROWS x WARP_COLS with products of

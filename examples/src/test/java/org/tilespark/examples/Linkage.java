@@ -45,10 +45,6 @@ final class Linkage {
           "sun/misc/",
           "jcuda/",
           "com/sun/jna/",
-          "dev/ludovic/netlib/",
-          "org/jtransforms/",
-          "pl/edu/icm/jlargearrays/",
-          "org/apache/commons/math3/",
           "org/knowm/xchart/",
           "org/tilespark/shaded/");
 

@@ -14,10 +14,13 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.AssembleBlocksExec;
+import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CheckedBlocks;
 import org.tilespark.spark.exchange.CheckedBlocksExec;
 import org.tilespark.spark.exchange.CutBlocks;
 import org.tilespark.spark.exchange.CutBlocksExec;
+import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.exchange.GatherRowsExec;
 import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.exchange.MarkCellsExec;
 import org.tilespark.spark.exchange.PieceUnion;
@@ -73,7 +76,10 @@ public final class PlanBlocks extends SparkStrategy {
     }
     if (plan instanceof AssembleBlocks assemble) {
       return new AssembleBlocksExec(
-          assemble.spec(), assemble.inputs(), assemble.produced(), planLater(assemble.child()));
+          assemble.spec(),
+          assemble.inputs(),
+          assemble.produced(),
+          pieces(assemble.child(), assemble.spec()));
     }
     if (plan instanceof MarkCells mark) {
       return new MarkCellsExec(
@@ -132,7 +138,14 @@ public final class PlanBlocks extends SparkStrategy {
         cut == null ? null : cut.spec(),
         fourierBackend(),
         TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
-        planLater(stage.child()));
+        stage.assembly().isPresent()
+            ? pieces(stage.child(), stage.assembly().get().spec())
+            : planLater(stage.child()));
+  }
+
+  /** What gives pieces; of a small array, gathered for one task. */
+  private SparkPlan pieces(LogicalPlan plan, AssembleSpec spec) {
+    return Exchange.isOneTask(plan, spec) ? new GatherRowsExec(planLater(plan)) : planLater(plan);
   }
 
   private BackendChoice backend() {

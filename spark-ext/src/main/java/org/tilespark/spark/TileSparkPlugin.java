@@ -1,12 +1,12 @@
 package org.tilespark.spark;
 
+import java.io.Serializable;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.ExceptionFailure;
-import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.plugin.DriverPlugin;
@@ -63,7 +63,11 @@ public final class TileSparkPlugin implements SparkPlugin {
   /** Tells executors, in the map that the driver's part gives them, that their status is shown. */
   private static final String SHOWN = "status.shown";
 
-  private static final String SHUFFLE_MANAGER = "spark.shuffle.manager";
+  /** Names the driver's build to executors, in the same map. */
+  private static final String BUILD = "build";
+
+  /** Says that an executor ends since its build is another one; for the driver's log. */
+  private record Refusal(String why) implements Serializable {}
 
   private static final class Driver implements DriverPlugin {
     private final ExecutorBoard board = new ExecutorBoard();
@@ -72,10 +76,7 @@ public final class TileSparkPlugin implements SparkPlugin {
     @Override
     public Map<String, String> init(SparkContext context, PluginContext plugin) {
       SparkVersion.warnIfUntested();
-      nameShuffleManager(context.conf());
-      if (SparkVersion.isTested()) {
-        BlockCacheSerializer.install(context.conf());
-      }
+      PluginSettings.add(context.conf(), SparkVersion.running());
       reports = ExecutorReports.start();
       context.addSparkListener(board);
       context.addSparkListener(
@@ -85,19 +86,11 @@ public final class TileSparkPlugin implements SparkPlugin {
               reports.remove(event.executorId());
             }
           });
-      return Map.of(SHOWN, Boolean.toString(attachTab(context)));
-    }
-
-    /** Keeps blocks in memory between tasks, where the user has named no manager of shuffles. */
-    private static void nameShuffleManager(SparkConf conf) {
-      if (!SparkVersion.isTested()) {
-        LOG.warn("Blocks go through Spark's own shuffle on Spark {}", SparkVersion.running());
-      } else if (conf.contains(SHUFFLE_MANAGER)) {
-        LOG.info(
-            "Blocks go through the shuffle of {}={}", SHUFFLE_MANAGER, conf.get(SHUFFLE_MANAGER));
-      } else {
-        conf.set(SHUFFLE_MANAGER, TileShuffleManager.class.getName());
-      }
+      return Map.of(
+          SHOWN,
+          Boolean.toString(attachTab(context)),
+          BUILD,
+          Build.running().map(Build::toString).orElse(Build.UNKNOWN));
     }
 
     /** Adds the tab, if there is a UI to add it to and it is wanted; true if so. */
@@ -125,6 +118,10 @@ public final class TileSparkPlugin implements SparkPlugin {
         reports.add(report);
       } else if (message instanceof ExecutorStatus status) {
         board.report(status);
+      } else if (message instanceof Refusal refusal) {
+        LOG.error(refusal.why());
+      } else {
+        return TileShuffleManager.answer(message).orElse(null);
       }
       return null;
     }
@@ -150,6 +147,7 @@ public final class TileSparkPlugin implements SparkPlugin {
 
     @Override
     public void init(PluginContext plugin, Map<String, String> extraConf) {
+      refuseOtherBuilds(plugin, extraConf.get(BUILD));
       exitOnLostDevice =
           !plugin.executorID().equals(ExecutorRuntime.LOCAL_EXECUTOR)
               && TileSparkConf.EXIT_ON_LOST_DEVICE.read(TileSparkConf.application(plugin.conf()));
@@ -174,9 +172,41 @@ public final class TileSparkPlugin implements SparkPlugin {
       } catch (Exception e) { // the interface declares it; a report is worth no executor
         LOG.warn("Could not report the GPU to the driver; EXPLAIN will not know it", e);
       }
-      if (Boolean.parseBoolean(extraConf.get(SHOWN))) {
-        sender = Optional.of(new StatusSender(plugin::send, runtime::status));
+      boolean shown = Boolean.parseBoolean(extraConf.get(SHOWN));
+      boolean isLocal = plugin.executorID().equals(ExecutorRuntime.LOCAL_EXECUTOR);
+      if (shown || !isLocal) {
+        sender =
+            Optional.of(
+                new StatusSender(status -> talk(plugin, status, shown, isLocal), runtime::status));
       }
+    }
+
+    /** Tells the driver how the executor is, if that is shown, and hears what can be let go. */
+    private static void talk(PluginContext plugin, Object status, boolean shown, boolean isLocal)
+        throws Exception {
+      if (shown) {
+        plugin.send(status);
+      }
+      if (!isLocal) {
+        TileShuffleManager.letGo(plugin::ask);
+      }
+    }
+
+    /**
+     * Ends the executor if it has another build than the driver, before a task misreads what comes
+     * from there.
+     */
+    private static void refuseOtherBuilds(PluginContext plugin, String ofDriver) {
+      Build.whyRefused(plugin.executorID(), Build.running(), ofDriver)
+          .ifPresent(
+              why -> {
+                try {
+                  Object ignored = plugin.ask(new Refusal(why)); // waits, since this process ends
+                } catch (Exception e) { // the interface declares it
+                  LOG.warn("Could not tell the driver", e);
+                }
+                throw new IllegalStateException(why);
+              });
     }
 
     /**

@@ -28,6 +28,8 @@ import org.tilespark.spark.validate.BlockValidator;
  * contiguous.
  *
  * <p>Laziness, errors and set-up are as for {@link MatrixBlocks}.
+ *
+ * <p>Above 450 lines, nearly 200 of them Javadoc: users find all operators on volumes in one class.
  */
 public final class VolumeBlocks {
   private VolumeBlocks() {}

@@ -30,7 +30,10 @@ class ArchitectureTest {
   /** Of one package, so that a reader keeps an overview. */
   private static final int MOST_CLASSES = 35;
 
-  /** No fixtures that modules share, and no jobs: dev/test-versions has them on the class path. */
+  /**
+   * No fixtures that modules share, and no jobs: dev/test-versions has them on the class path.
+   * {@code DependenciesTest} of the examples checks that the user's jar holds no benchmark.
+   */
   static final class Shipped implements ImportOption {
     @Override
     public boolean includes(Location location) {
@@ -157,9 +160,20 @@ class ArchitectureTest {
                                   + "|BroadcastDistribution|AllTuples\\$?"
                                   + "|UnspecifiedDistribution\\$?")));
 
-  /** What the user's jar is made of, see dev/benchmarks. */
+  /** Others see {@code Partitioning} alone, and ask {@link Exchange} for one. */
   @ArchTest
-  static final ArchRule benchmarksAreElsewhere = noClasses().should().resideInAPackage("..bench..");
+  static final ArchRule theExchangeKnowsHowSparkPartitions =
+      noClasses()
+          .that()
+          .resideOutsideOfPackages("org.tilespark.spark.exchange", "..catalyst.compat..")
+          .should()
+          .dependOnClassesThat(
+              describe(
+                  "are partitionings of Spark",
+                  type ->
+                      type.getSimpleName()
+                          .matches(
+                              "(Hash|Range|Unknown|RoundRobin)Partitioning|SinglePartition\\$?")));
 
   @ArchTest
   static void packagesAreSmall(JavaClasses classes) {

@@ -71,6 +71,7 @@ class EqualPlansTest extends SparkTest {
     String file = dir.resolve("a.npy").toString();
     MatrixBlocks.withExtents(A.frame(spark, 16, 64), 96, 64).write().format("npy").save(file);
     QUERIES.put("npy", () -> spark.read().format("npy").option("blockShape", "16,64").load(file));
+    QUERIES.put("reblock in one task", EqualPlansTest::inOneTask);
     Dataset<Row> a = A.stated(A.frame(spark, 16, 64), 16, 64).localCheckpoint();
     Dataset<Row> b = B.stated(B.frame(spark, 16, 8), 16, 8).localCheckpoint();
     matrices(a);
@@ -86,6 +87,19 @@ class EqualPlansTest extends SparkTest {
             .localCheckpoint();
     volumes(v);
     transforms(v);
+  }
+
+  /** A small array, planned where nobody has asked for a count of partitions. */
+  private static Dataset<Row> inOneTask() {
+    String asked = spark.conf().get("spark.sql.shuffle.partitions");
+    spark.conf().unset("spark.sql.shuffle.partitions");
+    try {
+      Dataset<Row> blocks = MatrixBlocks.reblock(QUERIES.get("npy").get(), 24, 8);
+      plan(blocks).executedPlan();
+      return blocks;
+    } finally {
+      spark.conf().set("spark.sql.shuffle.partitions", asked);
+    }
   }
 
   private static void matrices(Dataset<Row> a) {

@@ -51,7 +51,7 @@ record FourierDevicePlan(
   /** A slice of fewer bytes costs less to move twice than to transform by a call of its own. */
   private static final long LEAST_SLICE_BYTES = 8 << 20;
 
-  /** So few calls never matter. */
+  /** Up to this many cuFFT calls cost too little to avoid. */
   private static final long FEW_SLICES = 32;
 
   private static final int WORK = 2;

@@ -55,7 +55,7 @@ final class FourierRun implements AutoCloseable {
   private long fetchedBytes; // not taken
   private boolean settled;
 
-  /** An array that {@code chain} is to happen to; of zeros, until parts are put. */
+  /** An array to be put through {@code chain}; zero until parts are put. */
   FourierRun(FourierChain chain, FourierMachine machine, FourierLanes lanes) {
     this.machine = machine;
     this.lanes = lanes;

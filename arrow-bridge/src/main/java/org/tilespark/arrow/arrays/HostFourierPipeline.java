@@ -22,8 +22,8 @@ import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.fourier.FourierProblem;
-import org.tilespark.kernels.host.HostFourier;
 import org.tilespark.kernels.host.HostTransposer;
+import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
 

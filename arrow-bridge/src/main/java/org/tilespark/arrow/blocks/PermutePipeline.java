@@ -49,7 +49,7 @@ public interface PermutePipeline extends AutoCloseable {
    *
    * @param chain what happens to it, the same for every plane; blocks of one batch may differ in
    *     shape and permutations, not in width or number of steps
-   * @param planes as many as {@link #begin} was told
+   * @param planes as many as given to {@link #begin}
    */
   void add(TransposeChain chain, List<Plane> planes);
 

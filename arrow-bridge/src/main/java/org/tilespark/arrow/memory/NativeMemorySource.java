@@ -2,6 +2,7 @@ package org.tilespark.arrow.memory;
 
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.LongSupplier;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.memory.HugePages;
@@ -120,6 +121,11 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
   @Override
   public boolean isPinned() {
     return false;
+  }
+
+  /** Keeps as many bytes more as {@code bytes} says whenever an allocation is freed. */
+  public void keepsMore(LongSupplier bytes) {
+    slabs.keepsMore(bytes);
   }
 
   /** Bytes kept for the next request. */

@@ -153,40 +153,40 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
    *
    * @param to null before the first panels of a tile
    */
-  private void begin(PanelSlot.Half half, long bytes, PanelId id, DeviceBuffer to) {
-    half.bytes = bytes;
-    half.id = stage == null || bytes == 0 ? null : id;
+  private void begin(PanelSlot.PinnedPanel pinned, long bytes, PanelId id, DeviceBuffer to) {
+    pinned.bytes = bytes;
+    pinned.id = stage == null || bytes == 0 ? null : id;
     boolean found =
-        half.id != null
+        pinned.id != null
             && to != null
-            && stage.member().find(half.id, bytes, panel -> panel.copyTo(to, uploads));
-    half.memory = found ? null : half.host.memory(bytes);
+            && stage.member().find(pinned.id, bytes, panel -> panel.copyTo(to, uploads));
+    pinned.memory = found ? null : pinned.host.memory(bytes);
   }
 
   /** Brings one panel to the device, unless it is there; bytes that were uploaded. */
-  private long bring(PanelSlot.Half half, DeviceBuffer to) {
-    if (half.memory == null) {
+  private long bring(PanelSlot.PinnedPanel pinned, DeviceBuffer to) {
+    if (pinned.memory == null) {
       return 0;
     }
-    Runnable upload = () -> uploads.upload(half.memory, to, 0);
-    if (half.id != null) {
+    Runnable upload = () -> uploads.upload(pinned.memory, to, 0);
+    if (pinned.id != null) {
       return stage
               .member()
               .bring(
-                  half.id,
-                  half.bytes,
+                  pinned.id,
+                  pinned.bytes,
                   panel -> panel.copyTo(to, uploads),
                   upload,
                   panel -> panel.fill(to, uploads))
-          ? half.bytes
+          ? pinned.bytes
           : 0;
     }
     upload.run();
-    return half.bytes;
+    return pinned.bytes;
   }
 
   @Override
-  public void multiply(List<Product> products) {
+  public void multiply(List<PanelProduct> products) {
     if (products.isEmpty()) {
       return; // and the panels can be filled again
     }
@@ -203,7 +203,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     if (way == null) {
       way =
           isScarce()
-              ? multiplier.frugalWay(tile.panel(), tile.terms())
+              ? multiplier.lowMemoryWay(tile.panel(), tile.terms())
               : multiplier.choose(
                   tile.panel(), tile.terms(), a, b, memories.c, memories.workspace, kernels);
       kernels.fill(memories.c, (byte) 0);
@@ -215,7 +215,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     if (sums.isFullFor(products)) {
       addPartials();
     }
-    for (Product product : products) {
+    for (PanelProduct product : products) {
       multiplier.enqueue(
           multiplier.plan(product.problem(), tile.terms(), way).orElseThrow(),
           new DeviceMultiplier.Operands(
@@ -314,7 +314,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   private boolean isScarce() {
     return tile.deviceBytes()
             > place.governor().limitBytes() - multiplier.mostWorkspaceBytes(tile.panel())
-        && multiplier.frugalWay(tile.panel(), tile.terms()).isPresent();
+        && multiplier.lowMemoryWay(tile.panel(), tile.terms()).isPresent();
   }
 
   private long workspaceBytes() {

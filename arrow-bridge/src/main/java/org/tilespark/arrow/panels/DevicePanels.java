@@ -17,7 +17,7 @@ import org.tilespark.kernels.device.DeviceBuffer;
  * {@link SharedPanels}. Safe for several threads.
  */
 public final class DevicePanels implements AutoCloseable {
-  /** Between two tasks of a stage there may be so much time without one. */
+  /** A stage's panels are freed when no task of it ran for this long. */
   private static final long IDLE_MILLIS = 1000;
 
   private final CudaDevice device;

@@ -57,12 +57,12 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   }
 
   @Override
-  public void multiply(List<Product> products) {
+  public void multiply(List<PanelProduct> products) {
     long start = System.nanoTime();
     if (sums.isFullFor(products)) {
       addPartials();
     }
-    for (Product product : products) {
+    for (PanelProduct product : products) {
       MultiplyProblem problem = product.problem();
       multiplier.multiply(
           problem,

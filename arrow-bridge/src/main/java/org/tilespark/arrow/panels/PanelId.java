@@ -10,9 +10,10 @@ import java.util.Objects;
  * @param inner its first index along K; panels of a stripe that begin alike are alike
  * @param uses tiles that the panels of the stripe go into, 2 or more
  * @param user which of them asks, from 0
- * @param soon true if the other tiles are computed next or at the same time, rather than much later
+ * @param usedNext true if the other tiles are computed next or at the same time, rather than much
+ *     later
  */
-public record PanelId(Object stripe, long inner, int uses, int user, boolean soon) {
+public record PanelId(Object stripe, long inner, int uses, int user, boolean usedNext) {
   /** Checks the numbers. */
   public PanelId {
     Objects.requireNonNull(stripe, "stripe");

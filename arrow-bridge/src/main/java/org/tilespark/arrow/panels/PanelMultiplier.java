@@ -38,9 +38,9 @@ public interface PanelMultiplier extends AutoCloseable {
    * @param startB first byte of op(B)'s part in B's panel
    * @param startC first byte of the part of the tile
    */
-  record Product(MultiplyProblem problem, long startA, long startB, long startC) {
+  record PanelProduct(MultiplyProblem problem, long startA, long startB, long startC) {
     /** Checks the factors. */
-    public Product {
+    public PanelProduct {
       requireAdds(problem);
     }
   }
@@ -119,7 +119,7 @@ public interface PanelMultiplier extends AutoCloseable {
    * Adds products of the panels handed out last to the tile, in this order. May return before it is
    * done.
    */
-  void multiply(List<Product> products);
+  void multiply(List<PanelProduct> products);
 
   /** The tile, when it is done; valid until the next {@link #begin} or {@link #close}. */
   HostMemory finish();

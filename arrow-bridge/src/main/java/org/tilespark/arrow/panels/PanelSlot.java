@@ -8,8 +8,8 @@ import org.tilespark.kernels.memory.HostMemory;
 
 /** One pair of pinned panels, and what was queued with them last; closing it closes the clocks. */
 final class PanelSlot implements AutoCloseable {
-  final Half a;
-  final Half b;
+  final PinnedPanel a;
+  final PinnedPanel b;
   final TaskScope clocks = new TaskScope(); // owns the two:
   boolean shared; // one panel serves as both
   DeviceClock upload; // null while nothing is queued
@@ -19,18 +19,18 @@ final class PanelSlot implements AutoCloseable {
   /** Panels in memory of a place, which is borrowed; {@code scope} owns that memory. */
   PanelSlot(TaskScope scope, DevicePlace place) {
     this.place = place;
-    this.a = new Half(scope.own(new GrowingBuffer(place.allocator())));
-    this.b = new Half(scope.own(new GrowingBuffer(place.allocator())));
+    this.a = new PinnedPanel(scope.own(new GrowingBuffer(place.allocator())));
+    this.b = new PinnedPanel(scope.own(new GrowingBuffer(place.allocator())));
   }
 
   /** One pinned panel. */
-  static final class Half {
+  static final class PinnedPanel {
     final GrowingBuffer host;
     HostMemory memory; // null if the panel is on the device already
     long bytes;
     PanelId id; // null if no other task has it
 
-    private Half(GrowingBuffer host) {
+    private PinnedPanel(GrowingBuffer host) {
       this.host = host;
     }
   }

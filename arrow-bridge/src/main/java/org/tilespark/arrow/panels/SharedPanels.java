@@ -51,7 +51,7 @@ import org.tilespark.kernels.ResourceException;
 final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(SharedPanels.class);
 
-  /** Panels that are used much later leave one part in so many of the memory to others. */
+  /** Panels needed much later leave 1 / this of the memory to others. */
   private static final int SPARE_PART = 4;
 
   private final MemoryGovernor governor;
@@ -301,7 +301,7 @@ final class SharedPanels<P extends AutoCloseable> implements AutoCloseable {
           governor
               .tryAcquire(
                   panel.bytes,
-                  panel.id.soon() ? spare : Math.max(spare, governor.limitBytes() / SPARE_PART),
+                  panel.id.usedNext() ? spare : Math.max(spare, governor.limitBytes() / SPARE_PART),
                   bytes -> allocate(panel.stage, bytes))
               .orElse(null);
       if (grant != null) {

@@ -3,7 +3,7 @@ package org.tilespark.arrow.panels;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import org.tilespark.arrow.panels.PanelMultiplier.Product;
+import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
 
 /**
@@ -45,13 +45,13 @@ final class TileSums {
   }
 
   /** Counts these products; true if the partial sums must be added to the totals before. */
-  boolean isFullFor(List<Product> products) {
+  boolean isFullFor(List<PanelProduct> products) {
     if (group == 0) {
       return false;
     }
     // Where blocks are missing, only parts of the tile are added to, some of them several times.
     Map<Long, Long> byPart = new HashMap<>();
-    for (Product product : products) {
+    for (PanelProduct product : products) {
       byPart.merge(product.startC(), 1L, Long::sum);
     }
     long more = byPart.values().stream().max(Long::compare).orElse(0L);

@@ -121,11 +121,11 @@ public final class Extents implements AutoCloseable {
   /** Frees all of it. Afterwards it is empty, and may be used again. */
   @Override
   public void close() {
+    budget.giveBack(heldBytes); // first: what the budget does not use, the pool may keep
+    heldBytes = 0;
     extents.forEach(HostMemorySource.Allocation::free);
     extents.clear();
     next = 0;
     end = 0;
-    budget.giveBack(heldBytes);
-    heldBytes = 0;
   }
 }

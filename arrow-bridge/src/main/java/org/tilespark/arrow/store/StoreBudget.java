@@ -115,6 +115,11 @@ public final class StoreBudget {
     return usedBytes;
   }
 
+  /** Bytes that were in use once and are not now: a pool may keep as many for the next use. */
+  public synchronized long spareBytes() {
+    return Math.max(0, Math.min(peakBytes, limitBytes) - usedBytes);
+  }
+
   /** Most bytes that were ever taken together. */
   public synchronized long peakBytes() {
     return peakBytes;

@@ -101,8 +101,12 @@ public final class StoredOutputs implements AutoCloseable {
     }
   }
 
-  /** Writes outputs to files until as many bytes are no longer kept for them. */
-  private boolean evict(long missing) {
+  /**
+   * Writes outputs to files until {@code missing} bytes are no longer kept for them.
+   *
+   * @return false if none was written
+   */
+  public boolean evict(long missing) {
     long evicted = 0;
     while (evicted < missing) {
       MapOutput victim = takeOldest();
@@ -154,9 +158,9 @@ public final class StoredOutputs implements AutoCloseable {
     }
   }
 
-  /** Lets the outputs of a shuffle go; readers that hold one go on. Files are not its business. */
-  public void remove(int shuffle) {
-    release(id -> id.shuffle() == shuffle);
+  /** Lets outputs go; readers that hold one go on. Files are not its business. */
+  public void remove(Predicate<Id> which) {
+    release(which);
   }
 
   /** Lets all outputs go. */

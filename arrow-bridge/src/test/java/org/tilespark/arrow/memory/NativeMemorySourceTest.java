@@ -26,6 +26,24 @@ class NativeMemorySourceTest {
     }
   }
 
+  /** The bound may change; what is too much goes with the next that comes back. */
+  @Test
+  void moreIsKeptWhileThatIsAllowed() {
+    long[] more = {2 << 20};
+    try (NativeMemorySource source = new NativeMemorySource(2 << 20)) {
+      source.keepsMore(() -> more[0]);
+      HostMemorySource.Allocation first = source.allocate(2 << 20);
+      HostMemorySource.Allocation second = source.allocate(2 << 20);
+      HostMemorySource.Allocation third = source.allocate(2 << 20);
+      first.free();
+      second.free();
+      assertEquals(4 << 20, source.keptBytes());
+      more[0] = 0;
+      third.free();
+      assertEquals(2 << 20, source.keptBytes());
+    }
+  }
+
   @Test
   void slabsLieOnHugePages() {
     try (NativeMemorySource source = new NativeMemorySource(1 << 30)) {

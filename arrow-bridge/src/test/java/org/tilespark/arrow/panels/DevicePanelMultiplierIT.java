@@ -28,8 +28,8 @@ import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.memory.PinnedMemorySource;
+import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
-import org.tilespark.arrow.panels.PanelMultiplier.Product;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
@@ -125,7 +125,7 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
           }
           HostMemory.ofArray(counted).copyTo(filled.a());
           HostMemory.ofArray(counted).copyTo(filled.b());
-          panels.multiply(List.of(new Product(problem, 0, 0, 0)));
+          panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
           double[] found = new double[n * n];
           panels.finish().copyTo(HostMemory.ofArray(found));
           for (int at = 0; at < found.length; at++) {
@@ -168,7 +168,7 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
                   Panels filled = panels.panels(problem.bytesA(), problem.bytesB());
                   HostMemory.ofArray(a).copyTo(filled.a());
                   HostMemory.ofArray(b).copyTo(filled.b());
-                  panels.multiply(List.of(new Product(problem, 0, 0, 0)));
+                  panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
                   add(expected, n, a, b, depth, 0, n, 0, depth, 0, n);
                 }
                 assertTile(expected, panels.finish());
@@ -225,7 +225,7 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
             Panels filled = panels.panels(bytes, bytes);
             filled.a().fill((byte) 0);
             filled.b().fill((byte) 0);
-            panels.multiply(List.of(new Product(problem, 0, 0, 0)));
+            panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
           }
           panels.finish();
           assertEquals(10 * bytes, heard[0]);
@@ -354,7 +354,7 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
       if (filled.b() != null) {
         HostMemory.ofArray(b).copyTo(filled.b());
       }
-      panels.multiply(List.of(new Product(problem, 0, 0, 0)));
+      panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
       add(expected, EXTENT, a, b, DEPTH, 0, EXTENT, 0, DEPTH, 0, EXTENT);
     }
     double[] found = new double[EXTENT * EXTENT];

@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Random;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
-import org.tilespark.arrow.panels.PanelMultiplier.Product;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
@@ -45,7 +45,7 @@ abstract class PanelMultiplierContract {
               Panels panels = multiplier.panels(bytes(M, k), bytes(N, k));
               HostMemory.ofArray(a).copyTo(panels.a());
               HostMemory.ofArray(b).copyTo(panels.b());
-              multiplier.multiply(List.of(new Product(problem(M, k, N, k, k), 0, 0, 0)));
+              multiplier.multiply(List.of(new PanelProduct(problem(M, k, N, k, k), 0, 0, 0)));
               add(expected, N, a, b, k, 0, M, 0, k, 0, N);
             }
             assertTile(expected, multiplier.finish());
@@ -65,10 +65,10 @@ abstract class PanelMultiplierContract {
           Panels panels = multiplier.panels(bytes(M, k), bytes(N, k));
           HostMemory.ofArray(a).copyTo(panels.a());
           HostMemory.ofArray(b).copyTo(panels.b());
-          List<Product> products = new ArrayList<>();
+          List<PanelProduct> products = new ArrayList<>();
           for (int[] part : new int[][] {{0, 10, 0, 7, 3, 12}, {5, 37, 7, 40, 0, 29}}) {
             products.add(
-                new Product(
+                new PanelProduct(
                     problem(part[1] - part[0], part[3] - part[2], part[5] - part[4], k, k),
                     (part[0] * k + part[2]) * 8L,
                     (part[4] * k + part[2]) * 8L,
@@ -92,7 +92,7 @@ abstract class PanelMultiplierContract {
             Panels panels = multiplier.panels(bytes(N, k), -1);
             assertSame(panels.a(), panels.b());
             HostMemory.ofArray(a).copyTo(panels.a());
-            multiplier.multiply(List.of(new Product(problem(N, k, N, k, k), 0, 0, 0)));
+            multiplier.multiply(List.of(new PanelProduct(problem(N, k, N, k, k), 0, 0, 0)));
             add(expected, N, a, a, k, 0, N, 0, k, 0, N);
           }
           assertTile(expected, multiplier.finish());
@@ -120,7 +120,7 @@ abstract class PanelMultiplierContract {
           Panels panels = multiplier.panels(bytes(M, 1), bytes(N, 1));
           panels.a().fill((byte) 0);
           panels.b().fill((byte) 0);
-          multiplier.multiply(List.of(new Product(problem(M, 1, N, 1, 1), 0, 0, 0)));
+          multiplier.multiply(List.of(new PanelProduct(problem(M, 1, N, 1, 1), 0, 0, 0)));
           multiplier.panels(bytes(M, 1), bytes(N, 1));
           multiplier.close();
         });
@@ -133,7 +133,7 @@ abstract class PanelMultiplierContract {
           MultiplyProblem.dense(1, 1, 1, ElementType.FLOAT64, false, false).withFactors(factors);
       String message = "A product of panels must add to its tile; found " + problem;
       Exception e =
-          assertThrows(IllegalArgumentException.class, () -> new Product(problem, 0, 0, 0));
+          assertThrows(IllegalArgumentException.class, () -> new PanelProduct(problem, 0, 0, 0));
       assertEquals(message, e.getMessage());
       e = assertThrows(IllegalArgumentException.class, () -> new Tile(problem, false, 1));
       assertEquals(message, e.getMessage());
@@ -200,7 +200,7 @@ abstract class PanelMultiplierContract {
       Panels filled = multiplier.panels(problem.bytesA(), problem.bytesB());
       memory(a, single).copyTo(filled.a());
       memory(b, single).copyTo(filled.b());
-      multiplier.multiply(List.of(new Product(problem, 0, 0, 0)));
+      multiplier.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
       for (int at = 0; at < sum.length; at++) {
         double part = 0;
         for (int k = 0; k < depth; k++) {
@@ -286,12 +286,12 @@ abstract class PanelMultiplierContract {
             Panels filled = multiplier.panels(bytes(M, k), bytes(N, k));
             HostMemory.ofArray(a).copyTo(filled.a());
             HostMemory.ofArray(b).copyTo(filled.b());
-            List<Product> products = new ArrayList<>();
+            List<PanelProduct> products = new ArrayList<>();
             int middle = 1 + panel % 30;
             for (int[] part :
                 new int[][] {{0, middle, 0, 1}, {0, middle, 1, 2}, {middle, M, 0, 2}}) {
               products.add(
-                  new Product(
+                  new PanelProduct(
                       problem(part[1] - part[0], part[3] - part[2], N, k, k),
                       (part[0] * k + part[2]) * 8L,
                       part[2] * 8L,

@@ -6,7 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
-import org.tilespark.arrow.panels.PanelMultiplier.Product;
+import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.Precision;
@@ -42,8 +42,8 @@ class TileSumsTest {
     assertEquals(0, TileSums.group(1, 4));
   }
 
-  private static Product product(long k, long startC) {
-    return new Product(
+  private static PanelProduct product(long k, long startC) {
+    return new PanelProduct(
         new MultiplyProblem(
             8, k, 8, ElementType.FLOAT32, Precision.FULL, false, true, k, k, 8, true),
         0,
@@ -53,10 +53,11 @@ class TileSumsTest {
 
   @Test
   void countsWhatMeetsInOneElement() {
-    Product whole = product(1, 0);
+    PanelProduct whole = product(1, 0);
     TileSums sums = new TileSums(new Tile(whole.problem(), false, 100)); // groups of 10
     assertTrue(sums.hasTotals());
-    List<Product> mixed = List.of(product(1, 0), product(1, 64), product(1, 0), product(1, 128));
+    List<PanelProduct> mixed =
+        List.of(product(1, 0), product(1, 64), product(1, 0), product(1, 128));
     for (int i = 0; i < 5; i++) {
       assertFalse(sums.isFullFor(mixed), "two at a time");
     }

@@ -152,7 +152,7 @@ class StoredOutputsTest {
   void shufflesEndApart() throws IOException {
     store.commit(output(1, 0, 1));
     store.commit(output(2, 0, 1));
-    store.remove(1);
+    store.remove(id -> id.shuffle() == 1);
     assertFalse(inMemory(1, 0));
     assertTrue(inMemory(2, 0));
     assertEquals(EXTENT_BYTES, budget.usedBytes());
@@ -193,7 +193,8 @@ class StoredOutputsTest {
       pool.shutdownNow();
     }
     for (int t = 0; t < threads; t++) {
-      store.remove(t);
+      int shuffle = t;
+      store.remove(id -> id.shuffle() == shuffle);
     }
     assertEquals(0, budget.usedBytes());
   }

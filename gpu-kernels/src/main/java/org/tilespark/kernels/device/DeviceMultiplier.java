@@ -11,6 +11,7 @@ import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.PlanCache;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.Multiplier;
+import org.tilespark.kernels.multiply.MultiplyClass;
 import org.tilespark.kernels.multiply.MultiplyDecision;
 import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyPlan;
@@ -19,8 +20,7 @@ import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyStep;
 import org.tilespark.kernels.multiply.MultiplyStrategy;
 import org.tilespark.kernels.multiply.MultiplyWay;
-import org.tilespark.kernels.multiply.ProductClass;
-import org.tilespark.kernels.tune.ProductTuner;
+import org.tilespark.kernels.tune.MultiplyTuner;
 import org.tilespark.kernels.tune.TuningStore;
 import org.tilespark.layout.ElementType;
 
@@ -100,7 +100,7 @@ public final class DeviceMultiplier implements Multiplier {
 
   /** The library and the tuner, whose choices hold for its version. */
   private record Opened(
-      Optional<Cublas> cublas, MultiplyPlanner.CublasPresence presence, ProductTuner tuner) {}
+      Optional<Cublas> cublas, MultiplyPlanner.CublasPresence presence, MultiplyTuner tuner) {}
 
   /**
    * A multiplier on {@code device}, which is borrowed; cuBLAS where the system knows it, and
@@ -164,17 +164,17 @@ public final class DeviceMultiplier implements Multiplier {
     return new Opened(Optional.empty(), MultiplyPlanner.CublasPresence.absent(reason), tuner(""));
   }
 
-  private ProductTuner tuner(String cublasVersion) {
+  private MultiplyTuner tuner(String cublasVersion) {
     if (tuning.budget().isZero() || engine == MultiplyEngine.CUBLAS) {
-      return ProductTuner.off();
+      return MultiplyTuner.off();
     }
     String kernels = device.kernels().index().hash();
-    return new ProductTuner(
+    return new MultiplyTuner(
         tuning
             .cacheDirectory()
             .map(
                 directory ->
-                    TuningStore.ofProducts(
+                    TuningStore.ofMultiplies(
                         directory, device.description(), kernels, cublasVersion)),
         tuning.budget());
   }
@@ -222,7 +222,7 @@ public final class DeviceMultiplier implements Multiplier {
         problem, problem.k(), cublas(), device.limits(), device.kernels().index());
   }
 
-  /** Device memory that a plan of a {@link #frugalWay} may use beside the operands. */
+  /** Device memory that a plan of a {@link #lowMemoryWay} may use beside the operands. */
   public long mostWorkspaceBytes() {
     return MultiplyPlanner.mostWorkspaceBytes(cublas(), device.limits());
   }
@@ -242,8 +242,8 @@ public final class DeviceMultiplier implements Multiplier {
    *
    * @param terms as in {@link #plan}
    */
-  public Optional<MultiplyWay> frugalWay(MultiplyProblem problem, long terms) {
-    return MultiplyPlanner.frugalWay(
+  public Optional<MultiplyWay> lowMemoryWay(MultiplyProblem problem, long terms) {
+    return MultiplyPlanner.lowMemoryWay(
         problem, terms, engine, cublas(), device.limits(), device.kernels().index());
   }
 
@@ -271,12 +271,12 @@ public final class DeviceMultiplier implements Multiplier {
       DeviceBuffer workspace,
       CudaStream stream) {
     if (problem.batch().count() != 1
-        || !problem.isProduct()
+        || !problem.readsOperands()
         || !(plan(problem, terms, Optional.empty()) instanceof MultiplyPlan byRule)) {
       return Optional.empty();
     }
-    ProductTuner tuner = opened().tuner();
-    ProductClass products = ProductClass.of(problem);
+    MultiplyTuner tuner = opened().tuner();
+    MultiplyClass products = MultiplyClass.of(problem);
     if (!tuner.isOpen(byRule)) {
       return tuner.find(products).filter(way -> keepsBits(byRule, terms, way));
     }
@@ -496,7 +496,7 @@ public final class DeviceMultiplier implements Multiplier {
         DeviceBuffer right = device.allocate(dense.bytesB(), stream);
         DeviceBuffer result = device.allocate(dense.bytesC(), stream)) {
       PinnedBuffer[] buffers = {first, second};
-      if (problem.isProduct()) {
+      if (problem.readsOperands()) {
         batchA.upload(a, left, stream, buffers);
         batchB.upload(b, right, stream, buffers);
       }

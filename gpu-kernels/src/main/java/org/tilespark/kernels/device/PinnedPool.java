@@ -1,5 +1,6 @@
 package org.tilespark.kernels.device;
 
+import java.util.function.LongSupplier;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.memory.SlabPool;
 
@@ -71,6 +72,11 @@ public final class PinnedPool extends Owned {
   /** Bytes kept for the next request. */
   public long cachedBytes() {
     return slabs.freeBytes();
+  }
+
+  /** Keeps as many bytes more as {@code bytes} says whenever a buffer comes back. */
+  public void keepsMore(LongSupplier bytes) {
+    slabs.keepsMore(bytes);
   }
 
   /** Frees the slabs of which nothing is handed out. */

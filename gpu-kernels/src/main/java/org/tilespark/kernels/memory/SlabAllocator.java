@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.LongSupplier;
 
 /**
  * Carves ranges out of slabs: address arithmetic only. It neither makes nor frees memory: its owner
@@ -40,6 +41,7 @@ public final class SlabAllocator {
   private final TreeMap<Long, Use> unused = new TreeMap<>(); // those of which nothing is in use
   private long liveBytes;
   private long slabBytes;
+  private LongSupplier more = () -> 0; // free bytes that may be kept beside maxFreeBytes
   private boolean shut;
 
   /** Memory in one piece, from {@code address} on. */
@@ -207,7 +209,15 @@ public final class SlabAllocator {
     if (use.liveBytes == 0) {
       unused.put(use.slab.address(), use);
     }
-    return giveBack(shut ? 0 : maxFreeBytes);
+    return giveBack(shut ? 0 : maxFreeBytes + more.getAsLong());
+  }
+
+  /**
+   * Keeps {@code bytes} more free bytes than the constructor said; asked whenever a range is freed,
+   * by a thread that holds this allocator's lock.
+   */
+  public synchronized void keepsMore(LongSupplier bytes) {
+    more = bytes;
   }
 
   /** All slabs of which nothing is in use; the caller frees them. */

@@ -2,6 +2,7 @@ package org.tilespark.kernels.memory;
 
 import java.util.List;
 import java.util.OptionalLong;
+import java.util.function.LongSupplier;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.memory.SlabAllocator.Slab;
 
@@ -94,6 +95,11 @@ public final class SlabPool {
     long address = memory.make(slabBytes);
     slabs.add(address, slabBytes, bytes);
     return address;
+  }
+
+  /** As {@link SlabAllocator#keepsMore}. */
+  public void keepsMore(LongSupplier bytes) {
+    slabs.keepsMore(bytes);
   }
 
   /** Frees the slabs of which nothing is in use; returns how many bytes they were. */

@@ -10,9 +10,8 @@ import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 
 /**
- * Multiplies doubles as they are stored, or copies of them with rows that begin evenly; phased
- * kernels read even and odd rows apart instead. What is left behind whole rounds of tiles is made
- * in parts of K ({@code double.cuh}).
+ * Multiplies doubles in place, or aligned copies of them; phased kernels read even and odd rows
+ * separately instead. Tail columns after the last full wave use split-K ({@code double.cuh}).
  */
 final class DoubleSteps extends TensorSteps {
   /** Elements of a row that {@code pack_rows} copies at a time. */
@@ -42,9 +41,7 @@ final class DoubleSteps extends TensorSteps {
     this.evenB = evenB;
   }
 
-  /**
-   * True if doubles of an operand that is stored across would be copied, but for a phased kernel.
-   */
+  /** True if a phased kernel saves the copy of a DOUBLE operand that is stored across. */
   static boolean canPhase(MultiplyProblem problem) {
     MultiplyProblem.Batch batch = problem.batch();
     boolean one = batch.count() == 1;
@@ -69,7 +66,7 @@ final class DoubleSteps extends TensorSteps {
     }
   }
 
-  /** Whole rounds of tiles, then what is left in parts of K. */
+  /** Full waves, then the tail with split-K. */
   private void addWithRest(long p, long k) {
     boolean exchanged = form.isExchanged(problem);
     long panels = Ceil.div(k, form.panel());
@@ -78,7 +75,7 @@ final class DoubleSteps extends TensorSteps {
     long parts = strategy.rest().parts();
     Place c = c();
     DoublePair operands = operands(p, k);
-    addProduct(
+    addMultiply(
         operands.first(from),
         k,
         1,
@@ -87,7 +84,7 @@ final class DoubleSteps extends TensorSteps {
     Place scratch = endOfWorkspace(TensorWorkspace.restBytes(problem, strategy.rest()));
     long m = exchanged ? rest : problem.m();
     long n = exchanged ? problem.n() : rest;
-    addProduct(
+    addMultiply(
         operands.from(from),
         k,
         parts,
@@ -99,18 +96,18 @@ final class DoubleSteps extends TensorSteps {
   }
 
   @Override
-  void addProduct(long p, long k, long parts, long partPanels, Target c) {
-    addProduct(operands(p, k), k, parts, partPanels, c);
+  void addMultiply(long p, long k, long parts, long partPanels, Target c) {
+    addMultiply(operands(p, k), k, parts, partPanels, c);
   }
 
   /** What the kernel for doubles reads, in its order. */
   private record DoublePair(Doubles left, Doubles right) {
-    /** For the first columns of C, so many. */
+    /** The operands of the first {@code cols} columns of C. */
     DoublePair first(long cols) {
       return new DoublePair(left, right.cut(0, cols));
     }
 
-    /** For those from there on. */
+    /** The operands of the columns from {@code col} on. */
     DoublePair from(long col) {
       return new DoublePair(left, right.cut(col, right.extent() - col));
     }
@@ -127,7 +124,7 @@ final class DoubleSteps extends TensorSteps {
     return form.isExchanged(problem) ? new DoublePair(b, a) : new DoublePair(a, b);
   }
 
-  private void addProduct(DoublePair operands, long k, long parts, long partPanels, Target c) {
+  private void addMultiply(DoublePair operands, long k, long parts, long partPanels, Target c) {
     boolean exchanged = form.isExchanged(problem);
     Doubles left = operands.left();
     Doubles right = operands.right();
@@ -181,7 +178,7 @@ final class DoubleSteps extends TensorSteps {
       return across ? stored.cols() : stored.rows();
     }
 
-    /** What is needed for so many of these, from one on that begins a tile. */
+    /** Rows or columns {@code from} to {@code from + count}; {@code from} begins a tile. */
     Doubles cut(long from, long count) {
       Place at = stored.at();
       long skippedBytes = from * (across ? 1 : stored.lead()) * Double.BYTES;

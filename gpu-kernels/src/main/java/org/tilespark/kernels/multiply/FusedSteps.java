@@ -50,8 +50,8 @@ final class FusedSteps extends TensorSteps {
   }
 
   /**
-   * True if C is made of whole columns of such tiles, whose rows begin evenly if C does: fused
-   * kernels of which two thread blocks share a multiprocessor write others slowly.
+   * True if C consists of whole tile columns with aligned rows. Fused kernels with two thread
+   * blocks per multiprocessor write other shapes slowly.
    */
   static boolean isEvenC(MultiplyProblem problem, KernelIndex.TileShape shape) {
     MultiplyProblem.Batch batch = problem.batch();
@@ -62,7 +62,7 @@ final class FusedSteps extends TensorSteps {
 
   /** Products, or parts of one, of operands as they are stored. */
   @Override
-  void addProduct(long p, long k, long parts, long partPanels, Target c) {
+  void addMultiply(long p, long k, long parts, long partPanels, Target c) {
     long batches = parts * products();
     long rowTiles = Ceil.div(problem.m(), shape.rows());
     long colTiles = Ceil.div(problem.n(), shape.cols());
@@ -107,8 +107,8 @@ final class FusedSteps extends TensorSteps {
   }
 
   /**
-   * As few thread blocks as make no more rounds of so many tiles than all that the device holds: in
-   * a round of some multiprocessors alone memory would wait.
+   * The fewest thread blocks that need no more waves than a full device. In a partial wave memory
+   * bandwidth would idle.
    */
   private long evenly(long tiles) {
     return Ceil.div(tiles, Ceil.div(tiles, most(kernel.blocksPerProcessor())));

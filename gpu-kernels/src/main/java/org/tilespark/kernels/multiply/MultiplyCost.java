@@ -16,23 +16,22 @@ final class MultiplyCost {
   private static final double SUMMING_STEPS = 64;
 
   /**
-   * What teams that make tiles of doubles of their own take of the time that they take together,
-   * measured where K is 128 and 256. Where it is longer they are taken to be as much slower.
+   * Relative time of doubles: separate tile per warpgroup / shared tile. Measured at K = 128 and
+   * 256; for a longer K the inverse is assumed.
    */
   private static final double TILES_APART = 0.96;
 
   private static final long TILES_APART_STEPS = 256;
 
   /**
-   * How much longer such a tile takes that has a multiprocessor to itself: measured at 1024 x 1024
-   * x 1024.
+   * Extra time of a separate tile that is alone on its multiprocessor, as a fraction; measured at
+   * 1024 x 1024 x 1024.
    */
   private static final double LONE_TILE = 0.15;
 
   /**
-   * Steps of K from which even and odd rows of two operands are read apart rather than copied, and
-   * what that takes: measured at 4095 x K x 4097. Of B alone they always are, of A alone in
-   * batches.
+   * Minimum K at which a phased kernel beats copying both operands, and its relative time: measured
+   * at 4095 x K x 4097. If only B is stored across, phasing always wins; if only A is, in batches.
    */
   private static final long PHASED_STEPS = 512;
 
@@ -41,16 +40,16 @@ final class MultiplyCost {
   /** What a multiprocessor reads where operands are converted on the way, measured on an H200. */
   private static final double FUSED_BYTES_PER_NANO = 38;
 
-  /** The same of two thread blocks that share it. */
+  /** Bytes per nanosecond of a multiprocessor that two thread blocks share. */
   private static final double SHARED_BYTES_PER_NANO = 45;
 
   /** What a multiprocessor reads of tf32 where B is transposed too. */
   private static final double TRANSPOSED_BYTES_PER_NANO = 30;
 
-  /** A multiprocessor's share of what goes to and from memory, the same. */
+  /** One multiprocessor's share of the memory bandwidth, bytes per nanosecond (H200). */
   private static final double MEMORY_BYTES_PER_NANO = 29;
 
-  /** Products of packed 16-bit values of a multiprocessor, the same; of tf32 half as many. */
+  /** Multiply-adds of packed 16-bit values per nanosecond and multiprocessor (H200); tf32: half. */
   private static final double PRODUCTS_PER_NANO = 2500;
 
   /** What another launch takes, about. */
@@ -59,9 +58,9 @@ final class MultiplyCost {
   private MultiplyCost() {}
 
   /**
-   * Time in arbitrary units, of each step of K: the multiprocessor with the most tiles decides, and
-   * a smaller tile reads each operand more often for the same products, here taken as 16 columns of
-   * work more. Thread blocks that share a multiprocessor each take so much longer.
+   * Relative time of one step of K. The multiprocessor with the most tiles decides. Smaller tiles
+   * read operands more often, modelled as 16 more rows and columns. Thread blocks that share a
+   * multiprocessor divide its rate.
    */
   static double cost(MultiplyProblem problem, KernelIndex.Kernel kernel, DeviceLimits limits) {
     return cost(
@@ -70,7 +69,7 @@ final class MultiplyCost {
         limits.multiprocessors() * kernel.blocksPerProcessor());
   }
 
-  /** The same of all steps, where K may be cut. */
+  /** Relative time of all steps of K, split-K included. */
   static double cost(MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
     KernelIndex.Kernel kernel = tensor.kernel();
     boolean isCut = tensor.parts() > 1;
@@ -106,7 +105,7 @@ final class MultiplyCost {
     return taken;
   }
 
-  /** What a phased kernel takes, as a part of the other and of the copies that it needs. */
+  /** Time of a phased kernel relative to the plain kernel with its copies; 1 if not phased. */
   private static double phasing(MultiplyProblem problem, MultiplyStrategy.Tensor tensor) {
     if (!tensor.isPhased()) {
       return 1;

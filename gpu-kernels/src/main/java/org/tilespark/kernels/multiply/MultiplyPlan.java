@@ -35,7 +35,7 @@ public record MultiplyPlan(
   }
 
   /**
-   * The same of operands that begin so; {@link #workspaceBytes()} at most.
+   * Workspace for operands with this alignment; at most {@link #workspaceBytes()}.
    *
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
    * @param evenB true if B does

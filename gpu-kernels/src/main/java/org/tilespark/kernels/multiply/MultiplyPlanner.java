@@ -18,7 +18,7 @@ public final class MultiplyPlanner {
   /**
    * Products from which cuBLAS is taken where it is there: below, a launch takes as long as the
    * work. The rule for classes of problems that were not tuned ({@link
-   * org.tilespark.kernels.tune.ProductTuner}).
+   * org.tilespark.kernels.tune.MultiplyTuner}).
    */
   static final double CUBLAS_PRODUCTS = 512.0 * 512 * 512;
 
@@ -90,8 +90,8 @@ public final class MultiplyPlanner {
     if (problem.keepsC()) {
       return new MultiplyPlan(problem, new MultiplyStrategy.Nothing(), Optional.empty());
     }
-    if (!problem.isProduct()) { // C times beta, which an own kernel makes
-      return own(problem.withoutProduct(), terms, limits, index);
+    if (!problem.readsOperands()) { // C times beta, which an own kernel makes
+      return own(problem.scaleOnly(), terms, limits, index);
     }
     if (problem.precision() != Precision.FULL) {
       return rounded(problem, terms, engine, cublas, limits, index);
@@ -129,7 +129,7 @@ public final class MultiplyPlanner {
     if (engine != MultiplyEngine.CUBLAS) {
       Optional<MultiplyPlan> tensor = TensorRule.best(problem, terms, limits, index);
       Optional<MultiplyPlan> ours =
-          tensor.filter(TensorRule::isReadOnce).isPresent()
+          tensor.filter(TensorRule::streamsA).isPresent()
               ? tensor
               : SkinnyRule.of(problem, limits, index)
                   .map(skinny -> skinny(problem, skinny))
@@ -155,10 +155,10 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The ways among which to choose by trying: {@link #candidates}, less cuBLAS where it would not
-   * be as exact as it must be, less kernels for older devices where the device has its own, and
-   * less those that give other bits than the rule's where the engine is named so that bits are the
-   * same everywhere.
+   * The plans to time: {@link #candidates} without cuBLAS where it is not exact enough, and without
+   * kernels for older devices where the device has its own. If the engine is fixed, strategies with
+   * another summation order than the rule's are excluded too, so that all machines give the same
+   * bits.
    *
    * @param byRule what {@link #plan} says, which is the first of them
    * @param trial what they are tried on
@@ -187,15 +187,15 @@ public final class MultiplyPlanner {
     return choices;
   }
 
-  /** False of cuBLAS where its sums are too short to be as exact, or inputs are to be rounded. */
+  /** False for cuBLAS if the sums are too short for its accuracy, or inputs must be rounded. */
   private static boolean isExact(MultiplyPlan way, long terms) {
     return !(way.strategy() instanceof MultiplyStrategy.Cublas)
         || (way.problem().precision() == Precision.FULL && terms >= CUBLAS_LEAST_TERMS);
   }
 
   /**
-   * False if the engine is named, so that bits are the same everywhere, and a way that was chosen
-   * for another problem of the class sums this one in another order than the rule's.
+   * False if the engine is fixed (same bits everywhere) and {@code way} would sum this problem in
+   * another order than the rule does.
    *
    * @param way one of {@link #candidates} of such a problem
    */
@@ -213,8 +213,8 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The plan for a problem by a way that was chosen for the likes of it. What that way cannot do is
-   * planned by rule, with its engine: a kernel that this jar has no more, or nothing to multiply.
+   * The plan by a way that was measured for the problem's class. If the way does not apply (its
+   * kernel is not in this jar, or nothing is multiplied), the rule decides, with the way's engine.
    *
    * @param way one of {@link #candidates} of such a problem
    */
@@ -268,8 +268,8 @@ public final class MultiplyPlanner {
     if (problem.keepsC()) {
       return all;
     }
-    if (!problem.isProduct()) {
-      MultiplyProblem scaled = problem.withoutProduct();
+    if (!problem.readsOperands()) {
+      MultiplyProblem scaled = problem.scaleOnly();
       for (KernelIndex.Kernel kernel : kernels(scaled, limits, index)) {
         all.add(tiled(scaled, kernel, limits));
       }
@@ -288,7 +288,7 @@ public final class MultiplyPlanner {
     return all;
   }
 
-  /** Device memory that a plan of a {@link #frugalWay} may use beside the operands. */
+  /** Device memory that a plan of a {@link #lowMemoryWay} may use beside the operands. */
   public static long mostWorkspaceBytes(CublasPresence cublas, DeviceLimits limits) {
     return cublas.isPresent() ? cublasWorkspaceBytes(limits) : 0;
   }
@@ -307,12 +307,12 @@ public final class MultiplyPlanner {
   }
 
   /**
-   * The way by rule where there is no memory to pack operands into, or for parts of sums; empty
-   * where there is none.
+   * The rule's way when memory is too small to pack operands or to hold partial sums; empty if
+   * there is none.
    *
    * @param terms as in {@link #plan}
    */
-  public static Optional<MultiplyWay> frugalWay(
+  public static Optional<MultiplyWay> lowMemoryWay(
       MultiplyProblem problem,
       long terms,
       MultiplyEngine engine,

@@ -18,8 +18,8 @@ import org.tilespark.layout.ElementType;
  * @param transposeB true if B is stored transposed
  * @param leadA elements between the starts of neighbouring rows of A as stored, at least its
  *     columns
- * @param leadB the same of B
- * @param leadC the same of C
+ * @param leadB likewise for B
+ * @param leadC likewise for C
  * @param factors alpha and beta; of FLOAT32 rounded to floats
  * @param batch how many products, and how far apart they lie
  */
@@ -109,8 +109,8 @@ public record MultiplyProblem(
    * @param count how many, at least one
    * @param strideA elements from the first of one product's A to that of the next; 0 if all have
    *     the same A; of one product 0
-   * @param strideB the same of B
-   * @param strideC the same of C, whose products may not overlap
+   * @param strideB likewise for B
+   * @param strideC likewise for C, whose products may not overlap
    */
   public record Batch(long count, long strideA, long strideB, long strideC) {
     /** One product. */
@@ -253,13 +253,13 @@ public record MultiplyProblem(
   }
 
   /** True if A and B have a share in the result. */
-  public boolean isProduct() {
+  public boolean readsOperands() {
     return k > 0 && factors.alpha() != 0;
   }
 
   /** True if C stays as it is, or is empty. */
   public boolean keepsC() {
-    return m == 0 || n == 0 || (!isProduct() && factors.beta() == 1);
+    return m == 0 || n == 0 || (!readsOperands() && factors.beta() == 1);
   }
 
   /** The factors of the chunk of K from step {@code p} on: beta is 1 but in the first. */
@@ -268,7 +268,7 @@ public record MultiplyProblem(
   }
 
   /** C times beta: A and B are empty. */
-  MultiplyProblem withoutProduct() {
+  MultiplyProblem scaleOnly() {
     return new MultiplyProblem(
         m,
         0,

@@ -25,7 +25,7 @@ public interface MultiplyStrategy {
   }
 
   /**
-   * The same of operands that begin so; {@link #workspaceBytes()} at most.
+   * Workspace for operands with this alignment; at most {@link #workspaceBytes()}.
    *
    * @param problem what this was chosen for
    * @param evenA true if A begins at a multiple of 16 bytes, so that it may need no copy
@@ -187,8 +187,7 @@ public interface MultiplyStrategy {
       long workspaceBytes)
       implements MultiplyStrategy {
     /**
-     * What is left of C where its tiles are some rounds, of a tile for each multiprocessor, and a
-     * few more.
+     * The tail columns of C: what remains after the last full wave of tiles, computed with split-K.
      *
      * @param from the first of these columns, as the kernel counts them
      * @param parts into which K is cut for them, so that they occupy all multiprocessors; 1 if
@@ -237,18 +236,19 @@ public interface MultiplyStrategy {
     }
 
     /**
-     * Steps of K of a chunk; doubles that may lie as they are are all of one. Parts are shorter
-     * chains each, so that several share a longer chunk: launches cost less.
+     * Steps of K per chunk. DOUBLE has a single chunk, since its operands may be used in place.
+     * With split-K each part is a shorter chain, so several parts share a longer chunk and save
+     * launches.
      */
     static long chunk(TensorForm form, long k, long parts) {
       return form == TensorForm.FLOAT64 ? k : LONGEST_CHUNK * Math.min(parts, MOST_CHUNKS);
     }
 
     /**
-     * Panels of doubles in a chain, for sums of so many terms in the end: 6 sqrt(K) steps, and 256
-     * at least, as many as cuBLAS is given at once. Of the inputs tried on an H200, equal terms
-     * were the worst: n of them were off by up to 0.24 n units. So sums of 1024 terms and more keep
-     * to 2 sqrt(K) units, and shorter ones to 64.
+     * Panels of doubles per chain, for sums of {@code terms} terms: 6 sqrt(terms) steps, at least
+     * 256 (cuBLAS's shortest chunk). Of the inputs tried on an H200, equal terms were the worst: n
+     * of them were off by up to 0.24 n units. So sums of 1024 terms and more keep to 2 sqrt(K)
+     * units, and shorter ones to 64.
      */
     static long chain(long terms) {
       return Math.max(Cublas.SHORTEST_CHUNK, (long) (6 * Math.sqrt((double) terms)))
@@ -379,9 +379,9 @@ public interface MultiplyStrategy {
     static final long SHORTEST_CHUNK = 256;
 
     /**
-     * A chunk for sums of so many terms. A chain of n additions of terms of one sign and about one
-     * size errs by n / 2 units in the last place at most, and half of what is allowed, 2 sqrt(K),
-     * is left for the chain of the chunks.
+     * Steps of K per chunk, for sums of {@code terms} terms. A chain of n additions of terms of one
+     * sign and about one size errs by n / 2 units in the last place at most, and half of what is
+     * allowed, 2 sqrt(K), is left for the chain of the chunks.
      */
     static long chunk(Precision precision, long terms) {
       if (precision != Precision.FULL) {

@@ -25,7 +25,7 @@ final class PackedSteps extends TensorSteps {
   /** Elements that {@code pack.cuh} packs at a time where K is along the rows. */
   private static final int PACK_PIECE = 4096;
 
-  /** What repairs has little to do, as a rule, but to read flags. */
+  /** Thread blocks per multiprocessor of {@code repair_split}, which normally only reads flags. */
   private static final int REPAIR_BLOCKS_PER_PROCESSOR = 4;
 
   private final boolean evenA;
@@ -75,7 +75,7 @@ final class PackedSteps extends TensorSteps {
   private record Packed(Packing packing, Operand operand) {}
 
   @Override
-  void addProduct(long p, long k, long parts, long partPanels, Target c) {
+  void addMultiply(long p, long k, long parts, long partPanels, Target c) {
     long batches = parts * products();
     Place tileFlags = new Place(Side.WORKSPACE, 0);
     Place placeA =
@@ -164,8 +164,8 @@ final class PackedSteps extends TensorSteps {
   private Packed splitA(long p, long k, Place to) {
     Matrices a = storedA(p, k);
     int boxRows = problem.transposeA() ? SPLIT_ACROSS_BOX : shape.rows();
-    // Below the rows of a product lie the next one's: half a tile, or a panel, that reached there
-    // would be flagged for values that are not its own.
+    // The rows below a product belong to the next one of the batch. A half tile or panel
+    // that reached them would be flagged for values that are not its own.
     int whole = problem.transposeA() ? form.panel() : TensorWorkspace.PACKED_ROWS;
     if ((a.count() == 1 || a.rows() % whole == 0) && isMapped(evenA, a)) {
       return new Packed(Packing.NONE, mapped(form.elementOfA(), a, boxRows));

@@ -21,8 +21,8 @@ final class PartsOfK {
   private static final int DOUBLE_COLS = 128;
 
   /**
-   * Steps of K of a tile that take as long as another product and the sums of its parts, estimated,
-   * and what is to be saved.
+   * Cost of the tail's own launch and sum, in steps of K of one tile (estimate); and the relative
+   * time below which a tail pays.
    */
   private static final double REST_STEPS = 128;
 
@@ -31,10 +31,10 @@ final class PartsOfK {
   private PartsOfK() {}
 
   /**
-   * Into how many parts K is cut: where tiles of all products are fewer than that part of the
-   * multiprocessors, {@link TensorForm#fewTiles}, so many that those of one product occupy all, of
-   * four panels at least. Products that are cut go one after the other, which must be worth it.
-   * Kernels with other tiles have the same parts, and so the same bits.
+   * Number of parts for split-K. K is cut if all products have fewer tiles than multiprocessors /
+   * {@link TensorForm#fewTiles}; each product then gets enough parts for all multiprocessors, of at
+   * least four panels. Products that are cut run one after another, which must pay. The count does
+   * not depend on the kernel's tile, so other tiles give the same bits.
    *
    * @param processors multiprocessors of the device
    */
@@ -68,9 +68,8 @@ final class PartsOfK {
   }
 
   /**
-   * What of a product of doubles is made apart, in parts of K, where tiles are some rounds, one for
-   * each multiprocessor, and a few more: the last columns of tiles, if that is expected to be worth
-   * it.
+   * Tail columns of a product of doubles, computed with split-K after the last full wave; none if
+   * that is not expected to pay.
    *
    * @param processors multiprocessors of the device
    */

@@ -17,14 +17,15 @@ final class SkinnyRule {
   static final double LEAST_ELEMENTS = 256.0 * 256;
 
   /**
-   * The same of lower precisions, whose tiles are the tensor cores': 300 x 300 x 5 took 1.2 to 1.6
-   * times as long by the skinny kernel, 500 x 500 x 8 0.7 times, on an H200.
+   * Minimum elements for lower precisions, which compete with tensor-core tiles: 300 x 300 x 5 took
+   * 1.2 to 1.6 times as long by the skinny kernel, 500 x 500 x 8 0.7 times, on an H200.
    */
   private static final double NARROW_ELEMENTS = 448.0 * 448;
 
   /**
-   * The same of each product of a batch: the skinny kernels take one launch for each, a tiled one
-   * takes one for all. About what goes by in the time of a launch, estimated.
+   * Minimum elements of each product's largest matrix in a batch. The skinny kernels need one
+   * launch per product, a tiled kernel one for all. The value is about what one launch time reads
+   * (estimate).
    */
   static final double BATCH_ELEMENTS = 2048.0 * 1024;
 

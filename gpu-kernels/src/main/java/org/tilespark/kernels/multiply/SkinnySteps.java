@@ -44,7 +44,7 @@ final class SkinnySteps {
 
   private static final long SHORTEST_CHAIN = 16;
 
-  /** Parts are made until there are so many thread blocks: eight for each of 128 processors. */
+  /** K is cut until there are this many thread blocks: eight for each of 128 multiprocessors. */
   private static final long ENOUGH_BLOCKS = 1024;
 
   /** Parts that would need more scratch are summed in turns. */
@@ -157,7 +157,7 @@ final class SkinnySteps {
     long atOnce = Math.max(1, Math.min(parts, MOST_SCRATCH_BYTES / partBytes));
     for (long p = 0; p < problem.k(); p += atOnce * partSteps) {
       long k = Math.min(problem.k() - p, atOnce * partSteps);
-      addProduct(p, k, extent, count, partSteps);
+      addMultiply(p, k, extent, count, partSteps);
     }
     return new MultiplyStrategy.Skinny(
         kernel, partSteps, steps, atOnce > 1 ? atOnce * partBytes : 0);
@@ -179,7 +179,7 @@ final class SkinnySteps {
     return kernel.family().endsWith(ALONG);
   }
 
-  private void addProduct(long p, long k, long extent, long count, long partSteps) {
+  private void addMultiply(long p, long k, long extent, long count, long partSteps) {
     long parts = Ceil.div(k, partSteps);
     Factors factors = problem.factorsFrom(p);
     boolean direct = parts == 1;

@@ -153,9 +153,9 @@ public enum TensorForm {
   }
 
   /**
-   * Tiles of 128 x 128, of doubles 64 x 128, are few where they are less than this part of the
-   * multiprocessors; of forms with smaller tiles fewer are, as 64 of them were faster at 1024 x
-   * 1024 on an H200 than twice as many for parts of K.
+   * Split-K is used if C has fewer tiles (128 x 128; doubles 64 x 128) than multiprocessors divided
+   * by this. Forms with 128 x 64 tiles use a lower threshold: at 1024 x 1024 on an H200, 64 tiles
+   * were faster than twice as many parts of K.
    */
   int fewTiles() {
     return switch (this) {

@@ -18,13 +18,13 @@ final class TensorRule {
    */
   static final double LEAST_PRODUCTS = 512.0 * 512 * 512;
 
-  /** The same of doubles, if cuBLAS is there. */
+  /** Minimum M*K*N at which our double kernel is preferred to cuBLAS. */
   private static final double LARGE_PRODUCTS = 1024.0 * 1024 * 1024;
 
   /** Extents from which it is worth it: a tile of fewer rows or columns is mostly empty. */
   private static final long LEAST_EXTENT = 64;
 
-  /** By rule tiles of 128 x 128 must be as many as this part of the multiprocessors. */
+  /** The rule asks for at least multiprocessors / this tiles of 128 x 128. */
   private static final int IDLE_PROCESSORS = 4;
 
   private static final int TILE = 128;
@@ -44,7 +44,7 @@ final class TensorRule {
   /** Rows of an A along K from which packing B is no large part of the time. */
   private static final long WIDE_ROWS = 1024;
 
-  /** A way that no memory is reserved for by rule takes no more of it. */
+  /** Workspace cap for a strategy chosen without a reservation. */
   private static final long MOST_WIDE_BYTES = 1L << 30;
 
   private TensorRule() {}
@@ -79,7 +79,10 @@ final class TensorRule {
         && !TensorPlans.of(problem, terms, limits, index).isEmpty();
   }
 
-  /** True of so many columns of floats that skinny kernels read a large A slowly along K. */
+  /**
+   * True for FLOAT with 9 to 16 columns and a large A along K, which the skinny kernels read
+   * slowly.
+   */
   private static boolean isWideAlong(MultiplyProblem problem) {
     return problem.type() == ElementType.FLOAT32
         && problem.n() > SKINNY_COLS
@@ -90,11 +93,11 @@ final class TensorRule {
   }
 
   /**
-   * True if few columns leave a large A that goes by once in the tensor cores' own kernel too: the
-   * copy engine rounds it to tf32 as it reads it. From 2000 rows on that took 0.64 to 0.98 times as
-   * long as the skinny kernel for 16 columns, and 0.83 to 1.08 times for one, on an H200.
+   * True if the tensor-core kernel streams a large tf32 A once for few columns: the copy engine
+   * rounds A as it reads. From 2000 rows on that took 0.64 to 0.98 times as long as the skinny
+   * kernel for 16 columns, and 0.83 to 1.08 times for one, on an H200.
    */
-  static boolean isReadOnce(MultiplyPlan tensor) {
+  static boolean streamsA(MultiplyPlan tensor) {
     MultiplyProblem problem = tensor.problem();
     return problem.precision() == Precision.TF32
         && !strategy(tensor).isMma()

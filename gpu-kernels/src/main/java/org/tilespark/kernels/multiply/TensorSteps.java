@@ -12,10 +12,10 @@ import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 
 /**
- * What a multiply on the tensor cores does, one thing after the other, so many products of a batch
- * at once, chunk by chunk of K: brings the operands into the form that the kernel reads, into the
- * {@linkplain TensorWorkspace workspace}, unless they lie so; runs the kernel; makes the tiles that
- * it left alone; and sums the {@linkplain PartsOfK parts} if K is cut. A pure function.
+ * The launches of a tensor-core multiply, chunk by chunk of K, for several products of a batch at
+ * once: pack the operands into the {@linkplain TensorWorkspace workspace} unless they are used in
+ * place; multiply; repair flagged tiles; sum the {@linkplain PartsOfK parts} of split-K. A pure
+ * function.
  *
  * <p>Parts of K are to the kernels products of a batch, or {@code parts} where doubles are
  * multiplied: part {@code q} is of steps {@code q * partSteps} on, and the last one may be shorter.
@@ -90,12 +90,12 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     long parts = PartsOfK.partsOfChunk(form, k, strategy.parts());
     if (parts == 1) {
       long step = products > 1 ? batch.strideC() : 0;
-      addProduct(p, k, 1, panels, new Target(c(), problem.leadC(), step, problem.factorsFrom(p)));
+      addMultiply(p, k, 1, panels, new Target(c(), problem.leadC(), step, problem.factorsFrom(p)));
       return;
     }
     Place scratch = endOfWorkspace(TensorWorkspace.partBytes(problem, strategy.parts()));
     long plane = problem.m() * problem.n();
-    addProduct(
+    addMultiply(
         p,
         k,
         parts,
@@ -110,7 +110,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
    * @param parts into which it is cut
    * @param partPanels panels of a part but the last
    */
-  abstract void addProduct(long p, long k, long parts, long partPanels, Target c);
+  abstract void addMultiply(long p, long k, long parts, long partPanels, Target c);
 
   final void add(MultiplyStep step) {
     steps.add(step);

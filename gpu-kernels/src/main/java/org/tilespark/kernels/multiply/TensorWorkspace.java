@@ -9,7 +9,7 @@ import org.tilespark.kernels.launch.Ceil;
  * <p>The workspace of a chunk: flags of the tiles, A, B, C's parts.
  */
 final class TensorWorkspace {
-  /** Rows of packed operands come in so many. */
+  /** Packed operands have a multiple of this many rows. */
   static final int PACKED_ROWS = 64;
 
   /** The planes of a split B begin at rows of whole tiles. */
@@ -32,7 +32,7 @@ final class TensorWorkspace {
 
   private TensorWorkspace() {}
 
-  /** True if extents and strides of one product are such as the kernels can count. */
+  /** True if the kernels' 32-bit counters hold the extents and strides of one product. */
   static boolean canCount(MultiplyProblem problem, TensorForm form) {
     if (problem.m() > MOST_COUNT || problem.n() > MOST_COUNT / form.planesOfB() - SPLIT_TILE) {
       return false;
@@ -91,7 +91,7 @@ final class TensorWorkspace {
     if (parts < 2) {
       return most;
     }
-    // Of p parts there are where p times the tiles are no more than the multiprocessors.
+    // K is cut into p parts only if p times the tile count is at most the multiprocessor count.
     long scratch =
         (long)
             Math.min(

@@ -51,10 +51,10 @@ public final class TransposePlanner {
   /** Runs up to this long are packed, where units are of {@link #MAX_ALIGNMENT}. */
   private static final int PACKED_ALIGNED_RUN_BYTES = 64;
 
-  /** Up to so many rows or columns leave most of a tile empty; by width 1, 2, 4, 8, 16. */
+  /** Extents up to which most of a tile stays empty, by width 1, 2, 4, 8, 16. */
   private static final int[] SHORT_EXTENT = {48, 32, 24, 16, 8};
 
-  /** The same for tiles of vectors, which lose less by what does not exist. */
+  /** The same for vector tiles, which waste less at edges. */
   private static final int[] SHORT_ALIGNED_EXTENT = {16, 16, 16, 12, 8};
 
   /** Matrices of fewer bytes leave most of a thread block idle. */

@@ -21,8 +21,8 @@ import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.OwnFiles;
 import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.launch.TuningTable.Format;
+import org.tilespark.kernels.multiply.MultiplyClass;
 import org.tilespark.kernels.multiply.MultiplyWay;
-import org.tilespark.kernels.multiply.ProductClass;
 import org.tilespark.kernels.transpose.ProblemClass;
 import org.tilespark.kernels.transpose.Tiling;
 
@@ -81,10 +81,10 @@ public final class TuningStore<K, V> {
    *
    * @param cublas version of cuBLAS; empty without
    */
-  public static TuningStore<ProductClass, MultiplyWay> ofProducts(
+  public static TuningStore<MultiplyClass, MultiplyWay> ofMultiplies(
       Path directory, String device, String kernels, String cublas) {
     return new TuningStore<>(
-        ProductClass.FORMAT,
+        MultiplyClass.FORMAT,
         directory,
         "device " + device,
         "kernels " + kernels,

@@ -21,7 +21,7 @@ import org.tilespark.kernels.fourier.FourierBoxes.Direction;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
-import org.tilespark.kernels.host.HostFourier;
+import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.pointwise.PointwiseProgram;

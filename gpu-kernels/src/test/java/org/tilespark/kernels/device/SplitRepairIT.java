@@ -272,7 +272,7 @@ class SplitRepairIT extends MultiplyWays {
       return problem.n();
     }
 
-    /** A word of SplitArguments, as PackedSteps.addProduct has them. */
+    /** A word of SplitArguments, as PackedSteps.addMultiply has them. */
     private int word(int which) {
       return Math.toIntExact(product.launch().words()[which]);
     }

@@ -11,7 +11,7 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.fourier.FourierPass.Side;
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
-import org.tilespark.kernels.host.HostFourier;
+import org.tilespark.kernels.host.fourier.HostFourier;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;

@@ -32,7 +32,7 @@ class HostMultiplierTest extends MultiplierContract {
     multiplier.close();
   }
 
-  /** Also a test of reproducibility: the JVM compiles netlib's loops meanwhile. */
+  /** Also a test of reproducibility: the JVM compiles the kernels meanwhile. */
   @Test
   void severalThreadsShareOne() throws Exception {
     MultiplyProblem problem =

@@ -557,7 +557,7 @@ class MultiplyPlannerTest {
       MultiplyProblem problem = (MultiplyProblem) each[0];
       assertEquals(
           each[3],
-          MultiplyPlanner.frugalWay(
+          MultiplyPlanner.lowMemoryWay(
                   problem,
                   problem.k(),
                   (MultiplyEngine) each[1],

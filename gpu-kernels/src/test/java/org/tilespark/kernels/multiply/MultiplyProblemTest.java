@@ -133,9 +133,9 @@ class MultiplyProblemTest {
         "Beta is -1.0E60, which is -Infinity as a float; expected one in range", e.getMessage());
     plain.withFactors(new Factors(Double.NaN, Double.NEGATIVE_INFINITY));
 
-    assertTrue(plain.isProduct());
-    assertFalse(plain.withFactors(new Factors(0, 2)).isProduct());
-    assertFalse(MultiplyProblem.dense(3, 0, 5, ElementType.FLOAT64, false, true).isProduct());
+    assertTrue(plain.readsOperands());
+    assertFalse(plain.withFactors(new Factors(0, 2)).readsOperands());
+    assertFalse(MultiplyProblem.dense(3, 0, 5, ElementType.FLOAT64, false, true).readsOperands());
   }
 
   /** Of K in chunks, infinity times 1 and infinity times -2 are NaN, not -infinity. */

@@ -657,7 +657,7 @@ class SkinnyStepsTest {
     assertEquals(0, MultiplyPlanner.mostWorkspaceBytes(any(), ABSENT, OLD, KernelIndex.EMPTY));
     for (CublasPresence cublas : List.of(CublasPresence.PRESENT, ABSENT)) {
       String frugal =
-          MultiplyPlanner.frugalWay(vector, 16_384, MultiplyEngine.AUTO, cublas, H200, INDEX)
+          MultiplyPlanner.lowMemoryWay(vector, 16_384, MultiplyEngine.AUTO, cublas, H200, INDEX)
               .orElseThrow()
               .name();
       assertFalse(frugal.startsWith("multiply_skinny"), frugal);

@@ -112,7 +112,7 @@ public final class BoxList {
    * Checks that each element of the array from {@code low} on is in one box.
    *
    * @param mayHaveHoles true if what is in none counts as zeros
-   * @throws IllegalArgumentException that names the first element of which that is not so
+   * @throws IllegalArgumentException that names the first element in no box or in two
    */
   public void check(
       long[] low, long[] size, BlockKind kind, boolean mayHaveHoles, String operator) {

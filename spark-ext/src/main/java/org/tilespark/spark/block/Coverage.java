@@ -21,7 +21,7 @@ public final class Coverage {
     boolean hole(long[] low, long[] high);
 
     /**
-     * Two boxes hold an element. A pair is told at least once, and may be told often.
+     * Two boxes hold an element. A pair is reported at least once, perhaps often.
      *
      * @param first number of the one box
      * @param second number of the other
@@ -77,7 +77,7 @@ public final class Coverage {
   /**
    * The first defect found, in words.
    *
-   * @param kind whose words the defect is told in
+   * @param kind whose words name the defect
    * @param extents of the array
    * @param boxes as {@link #check} takes them, all inside the array
    * @param mayHaveHoles true if elements may be in no box

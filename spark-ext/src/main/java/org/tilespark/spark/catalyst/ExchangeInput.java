@@ -1,55 +1,93 @@
 package org.tilespark.spark.catalyst;
 
+import java.util.ArrayDeque;
+import java.util.Iterator;
+import java.util.Optional;
 import org.apache.spark.Partition;
 import org.apache.spark.TaskContext;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
-import scala.collection.Iterator;
+import org.apache.spark.util.TaskCompletionListener;
 
 /**
- * Rows of blocks and pieces that a node of ours gives. It is the mark by which a shuffle manager
- * tells a shuffle of them from others: javac can extend no exchange of Spark.
+ * What a node of ours gives. Where that is rows, it is the mark by which a shuffle manager tells a
+ * shuffle of blocks and pieces from others: javac can extend no exchange of Spark. In tasks it says
+ * which node reads from an exchange, and which one writes to it.
+ *
+ * @param <R> rows, or batches
  */
-public final class ExchangeInput extends RDD<InternalRow> {
+public final class ExchangeInput<R> extends RDD<R> {
   private static final long serialVersionUID = 1;
 
-  private static final ThreadLocal<Integer> OPENING = ThreadLocal.withInitial(() -> 0);
+  // For each task thread: those that are being opened, the innermost first.
+  private static final ThreadLocal<ArrayDeque<ExchangeInput<?>>> OPENING =
+      ThreadLocal.withInitial(ArrayDeque::new);
+  // For each task thread: that of the task's last node, if it has metrics.
+  private static final ThreadLocal<ExchangeMetrics> LAST = new ThreadLocal<>();
 
-  private ExchangeInput(RDD<InternalRow> rows) {
-    super(rows, ScalaInterop.classTag(InternalRow.class));
+  private final ExchangeMetrics metrics; // of the node; null if it has none
+
+  private ExchangeInput(RDD<R> results, ExchangeMetrics metrics) {
+    super(results, results.elementClassTag());
+    this.metrics = metrics;
   }
 
   /** The same, marked if they are rows. */
-  @SuppressWarnings("unchecked") // the type says what they are
   public static <R> RDD<R> marked(RDD<R> results, Class<R> type) {
-    return type == InternalRow.class
-        ? (RDD<R>) new ExchangeInput((RDD<InternalRow>) results)
-        : results;
+    return type == InternalRow.class ? new ExchangeInput<>(results, null) : results;
   }
 
-  private RDD<InternalRow> rows() {
-    return firstParent(ScalaInterop.classTag(InternalRow.class));
+  /** The same, marked, with the metrics of the node whose results they are. */
+  static <R> RDD<R> marked(RDD<R> results, ExchangeMetrics metrics) {
+    RDD<R> unmarked = results instanceof ExchangeInput<R> marked ? marked.results() : results;
+    return new ExchangeInput<>(unmarked, metrics);
+  }
+
+  private RDD<R> results() {
+    return firstParent(elementClassTag());
   }
 
   @Override
   public Partition[] getPartitions() {
-    return rows().partitions();
+    return results().partitions();
   }
 
   /** Opens the partition; those of other nodes below it, in the same task, are opened within. */
   @Override
-  public Iterator<InternalRow> compute(Partition split, TaskContext context) {
-    int depth = OPENING.get();
-    OPENING.set(depth + 1);
+  public scala.collection.Iterator<R> compute(Partition split, TaskContext context) {
+    ArrayDeque<ExchangeInput<?>> opening = OPENING.get();
+    if (opening.isEmpty() && metrics != null) {
+      LAST.set(metrics);
+      context.addTaskCompletionListener((TaskCompletionListener) ended -> LAST.remove());
+    }
+    opening.push(this);
     try {
-      return rows().iterator(split, context);
+      return results().iterator(split, context);
     } finally {
-      OPENING.set(depth);
+      opening.pop();
     }
   }
 
   /** True while the task of a node is opened above which, in this task, is none of ours. */
   public static boolean isOpening() {
-    return OPENING.get() == 1;
+    return OPENING.get().size() == 1;
+  }
+
+  /** In a task that begins to read from an exchange: the metrics of the node that reads. */
+  public static Optional<ExchangeMetrics> reading() {
+    for (Iterator<ExchangeInput<?>> each = OPENING.get().iterator(); each.hasNext(); ) {
+      ExchangeInput<?> node = each.next();
+      if (node.metrics != null) {
+        return Optional.of(node.metrics);
+      }
+    }
+    return Optional.ofNullable(LAST.get()); // it opens partitions as it needs them
+  }
+
+  /**
+   * In a task that begins to write to an exchange: the metrics of the node whose rows these are.
+   */
+  public static Optional<ExchangeMetrics> writing() {
+    return Optional.ofNullable(LAST.get());
   }
 }

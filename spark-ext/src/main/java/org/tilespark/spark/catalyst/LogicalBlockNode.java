@@ -25,6 +25,11 @@ public abstract class LogicalBlockNode extends LogicalPlan {
    */
   protected abstract List<Object> fields();
 
+  /** True if the node does few operations for each byte that it reads. */
+  public boolean costsLittle() {
+    return true;
+  }
+
   private List<Object> fieldList() {
     if (fieldList == null) {
       fieldList = fields();

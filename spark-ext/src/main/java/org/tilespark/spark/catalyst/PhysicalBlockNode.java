@@ -1,8 +1,10 @@
 package org.tilespark.spark.catalyst;
 
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
@@ -53,6 +55,16 @@ public abstract class PhysicalBlockNode extends SparkPlan {
                 ScalaInterop.<SparkPlan>list(newChildren).iterator()));
   }
 
+  /** True if its tasks read from an exchange or write to one; it shows {@link ExchangeMetrics}. */
+  protected boolean isAtExchange() {
+    return false;
+  }
+
+  /** The node's results, marked with its metrics; for nodes at an exchange. */
+  protected final <R> RDD<R> atExchange(RDD<R> results) {
+    return ExchangeInput.marked(results, new ExchangeMetrics(metrics()));
+  }
+
   /** The metrics by name, in the order in which they are shown; called once. */
   protected Map<String, SQLMetric> newMetrics() {
     return Map.of();
@@ -61,7 +73,11 @@ public abstract class PhysicalBlockNode extends SparkPlan {
   @Override
   public scala.collection.immutable.Map<String, SQLMetric> metrics() {
     if (metrics == null) {
-      metrics = ScalaInterop.map(newMetrics());
+      Map<String, SQLMetric> all = new LinkedHashMap<>(newMetrics());
+      if (isAtExchange()) {
+        all.putAll(ExchangeMetrics.create(sparkContext()));
+      }
+      metrics = ScalaInterop.map(all);
     }
     return metrics;
   }

@@ -65,7 +65,7 @@ public final class TileSparkConf {
   public static final ConfigKey<Long> FOURIER_TASK_SIZE =
       ConfigKey.ofBytes(
           PREFIX + "fourier.taskSize",
-          "256m",
+          "32m",
           0,
           Reach.SESSION,
           "Bytes of a volume's complex numbers up to which one task transforms all of it, where"
@@ -81,7 +81,8 @@ public final class TileSparkConf {
           "Bytes of pinned host memory that an executor with a GPU keeps for reuse. It is pinned in"
               + " slabs as tasks need it, of a sixteenth of this size, 256m at most; what is needed"
               + " beyond is released when it is no longer in use. It is memory outside the Java"
-              + " heap: count it in spark.executor.memoryOverhead.");
+              + " heap: count it in spark.executor.memoryOverhead. The default is lowered to a"
+              + " quarter of the budget that memory.storeSize names.");
 
   public static final ConfigKey<Long> HOST_POOL_SIZE =
       ConfigKey.ofBytes(
@@ -91,7 +92,8 @@ public final class TileSparkConf {
           Reach.EXECUTOR,
           "Bytes of plain host memory outside the Java heap that an executor keeps for reuse when"
               + " it computes on the CPU: about one batch for each of its tasks, and for each part"
-              + " of complex blocks. Count it in spark.executor.memoryOverhead.");
+              + " of complex blocks. Count it in spark.executor.memoryOverhead. The default is"
+              + " lowered to a quarter of the budget that memory.storeSize names.");
 
   public static final ConfigKey<ExchangeMode> EXCHANGE_MODE =
       ConfigKey.ofEnum(
@@ -119,9 +121,11 @@ public final class TileSparkConf {
           Reach.EXECUTOR,
           "Bytes of host memory outside the Java heap in which an executor keeps blocks between"
               + " tasks; what is beyond goes to files of Spark. Up to half of it holds cached"
-              + " blocks. auto: a quarter of the machine's or container's memory, by the executor's"
-              + " share of its cores; on YARN and Kubernetes what spark.executor.memoryOverhead"
-              + " leaves beside 384m and memory.hostPoolSize. The log has the size.");
+              + " blocks. auto: what memory.hostPoolSize, and memory.pinnedPoolSize with a GPU,"
+              + " leave of a budget: on YARN and Kubernetes spark.executor.memoryOverhead less"
+              + " 384m, elsewhere a quarter of the machine's or container's memory, by the"
+              + " executor's share of its cores, as far as the Java heap leaves it. Pools keep"
+              + " memory for blocks too that this has in use at times. The log has the size.");
 
   public static final ConfigKey<Double> DEVICE_FRACTION =
       ConfigKey.ofFraction(

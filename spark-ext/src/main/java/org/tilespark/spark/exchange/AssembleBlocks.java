@@ -7,7 +7,6 @@ import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
-import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
@@ -36,13 +35,16 @@ public final class AssembleBlocks extends MadeAnewNode<AssembleSpec> implements 
 
   /** By grouping columns, then the blocks' places. */
   @Override
-  public Optional<HashPartitioning> partitioning(SparkContext context) {
+  public Optional<Placement> partitioning(SparkContext context) {
+    if (Exchange.isOneTask(child(), spec())) {
+      return Optional.empty();
+    }
     List<Attribute> columns = ScalaInterop.list(produced());
     BlockSchema blocks =
         BlockSchema.find(Attributes.schema(columns), spec().kind(), spec().operator());
     List<Attribute> place = new ArrayList<>(blocks.further(columns));
     blocks.offsets().forEach(ordinal -> place.add(columns.get(ordinal)));
-    return Optional.of(Exchange.by(place, Exchange.partitions()));
+    return Optional.of(Placement.by(place, Exchange.partitions(context, spec())));
   }
 
   @Override

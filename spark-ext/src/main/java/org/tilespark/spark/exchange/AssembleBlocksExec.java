@@ -45,7 +45,8 @@ public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
 
   @Override
   public Seq<Distribution> requiredChildDistribution() {
-    return ScalaInterop.<Distribution>seq(Exchange.together(clustering()));
+    return ScalaInterop.<Distribution>seq(
+        Exchange.together(child, clustering(), Exchange.partitions(sparkContext(), spec)));
   }
 
   /** Rows of a target block together, its mark first, its pieces in the order of their places. */
@@ -69,6 +70,11 @@ public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
   }
 
   @Override
+  protected boolean isAtExchange() {
+    return true;
+  }
+
+  @Override
   protected Map<String, SQLMetric> newMetrics() {
     Map<String, SQLMetric> map = new LinkedHashMap<>();
     map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of output rows"));
@@ -84,14 +90,15 @@ public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
     ChildColumns.requireFirst(this, child, inputs, "AssembleBlocks expects the columns");
     List<Integer> keys =
         clustering().stream().map(column -> Attributes.indexOf(columns, column)).toList();
-    return new AssembleTask(
+    AssembleTask task =
+        new AssembleTask(
             spec,
             Attributes.schema(columns),
             keys,
             Attributes.schema(ScalaInterop.list(produced)),
             metrics().apply(BLOCKS),
-            metrics().apply(PIECES))
-        .over(Exchange.sorted(child, pieceOrder()), InternalRow.class, true);
+            metrics().apply(PIECES));
+    return atExchange(task.over(Exchange.sorted(child, pieceOrder()), InternalRow.class, true));
   }
 
   /** Grouping columns, then keys: rows that agree in them belong to one target block. */
@@ -126,6 +133,6 @@ public final class AssembleBlocksExec extends MadeAnewExec<AssembleSpec> {
 
   @Override
   public String verboseStringWithOperatorId() {
-    return verbose("\nTarget: " + spec);
+    return verbose("\nTarget: " + spec + Exchange.explained(sparkContext()));
   }
 }

@@ -39,10 +39,15 @@ public record AssembleSpec(
    *     known
    * @param isLeast true if the blocks' own shape is not known, so that there may be more pieces
    * @param perArray true if there are grouping columns, so that there may be more arrays
-   * @param blocks that are assembled of one array; of no meaning where the extents are not known
+   * @param blocks the target tiling of one array; empty where the extents are not known
    */
-  public record Prediction(long bytes, boolean isLeast, boolean perArray, long blocks)
+  public record Prediction(long bytes, boolean isLeast, boolean perArray, Option<Cuts> blocks)
       implements Serializable {
+    /** Count of blocks that are assembled of one array; 0 where the extents are not known. */
+    public long count() {
+      return blocks.isEmpty() ? 0 : blocks.get().cells();
+    }
+
     /** Shows the bytes, if they are known, beside what Spark measures. */
     public void tell(SQLMetric metric, SparkContext context) {
       if (bytes >= 0) {
@@ -62,8 +67,8 @@ public record AssembleSpec(
           + " bytes"
           + (perArray ? " per array" : "")
           + " into "
-          + blocks
-          + (blocks == 1 ? " block" : " blocks");
+          + count()
+          + (count() == 1 ? " block" : " blocks");
     }
   }
 

@@ -74,6 +74,11 @@ public final class CutBlocksExec extends MadeAnewExec<CutSpec> implements ReadsB
   }
 
   @Override
+  protected boolean isAtExchange() {
+    return true;
+  }
+
+  @Override
   protected Map<String, SQLMetric> newMetrics() {
     Map<String, SQLMetric> map = new LinkedHashMap<>();
     map.put(BLOCKS, SQLMetrics.createMetric(sparkContext(), "number of blocks"));
@@ -97,11 +102,12 @@ public final class CutBlocksExec extends MadeAnewExec<CutSpec> implements ReadsB
             metrics().apply(WHOLE),
             metrics().apply(PIECES),
             metrics().apply(BYTES));
-    return child.supportsColumnar()
-        ? new CutTask<ColumnarBatch>(spec, columns, counts, BlockCursor::overBatches)
-            .over(child.executeColumnar(), InternalRow.class, false)
-        : new CutTask<InternalRow>(spec, columns, counts, BlockCursor::overRows)
-            .over(child.execute(), InternalRow.class, false);
+    return atExchange(
+        child.supportsColumnar()
+            ? new CutTask<ColumnarBatch>(spec, columns, counts, BlockCursor::overBatches)
+                .over(child.executeColumnar(), InternalRow.class, false)
+            : new CutTask<InternalRow>(spec, columns, counts, BlockCursor::overRows)
+                .over(child.execute(), InternalRow.class, false));
   }
 
   @Override

@@ -23,6 +23,7 @@ import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.IdentityBroadcastMode$;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
 import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.UnspecifiedDistribution$;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -31,20 +32,31 @@ import org.apache.spark.sql.execution.adaptive.LogicalQueryStage;
 import org.apache.spark.sql.execution.columnar.InMemoryRelation;
 import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
+import org.tilespark.layout.Cuts;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.catalyst.compat.ClusteredDistributions;
 import org.tilespark.spark.catalyst.compat.ShuffleExchanges;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.shuffle.ExchangeChoice;
+import scala.Option;
 import scala.collection.immutable.Seq;
+import scala.reflect.ClassTag;
 
 /**
  * How rows of blocks and pieces reach the task that needs them. A node says here what it asks of
  * its children and where its own rows lie; planners get shuffles here, and learn where blocks lie
- * already. No other class builds a shuffle or knows how Spark hashes: today all of it is Spark's
- * own shuffle.
+ * already. No other class builds a shuffle or knows how Spark hashes. Who moves the rows is {@link
+ * ExchangeChoice}'s business.
  */
 public final class Exchange {
   private static final int HASH_SEED = 42; // of Spark's HashPartitioning
+
+  /** What says how many partitions a shuffle has, if the user has set it. */
+  private static final List<String> PARTITION_KEYS =
+      List.of(
+          "spark.sql.shuffle.partitions",
+          "spark.sql.adaptive.coalescePartitions.initialPartitionNum");
 
   private Exchange() {}
 
@@ -58,6 +70,18 @@ public final class Exchange {
   /** Rows with equal keys in one partition; without keys, all rows. */
   public static Distribution together(Collection<? extends Expression> keys) {
     return keys.isEmpty() ? AllTuples$.MODULE$ : ClusteredDistributions.of(keys);
+  }
+
+  /**
+   * The same, in {@code partitions} partitions if the child's rows are not together yet. Where they
+   * are, in however many partitions, they stay; so adaptive execution may join small ones.
+   */
+  public static Distribution together(
+      SparkPlan child, Collection<? extends Expression> keys, int partitions) {
+    Distribution anyCount = together(keys);
+    return keys.isEmpty() || child.outputPartitioning().satisfies(anyCount)
+        ? anyCount
+        : ClusteredDistributions.of(keys, partitions);
   }
 
   /** Rows with equal keys in that of {@code partitions} which {@link #partition} gives. */
@@ -126,9 +150,87 @@ public final class Exchange {
         .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()));
   }
 
-  /** Count of partitions where the user has not asked for another. */
+  /** All rows in one partition. */
+  public static Partitioning onePartition() {
+    return SinglePartition$.MODULE$;
+  }
+
+  /** Rows lie in partitions by no known rule. */
+  public static Partitioning unknown(int partitions) {
+    return new UnknownPartitioning(partitions);
+  }
+
+  /** Positions of what rows are partitioned by among the keys, if that is all of them. */
+  public static Optional<List<Integer>> order(Partitioning partitioning, List<Attribute> keys) {
+    List<Integer> order = new ArrayList<>();
+    if (partitioning instanceof Expression hashed) {
+      for (Expression by : ScalaInterop.<Expression>list(hashed.children())) {
+        order.add(by instanceof Attribute column ? Attributes.indexOf(keys, column) : -1);
+      }
+    }
+    boolean areAll =
+        order.size() == keys.size()
+            && !order.contains(-1)
+            && order.stream().distinct().count() == keys.size();
+    return areAll ? Optional.of(order) : Optional.empty();
+  }
+
+  /** Count of partitions where nothing is known of the rows: what Spark would take. */
   public static int partitions() {
     return Math.max(1, SQLConf.get().numShufflePartitions());
+  }
+
+  /** True if the user has said how many partitions an exchange has. */
+  private static boolean isAsked() {
+    return PARTITION_KEYS.stream().anyMatch(SQLConf.get()::contains);
+  }
+
+  /**
+   * Count of partitions for the pieces of blocks: what the user asked for, else as the work asks,
+   * where metadata says how large the array is. Of several arrays, whose count nobody knows, it is
+   * at least Spark's.
+   */
+  public static int partitions(SparkContext context, AssembleSpec spec) {
+    int usual = partitions();
+    if (isAsked() || spec.predicted().blocks().isEmpty()) {
+      return usual;
+    }
+    int planned =
+        new PartitionPlanner(context.defaultParallelism())
+            .partitions(spec.predicted().bytes(), spec.predicted().blocks().get());
+    return spec.predicted().perArray() ? Math.max(usual, planned) : planned;
+  }
+
+  /**
+   * The same for {@code bytes} bytes of blocks of one tiling, keyed by their places; not more than
+   * blocks, if the user has asked for more.
+   */
+  public static int partitions(SparkContext context, long bytes, Cuts blocks) {
+    return isAsked()
+        ? (int) Math.min(partitions(), Math.max(1, blocks.cells()))
+        : new PartitionPlanner(context.defaultParallelism()).partitions(bytes, blocks);
+  }
+
+  /**
+   * True if the pieces of blocks go to one task without an exchange: the array is so small that the
+   * task is done before an exchange would begin, and its blocks cost nothing to make.
+   *
+   * @param pieces what gives them
+   */
+  public static boolean isOneTask(LogicalPlan pieces, AssembleSpec spec) {
+    return !isAsked()
+        && spec.predicted().blocks().isDefined()
+        && !spec.predicted().perArray()
+        && SmallArrays.isSmall(spec.predicted().bytes(), pieces);
+  }
+
+  /** The rows of all partitions as one, which one task reads one after another; of none, empty. */
+  public static <T> RDD<T> gathered(RDD<T> rows, Class<T> type) {
+    if (rows.getNumPartitions() == 0) {
+      ClassTag<T> tag = ScalaInterop.classTag(type);
+      return rows.sparkContext().parallelize(ScalaInterop.<T>emptySeq(), 1, tag);
+    }
+    return rows.coalesce(1, false, Option.empty(), null);
   }
 
   // ---- shuffles
@@ -138,7 +240,30 @@ public final class Exchange {
     return ShuffleExchanges.of(by(keys, partitions), child);
   }
 
+  /** A line of EXPLAIN FORMATTED: who will move the rows that a node asks for, and why. */
+  public static String explained(SparkContext context) {
+    return "\nExchange: " + choice(context);
+  }
+
+  /** True if blocks are expected to go through the exchange in memory, as far as settings say. */
+  public static boolean isInMemory(SparkContext context) {
+    return choice(context).whyNotInMemory().isEmpty();
+  }
+
+  private static ExchangeChoice choice(SparkContext context) {
+    return ExchangeChoice.of(context.conf(), TileSparkConf.session());
+  }
+
   // ---- how Spark hashes
+
+  /** What a shuffle by BIGINT columns computes of keys before it divides. */
+  static int hash(long... keys) {
+    int hash = HASH_SEED;
+    for (long key : keys) {
+      hash = Murmur3_x86_32.hashLong(key, hash);
+    }
+    return hash;
+  }
 
   /** The partition to which a shuffle by one INT column sends a key. */
   public static int partition(int key, int partitions) {
@@ -178,7 +303,7 @@ public final class Exchange {
       return where(context, project.child()).flatMap(below -> above(project, below));
     }
     if (plan instanceof PlacesBlocks node) {
-      return node.partitioning(context);
+      return node.partitioning(context).map(Placement::hash);
     }
     if (plan instanceof RepartitionByExpression repartition) {
       return hashed(repartition.partitioning());

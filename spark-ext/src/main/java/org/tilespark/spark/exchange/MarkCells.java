@@ -9,7 +9,7 @@ import scala.collection.immutable.Seq;
 
 /**
  * For each array, one row without values for every cell of the target tiling: where the cell's
- * block begins and ends. By these a block is missed of which no piece is there.
+ * block begins and ends. Without these marks nobody would notice a block of which no piece exists.
  */
 public final class MarkCells extends MadeAnewNode<AssembleSpec> {
   private static final long serialVersionUID = 1;
@@ -28,7 +28,7 @@ public final class MarkCells extends MadeAnewNode<AssembleSpec> {
   @Override
   public Statistics stats() {
     return BlockStatistics.ofMarks(
-        Math.max(1, spec().predicted().blocks()), produced().size(), child());
+        Math.max(1, spec().predicted().count()), produced().size(), child());
   }
 
   @Override

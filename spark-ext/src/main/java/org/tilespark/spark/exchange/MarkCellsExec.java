@@ -30,12 +30,18 @@ public final class MarkCellsExec extends MadeAnewExec<AssembleSpec> {
   public RDD<InternalRow> doExecute() {
     List<Integer> ordinals = ChildColumns.ordinals(this, child, inputs);
     int rank = spec.kind().rank();
-    return new MarkTask(
+    MarkTask task =
+        new MarkTask(
             spec,
             List.copyOf(ordinals.subList(0, rank)),
             List.copyOf(ordinals.subList(rank, ordinals.size())),
-            Attributes.schema(ScalaInterop.list(produced)))
-        .over(child.execute(), InternalRow.class, false);
+            Attributes.schema(ScalaInterop.list(produced)));
+    return atExchange(task.over(child.execute(), InternalRow.class, false));
+  }
+
+  @Override
+  protected boolean isAtExchange() {
+    return true;
   }
 
   @Override

@@ -2,10 +2,9 @@ package org.tilespark.spark.exchange;
 
 import java.util.Optional;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 
 /** A logical node that decides itself in which partitions its blocks will lie. */
 public interface PlacesBlocks {
   /** How its output will be partitioned, in terms of its columns; empty if that is not known. */
-  Optional<HashPartitioning> partitioning(SparkContext context);
+  Optional<Placement> partitioning(SparkContext context);
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.InterpretedOrdering;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.RowProjections;
 
 /** The columns of rows by which they belong together. Used by one thread. */
 public final class RowKeys {
@@ -20,7 +20,7 @@ public final class RowKeys {
   public RowKeys(List<BoundReference> columns) {
     List<Expression> ofKey = new ArrayList<>();
     columns.forEach(column -> ofKey.add(new BoundReference(ofKey.size(), column.dataType(), true)));
-    this.keyOf = UnsafeProjection.create(ScalaInterop.<Expression>seq(columns));
+    this.keyOf = RowProjections.of(columns);
     this.order = new InterpretedOrdering(Attributes.ascending(ofKey));
   }
 

@@ -8,7 +8,6 @@ import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.catalyst.InternalRow;
-import org.apache.spark.sql.catalyst.expressions.RowOrdering$;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.execution.UnsafeExternalRowSorter;
@@ -34,7 +33,7 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
     if (!rows.hasNext()) {
       return rows;
     }
-    Ordering<InternalRow> ordering = RowOrdering$.MODULE$.create(order, ScalaInterop.emptySeq());
+    Ordering<InternalRow> ordering = RowOrder.of(order);
     UnsafeRow first = (UnsafeRow) rows.next();
     return StayingRows.keep(first) ? inPlace(first, rows, ordering) : copied(first, rows, ordering);
   }

@@ -11,8 +11,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.catalyst.plans.physical.SinglePartition$;
-import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
@@ -30,7 +28,6 @@ import org.tilespark.spark.runtime.TaskMetrics;
 import org.tilespark.spark.stage.BatchStageExec;
 import scala.Option;
 import scala.collection.immutable.Seq;
-import scala.reflect.ClassTag;
 
 /**
  * Runs one or more {@link FourierBlocks} that follow each other, with the assembling of blocks
@@ -106,8 +103,14 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
   @Override
   public Seq<Distribution> requiredChildDistribution() {
     List<Attribute> together = together();
-    return ScalaInterop.<Distribution>seq(
-        together.isEmpty() ? Exchange.anywhere() : Exchange.together(together));
+    if (together.isEmpty()) {
+      return ScalaInterop.<Distribution>seq(Exchange.anywhere());
+    }
+    int partitions =
+        assembled.isDefined()
+            ? Exchange.partitions(sparkContext(), assembled.get())
+            : Exchange.partitions(); // how many arrays there are is not known
+    return ScalaInterop.<Distribution>seq(Exchange.together(child, together, partitions));
   }
 
   /** Rows of an array together; of pieces the mark first, then in the order of their places. */
@@ -148,10 +151,10 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
   public Partitioning outputPartitioning() {
     Partitioning partitioning = child.outputPartitioning();
     if (isOneTask()) {
-      return SinglePartition$.MODULE$;
+      return Exchange.onePartition();
     }
     if (cut.isDefined()) {
-      return new UnknownPartitioning(partitioning.numPartitions());
+      return Exchange.unknown(partitioning.numPartitions());
     }
     boolean isBlockByBlock = assembled.isEmpty() && spec.gathered().isEmpty();
     return isBlockByBlock && !(partitioning instanceof Expression)
@@ -239,23 +242,24 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
     }
     TaskMetrics taskMetrics = new TaskMetrics(metrics());
     FourierTask.Job job = job();
-    return child.supportsColumnar()
-        ? new FourierTask<ColumnarBatch>(job, backend, taskMetrics, FourierTask::overBatches)
-            .over(gathered(child.executeColumnar(), ColumnarBatch.class), ColumnarBatch.class, true)
-        : new FourierTask<InternalRow>(job, backend, taskMetrics, FourierTask::overRows)
-            .over(gathered(rows(), InternalRow.class), ColumnarBatch.class, true);
+    return atExchange(
+        child.supportsColumnar()
+            ? new FourierTask<ColumnarBatch>(job, backend, taskMetrics, FourierTask::overBatches)
+                .over(
+                    gathered(child.executeColumnar(), ColumnarBatch.class),
+                    ColumnarBatch.class,
+                    true)
+            : new FourierTask<InternalRow>(job, backend, taskMetrics, FourierTask::overRows)
+                .over(gathered(rows(), InternalRow.class), ColumnarBatch.class, true));
   }
 
-  /** All partitions as one, if one task takes them all; there is one then, even of no rows. */
+  @Override
+  protected boolean isAtExchange() {
+    return true;
+  }
+
   private <T> RDD<T> gathered(RDD<T> rows, Class<T> type) {
-    if (!isOneTask()) {
-      return rows;
-    }
-    if (rows.getNumPartitions() == 0) {
-      ClassTag<T> tag = ScalaInterop.classTag(type);
-      return sparkContext().parallelize(ScalaInterop.<T>emptySeq(), 1, tag);
-    }
-    return rows.coalesce(1, false, Option.empty(), null);
+    return isOneTask() ? Exchange.gathered(rows, type) : rows;
   }
 
   private FourierTask.Job job() {
@@ -301,7 +305,8 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
             + (assembled.isEmpty() ? "" : "\nOf pieces: " + assembled.get())
             + (cut.isEmpty() ? "" : "\nInto pieces: " + cut.get())
             + "\nBackend: "
-            + backend);
+            + backend
+            + (together().isEmpty() ? "" : Exchange.explained(sparkContext())));
   }
 
   @Override

@@ -237,7 +237,7 @@ public final class FourierPlans {
    */
   private LogicalPlan cutAgain(LogicalPlan plan, long[] shape, boolean areSlabs) {
     return areSlabs
-        ? ReblockPlans.crossed(plan, BlockKind.VOLUME, shape, Missing.ERROR, context.operator())
+        ? ReblockPlans.allToAll(plan, BlockKind.VOLUME, shape, Missing.ERROR, context.operator())
         : ReblockPlans.reblock(
             plan, BlockKind.VOLUME, shape, Missing.ERROR, input, context.operator());
   }

@@ -68,7 +68,7 @@ public record FourierStage(
    *
    * @param cells columns with the places of target blocks
    */
-  record Assembly(AssembleSpec spec, List<Attribute> cells) {}
+  public record Assembly(AssembleSpec spec, List<Attribute> cells) {}
 
   /** The longest stage that ends in {@code last}. */
   public static FourierStage endingIn(FourierBlocks last) {

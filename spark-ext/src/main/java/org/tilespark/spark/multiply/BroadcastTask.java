@@ -116,7 +116,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
             : Collections.emptyIterator();
   }
 
-  /** Blocks of C that no block of the large side has a part in: all of them in such ranges. */
+  /** Zero blocks of C: those in a range of M or N that no block of the large operand covers. */
   private record Zeros(UnsafeRow group, Tile tile) {}
 
   private List<Zeros> zeros(InternalRow[] ranges) {
@@ -225,8 +225,7 @@ final class BroadcastTask implements Iterator<InternalRow> {
             ? new Tile(0, spec.m(), from, to - from)
             : new Tile(from, to - from, 0, spec.n());
     Pieces others = small.get(group);
-    // How many blocks have the same panels of the small matrix is not known, but that a tile of all
-    // of C is the only one.
+    // The number of blocks that need these panels is unknown, unless this tile is all of C.
     boolean alone = to - from == (large.right() ? spec.n() : spec.m());
     PanelPair.Stripe stripe =
         alone

@@ -24,9 +24,9 @@ import org.tilespark.spark.options.Missing;
 import scala.collection.immutable.Seq;
 
 /**
- * Checks the places of an operand's blocks, which stay where they are, before they are multiplied:
- * that they tile each matrix. Gives one row for each matrix that there is, of no extent, and with
- * missing=zero one for each range along M or N that no block holds.
+ * Checks, before the multiply, that the coordinates of an operand's blocks tile each matrix. Emits
+ * one empty marker row per matrix and, with missing=zero, one row for each range of M or N that no
+ * block covers.
  */
 public final class CheckPlacesExec extends MadeAnewExec<MultiplySpec> {
   private static final long serialVersionUID = 1;

@@ -94,9 +94,9 @@ public final class Cuboids implements Serializable {
   }
 
   /**
-   * Cuboids in the partitions where bands of one axis are already, one for each such partition; the
-   * other two axes are whole. What is said of the axis's indices is then said of ranks, see {@link
-   * Bands}; pieces are cut where bands end.
+   * One cuboid for each partition that already holds bands of one axis; the other two axes are
+   * whole. On this axis all indices are permuted (ranks, see {@link Bands}); pieces are cut where
+   * bands end.
    *
    * @param axis the one in bands
    * @param partitions how many there are, with those where no band is
@@ -301,9 +301,8 @@ public final class Cuboids implements Serializable {
   }
 
   /**
-   * On which of several devices of one executor a partition's cuboid is computed best: such that
-   * each device gets no more of the operands than it must. Where K is cut, cuboids of one range
-   * share their parts with none of another; else those of one range of N share B's.
+   * The preferred device of a partition's cuboid, so that each device gets the fewest operands. If
+   * K is cut, ranges of K go to different devices, since they share no part; else ranges of N do.
    *
    * @return from 0; -1 if it is all the same, or if shares would not be even
    */

@@ -5,6 +5,7 @@ import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.multiply.cost.ClusterFacts;
 import org.tilespark.spark.multiply.cost.ClusterLimits;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -13,10 +14,10 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /** What the cluster offers to one multiply, by configuration and what executors have reported. */
 record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice backend) {
-  /** Panels may exceed a batch so many times to be deep. */
+  /** Deep panels may be this many batches large. */
   static final long BATCHES = 4;
 
-  /** A matrix that is broadcast takes one part in so many of a Java heap, at most. */
+  /** A broadcast matrix takes at most 1 / this of a Java heap. */
   private static final int HEAP_SHARE = 8;
 
   /** What one task and the cluster hold. */
@@ -30,7 +31,7 @@ record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice ba
     int turns = TileSparkConf.CONCURRENT_TASKS.read(TileSparkConf.application(context.getConf()));
     int devices = devices();
     long tile =
-        TileShare.bytes(
+        TileBudget.bytes(
             TileSparkConf.MULTIPLY_TILE_SIZE.read(TileSparkConf.session()),
             batch,
             devices == 0 ? 0 : deviceBytes(),
@@ -45,7 +46,7 @@ record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice ba
         tile,
         broadcastBytes(),
         executors > 1 || devices != 1 ? 0 : sharedBytes(Math.min(turns, cores), tile, 2 * batch),
-        ClusterLimits.Rates.DEFAULT);
+        ClusterLimits.Rates.of(Exchange.isInMemory(context)));
   }
 
   /**

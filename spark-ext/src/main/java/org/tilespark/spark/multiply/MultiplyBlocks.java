@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Statistics;
-import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
@@ -16,6 +15,7 @@ import org.tilespark.spark.block.BlockStatistics;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.Placement;
 import org.tilespark.spark.exchange.PlacesBlocks;
 import scala.collection.immutable.Seq;
 
@@ -156,13 +156,19 @@ public final class MultiplyBlocks extends LogicalBlockNode
         spec, inputs, ScalaInterop.seq(columns), operands, placeColumns, places);
   }
 
+  /** A product's operations grow faster than its bytes. */
+  @Override
+  public boolean costsLittle() {
+    return false;
+  }
+
   @Override
   public Seq<Attribute> output() {
     return produced;
   }
 
   @Override
-  public Optional<HashPartitioning> partitioning(SparkContext context) {
+  public Optional<Placement> partitioning(SparkContext context) {
     return new MultiplyChoice(context, this).partitioning();
   }
 

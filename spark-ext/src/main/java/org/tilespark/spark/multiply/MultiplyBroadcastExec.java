@@ -28,7 +28,7 @@ import scala.reflect.ClassTag;
  * whole. Where each block spans all of K it makes blocks of C alone, and nothing is shuffled; else
  * it makes parts of sums, which {@link SumBlocksExec} adds.
  */
-public final class MultiplyBroadcastExec extends ProductExec implements ReadsBlocks {
+public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBlocks {
   private static final long serialVersionUID = 1;
 
   private final long depth;

@@ -4,9 +4,11 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.apache.spark.SparkContext;
-import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.tilespark.layout.AxisCuts;
+import org.tilespark.layout.Cuts;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.exchange.Placement;
 import org.tilespark.spark.multiply.cost.ClusterLimits;
 import org.tilespark.spark.multiply.cost.CuboidPlan;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
@@ -61,7 +63,7 @@ final class MultiplyChoice {
     return backend;
   }
 
-  /** True if one operand will be broadcast, and what the other's blocks make are blocks of C. */
+  /** True if one operand is broadcast and the other's blocks produce whole blocks of C. */
   boolean broadcastsWhole() {
     try {
       Candidate chosen = plan().chosen();
@@ -72,39 +74,37 @@ final class MultiplyChoice {
   }
 
   /** How the blocks of C will be partitioned, as far as that can be known. */
-  Optional<HashPartitioning> partitioning() {
+  Optional<Placement> partitioning() {
     try {
       CuboidPlan plan = plan();
       return plan.chosen().cost().traffic().partial() > 0
-          ? Optional.of(SumBlocksExec.partitioning(product.produced(), partitionsOfSums()))
+          ? Optional.of(SumBlocksExec.placement(product.produced(), partitionsOfSums(plan)))
           : partitioningInPlace(plan);
     } catch (IllegalArgumentException e) {
       return Optional.empty(); // planning it fails later, and says why
     }
   }
 
-  /** The same of blocks that are made where an operand's are; others lie by cuboids. */
-  Optional<HashPartitioning> partitioningInPlace(CuboidPlan plan) {
+  /** Partitioning of C if an operand stays in place; empty for shuffled cuboids. */
+  Optional<Placement> partitioningInPlace(CuboidPlan plan) {
     return plan.chosen().strategy().isInPlace()
-        ? placedOperand(plan).partitioningOfProduct(product)
+        ? placedOperand(plan).placementOfC(product)
         : Optional.empty();
   }
 
   /** Over how many partitions partial blocks of C are added. */
-  int partitionsOfSums() {
+  int partitionsOfSums(CuboidPlan plan) {
+    Cuts blocks =
+        Cuts.of(
+            AxisCuts.every(spec.blockRows(), spec.m()), AxisCuts.every(spec.blockCols(), spec.n()));
     return spec.groups() > 0 // how many matrices there are is not known
         ? Exchange.partitions()
-        : (int) Math.min(Exchange.partitions(), Math.max(1, blocksOfC()));
+        : Exchange.partitions(context, plan.chosen().cost().traffic().partial(), blocks);
   }
 
   /** The operand that stays where it is. */
   PlacedOperand placedOperand(CuboidPlan plan) {
     return placed(plan.chosen().strategy() == Strategy.RIGHT_IN_PLACE).orElseThrow();
-  }
-
-  private long blocksOfC() {
-    return ((spec.m() + spec.blockRows() - 1) / spec.blockRows())
-        * ((spec.n() + spec.blockCols() - 1) / spec.blockCols());
   }
 
   private MultiplyShape shape() {
@@ -183,7 +183,7 @@ final class MultiplyChoice {
   }
 
   static int partitions(PlacedOperand operand) {
-    return operand.partitioning().numPartitions();
+    return operand.placement().partitions();
   }
 
   /** True if the products of an operand's blocks with all of the other are blocks of C. */
@@ -194,7 +194,7 @@ final class MultiplyChoice {
         && onGrid(right, spec.side(right).outer());
   }
 
-  /** True if parts of M or N that are multiples of a length are such of blocks of C. */
+  /** True if multiples of {@code length} along M or N are boundaries of C's blocks. */
   private boolean onGrid(boolean right, long length) {
     long extent = right ? spec.n() : spec.m();
     return length >= extent || length % (right ? spec.blockCols() : spec.blockRows()) == 0;

@@ -13,7 +13,6 @@ import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.block.RowBytes;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.TileSparkConf;
-import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.exchange.CutBlocksExec;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.PieceSizes;
@@ -77,12 +76,10 @@ public final class MultiplyNodes {
             prediction,
             backend,
             ScalaInterop.option(
-                choice
-                    .partitioningInPlace(plan)
-                    .map(by -> BoundPartitioning.of(by, product.produced()))),
+                choice.partitioningInPlace(plan).map(by -> by.bound(product.produced()))),
             ScalaInterop.seq(partials),
             ScalaInterop.seq(pieces));
-    return partial ? summed(tiles, plan.chosen().strategy(), partials) : tiles;
+    return partial ? summed(tiles, plan, partials) : tiles;
   }
 
   /** The pieces of both operands, where their cuboids are. */
@@ -111,20 +108,19 @@ public final class MultiplyNodes {
     return stays
         ? new PlacedPiecesExec(
             PieceColumns.pieceKey(pieces).get(0),
-            BoundPartitioning.of(
-                choice.placed(right).orElseThrow().partitioning(), product.inputs(operand)),
+            choice.placed(right).orElseThrow().placement().bound(product.inputs(operand)),
             cut)
         : cut;
   }
 
   /** Partial blocks of C, brought together and added. */
-  private SparkPlan summed(SparkPlan tiles, Strategy strategy, List<Attribute> partials) {
+  private SparkPlan summed(SparkPlan tiles, CuboidPlan plan, List<Attribute> partials) {
     return new SumBlocksExec(
         spec,
-        strategy,
+        plan.chosen().strategy(),
         ScalaInterop.seq(partials),
         ScalaInterop.seq(product.produced()),
-        Exchange.shuffled(tiles, PieceColumns.partialKey(partials), choice.partitionsOfSums()));
+        Exchange.shuffled(tiles, PieceColumns.partialKey(partials), choice.partitionsOfSums(plan)));
   }
 
   /**
@@ -166,7 +162,7 @@ public final class MultiplyNodes {
                         ScalaInterop.seq(product.placeColumns()),
                         ScalaInterop.seq(PieceColumns.ranges(groups)),
                         planLater.apply(product.places()))));
-    return partial ? summed(blocks, strategy, produced) : blocks;
+    return partial ? summed(blocks, plan, produced) : blocks;
   }
 
   /** The pieces of an operand's blocks, by what they are shuffled to. */

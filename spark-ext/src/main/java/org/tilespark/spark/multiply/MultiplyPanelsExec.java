@@ -8,7 +8,6 @@ import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.ExchangeInput;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.BoundPartitioning;
 import org.tilespark.spark.exchange.Exchange;
@@ -22,7 +21,7 @@ import scala.reflect.ClassTag;
  * along K, adds their products to a tile of C, and gives the tile's blocks. Where K is cut, they
  * are parts of sums, which {@link SumBlocksExec} adds.
  */
-public final class MultiplyPanelsExec extends ProductExec {
+public final class MultiplyPanelsExec extends MultiplyExec {
   private static final long serialVersionUID = 1;
 
   private final Cuboids cuboids;
@@ -104,7 +103,12 @@ public final class MultiplyPanelsExec extends ProductExec {
 
   @Override
   public RDD<InternalRow> doExecute() {
-    return ExchangeInput.marked(products(), InternalRow.class);
+    return atExchange(products());
+  }
+
+  @Override
+  protected boolean isAtExchange() {
+    return true;
   }
 
   private RDD<InternalRow> products() {
@@ -133,6 +137,11 @@ public final class MultiplyPanelsExec extends ProductExec {
                 new NumberedRows.Zipped(task, null, labels),
                 rows,
                 rows);
+  }
+
+  @Override
+  String explainedExchange() {
+    return Exchange.explained(sparkContext());
   }
 
   @Override

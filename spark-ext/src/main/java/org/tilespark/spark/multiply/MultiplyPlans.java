@@ -76,8 +76,10 @@ public final class MultiplyPlans {
               + typeText(right)
               + "; expected one type, so CAST one of them");
     }
-    Known knownA = Known.of(left, options.missing(), asDataset, operator).op(options.transposeA());
-    Known knownB = Known.of(right, options.missing(), asDataset, operator).op(options.transposeB());
+    MatrixShape knownA =
+        MatrixShape.of(left, options.missing(), asDataset, operator).op(options.transposeA());
+    MatrixShape knownB =
+        MatrixShape.of(right, options.missing(), asDataset, operator).op(options.transposeB());
     if (knownA.cols() != knownB.rows()) {
       throw new IllegalArgumentException(
           operator
@@ -94,7 +96,7 @@ public final class MultiplyPlans {
     }
     requireCountable(knownA.rows(), knownA.cols(), "A", operator);
     requireCountable(knownB.rows(), knownB.cols(), "B", operator);
-    return product(List.of(left, right), knownA, knownB, options, operator);
+    return plan(List.of(left, right), knownA, knownB, options, operator);
   }
 
   /**
@@ -115,14 +117,18 @@ public final class MultiplyPlans {
               + " is that of transpose(a)");
     }
     BlockFrame operand = operand(a, "A", operator);
-    Known known = Known.of(operand, options.missing(), asDataset, operator);
+    MatrixShape known = MatrixShape.of(operand, options.missing(), asDataset, operator);
     requireCountable(known.rows(), known.cols(), "A", operator);
-    return product(List.of(operand), known.op(true), known, options, operator);
+    return plan(List.of(operand), known.op(true), known, options, operator);
   }
 
   /** The product of two operands, or the gram of one. */
-  private static MultiplyBlocks product(
-      List<BlockFrame> operands, Known a, Known b, MultiplyOptions options, String operator) {
+  private static MultiplyBlocks plan(
+      List<BlockFrame> operands,
+      MatrixShape a,
+      MatrixShape b,
+      MultiplyOptions options,
+      String operator) {
     BlockFrame left = operands.get(0);
     ElementType type = left.blocks().elementType();
     boolean gram = operands.size() == 1;
@@ -316,8 +322,8 @@ public final class MultiplyPlans {
    *
    * @param stated true if metadata state the extents of blocks
    */
-  private record Known(long rows, long cols, long blockRows, long blockCols, boolean stated) {
-    private Known(Shape extents, Shape blocks, boolean stated) {
+  private record MatrixShape(long rows, long cols, long blockRows, long blockCols, boolean stated) {
+    private MatrixShape(Shape extents, Shape blocks, boolean stated) {
       this(
           extents.extent(0),
           extents.extent(1),
@@ -327,7 +333,7 @@ public final class MultiplyPlans {
     }
 
     /** As stated by metadata, else as the blocks' coordinates say. */
-    static Known of(
+    static MatrixShape of(
         BlockFrame frame,
         Missing missing,
         Function<LogicalPlan, Dataset<Row>> asDataset,
@@ -336,15 +342,15 @@ public final class MultiplyPlans {
       if (extents.isEmpty()) {
         KnownArray found =
             KnownArray.of(frame.plan(), frame.blocks(), missing, asDataset, operator);
-        return new Known(found.extents(), found.largest(), false);
+        return new MatrixShape(found.extents(), found.largest(), false);
       }
       Optional<Shape> stated = frame.blockShape().filter(b -> b.extent(0) > 0 && b.extent(1) > 0);
       Shape blocks = stated.orElse(Shape.of(UNKNOWN_BLOCK, UNKNOWN_BLOCK));
-      return new Known(extents.get(), blocks, stated.isPresent());
+      return new MatrixShape(extents.get(), blocks, stated.isPresent());
     }
 
-    Known op(boolean transposed) {
-      return transposed ? new Known(cols, rows, blockCols, blockRows, stated) : this;
+    MatrixShape op(boolean transposed) {
+      return transposed ? new MatrixShape(cols, rows, blockCols, blockRows, stated) : this;
     }
 
     String extentsText() {

@@ -35,7 +35,7 @@ final class MultiplyTask<T>
   private static final long serialVersionUID = 1;
 
   /** Opens the products of one partition. */
-  private interface Products<T> extends Serializable {
+  private interface Multiplication<T> extends Serializable {
     Iterator<InternalRow> open(
         int partition, Iterator<T> input, PanelMultiplier multiplier, Transposer transposer);
   }
@@ -44,16 +44,16 @@ final class MultiplyTask<T>
    * The tasks that may share panels: those of one execution of one node, in one attempt at one
    * stage. Another attempt may have other input.
    */
-  private record Peers(String execution, int stage, int attempt) {}
+  private record StageAttempt(String execution, int stage, int attempt) {}
 
   private final String execution = UUID.randomUUID().toString();
-  private final Products<T> products;
+  private final Multiplication<T> products;
   private final Cuboids cuboids; // null if partitions are none
   private final BackendChoice backend;
   private final MultiplyMetrics metrics;
 
   private MultiplyTask(
-      Products<T> products, Cuboids cuboids, BackendChoice backend, MultiplyMetrics metrics) {
+      Multiplication<T> products, Cuboids cuboids, BackendChoice backend, MultiplyMetrics metrics) {
     this.products = products;
     this.cuboids = cuboids;
     this.backend = backend;
@@ -113,7 +113,7 @@ final class MultiplyTask<T>
             backend.requested(),
             task,
             devices -> cuboids == null ? -1 : cuboids.device(partition, devices));
-    TaskRun run = TaskRun.start(task, runtime, gpu, "product");
+    TaskRun run = TaskRun.start(task, runtime, gpu, "multiply");
     BufferAllocator plain = run.plain("large tile");
     PipelineListener listener = run.listener(metrics.onDevice(), metrics.onHost());
     PanelMultiplier multiplier =
@@ -133,7 +133,7 @@ final class MultiplyTask<T>
   private PanelMultiplier onDevice(TaskRun run, BufferAllocator plain, PipelineListener listener) {
     Gpu gpu = run.gpu().get();
     TaskContext task = run.task();
-    Peers peers = new Peers(execution, task.stageId(), task.stageAttemptNumber());
+    StageAttempt peers = new StageAttempt(execution, task.stageId(), task.stageAttemptNumber());
     DevicePanels.Stage stage = run.scope().own(gpu.panels().join(peers));
     return new DevicePanelMultiplier(
         run.place(listener),

@@ -5,8 +5,8 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.arrow.panels.PanelId;
 import org.tilespark.arrow.panels.PanelMultiplier;
+import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
-import org.tilespark.arrow.panels.PanelMultiplier.Product;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
@@ -34,11 +34,11 @@ final class PanelPair {
    * @param identity what tells them from other panels of the stage
    * @param uses tiles that have them
    * @param user which of those this tile is
-   * @param soon true if the others are computed next
+   * @param usedNext true if the others are computed next
    */
-  record Stripe(Object identity, int uses, int user, boolean soon) {
+  record Stripe(Object identity, int uses, int user, boolean usedNext) {
     PanelId panel(long inner) {
-      return new PanelId(identity, inner, uses, user, soon);
+      return new PanelId(identity, inner, uses, user, usedNext);
     }
   }
 
@@ -131,7 +131,7 @@ final class PanelPair {
   void multiply(UnsafeRow group) {
     boolean fullA = sideA.isFull();
     boolean fullB = shared ? fullA : sideB.isFull();
-    List<Product> products = new ArrayList<>();
+    List<PanelProduct> products = new ArrayList<>();
     if (fullA && fullB) {
       products.add(product(0, tile.rows(), 0, sideA.depth(), 0, tile.cols()));
     } else if (spec.result().missing() == Missing.ERROR) {
@@ -151,7 +151,7 @@ final class PanelPair {
       }
     }
     double flops = 0;
-    for (Product product : products) {
+    for (PanelProduct product : products) {
       MultiplyProblem problem = product.problem();
       flops += 2.0 * problem.m() * problem.k() * problem.n();
     }
@@ -159,9 +159,9 @@ final class PanelPair {
     listener.panel(flops);
   }
 
-  private Product product(long m0, long m, long k0, long k, long n0, long n) {
+  private PanelProduct product(long m0, long m, long k0, long k, long n0, long n) {
     PanelSide right = shared ? sideA : sideB;
-    return new Product(
+    return new PanelProduct(
         problem(m, k, n, sideA.lead(), right.lead()),
         sideA.start(m0, k0),
         right.start(n0, k0),

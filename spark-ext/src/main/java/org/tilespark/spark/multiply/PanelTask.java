@@ -255,8 +255,8 @@ final class PanelTask implements Iterator<InternalRow> {
     int outer = place[right ? 1 : 0];
     int user = place[right ? 0 : 1];
     boolean asB = right && !cuboids.gram();
-    boolean soon = !asB && !cuboids.gram() && cuboids.partitions() == cuboids.count();
-    return new PanelPair.Stripe(new Part(group, asB, outer, place[2]), uses, user, soon);
+    boolean usedNext = !asB && !cuboids.gram() && cuboids.partitions() == cuboids.count();
+    return new PanelPair.Stripe(new Part(group, asB, outer, place[2]), uses, user, usedNext);
   }
 
   /** Fails if the next piece is of a block that is not where blocks of its place should be. */

@@ -18,7 +18,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.RowProjections;
 import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import scala.Option;
@@ -202,7 +202,7 @@ public final class PieceColumns {
     for (int i = 0; i < groupOrdinals.size(); i++) {
       columns.add(new BoundReference(groupOrdinals.get(i), groupTypes.get(i), true));
     }
-    return UnsafeProjection.create(ScalaInterop.<Expression>seq(columns));
+    return RowProjections.of(columns);
   }
 
   /** Columns, then new ones for the grouping columns. */

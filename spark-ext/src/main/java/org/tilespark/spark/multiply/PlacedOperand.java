@@ -9,11 +9,9 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.Literal;
-import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.types.DataTypes;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.exchange.BoundPartitioning;
-import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.exchange.Placement;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.Bands;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
@@ -26,13 +24,15 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
  * @param right true if it is B
  * @param axis along which the partitions differ
  * @param bands the blocks along it
- * @param partitioning how Spark knows it, in terms of the operand's columns
+ * @param placement of its blocks, in terms of the operand's columns
  */
-record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning partitioning) {
-  /** So many places are looked up, and travel with the plan. */
+record PlacedOperand(boolean right, Axis axis, Bands bands, Placement placement) {
+  /** At most this many places are looked up, and travel with the plan. */
   private static final int MOST_BANDS = 1 << 17;
 
-  /** The operand of a product, if it is so and all its blocks begin where they should. */
+  /**
+   * An operand that is already partitioned along one axis, with all blocks on the grid; else empty.
+   */
   static Optional<PlacedOperand> of(SparkContext context, MultiplyBlocks product, boolean right) {
     MultiplySpec spec = product.spec();
     MultiplySpec.Side side = spec.side(right);
@@ -44,16 +44,16 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
       return Optional.empty(); // one block, which lies anywhere
     }
     int operand = right ? 1 : 0;
-    Optional<HashPartitioning> found = Exchange.where(context, product.operands().get(operand));
-    if (found.isEmpty() || found.get().numPartitions() < 2) {
+    Optional<Placement> found = Placement.of(context, product.operands().get(operand));
+    if (found.isEmpty() || found.get().partitions() < 2) {
       return Optional.empty();
     }
-    HashPartitioning partitioning = found.get();
+    Placement placement = found.get();
     List<Attribute> inputs = product.inputs(operand);
     boolean innerIsRow = spec.innerIsRow(right);
     Attribute outer = inputs.get((innerIsRow ? Column.COL : Column.ROW).ordinal());
     Attribute inner = inputs.get((innerIsRow ? Column.ROW : Column.COL).ordinal());
-    List<Attribute> used = Attributes.usedBy(partitioning);
+    List<Attribute> used = placement.columns();
     for (Attribute attribute : used) {
       if (Attributes.indexOf(List.of(outer, inner), attribute) < 0) {
         return Optional.empty();
@@ -74,20 +74,16 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
             length,
             extent,
             partitions(
-                partitioning,
-                alongOuter ? outer : inner,
-                alongOuter ? inner : outer,
-                length,
-                extent));
+                placement, alongOuter ? outer : inner, alongOuter ? inner : outer, length, extent));
     Axis axis = alongInner ? Axis.K : right ? Axis.N : Axis.M;
-    return Optional.of(new PlacedOperand(right, axis, bands, partitioning));
+    return Optional.of(new PlacedOperand(right, axis, bands, placement));
   }
 
   /**
-   * How blocks of C are partitioned that are made where these are, in terms of the product's
-   * output; empty unless they begin where these do.
+   * Partitioning of the blocks of C made in place, in terms of the product's output; empty unless
+   * they begin where the operand's blocks do.
    */
-  Optional<HashPartitioning> partitioningOfProduct(MultiplyBlocks product) {
+  Optional<Placement> placementOfC(MultiplyBlocks product) {
     MultiplySpec spec = product.spec();
     long length = right ? spec.blockCols() : spec.blockRows();
     if (axis == Axis.K || length != spec.side(right).outer()) {
@@ -96,21 +92,18 @@ record PlacedOperand(boolean right, Axis axis, Bands bands, HashPartitioning par
     Column inOperand = spec.innerIsRow(right) ? Column.COL : Column.ROW;
     Attribute outer = product.inputs(right ? 1 : 0).get(inOperand.ordinal());
     Attribute place = product.produced().get((right ? Column.COL : Column.ROW).ordinal());
-    return Attributes.renamed(
-            partitioning,
-            attribute ->
-                Optional.of(
-                    attribute.exprId().equals(outer.exprId())
-                        ? place
-                        : new Literal(0L, DataTypes.LongType)))
-        .map(HashPartitioning.class::cast); // all begin there along K
+    return placement.renamed(
+        attribute ->
+            Optional.of(
+                attribute.exprId().equals(outer.exprId())
+                    ? place
+                    : new Literal(0L, DataTypes.LongType))); // all begin there along K
   }
 
   /** The partition of each band, by Spark's own expression. */
   private static int[] partitions(
-      HashPartitioning partitioning, Attribute along, Attribute across, long length, long extent) {
-    ToIntFunction<InternalRow> partitionOf =
-        BoundPartitioning.of(partitioning, List.of(along, across)).partitionOf();
+      Placement placement, Attribute along, Attribute across, long length, long extent) {
+    ToIntFunction<InternalRow> partitionOf = placement.bound(List.of(along, across)).partitionOf();
     return IntStream.rangeClosed(0, (int) ((extent - 1) / length))
         .mapToObj(band -> new GenericInternalRow(new Object[] {band * length, 0L}))
         .mapToInt(partitionOf)

@@ -42,8 +42,7 @@ public record Prediction(
         + "\nPanels: "
         + depth
         + " along K\nBackend: "
-        + backend
-        + "\n";
+        + backend;
   }
 
   @Override

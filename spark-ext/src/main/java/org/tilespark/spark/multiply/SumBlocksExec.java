@@ -5,15 +5,14 @@ import java.util.List;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.MadeAnewExec;
 import org.tilespark.spark.catalyst.PartitionTask;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.Exchange;
+import org.tilespark.spark.exchange.Placement;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
 import scala.collection.immutable.Seq;
@@ -46,17 +45,17 @@ public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
   public Partitioning outputPartitioning() {
     Partitioning partitioning = child.outputPartitioning();
     return Exchange.isBy(partitioning, PieceColumns.partialKey(ScalaInterop.list(inputs)))
-        ? partitioning(ScalaInterop.list(produced), partitioning.numPartitions())
-        : new UnknownPartitioning(partitioning.numPartitions());
+        ? placement(ScalaInterop.list(produced), partitioning.numPartitions()).partitioning()
+        : Exchange.unknown(partitioning.numPartitions());
   }
 
   /** By the places of the blocks, and grouping columns. */
-  public static HashPartitioning partitioning(List<Attribute> produced, int partitions) {
+  static Placement placement(List<Attribute> produced, int partitions) {
     List<Attribute> places = new ArrayList<>();
     places.add(produced.get(Column.ROW.ordinal()));
     places.add(produced.get(Column.COL.ordinal()));
     places.addAll(produced.subList(Column.COUNT, produced.size()));
-    return Exchange.by(places, partitions);
+    return Placement.by(places, partitions);
   }
 
   @Override
@@ -64,11 +63,17 @@ public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
     PanelTask.Job job = PanelTask.Job.of(spec, false, produced);
     Strategy summed = strategy;
     PartitionTask<InternalRow, InternalRow> sums = rows -> new PartialSums(job, summed, rows);
-    return sums.over(
-        Exchange.sorted(
-            child, Attributes.ascending(PieceColumns.partialOrder(ScalaInterop.list(inputs)))),
-        InternalRow.class,
-        false);
+    return atExchange(
+        sums.over(
+            Exchange.sorted(
+                child, Attributes.ascending(PieceColumns.partialOrder(ScalaInterop.list(inputs)))),
+            InternalRow.class,
+            false));
+  }
+
+  @Override
+  protected boolean isAtExchange() {
+    return true;
   }
 
   @Override
@@ -83,7 +88,11 @@ public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
 
   @Override
   public String verboseStringWithOperatorId() {
-    return formattedNodeName() + "\n" + simpleString(Integer.MAX_VALUE) + "\n";
+    return formattedNodeName()
+        + "\n"
+        + simpleString(Integer.MAX_VALUE)
+        + Exchange.explained(sparkContext())
+        + "\n";
   }
 
   @Override

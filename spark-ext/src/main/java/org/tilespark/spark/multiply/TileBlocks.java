@@ -69,7 +69,7 @@ final class TileBlocks implements Iterator<InternalRow> {
    *
    * @param newValues rows x cols, row-major; borrowed until its last block has been handed out
    * @param group its grouping columns
-   * @param from first index along K of what was summed; told if blocks are partial
+   * @param from first index along K of what was summed; written if blocks are partial
    * @param extent of what was summed along K
    * @param mirror true if the transposed tile is to follow
    */

@@ -24,11 +24,9 @@ import org.tilespark.spark.multiply.MultiplyBlocks.PlaceColumn;
 import org.tilespark.spark.permute.PermuteBlocks;
 
 /**
- * Lets a product read the places of the larger operand's blocks beside the blocks, where it then
- * broadcasts the other one and leaves these where they are: a block that is missing must be
- * noticed, and nobody sees all of them. Only the coordinate columns are read for that; so it is not
- * done where they cannot be had without the values, but by computing all again. There the blocks of
- * C are shuffled instead.
+ * For a broadcast product, also scans the block coordinates of the larger operand, so that missing
+ * blocks are found. Only coordinate columns are read. Where these cannot be had without computing
+ * the values, the rule does nothing, and the blocks of C are shuffled instead.
  */
 public final class WatchPlaces extends Rule<LogicalPlan> {
   private final SparkContext context;

@@ -1,6 +1,5 @@
 package org.tilespark.spark.pointwise;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -10,7 +9,6 @@ import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
-import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Distribution;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
@@ -77,28 +75,13 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
     List<Attribute> leftKeys = keys(leftInputs, spec.left());
     List<Attribute> rightKeys = keys(rightInputs, spec.right());
     List<Integer> order =
-        order(left.outputPartitioning(), leftKeys)
-            .or(() -> order(right.outputPartitioning(), rightKeys))
+        Exchange.order(left.outputPartitioning(), leftKeys)
+            .or(() -> Exchange.order(right.outputPartitioning(), rightKeys))
             .orElseGet(() -> IntStream.range(0, leftKeys.size()).boxed().toList());
     return ScalaInterop.<Distribution>seq(
         Arrays.asList(
             Exchange.together(order.stream().map(leftKeys::get).toList()),
             Exchange.together(order.stream().map(rightKeys::get).toList())));
-  }
-
-  /** Positions of what a child is partitioned by among the keys, if that is all of them. */
-  private static Optional<List<Integer>> order(Partitioning partitioning, List<Attribute> keys) {
-    List<Integer> order = new ArrayList<>();
-    if (partitioning instanceof Expression hashed) {
-      for (Expression by : ScalaInterop.<Expression>list(hashed.children())) {
-        order.add(by instanceof Attribute column ? Attributes.indexOf(keys, column) : -1);
-      }
-    }
-    boolean areAll =
-        order.size() == keys.size()
-            && !order.contains(-1)
-            && order.stream().distinct().count() == keys.size();
-    return areAll ? Optional.of(order) : Optional.empty();
   }
 
   @Override
@@ -135,6 +118,15 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
 
   @Override
   public RDD<InternalRow> doExecute() {
+    return atExchange(products());
+  }
+
+  @Override
+  protected boolean isAtExchange() {
+    return true;
+  }
+
+  private RDD<InternalRow> products() {
     return Exchange.sorted(left, Attributes.ascending(keys(leftInputs, spec.left())))
         .zipPartitions(
             Exchange.sorted(right, Attributes.ascending(keys(rightInputs, spec.right()))),
@@ -166,6 +158,7 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
     return formattedNodeName()
         + "\nFactors: "
         + spec
+        + Exchange.explained(sparkContext())
         + "\nOutput: "
         + ScalaInterop.list(output())
         + "\n";

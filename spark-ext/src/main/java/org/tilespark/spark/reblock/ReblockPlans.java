@@ -111,7 +111,7 @@ public final class ReblockPlans {
    * slabs do to slabs of another axis. Where further columns tell several apart, which ones there
    * are is then not looked up first.
    */
-  public static LogicalPlan crossed(
+  public static LogicalPlan allToAll(
       LogicalPlan input, BlockKind kind, long[] blockShape, Missing missing, String operator) {
     return new ReblockPlans(input, kind, blockShape, missing, true, input, operator).plan();
   }
@@ -204,7 +204,7 @@ public final class ReblockPlans {
   }
 
   private LogicalPlan plan() {
-    return liesRight() ? checked() : cutAndAssembled();
+    return alreadyTiled() ? checked() : cutAndAssembled();
   }
 
   private void checkShape(long[] shape) {
@@ -237,7 +237,7 @@ public final class ReblockPlans {
   // ---- nothing to do
 
   /** True if the metadata says that all blocks are target blocks already. */
-  private boolean liesRight() {
+  private boolean alreadyTiled() {
     Optional<Shape> stated = frame.blockShape();
     if (missing != Missing.ERROR || extents.isEmpty() || stated.isEmpty()) {
       return false;
@@ -354,7 +354,7 @@ public final class ReblockPlans {
 
   private Prediction predicted() {
     if (extents.isEmpty() || extents.get().elements() == 0) {
-      return new Prediction(-1, false, !further.isEmpty(), 0);
+      return new Prediction(-1, false, !further.isEmpty(), ScalaInterop.none());
     }
     Optional<Shape> stated = frame.blockShape();
     int rank = frame.kind().rank();
@@ -377,6 +377,9 @@ public final class ReblockPlans {
     long marks =
         isMarked ? Bytes.product(row.withoutValues(), Math.max(1, Cuts.of(target).cells())) : 0;
     return new Prediction(
-        Bytes.sum(pieces, marks), stated.isEmpty(), !further.isEmpty(), Cuts.of(target).cells());
+        Bytes.sum(pieces, marks),
+        stated.isEmpty(),
+        !further.isEmpty(),
+        Option.apply(Cuts.of(target)));
   }
 }

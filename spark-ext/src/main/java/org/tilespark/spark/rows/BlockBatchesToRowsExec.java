@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.ColumnarToRowTransition;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
 import org.apache.spark.sql.execution.metric.SQLMetrics;
-import org.tilespark.spark.catalyst.ExchangeInput;
+import org.tilespark.spark.catalyst.ExchangeMetrics;
 import org.tilespark.spark.catalyst.PhysicalBlockNode;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.collection.immutable.Seq;
@@ -60,6 +60,7 @@ public final class BlockBatchesToRowsExec extends PhysicalBlockNode
       map.put("numOutputRows", SQLMetrics.createMetric(sparkContext(), "number of output rows"));
       map.put(
           "numInputBatches", SQLMetrics.createMetric(sparkContext(), "number of input batches"));
+      map.putAll(ExchangeMetrics.create(sparkContext()));
       metrics = ScalaInterop.map(map);
     }
     return metrics;
@@ -70,9 +71,10 @@ public final class BlockBatchesToRowsExec extends PhysicalBlockNode
     BlockRows.Opener open =
         new BlockRows.Opener(
             child.schema(), metrics().apply("numOutputRows"), metrics().apply("numInputBatches"));
-    return ExchangeInput.marked(
-        child.executeColumnar().mapPartitions(open, true, ScalaInterop.classTag(InternalRow.class)),
-        InternalRow.class);
+    return atExchange(
+        child
+            .executeColumnar()
+            .mapPartitions(open, true, ScalaInterop.classTag(InternalRow.class)));
   }
 
   @Override

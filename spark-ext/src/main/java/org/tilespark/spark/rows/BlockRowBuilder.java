@@ -15,7 +15,7 @@ import org.apache.spark.unsafe.Platform;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.block.RowBytes;
-import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.RowProjections;
 
 /**
  * Makes rows of blocks, each in one {@link RowSpace}: the small columns as Spark's own projection
@@ -70,7 +70,7 @@ public final class BlockRowBuilder {
         expressions.add(carried.apply(i));
       }
     }
-    this.head = UnsafeProjection.create(ScalaInterop.<Expression>seq(expressions));
+    this.head = RowProjections.of(expressions);
   }
 
   /** Takes the carried columns of the rows to come from {@code source}, which is borrowed. */

@@ -23,6 +23,7 @@ import org.tilespark.arrow.blocks.BlockVectors;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.PartitionBoundary;
+import org.tilespark.spark.catalyst.RowProjections;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.runtime.AbstractFunction1;
 
@@ -40,7 +41,8 @@ final class BlockRows implements Iterator<InternalRow> {
   private final int[] arrays; // ordinals of the columns that are copied in bulk, if they are ours
   private final int columns;
   private final UnsafeProjection small;
-  private final UnsafeProjection whole; // for batches that are not ours
+  private final List<Expression> allColumns = new ArrayList<>();
+  private UnsafeProjection whole; // for batches that are not ours; null until one comes
   private final UnsafeRow row;
   private final SQLMetric rowCount;
   private final SQLMetric batchCount;
@@ -61,7 +63,6 @@ final class BlockRows implements Iterator<InternalRow> {
     this.batchCount = batchCount;
     List<Integer> ordinals = new ArrayList<>();
     List<Expression> smallColumns = new ArrayList<>();
-    List<Expression> allColumns = new ArrayList<>();
     StructField[] fields = schema.fields();
     for (int i = 0; i < columns; i++) {
       Expression reference = new BoundReference(i, fields[i].dataType(), true);
@@ -75,8 +76,7 @@ final class BlockRows implements Iterator<InternalRow> {
       smallColumns.add(isArray ? Literal$.MODULE$.create(null, fields[i].dataType()) : reference);
     }
     this.arrays = ordinals.stream().mapToInt(Integer::intValue).toArray();
-    this.small = UnsafeProjection.create(ScalaInterop.<Expression>seq(smallColumns));
-    this.whole = UnsafeProjection.create(ScalaInterop.<Expression>seq(allColumns));
+    this.small = RowProjections.of(smallColumns);
   }
 
   @Override
@@ -101,9 +101,16 @@ final class BlockRows implements Iterator<InternalRow> {
       throw new NoSuchElementException();
     }
     InternalRow cells = batch.getRow(index);
-    InternalRow result = lists == null ? whole.apply(cells) : withArrays(small.apply(cells));
+    InternalRow result = lists == null ? foreign(cells) : withArrays(small.apply(cells));
     index++;
     return result;
+  }
+
+  private UnsafeRow foreign(InternalRow cells) {
+    if (whole == null) {
+      whole = UnsafeProjection.create(ScalaInterop.<Expression>seq(allColumns));
+    }
+    return whole.apply(cells);
   }
 
   /** The Arrow lists behind the array columns; null if one is of another kind or holds nulls. */

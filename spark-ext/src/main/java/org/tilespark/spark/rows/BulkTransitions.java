@@ -6,6 +6,7 @@ import org.apache.spark.sql.execution.ColumnarToRowExec;
 import org.apache.spark.sql.execution.ColumnarToRowTransition;
 import org.apache.spark.sql.execution.RowToColumnarExec;
 import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.execution.UnionExec;
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
 
@@ -40,7 +41,10 @@ public final class BulkTransitions extends ColumnarRule {
 
     private static boolean givesBlockBatches(SparkPlan plan) {
       return plan instanceof GivesBlockBatches
-          || (plan instanceof BatchScanExec scan && scan.scan() instanceof BlockScan);
+          || (plan instanceof BatchScanExec scan && scan.scan() instanceof BlockScan)
+          || (plan instanceof UnionExec union
+              && ScalaInterop.<SparkPlan>list(union.children()).stream()
+                  .allMatch(Replace::givesBlockBatches));
     }
   }
 }

@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.DataType;
 import org.apache.spark.sql.types.StructField;
 import org.apache.spark.sql.types.StructType;
 import org.apache.spark.sql.vectorized.ColumnVector;
-import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.catalyst.RowProjections;
 
 /** Keeps the columns that an operator only carries through, whatever their types. */
 public final class CarriedColumns {
@@ -33,7 +33,7 @@ public final class CarriedColumns {
       references.add(
           new BoundReference(ordinals.get(position), field.dataType(), field.nullable()));
     }
-    this.projection = UnsafeProjection.create(ScalaInterop.<Expression>seq(references));
+    this.projection = RowProjections.of(references);
   }
 
   /** The carried columns of a row, which need not stay valid. */

@@ -60,15 +60,20 @@ public final class ExecutorRuntime implements AutoCloseable {
   private final Multiplier hostMultiplier = new HostMultiplier();
   private final List<AutoCloseable> users = new CopyOnWriteArrayList<>();
   private final AtomicBoolean saidWhyNoFourier = new AtomicBoolean();
-  private StoreBudget storeBudget; // guarded by this; null until something is stored
+  private final StoreBudget storeBudget;
 
   private ExecutorRuntime(SparkEnv env, Optional<List<String>> gpuAddresses) {
     this.env = env;
     boolean local = env == null || env.executorId().equals(LOCAL_EXECUTOR);
     SparkConf conf = env == null ? new SparkConf(false) : env.conf();
     UnaryOperator<String> settings = TileSparkConf.application(conf);
-    this.hostMemory = new HostMemoryPools(settings);
     this.devices = new DeviceRegistry(executorId(), conf, local, gpuAddresses);
+    boolean usesDevice =
+        TileSparkConf.BACKEND.read(settings) != Backend.CPU && usableDevices().isPresent();
+    HostBudget budget = HostBudget.of(conf, usesDevice, HostBudget.Machine.here());
+    budget.log();
+    this.storeBudget = new StoreBudget(budget.storeBytes());
+    this.hostMemory = new HostMemoryPools(settings, budget, storeBudget::spareBytes);
     this.turns = new GpuTurns(TileSparkConf.CONCURRENT_TASKS.read(settings), devices::deviceNumber);
   }
 
@@ -263,6 +268,16 @@ public final class ExecutorRuntime implements AutoCloseable {
     return telemetry.hostWork();
   }
 
+  /** What tasks moved through exchanges in memory; they report to it. */
+  public ExchangeTotals exchangeTotals() {
+    return telemetry.exchange();
+  }
+
+  /** The exchange and its memory now. */
+  public ExchangeStatus exchangeStatus() {
+    return telemetry.exchange().status(storeBudget());
+  }
+
   /** This executor now, for the driver. */
   public ExecutorStatus status() {
     Backend backend =
@@ -274,7 +289,8 @@ public final class ExecutorRuntime implements AutoCloseable {
         devices.whyCpu(backend),
         lostDevice().map(CudaFailure::getMessage).orElse(""),
         gpus().stream().map(gpu -> telemetry.status(gpu, lost)).toList(),
-        hostStatus());
+        hostStatus(),
+        exchangeStatus());
   }
 
   /** Host memory now. */
@@ -303,11 +319,7 @@ public final class ExecutorRuntime implements AutoCloseable {
   }
 
   /** What limits it: for outputs of map tasks and cached blocks together. */
-  public synchronized StoreBudget storeBudget() {
-    if (storeBudget == null) {
-      SparkConf conf = env == null ? new SparkConf(false) : env.conf();
-      storeBudget = new StoreBudget(StoreSize.bytes(conf));
-    }
+  public StoreBudget storeBudget() {
     return storeBudget;
   }
 

@@ -11,13 +11,15 @@ import java.util.List;
  * @param lostDevice the CUDA error that cost it its device; empty if it has it
  * @param devices those it opened
  * @param host its host memory
+ * @param exchange what it keeps between tasks
  */
 public record ExecutorStatus(
     String executorId,
     String cpuReason,
     String lostDevice,
     List<DeviceStatus> devices,
-    HostStatus host)
+    HostStatus host,
+    ExchangeStatus exchange)
     implements Serializable {
   public ExecutorStatus {
     devices = List.copyOf(devices);

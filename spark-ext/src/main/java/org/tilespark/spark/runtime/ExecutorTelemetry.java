@@ -10,6 +10,7 @@ import org.tilespark.kernels.device.MemoryInfo;
 /** What the tasks of one executor did, on each device and on the CPU. Thread-safe. */
 final class ExecutorTelemetry {
   private final PipelineTotals host = new PipelineTotals();
+  private final ExchangeTotals exchange = new ExchangeTotals();
   private final Map<Integer, PipelineTotals> devices = new ConcurrentSkipListMap<>();
 
   /** What tasks did on {@code gpu}, or on the CPU; they report to it. */
@@ -31,6 +32,11 @@ final class ExecutorTelemetry {
   /** What tasks computed on the CPU. */
   PipelineTotals.Snapshot hostWork() {
     return host.snapshot();
+  }
+
+  /** What tasks moved through exchanges in memory; they report to it. */
+  ExchangeTotals exchange() {
+    return exchange;
   }
 
   /**

@@ -3,6 +3,7 @@ package org.tilespark.spark.runtime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,14 +21,14 @@ import org.tilespark.spark.conf.TileSparkConf;
 
 /**
  * The host memory of one executor: plain, and pinned once a device is used. What is freed is kept
- * for reuse, up to the configured sizes. Thread-safe.
+ * for reuse, as far as the {@link HostBudget} goes. Thread-safe.
  */
 final class HostMemoryPools {
   private static final Logger LOG = LoggerFactory.getLogger(HostMemoryPools.class);
 
   private final UnaryOperator<String> conf;
-  private final long pinnedPoolBytes;
-  private final long plainPoolBytes;
+  private final HostBudget budget;
+  private final LongSupplier spareBytes;
   private final NativeMemorySource plainSource;
   private final HostMemorySource plainMemory;
   private final ArrowMemory plain;
@@ -36,13 +37,19 @@ final class HostMemoryPools {
   private HostMemorySource pinnedMemory; // the same
   private ArrowMemory pinned;
   private boolean closed;
+  private volatile boolean isPinning; // stores take pinned memory; read under locks of pools
 
-  /** Pools of the sizes that {@code conf} says. */
-  HostMemoryPools(UnaryOperator<String> conf) {
+  /**
+   * Pools that keep what {@code budget} says.
+   *
+   * @param spareBytes of what stores do not use now, which may be kept for them too
+   */
+  HostMemoryPools(UnaryOperator<String> conf, HostBudget budget, LongSupplier spareBytes) {
     this.conf = conf;
-    this.plainPoolBytes = TileSparkConf.HOST_POOL_SIZE.read(conf);
-    this.pinnedPoolBytes = TileSparkConf.PINNED_POOL_SIZE.read(conf);
-    this.plainSource = new NativeMemorySource(plainPoolBytes);
+    this.budget = budget;
+    this.spareBytes = spareBytes;
+    this.plainSource = new NativeMemorySource(budget.plainPoolBytes());
+    this.plainSource.keepsMore(() -> isPinning ? 0 : spareBytes.getAsLong());
     this.plainMemory = FaultyMemorySource.of(plainSource, faults());
     this.plain = new ArrowMemory(plainMemory);
   }
@@ -58,7 +65,9 @@ final class HostMemoryPools {
       throw new IllegalStateException("The executor's runtime is closed");
     }
     if (pinned == null) {
-      pinnedPool = device.newPinnedPool(pinnedPoolBytes);
+      pinnedPool = device.newPinnedPool(budget.pinnedPoolBytes());
+      pinnedPool.keepsMore(spareBytes);
+      isPinning = true;
       pinnedMemory = FaultyMemorySource.of(new PinnedMemorySource(pinnedPool), faults());
       pinned = new ArrowMemory(pinnedMemory);
     }
@@ -98,7 +107,7 @@ final class HostMemoryPools {
 
   /** Each task's part of the pool of pinned memory, when as many use a device as may. */
   long pinnedShareBytes() {
-    return pinnedPoolBytes / TileSparkConf.CONCURRENT_TASKS.read(conf);
+    return budget.pinnedPoolBytes() / TileSparkConf.CONCURRENT_TASKS.read(conf);
   }
 
   /** Memory now, beside what the CPU has done. */
@@ -107,11 +116,11 @@ final class HostMemoryPools {
         pinned == null ? 0 : pinned.allocatedBytes(),
         pinned == null ? 0 : pinned.peakBytes(),
         pinnedPool == null ? 0 : pinnedPool.cachedBytes(),
-        pinnedPoolBytes,
+        budget.pinnedPoolBytes(),
         plain.allocatedBytes(),
         plain.peakBytes(),
         plainSource.keptBytes(),
-        plainPoolBytes,
+        budget.plainPoolBytes(),
         work);
   }
 

@@ -9,11 +9,12 @@ import java.io.Serializable;
  * @param pinnedHeldBytes pinned, alive now
  * @param pinnedPeakBytes pinned, most ever alive
  * @param pinnedKeptBytes pinned, kept for reuse
- * @param pinnedPoolBytes the most that is kept: {@code memory.pinnedPoolSize}
+ * @param pinnedPoolBytes {@code memory.pinnedPoolSize}; what stores held once is kept beside it
  * @param plainHeldBytes plain, alive now
  * @param plainPeakBytes plain, most ever alive
  * @param plainKeptBytes plain, kept for reuse
- * @param plainPoolBytes the most that is kept: {@code memory.hostPoolSize}
+ * @param plainPoolBytes {@code memory.hostPoolSize}; without a device, what stores held once is
+ *     kept too
  * @param work what was computed on the CPU
  */
 public record HostStatus(

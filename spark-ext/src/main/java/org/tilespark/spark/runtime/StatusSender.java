@@ -1,6 +1,5 @@
 package org.tilespark.spark.runtime;
 
-import java.io.IOException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -24,7 +23,7 @@ public final class StatusSender implements AutoCloseable {
   /** The way to the driver. */
   public interface Line {
     /** Hands a message over; it may be lost without notice. */
-    void send(Object message) throws IOException;
+    void send(Object message) throws Exception;
   }
 
   private final Line line;
@@ -67,9 +66,14 @@ public final class StatusSender implements AutoCloseable {
   public void now() {
     try {
       line.send(status.get());
-    } catch (IOException | RuntimeException e) { // a status is worth no task and no executor
+    } catch (InterruptedException e) { // it is being closed
+      Thread.currentThread().interrupt();
+    } catch (Exception e) { // a status is worth no task and no executor
       if (saidFailure.compareAndSet(false, true)) {
-        LOG.warn("Could not tell the driver how the GPU is; the GPU tab may be behind", e);
+        LOG.warn(
+            "Could not talk to the driver; the GPU tab may be behind, and outputs that nobody reads"
+                + " stay in memory for longer",
+            e);
       }
     }
   }

@@ -12,13 +12,12 @@ import org.tilespark.spark.error.ErrorCondition;
 import org.tilespark.spark.error.InvalidInputException;
 
 /**
- * Which device each task of one executor uses, by number. Where Spark schedules GPUs, it has
- * decided; else a task attempt keeps the device that fewest others use when it first asks, of
- * several such that which fewest ever used. No more devices are used than tasks ever ran at once,
- * since each costs the time that it takes to open it. Thread-safe.
+ * Assigns a device, by number, to each task of an executor. Spark's assignment wins. Otherwise a
+ * task attempt takes the least used device (ties: the one with fewest tasks ever) and keeps it. At
+ * most as many devices are opened as tasks ever ran at once, since opening is slow. Thread-safe.
  */
 final class TaskDevices {
-  /** Tasks that a device may have more than twice those of another, and still be wished for. */
+  /** A preferred device is refused above twice the tasks of the least used one plus this. */
   private static final int MOST_AHEAD = 4;
 
   private final List<String> addresses;

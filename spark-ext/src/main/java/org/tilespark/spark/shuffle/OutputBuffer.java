@@ -4,6 +4,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufInputStream;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
+import io.netty.handler.stream.ChunkedStream;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import org.apache.spark.network.buffer.ManagedBuffer;
@@ -15,6 +16,7 @@ import org.tilespark.arrow.store.MapOutput;
  */
 final class OutputBuffer extends ManagedBuffer {
   private static final int TOTAL_BYTES = 8;
+  private static final int TLS_CHUNK_BYTES = 64 << 10; // as Spark sends its files
 
   private final MapOutput output;
   private final int from;
@@ -82,8 +84,9 @@ final class OutputBuffer extends ManagedBuffer {
     return bytes();
   }
 
+  /** Of a {@link ByteBuf} Spark would not release this buffer when it is sent. */
   @Override
   public Object convertToNettyForSsl() {
-    return bytes();
+    return new ChunkedStream(createInputStream(), TLS_CHUNK_BYTES);
   }
 }

@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.util.Optional;
 import org.apache.arrow.memory.util.MemoryUtil;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.DownloadFile;
@@ -15,6 +16,9 @@ import org.tilespark.kernels.memory.HostMemory;
  * A partition that comes from another executor: Spark's network writes each frame to where it will
  * be read. The first 8 bytes say how long it is. A network thread writes, then the task reads;
  * either may free it.
+ *
+ * <p>It takes every frame, also once it has failed or is freed. An exception would end the
+ * connection, over which other tasks fetch too.
  */
 final class ReceivedBlock extends ManagedBuffer
     implements DownloadFile, DownloadFileWritableChannel {
@@ -27,6 +31,7 @@ final class ReceivedBlock extends ManagedBuffer
   private long total; // without the head
   private long filled; // the same
   private boolean freed;
+  private Exception failure; // null unless it cannot be read
 
   /** Nothing yet. */
   ReceivedBlock(HostMemorySource source) {
@@ -34,11 +39,21 @@ final class ReceivedBlock extends ManagedBuffer
   }
 
   @Override
-  public synchronized int write(ByteBuffer from) throws IOException {
-    if (freed) {
-      throw new IOException("Nobody waits for this block any more");
-    }
+  public synchronized int write(ByteBuffer from) {
     int bytes = from.remaining();
+    try {
+      if (!freed && failure == null) {
+        take(from);
+      }
+    } catch (IOException | RuntimeException e) {
+      free();
+      failure = e;
+    }
+    from.position(from.limit());
+    return bytes;
+  }
+
+  private void take(ByteBuffer from) throws IOException {
     while (head.hasRemaining() && from.hasRemaining()) {
       head.put(from.get());
       if (!head.hasRemaining()) {
@@ -59,18 +74,22 @@ final class ReceivedBlock extends ManagedBuffer
               ? HostMemory.ofAddress(MemoryUtil.getByteBufferAddress(from) + from.position(), rest)
               : HostMemory.ofArray(from.array()).slice(from.arrayOffset() + from.position(), rest);
       bytesHere.copyTo(HostMemory.ofAddress(memory.address() + filled, rest));
-      from.position(from.limit());
       filled += rest;
     }
-    return bytes;
   }
 
+  /** All that was sent has come; {@link #failure} says whether it can be read. */
   @Override
-  public synchronized ManagedBuffer closeAndRead() throws IOException {
-    if (memory == null || filled != total) {
-      throw new IOException("A partition has " + filled + " of " + total + " bytes");
+  public synchronized ManagedBuffer closeAndRead() {
+    if (failure == null && !freed && (memory == null || filled != total)) {
+      failure = new IOException("A partition has " + filled + " of " + total + " bytes");
     }
     return this;
+  }
+
+  /** Why it cannot be read; empty if it can. */
+  synchronized Optional<Exception> failure() {
+    return Optional.ofNullable(failure);
   }
 
   /** The address of the first row's image. */

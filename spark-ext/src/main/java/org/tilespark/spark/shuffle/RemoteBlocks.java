@@ -27,8 +27,9 @@ import org.tilespark.spark.shuffle.TileShuffleReader.Block;
  * network threads fill it.
  */
 final class RemoteBlocks implements AutoCloseable {
-  private static final long REQUEST_BYTES = 16 << 20;
-  private static final long UNDER_WAY_BYTES = 64 << 20;
+  private static final String UNDER_WAY = "spark.reducer.maxSizeInFlight";
+  private static final String UNDER_WAY_DEFAULT = "64m"; // Spark's own is 48m
+  private static final int REQUESTS_UNDER_WAY = 4;
   private static final long POLL_MILLIS = 500;
 
   /** A block that came, or why it did not. */
@@ -36,6 +37,7 @@ final class RemoteBlocks implements AutoCloseable {
 
   private final TileShuffleResolver resolver;
   private final TaskContext context;
+  private final long underWayLimitBytes;
   private final ArrayDeque<List<Block>> requests;
   private final LinkedBlockingQueue<Result> results = new LinkedBlockingQueue<>();
   private final Map<Block, Long> budgeted = new HashMap<>(); // bytes taken from the budget
@@ -51,11 +53,12 @@ final class RemoteBlocks implements AutoCloseable {
   RemoteBlocks(List<Block> blocks, TileShuffleResolver resolver, TaskContext context) {
     this.resolver = resolver;
     this.context = context;
-    this.requests = new ArrayDeque<>(requests(blocks));
+    this.underWayLimitBytes = SparkEnv.get().conf().getSizeAsBytes(UNDER_WAY, UNDER_WAY_DEFAULT);
+    this.requests = new ArrayDeque<>(requests(blocks, underWayLimitBytes / REQUESTS_UNDER_WAY));
     ask();
   }
 
-  private static List<List<Block>> requests(List<Block> blocks) {
+  private static List<List<Block>> requests(List<Block> blocks, long mostBytes) {
     Map<BlockManagerId, List<Block>> byPlace = new HashMap<>();
     blocks.forEach(
         block -> byPlace.computeIfAbsent(block.at(), at -> new ArrayList<>()).add(block));
@@ -64,7 +67,7 @@ final class RemoteBlocks implements AutoCloseable {
       List<Block> request = new ArrayList<>();
       long bytes = 0;
       for (Block block : ofPlace) {
-        if (bytes > 0 && bytes + block.bytes() > REQUEST_BYTES) {
+        if (bytes > 0 && bytes + block.bytes() > mostBytes) {
           all.add(request);
           request = new ArrayList<>();
           bytes = 0;
@@ -129,7 +132,7 @@ final class RemoteBlocks implements AutoCloseable {
     while (!requests.isEmpty()) {
       long bytes = requests.peek().stream().mapToLong(Block::bytes).sum();
       boolean idle = outstanding == 0;
-      if (!idle && underWayBytes + bytes > UNDER_WAY_BYTES) {
+      if (!idle && underWayBytes + bytes > underWayLimitBytes) {
         return;
       }
       boolean taken = !kept && resolver.budget().take(bytes);
@@ -170,7 +173,8 @@ final class RemoteBlocks implements AutoCloseable {
             new BlockFetchingListener() {
               @Override
               public void onBlockFetchSuccess(String name, ManagedBuffer data) {
-                results.add(new Result(byName.get(name), (ReceivedBlock) data, null));
+                ReceivedBlock block = (ReceivedBlock) data;
+                results.add(new Result(byName.get(name), block, block.failure().orElse(null)));
               }
 
               @Override
@@ -201,12 +205,12 @@ final class RemoteBlocks implements AutoCloseable {
       }
     }
     if (late) {
-      block.free(); // writing to it fails
+      block.free(); // it takes what comes, and keeps nothing
     }
     return block;
   }
 
-  /** Frees all that came, and refuses what comes. */
+  /** Frees all that came; what comes later is not kept. */
   @Override
   public void close() {
     List<ReceivedBlock> left;

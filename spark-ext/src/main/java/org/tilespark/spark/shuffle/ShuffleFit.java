@@ -29,7 +29,7 @@ final class ShuffleFit {
       return false;
     }
     RDD<?> rows = dependency.rdd();
-    if (rows instanceof ExchangeInput) {
+    if (rows instanceof ExchangeInput<?>) {
       return true;
     }
     // Spark has several unions, of which some versions lack some.
@@ -47,6 +47,11 @@ final class ShuffleFit {
     if (dependency.keyOrdering().isDefined()) {
       return Optional.of("it sorts");
     }
+    return whyNotInMemory(conf);
+  }
+
+  /** The same, as far as the application's configuration decides it for all shuffles. */
+  static Optional<String> whyNotInMemory(SparkConf conf) {
     for (String key :
         new String[] {
           "spark.shuffle.push.enabled",

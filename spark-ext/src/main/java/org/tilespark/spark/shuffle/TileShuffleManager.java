@@ -1,8 +1,12 @@
 package org.tilespark.spark.shuffle;
 
+import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.BaseShuffleHandle;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
@@ -12,6 +16,7 @@ import org.apache.spark.shuffle.ShuffleReader;
 import org.apache.spark.shuffle.ShuffleWriteMetricsReporter;
 import org.apache.spark.shuffle.ShuffleWriter;
 import org.apache.spark.shuffle.sort.SortShuffleManager;
+import org.apache.spark.util.Utils;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.spark.conf.ExchangeMode;
@@ -30,6 +35,11 @@ public final class TileShuffleManager extends SortShuffleManager {
 
   private final SparkConf conf;
   private final TileShuffleResolver resolver; // null while Spark's constructor runs
+  // On the driver: which shuffles have ended.
+  private final EndedShuffles ended = new EndedShuffles(this::release);
+  private final AtomicBoolean listens = new AtomicBoolean();
+  private final Releases releases = new Releases();
+  private final ServedShuffles served = new ServedShuffles();
 
   /** As Spark makes it, once in each process. */
   public TileShuffleManager(SparkConf conf) {
@@ -66,15 +76,21 @@ public final class TileShuffleManager extends SortShuffleManager {
   @Override
   public <K, V, C> ShuffleHandle registerShuffle(
       int shuffleId, ShuffleDependency<K, V, C> dependency) {
-    ExchangeMode mode = TileSparkConf.EXCHANGE_MODE.read(TileSparkConf.session());
-    if (mode == ExchangeMode.SPARK || !ShuffleFit.isOfBlocks(dependency)) {
+    if (!ShuffleFit.isOfBlocks(dependency)) {
       return super.registerShuffle(shuffleId, dependency);
     }
-    Optional<String> whyNot = ShuffleFit.whyNotInMemory(dependency, conf);
+    ExchangeChoice choice = ExchangeChoice.of(conf, TileSparkConf.session());
+    Optional<String> whyNot =
+        choice.whyNotInMemory().or(() -> ShuffleFit.whyNotInMemory(dependency, conf));
+    served.add(shuffleId, whyNot);
     if (whyNot.isEmpty()) {
+      if (listens.compareAndSet(false, true)) {
+        dependency.rdd().context().addSparkListener(ended);
+      }
+      ended.made(shuffleId, dependency);
       return new Handle(shuffleId, dependency);
     }
-    if (mode == ExchangeMode.MEMORY) {
+    if (choice.mode() == ExchangeMode.MEMORY) {
       throw new UnsupportedRequestException(
           TileSparkConf.EXCHANGE_MODE.name()
               + "=memory, but blocks go through Spark's own shuffle, since "
@@ -115,8 +131,62 @@ public final class TileShuffleManager extends SortShuffleManager {
         : super.getReader(handle, startMap, endMap, startPartition, endPartition, context, metrics);
   }
 
+  // ---- shuffles that have ended
+
+  /**
+   * Lets the outputs of a shuffle go. Spark still knows the shuffle, without outputs: should a plan
+   * run again, so do its map tasks.
+   */
+  private void release(int shuffle, long lastMap) {
+    MapOutputTrackerMaster tracker = (MapOutputTrackerMaster) SparkEnv.get().mapOutputTracker();
+    if (tracker.containsShuffle(shuffle)) {
+      tracker.unregisterAllMapAndMergeOutput(shuffle);
+    }
+    Releases.Release release = new Releases.Release(shuffle, lastMap);
+    if (Utils.isLocalMaster(conf)) {
+      resolver.release(release);
+    } else {
+      releases.add(release);
+    }
+  }
+
+  /** The manager of this process; empty if Spark has another one, or none yet. */
+  private static Optional<TileShuffleManager> current() {
+    return SparkEnv.get() != null
+            && SparkEnv.get().shuffleManager() instanceof TileShuffleManager ours
+        ? Optional.of(ours)
+        : Optional.empty();
+  }
+
+  /** The last shuffles of blocks, the newest first; on the driver. */
+  public static List<ServedShuffle> served() {
+    return current().map(manager -> manager.served.last()).orElse(List.of());
+  }
+
+  /** The way from an executor to the driver and back. */
+  public interface Asks {
+    /** The driver's {@link #answer}. */
+    Object ask(Object question) throws Exception;
+  }
+
+  /** Lets outputs go that the driver says nobody will read; on an executor. */
+  public static void letGo(Asks driver) throws Exception {
+    Optional<TileShuffleManager> manager = current();
+    if (manager.isPresent()) {
+      manager.get().resolver.news().hear(driver);
+    }
+  }
+
+  /** The driver's answer to an executor's question; empty if it was none of ours. */
+  public static Optional<Object> answer(Object question) {
+    return question instanceof Releases.Question asked
+        ? current().map(manager -> manager.releases.answer(asked))
+        : Optional.empty();
+  }
+
   @Override
   public boolean unregisterShuffle(int shuffleId) {
+    ended.forget(shuffleId);
     resolver.forget(shuffleId);
     return super.unregisterShuffle(shuffleId);
   }

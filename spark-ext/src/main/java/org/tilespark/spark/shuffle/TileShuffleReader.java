@@ -25,7 +25,9 @@ import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.TaskCompletionListener;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.arrow.store.RowImage;
+import org.tilespark.kernels.ResourceException;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.rows.StayingRows;
 import scala.Product2;
 import scala.Tuple2;
@@ -53,6 +55,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
   private final TileShuffleResolver resolver;
   private final TaskContext context;
   private final ShuffleReadMetricsReporter metrics;
+  private final ExchangeCounts counts = ExchangeCounts.ofReader();
 
   TileShuffleReader(
       Range range,
@@ -233,16 +236,21 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
           resolver.find(new MapOutput.Id(block.id.shuffleId(), block.id.mapId()));
       metrics.incLocalBlocksFetched(1);
       if (output.isPresent()) {
-        metrics.incLocalBytesRead(output.get().wireBytes(block.id.reduceId()));
+        countLocal(output.get().wireBytes(block.id.reduceId()));
         return new OutputRows(output.get(), block.id.reduceId());
       }
       try {
         ManagedBuffer file = resolver.getBlockData(block.id, ScalaInterop.none());
-        metrics.incLocalBytesRead(file.size());
+        countLocal(file.size());
         return new StreamRows(file);
       } catch (IOException | RuntimeException e) {
         throw failed(e);
       }
+    }
+
+    private void countLocal(long bytes) {
+      metrics.incLocalBytesRead(bytes);
+      counts.readLocally(bytes);
     }
 
     private BlockRows openRemote() {
@@ -258,11 +266,18 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         metrics.incFetchWaitTime((System.nanoTime() - start) / 1_000_000);
       }
       block = result.block();
+      if (result.failure() instanceof ResourceException noMemory) {
+        // This executor has none. The other one still has the block, and need not run its task
+        // again.
+        throw sneaky(ErrorBoundary.BLOCKS.replaced(noMemory));
+      }
       if (result.failure() != null) {
         throw failed(result.failure());
       }
       metrics.incRemoteBlocksFetched(1);
-      metrics.incRemoteBytesRead(result.received().size() + Long.BYTES);
+      long bytes = result.received().size() + Long.BYTES;
+      metrics.incRemoteBytesRead(bytes);
+      counts.readRemotely(bytes);
       return new ReceivedRows(result, remote);
     }
 

@@ -7,8 +7,10 @@ import java.lang.reflect.Field;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.buffer.ManagedBuffer;
@@ -25,6 +27,7 @@ import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.arrow.store.StoredOutputs;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import scala.Option;
 import scala.Tuple2;
@@ -38,6 +41,8 @@ import scala.collection.immutable.Seq;
 final class TileShuffleResolver extends IndexShuffleBlockResolver implements StoredOutputs.Files {
   private final boolean filesOnly; // executors may go at any time, and only files outlive them
   private final Map<Object, OpenHashSet<Object>> mapsWithFiles; // by shuffle
+  private final Map<Integer, Long> released = new ConcurrentHashMap<>(); // last maps by shuffle
+  private final ReleaseNews news = new ReleaseNews(this::release);
   private StoredOutputs store; // guarded by this; null until it is used, see state()
   private StoreBudget budget; // guarded by this; the same
   private ExecutorRuntime runtime; // guarded by this; whose memory they use
@@ -72,7 +77,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   // ---- outputs
 
   /** The store of the executor's runtime, which closes it before its memory. */
-  private synchronized StoredOutputs store() {
+  synchronized StoredOutputs store() {
     ExecutorRuntime now = ExecutorRuntime.current();
     if (store == null || runtime != now) {
       if (store != null) {
@@ -80,7 +85,9 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
       }
       runtime = now;
       budget = runtime.storeBudget();
-      store = new StoredOutputs(budget, this);
+      StoredOutputs made = new StoredOutputs(budget, this);
+      budget.evictsWith(missing -> news.hearAgain() || made.evict(missing));
+      store = made;
       runtime.closesFirst(store);
     }
     return store;
@@ -116,16 +123,25 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   }
 
   /**
+   * An output that tasks can read.
+   *
+   * @param by who serves it: this executor, or the external shuffle service if it is in files
+   */
+  record Committed(BlockManagerId by, boolean isInMemory) {}
+
+  /**
    * Takes a complete output.
    *
-   * @return who serves it from now on: this executor, or the external shuffle service if it is in
-   *     files
    * @throws IOException if it could not be kept anywhere; it is released
    */
-  BlockManagerId commit(MapOutput output) throws IOException {
+  Committed commit(MapOutput output) throws IOException {
     BlockManager manager = SparkEnv.get().blockManager();
+    if (output.id().map() <= released.getOrDefault(output.id().shuffle(), -1L)) {
+      output.release(); // of an attempt that lost, and ended after its shuffle
+      return new Committed(manager.blockManagerId(), false);
+    }
     boolean inMemory = filesOnly ? store().commitToFiles(output) : store().commit(output);
-    return inMemory ? manager.blockManagerId() : manager.shuffleServerId();
+    return new Committed(inMemory ? manager.blockManagerId() : manager.shuffleServerId(), inMemory);
   }
 
   /** An output in memory, which the caller releases. */
@@ -135,7 +151,32 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
 
   /** Lets the outputs of a shuffle go; Spark deletes files. */
   void forget(int shuffleId) {
-    withStore(each -> each.remove(shuffleId));
+    released.remove(shuffleId);
+    withStore(each -> each.remove(id -> id.shuffle() == shuffleId));
+  }
+
+  /** Lets the outputs of a shuffle go that nobody will read, and their files. */
+  void release(Releases.Release release) {
+    int shuffle = release.shuffle();
+    released.put(shuffle, release.lastMap());
+    withStore(each -> each.remove(id -> id.shuffle() == shuffle && id.map() <= release.lastMap()));
+    OpenHashSet<Object> maps = mapsWithFiles.get(shuffle);
+    if (maps != null) {
+      synchronized (maps) {
+        ScalaInterop.iterator(maps.iterator())
+            .forEachRemaining(
+                map -> {
+                  if ((Long) map <= release.lastMap()) {
+                    removeDataByMap(shuffle, (Long) map);
+                  }
+                });
+      }
+    }
+  }
+
+  /** What the driver says that can go. */
+  ReleaseNews news() {
+    return news;
   }
 
   /** Lets all outputs go. */
@@ -187,7 +228,9 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
               temporary.toPath(), StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
         output.writeTo(file);
       }
-      writeMetadataFileAndCommit(shuffleId, mapId, output.wireBytes(), new long[0], temporary);
+      long[] lengths = output.wireBytes();
+      writeMetadataFileAndCommit(shuffleId, mapId, lengths, new long[0], temporary);
+      ExecutorRuntime.current().exchangeTotals().wroteFiles(Arrays.stream(lengths).sum());
     } finally {
       Files.deleteIfExists(temporary.toPath());
     }

@@ -1,7 +1,6 @@
 package org.tilespark.spark.shuffle;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
+import java.util.Arrays;
 import java.util.Optional;
 import org.apache.spark.TaskContext;
 import org.apache.spark.scheduler.MapStatus;
@@ -28,8 +27,10 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   private final int partitions;
   private final Optional<SQLMetric> dataSize; // bytes of rows, which Spark's serializer counts else
   private final RowChecksums checksums;
+  private final ExchangeCounts counts = ExchangeCounts.ofWriter();
   private MapOutput output; // owned until it is committed; null before and after
   private long[] lengths;
+  private long inPlaceBytes; // of rows that were made where they are kept
 
   TileShuffleWriter(
       TileShuffleManager.Handle handle,
@@ -48,9 +49,9 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   }
 
   @Override
-  public void write(Iterator<Product2<Object, Object>> records) throws IOException {
+  public void write(Iterator<Product2<Object, Object>> records) {
     output = resolver.newOutput(id, partitions);
-    ExchangedRows.<IOException>to(output::room, () -> take(records));
+    ExchangedRows.<RuntimeException>to(output::room, () -> take(records));
     lengths = output.wireBytes();
     metrics.incRecordsWritten(output.rows());
     for (long bytes : lengths) {
@@ -58,7 +59,7 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     }
   }
 
-  private void take(Iterator<Product2<Object, Object>> records) throws IOException {
+  private void take(Iterator<Product2<Object, Object>> records) {
     long rowBytes = 0;
     while (records.hasNext()) {
       Product2<Object, Object> record = records.next();
@@ -67,16 +68,26 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
       boolean isInPlace =
           row.getBaseObject() == null && output.place(partition, row.getBaseOffset());
       if (!isInPlace) {
-        output.append(
-            partition,
-            new HostMemory(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes()),
-            row.numFields());
+        append(partition, row);
       }
       checksums.update(partition, row);
+      inPlaceBytes += isInPlace ? row.getSizeInBytes() : 0;
       rowBytes += row.getSizeInBytes();
     }
     long counted = rowBytes;
     dataSize.ifPresent(metric -> metric.add(counted));
+  }
+
+  private void append(int partition, UnsafeRow row) {
+    LocalDisks.<Void>writing(
+        output,
+        () -> {
+          output.append(
+              partition,
+              new HostMemory(row.getBaseObject(), row.getBaseOffset(), row.getSizeInBytes()),
+              row.numFields());
+          return null;
+        });
   }
 
   @Override
@@ -89,10 +100,10 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
     output = null;
     long start = System.nanoTime();
     try {
-      return Option.apply(
-          MapStatuses.of(resolver.commit(done), lengths, id.map(), checksums.value()));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+      TileShuffleResolver.Committed committed =
+          LocalDisks.writing(done, () -> resolver.commit(done));
+      counts.wrote(Arrays.stream(lengths).sum(), committed.isInMemory(), inPlaceBytes);
+      return Option.apply(MapStatuses.of(committed.by(), lengths, id.map(), checksums.value()));
     } finally {
       metrics.incWriteTime(System.nanoTime() - start);
     }

@@ -56,8 +56,8 @@ public record BlockChain(
   }
 
   /**
-   * Which columns the inner operator reads for the ones that the outer reads of it; empty if the
-   * outer's block is not the inner's.
+   * Maps the outer operator's inputs to the inner's; empty if the outer's block is not the inner's
+   * output.
    *
    * @param read what the outer reads
    * @param blocks the outer's block columns among them

@@ -8,12 +8,12 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
-import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.permute.BlockOperator;
 import org.tilespark.spark.permute.PermutedColumns;
 import org.tilespark.spark.rows.BlockCursor;
@@ -64,8 +64,7 @@ public final class BlockStageExec extends BatchStageExec<Seq<BlockOperator>> {
   public Partitioning outputPartitioning() {
     Partitioning partitioning = child.outputPartitioning();
     return partitioning instanceof Expression
-        ? Attributes.renamedPartitioning(partitioning, columns()::target)
-            .orElseGet(() -> new UnknownPartitioning(partitioning.numPartitions()))
+        ? Exchange.renamed(partitioning, columns()::target)
         : partitioning;
   }
 

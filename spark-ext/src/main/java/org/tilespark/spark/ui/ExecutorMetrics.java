@@ -6,6 +6,7 @@ import com.codahale.metrics.MetricRegistry;
 import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 import org.tilespark.arrow.memory.MemoryGovernor;
+import org.tilespark.spark.runtime.ExchangeStatus;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.HostStatus;
@@ -30,6 +31,7 @@ public final class ExecutorMetrics {
     metrics.deviceWork();
     metrics.hostWork();
     metrics.memory();
+    metrics.exchange();
   }
 
   private void deviceWork() {
@@ -64,6 +66,17 @@ public final class ExecutorMetrics {
     host("host.usedBytes", HostStatus::plainHeldBytes);
     host("host.peakBytes", HostStatus::plainPeakBytes);
     host("host.keptBytes", HostStatus::plainKeptBytes);
+    store("store.usedBytes", ExchangeStatus::storeHeldBytes);
+    store("store.peakBytes", ExchangeStatus::storePeakBytes);
+    store("store.limitBytes", ExchangeStatus::storeLimitBytes);
+  }
+
+  private void exchange() {
+    exchanged("exchange.memoryBytes", ExchangeStatus::inMemoryBytes);
+    exchanged("exchange.inPlaceBytes", ExchangeStatus::inPlaceBytes);
+    exchanged("exchange.fileBytes", ExchangeStatus::inFilesBytes);
+    exchanged("exchange.localBytesRead", ExchangeStatus::readLocallyBytes);
+    exchanged("exchange.remoteBytesRead", ExchangeStatus::readRemotelyBytes);
   }
 
   private void onDevices(String name, ToLongFunction<PipelineTotals.Snapshot> figure) {
@@ -76,6 +89,14 @@ public final class ExecutorMetrics {
 
   private void host(String name, ToLongFunction<HostStatus> figure) {
     gauge(name, () -> figure.applyAsLong(runtime.hostStatus()));
+  }
+
+  private void store(String name, ToLongFunction<ExchangeStatus> figure) {
+    gauge(name, () -> figure.applyAsLong(runtime.exchangeStatus()));
+  }
+
+  private void exchanged(String name, ToLongFunction<ExchangeStatus> figure) {
+    counter(name, () -> figure.applyAsLong(runtime.exchangeStatus()));
   }
 
   private void gauge(String name, LongSupplier value) {

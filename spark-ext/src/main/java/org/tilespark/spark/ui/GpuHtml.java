@@ -4,9 +4,11 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.tilespark.spark.runtime.DeviceStatus;
+import org.tilespark.spark.runtime.ExchangeStatus;
 import org.tilespark.spark.runtime.ExecutorStatus;
 import org.tilespark.spark.runtime.HostStatus;
 import org.tilespark.spark.runtime.PipelineTotals;
+import org.tilespark.spark.shuffle.ServedShuffle;
 import org.tilespark.spark.ui.ExecutorBoard.Entry;
 
 /** The body of the GPU page, from what the board has. Escapes all that comes from elsewhere. */
@@ -49,6 +51,22 @@ final class GpuHtml {
           new Column("Plain held / peak", "Other Arrow buffers"),
           new Column("Plain kept / pool", "Kept for reuse, and memory.hostPoolSize"));
 
+  private static final List<Column> EXCHANGE_COLUMNS =
+      List.of(
+          new Column("Executor", "Spark's id of the executor, and its host"),
+          new Column("Kept / peak / limit", "Blocks kept beyond their tasks; memory.storeSize"),
+          new Column("Into memory", "Bytes of map outputs that were kept in memory"),
+          new Column("In place", "Bytes of rows that were made where they are kept"),
+          new Column("Into files", "Bytes of map outputs that were written to files"),
+          new Column("Read here", "Bytes that tasks read from this executor's outputs"),
+          new Column("Fetched", "Bytes that tasks fetched from other executors"));
+
+  private static final List<Column> SHUFFLE_COLUMNS =
+      List.of(
+          new Column("Shuffle", "Spark's id of the shuffle"),
+          new Column("Exchange", "Memory, or Spark's own shuffle"),
+          new Column("Why", "Why it is Spark's own shuffle"));
+
   private final StringBuilder html = new StringBuilder();
 
   /** Where the rows of the table under way begin. */
@@ -56,14 +74,16 @@ final class GpuHtml {
 
   private GpuHtml() {}
 
-  /** The page for these executors. */
-  static String of(List<Entry> entries) {
+  /** The page for these executors, and the last shuffles of blocks. */
+  static String of(List<Entry> entries, List<ServedShuffle> shuffles) {
     GpuHtml page = new GpuHtml();
     page.summary(entries);
     page.losses(entries);
     page.devices(entries);
     page.onTheCpu(entries);
     page.hosts(entries);
+    page.exchanges(entries);
+    page.shuffles(shuffles);
     return page.html.toString();
   }
 
@@ -182,6 +202,43 @@ final class GpuHtml {
       }
     }
     end("No executor has reported.");
+  }
+
+  private void exchanges(List<Entry> entries) {
+    begin("gpu-exchange", "Blocks between tasks", EXCHANGE_COLUMNS);
+    for (Entry entry : entries) {
+      if (entry.status().isPresent()) {
+        ExchangeStatus exchange = entry.status().get().exchange();
+        html.append("<tr>");
+        text(executor(entry));
+        number(
+            exchange.storeHeldBytes(),
+            bytes(exchange.storeHeldBytes())
+                + " / "
+                + bytes(exchange.storePeakBytes())
+                + " / "
+                + bytes(exchange.storeLimitBytes()));
+        number(exchange.inMemoryBytes(), bytes(exchange.inMemoryBytes()));
+        number(exchange.inPlaceBytes(), bytes(exchange.inPlaceBytes()));
+        number(exchange.inFilesBytes(), bytes(exchange.inFilesBytes()));
+        number(exchange.readLocallyBytes(), bytes(exchange.readLocallyBytes()));
+        number(exchange.readRemotelyBytes(), bytes(exchange.readRemotelyBytes()));
+        html.append("</tr>");
+      }
+    }
+    end("No executor has reported.");
+  }
+
+  private void shuffles(List<ServedShuffle> shuffles) {
+    begin("gpu-shuffles", "Last shuffles of blocks", SHUFFLE_COLUMNS);
+    for (ServedShuffle shuffle : shuffles) {
+      html.append("<tr>");
+      number(shuffle.shuffleId(), Integer.toString(shuffle.shuffleId()));
+      text(shuffle.whySpark().isEmpty() ? "memory" : "spark");
+      text(escape(shuffle.whySpark().orElse("")));
+      html.append("</tr>");
+    }
+    end("Blocks were not shuffled, or spark.shuffle.manager is another.");
   }
 
   private void begin(String id, String title, List<Column> columns) {

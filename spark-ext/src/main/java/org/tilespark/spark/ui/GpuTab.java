@@ -10,12 +10,14 @@ import org.apache.spark.ui.UIUtils$;
 import org.apache.spark.ui.WebUIPage;
 import org.json4s.JValue;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.shuffle.TileShuffleManager;
 import scala.collection.immutable.Seq;
 import scala.xml.Node;
 import scala.xml.Unparsed;
 
 /**
- * The tab {@code GPU} of Spark's web UI, and the same as JSON at {@code /GPU/json}.
+ * The tab {@code GPU} of Spark's web UI, and the same as JSON at {@code /GPU/json} and {@code
+ * /GPU/shuffles/json}.
  *
  * <p>Spark's UI classes are no public interface of it. What is used here is the same in 4.0 to 4.3,
  * but for the number of flags that the page header takes.
@@ -31,6 +33,7 @@ public final class GpuTab extends SparkUITab {
     super(ui, name);
     this.board = board;
     attachPage(new Page());
+    attachPage(new ShufflesPage());
   }
 
   /**
@@ -56,12 +59,33 @@ public final class GpuTab extends SparkUITab {
 
     @Override
     public Seq<Node> render(HttpServletRequest request) {
-      return headed(request, ScalaInterop.seq(new Unparsed(GpuHtml.of(board.entries()))));
+      return headed(request, page());
     }
 
     @Override
     public JValue renderJson(HttpServletRequest request) {
       return RecordJson.of(board.entries());
+    }
+  }
+
+  private Seq<Node> page() {
+    return ScalaInterop.seq(new Unparsed(GpuHtml.of(board.entries(), TileShuffleManager.served())));
+  }
+
+  /** The same page under another path, for the shuffles' JSON. */
+  private final class ShufflesPage extends WebUIPage {
+    private ShufflesPage() {
+      super("shuffles");
+    }
+
+    @Override
+    public Seq<Node> render(HttpServletRequest request) {
+      return headed(request, page());
+    }
+
+    @Override
+    public JValue renderJson(HttpServletRequest request) {
+      return RecordJson.of(TileShuffleManager.served());
     }
   }
 

@@ -76,13 +76,16 @@ class ClusterFaultsTest {
             "spark.shuffle.io.maxRetries",
             "1",
             "spark.shuffle.io.retryWait",
-            "100ms"),
+            "100ms",
+            "spark.reducer.maxSizeInFlight",
+            "1k"), // or the rows of others come before the first is read
         shared.resolve("killed-executors"),
         List.of(
             "transpose",
             "multiply, before its shuffle",
             "multiply, behind its shuffle",
             "reblock, behind its shuffle",
+            "executor killed while others fetch from it",
             "npy sink",
             "executor lost between stages",
             "shuffle files lost between stages",
@@ -124,7 +127,15 @@ class ClusterFaultsTest {
             TileSparkConf.STORE_SIZE.name(),
             storeSize),
         shared.resolve("exchange-" + storeSize),
-        List.of("reblock", "multiply", "fft and back", "union", "nothing alive"));
+        List.of(
+            "reblock",
+            "multiply",
+            "fft and back",
+            "union",
+            "kept in memory",
+            "all that was written is read",
+            "outputs end with their queries",
+            "nothing alive"));
   }
 
   @Test

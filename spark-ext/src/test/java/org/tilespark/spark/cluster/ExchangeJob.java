@@ -1,5 +1,6 @@
 package org.tilespark.spark.cluster;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -14,6 +15,8 @@ import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.testing.ExchangedBytes;
+import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.TestField;
 import org.tilespark.spark.testing.TestProduct;
@@ -41,9 +44,18 @@ public final class ExchangeJob {
       cases.run("multiply", job::multiply);
       cases.run("fft and back", job::fftAndBack);
       cases.run("union", job::union);
+      cases.run("kept in memory", () -> assertKept(spark, executors));
+      cases.run("all that was written is read", job::metrics);
+      cases.run("outputs end with their queries", executors::awaitNoStoredBytes);
       cases.run("nothing alive", executors::assertNothingAlive);
     }
     cases.end();
+  }
+
+  /** Unless there is to be none at all. */
+  private static void assertKept(SparkSession spark, Executors executors) {
+    boolean none = spark.sparkContext().conf().get(TileSparkConf.STORE_SIZE.name(), "").equals("0");
+    assertEquals(none, executors.committed().values().stream().allMatch(outputs -> outputs == 0));
   }
 
   private Dataset<Row> blocks() {
@@ -61,6 +73,22 @@ public final class ExchangeJob {
       spark.conf().set("spark.sql.shuffle.partitions", partitions);
       assertRight(MatrixBlocks.reblock(blocks(), 50, 70));
     }
+  }
+
+  /** Both executors read from themselves and from each other, whatever lies in files. */
+  private void metrics() {
+    Dataset<Row> query = MatrixBlocks.reblock(blocks(), 50, 70);
+    query.collectAsList();
+    ExchangedBytes bytes = ExchangedBytes.of(SparkTest.plan(query).executedPlan());
+    assertTrue(bytes.inMemory() + bytes.inFiles() > 240 * 180 * 4, bytes::toString);
+    assertEquals(
+        bytes.inMemory() + bytes.inFiles(),
+        bytes.readLocally() + bytes.readRemotely(),
+        bytes::toString);
+    assertTrue(bytes.readLocally() > 0 && bytes.readRemotely() > 0, bytes::toString);
+    boolean hasMemory = !spark.conf().get(TileSparkConf.STORE_SIZE.name()).equals("0");
+    assertEquals(hasMemory, bytes.inMemory() > 0, bytes::toString);
+    assertEquals(hasMemory, bytes.inPlace() > 0, bytes::toString);
   }
 
   private void multiply() {

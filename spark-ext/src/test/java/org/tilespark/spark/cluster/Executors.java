@@ -6,12 +6,16 @@ import java.io.IOException;
 import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongPredicate;
 import java.util.function.Predicate;
+import org.apache.spark.FetchFailed;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
@@ -19,9 +23,12 @@ import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerStageSubmitted;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.scheduler.StageInfo;
 import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.shuffle.StoredBlocks;
 
 /** The executors of an application: who they are, what became of them, and what they hold. */
 final class Executors extends SparkListener {
@@ -32,6 +39,7 @@ final class Executors extends SparkListener {
   private final List<SparkListenerTaskEnd> ends = Collections.synchronizedList(new ArrayList<>());
   private final List<SparkListenerExecutorRemoved> removals =
       Collections.synchronizedList(new ArrayList<>());
+  private final List<StageInfo> stages = Collections.synchronizedList(new ArrayList<>());
   private volatile int lastStage = -1;
   private volatile int forgotten = -1;
 
@@ -55,6 +63,7 @@ final class Executors extends SparkListener {
    * @param arrowBytes of buffers outside the heap
    * @param deviceBytes of device memory
    * @param turns tasks that may use the device
+   * @param store what it keeps of shuffles
    */
   record Seen(
       String executorId,
@@ -63,7 +72,8 @@ final class Executors extends SparkListener {
       List<String> addresses,
       long arrowBytes,
       long deviceBytes,
-      int turns)
+      int turns,
+      Store store)
       implements Serializable {
     static Seen here() {
       ExecutorRuntime runtime = ExecutorRuntime.current();
@@ -76,9 +86,23 @@ final class Executors extends SparkListener {
           gpus == null ? List.of() : List.of(gpus.addresses()),
           runtime.liveArrowBytes(),
           runtime.liveDeviceBytes(),
-          runtime.turns().held());
+          runtime.turns().held(),
+          new Store(StoredBlocks.usedBytes(), StoredBlocks.inMemory(), StoredBlocks.committed()));
+    }
+
+    long heldBytes() {
+      return arrowBytes + deviceBytes + store.bytes;
     }
   }
+
+  /**
+   * What an executor keeps of shuffles outside the heap.
+   *
+   * @param bytes of memory, what tasks have fetched among them
+   * @param outputs of map tasks, in memory
+   * @param committed outputs that were put into memory since it started
+   */
+  record Store(long bytes, int outputs, long committed) implements Serializable {}
 
   /** Runs as many tasks at the same time as there are cores, and returns what each saw. */
   List<Seen> look() {
@@ -96,6 +120,28 @@ final class Executors extends SparkListener {
               return seen;
             })
         .collect();
+  }
+
+  /** Does it in each executor, in some several times. */
+  void onEach(Action action) {
+    int tasks = 2 * context.defaultParallelism();
+    List<Integer> numbers = new ArrayList<>();
+    for (int i = 0; i < tasks; i++) {
+      numbers.add(i);
+    }
+    new JavaSparkContext(context)
+        .parallelize(numbers, tasks)
+        .foreach(
+            number -> {
+              action.run();
+              TimeUnit.MILLISECONDS.sleep(50); // others take the other cores
+            });
+  }
+
+  /** What a task does. */
+  @FunctionalInterface
+  interface Action extends Serializable {
+    void run();
   }
 
   /** Process numbers by executor. */
@@ -130,16 +176,59 @@ final class Executors extends SparkListener {
     await("executors that ended", wanted, removals::size);
   }
 
-  /** Asserts that, a while after the last task, no executor holds memory or a turn. */
+  /** The same, and lets Spark know by collections of garbage which shuffles nobody needs. */
+  void awaitRemovedCollecting(int wanted) throws InterruptedException {
+    await(
+        "executors that ended",
+        wanted,
+        () -> {
+          System.gc();
+          return removals.size();
+        });
+  }
+
+  /** Asserts that all live and, a while after the last task, none holds memory or a turn. */
   void assertNothingAlive() throws InterruptedException {
     awaitAll();
+    assertNothingHeld();
+  }
+
+  /**
+   * Asserts that, a while after the last task, no executor holds memory or a turn. Of shuffles
+   * Spark lets go once the driver has collected what refers to them.
+   */
+  void assertNothingHeld() throws InterruptedException {
     await(
         "bytes and turns held by executors",
         0,
+        () -> {
+          System.gc();
+          return look().stream().mapToLong(seen -> seen.heldBytes() + seen.turns()).sum();
+        });
+  }
+
+  /** Outputs of map tasks that each executor has put into memory since it started. */
+  Map<String, Long> committed() {
+    Map<String, Long> committed = new TreeMap<>();
+    look().forEach(seen -> committed.put(seen.executorId(), seen.store().committed()));
+    return committed;
+  }
+
+  /** Waits until no executor holds blocks between tasks: those of queries that have ended. */
+  void awaitNoStoredBytes() throws InterruptedException {
+    awaitAll();
+    List<Integer> numbers = new ArrayList<>();
+    for (int i = 0; i < 4 * context.defaultParallelism(); i++) {
+      numbers.add(i);
+    }
+    await(
+        "bytes of blocks between tasks",
+        0,
         () ->
-            look().stream()
-                .mapToLong(seen -> seen.arrowBytes() + seen.deviceBytes() + seen.turns())
-                .sum());
+            new JavaSparkContext(context)
+                .parallelize(numbers, numbers.size())
+                .map(number -> ExecutorRuntime.current().storeBudget().usedBytes())
+                .reduce(Long::max));
   }
 
   int removed() {
@@ -150,6 +239,13 @@ final class Executors extends SparkListener {
   void forgetTasks() {
     awaitEvents();
     forgotten = lastStage;
+  }
+
+  /** Outputs of map tasks in the memory of all executors. */
+  int outputsInMemory() {
+    Map<String, Integer> outputs = new TreeMap<>();
+    look().forEach(seen -> outputs.put(seen.executorId(), seen.store().outputs()));
+    return outputs.values().stream().mapToInt(Integer::intValue).sum();
   }
 
   /** Task attempts whose end says {@code words} as the reason. */
@@ -186,6 +282,39 @@ final class Executors extends SparkListener {
         && failed.toErrorString().contains(words);
   }
 
+  /** Attempts at tasks that write a shuffle, since tasks were forgotten. */
+  long mapTasks() {
+    awaitEvents();
+    return count(end -> end.taskType().equals("ShuffleMapTask"));
+  }
+
+  /** The longest attempt at a stage that ended before, or behind, a time since the epoch. */
+  StageInfo longestStage(LongPredicate endedMillis) {
+    awaitEvents();
+    synchronized (stages) {
+      return stages.stream()
+          .filter(stage -> endedMillis.test((Long) stage.completionTime().get()))
+          .max(Comparator.comparingLong(Executors::millis))
+          .orElseThrow();
+    }
+  }
+
+  /** How long an attempt at a stage took. */
+  static long millis(StageInfo stage) {
+    return (Long) stage.completionTime().get() - (Long) stage.submissionTime().get();
+  }
+
+  /** When the first task ended that could not fetch, in milliseconds since the epoch. */
+  OptionalLong firstFetchFailed() {
+    awaitEvents();
+    synchronized (ends) {
+      return ends.stream()
+          .filter(end -> end.reason() instanceof FetchFailed)
+          .mapToLong(end -> end.taskInfo().finishTime())
+          .min();
+    }
+  }
+
   /** Attempts that were started since others ran long, and have ended. */
   long speculative() {
     return count(end -> end.taskInfo().speculative());
@@ -194,6 +323,11 @@ final class Executors extends SparkListener {
   @Override
   public void onStageSubmitted(SparkListenerStageSubmitted submitted) {
     lastStage = Math.max(lastStage, submitted.stageInfo().stageId());
+  }
+
+  @Override
+  public void onStageCompleted(SparkListenerStageCompleted completed) {
+    stages.add(completed.stageInfo());
   }
 
   @Override

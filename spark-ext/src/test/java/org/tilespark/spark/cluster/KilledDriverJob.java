@@ -22,7 +22,9 @@ public final class KilledDriverJob {
   public static void main(String[] args) throws IOException {
     try (SparkSession spark = SparkSession.builder().getOrCreate()) {
       TestArray array = TestArray.matrix(ElementType.FLOAT32, 120, 90, 20, 15);
-      Dataset<Row> blocks = MatrixBlocks.transpose(array.toDataFrame(spark, 6).drop("tag"));
+      Dataset<Row> blocks =
+          MatrixBlocks.transpose(
+              MatrixBlocks.reblock(array.toDataFrame(spark, 6).drop("tag"), 13, 17));
       if (args.length > 1) {
         String mark = args[1];
         blocks =

@@ -1,5 +1,6 @@
 package org.tilespark.spark.cluster;
 
+import static org.apache.spark.sql.functions.col;
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -34,33 +35,35 @@ public final class KilledExecutorJob {
   private static final int MIDDLE = 3;
 
   private final SparkSession spark;
+  private final Executors executors;
   private final Killing killing;
   private final Path shared;
   private final TestArray array = TestArray.matrix(ElementType.FLOAT32, 120, 90, 20, 15);
   private final TestProduct a = TestProduct.random(ElementType.FLOAT64, 60, 50, 1);
   private final TestProduct b = TestProduct.random(ElementType.FLOAT64, 50, 40, 2);
 
-  private KilledExecutorJob(SparkSession spark, Killing killing, Path shared) {
+  private KilledExecutorJob(SparkSession spark, Executors executors, Path shared, Path local) {
     this.spark = spark;
-    this.killing = killing;
+    this.executors = executors;
     this.shared = shared;
+    this.killing = new Killing(spark, executors, shared, local);
   }
 
   public static void main(String[] args) throws IOException {
     Cases cases = new Cases();
     try (SparkSession spark = SparkSession.builder().getOrCreate()) {
       Executors executors = new Executors(spark.sparkContext(), 2);
-      Path shared = Path.of(args[0]);
-      Killing killing = new Killing(spark, executors, shared, Path.of(args[1]));
-      KilledExecutorJob job = new KilledExecutorJob(spark, killing, shared);
+      KilledExecutorJob job =
+          new KilledExecutorJob(spark, executors, Path.of(args[0]), Path.of(args[1]));
       cases.run("transpose", job::transpose);
       cases.run("multiply, before its shuffle", job::multiplyBeforeItsShuffle);
       cases.run("multiply, behind its shuffle", job::multiplyBehindItsShuffle);
       cases.run("reblock, behind its shuffle", job::reblockBehindItsShuffle);
+      cases.run("executor killed while others fetch from it", job::killedWhileOthersFetch);
       cases.run("npy sink", job::npySink);
       cases.run("executor lost between stages", job::executorLostBetweenStages);
       cases.run("shuffle files lost between stages", job::shuffleFilesLostBetweenStages);
-      new KilledVolumeCases(spark, killing).run(cases);
+      new KilledVolumeCases(spark, job.killing).run(cases);
       cases.run("nothing alive", executors::assertNothingAlive);
     }
     cases.end();
@@ -112,6 +115,18 @@ public final class KilledExecutorJob {
           target.assertPermuted(
               Permutation.of(0, 1), assembled.selectExpr("*", "cast(null AS STRING) AS tag"));
         });
+  }
+
+  /** Rows of ours right from the shuffle: no node of ours takes them all before one is seen. */
+  private void killedWhileOthersFetch() throws Exception {
+    Map<String, Long> before = executors.committed();
+    Dataset<Row> exchanged =
+        MatrixBlocks.transpose(array.toDataFrame(spark, PARTITIONS)).repartition(3, col("row"));
+    killing.whileReducersFetch(exchanged, df -> array.assertPermuted(TRANSPOSE, df));
+    assertTrue(
+        executors.committed().entrySet().stream()
+            .anyMatch(now -> now.getValue() > before.getOrDefault(now.getKey(), 0L)),
+        "nothing went to memory");
   }
 
   private void npySink() throws Exception {

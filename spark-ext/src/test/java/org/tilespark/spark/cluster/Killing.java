@@ -79,6 +79,33 @@ final class Killing {
   }
 
   /**
+   * Kills the executor that others fetch from, when a task has read its first row and has not yet
+   * asked for most others.
+   *
+   * @param exchanged rows as they come out of a shuffle
+   */
+  void whileReducersFetch(Dataset<Row> exchanged, Consumer<Dataset<Row>> check) throws Exception {
+    int removed = executors.removed();
+    long failed = executors.failures(FETCH_FAILED);
+    long[] pids = executors.pids().values().stream().mapToLong(Long::longValue).toArray();
+    String mark = shared.resolve("killed-while-others-fetch").toString();
+    Interference.AtRow killOther =
+        row -> {
+          if (row == 0 && Interference.leave(Path.of(mark))) {
+            for (long pid : pids) {
+              if (pid != ProcessHandle.current().pid()) {
+                Executors.kill(pid);
+              }
+            }
+          }
+        };
+    check.accept(Interference.through(spark, exchanged, killOther));
+    executors.awaitRemoved(removed + 1);
+    executors.awaitAll();
+    assertTrue(executors.failures(FETCH_FAILED) > failed, "no fetch failed");
+  }
+
+  /**
    * Runs the last stage of {@code df} when the files are gone that those before have left, in
    * Spark's own shuffle.
    */
@@ -127,7 +154,7 @@ final class Killing {
   }
 
   /** The last stage of {@code df}, not yet run; those before it have been run. */
-  private static JavaRDD<Row> lastStage(Dataset<Row> df) {
+  static JavaRDD<Row> lastStage(Dataset<Row> df) {
     JavaRDD<Row> rdd = df.toJavaRDD();
     assertTrue(rdd.getNumPartitions() > 0); // adaptive execution has run all shuffles by now
     return rdd;

@@ -59,17 +59,17 @@ public final class LocalCluster implements AutoCloseable {
    * What a cluster consists of.
    *
    * @param memoryMib what one worker may give to executors
-   * @param workerConf Spark's configuration of each worker
+   * @param daemonConf Spark's configuration of the master and of each worker
    * @param sparkJars all that is on the class path of each process; if empty, the test's own is
    */
   public record Layout(
       int workers,
       int coresPerWorker,
       int memoryMib,
-      Map<String, String> workerConf,
+      Map<String, String> daemonConf,
       List<Path> sparkJars) {
     public Layout {
-      workerConf = Map.copyOf(workerConf);
+      daemonConf = Map.copyOf(daemonConf);
       sparkJars = List.copyOf(sparkJars);
     }
 
@@ -246,14 +246,14 @@ public final class LocalCluster implements AutoCloseable {
     if (layout.isInstallation()) {
       ChildJvm.entryOnly(directory.resolve("entry"));
     }
-    List<String> options = List.of("-Xmx256m", "-Dspark.master.rest.enabled=false");
+    List<String> options =
+        new ArrayList<>(List.of("-Xmx256m", "-Dspark.master.rest.enabled=false"));
+    layout.daemonConf().forEach((key, value) -> options.add("-D" + key + "=" + value));
     List<String> ports = List.of("--port", "0", "--webui-port", "0");
     List<String> place = new ArrayList<>(ports);
     place.addAll(List.of("--host", HOST));
     ChildJvm master = startJava("master", options, "org.apache.spark.deploy.master.Master", place);
     masterUrl = await(master, "master", MASTER_URL).group(1);
-    List<String> workerOptions = new ArrayList<>(options);
-    layout.workerConf().forEach((key, value) -> workerOptions.add("-D" + key + "=" + value));
     Map<String, ChildJvm> started = new TreeMap<>();
     for (int i = 0; i < layout.workers(); i++) {
       // A host of its own: Spark runs a second attempt of a task on another one only.
@@ -265,8 +265,7 @@ public final class LocalCluster implements AutoCloseable {
       arguments.addAll(List.of("--work-dir", directory.resolve("work").toString(), masterUrl));
       String name = "worker-" + i;
       started.put(
-          name,
-          startJava(name, host, workerOptions, "org.apache.spark.deploy.worker.Worker", arguments));
+          name, startJava(name, host, options, "org.apache.spark.deploy.worker.Worker", arguments));
     }
     started.forEach((name, worker) -> await(worker, name, REGISTERED));
   }

@@ -21,7 +21,8 @@ class StatusSenderTest {
           "",
           "",
           List.of(),
-          new HostStatus(0, 0, 0, 0, 0, 0, 0, 0, PipelineTotals.Snapshot.ZERO));
+          new HostStatus(0, 0, 0, 0, 0, 0, 0, 0, PipelineTotals.Snapshot.ZERO),
+          new ExchangeStatus(0, 0, 0, 0, 0, 0, 0, 0));
 
   private final BlockingQueue<Object> sent = new LinkedBlockingQueue<>();
 

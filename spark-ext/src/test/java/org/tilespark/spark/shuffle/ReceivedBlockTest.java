@@ -1,18 +1,25 @@
 package org.tilespark.spark.shuffle;
 
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufAllocator;
+import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import org.apache.spark.network.protocol.EncryptedMessageWithHeader;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.tilespark.arrow.memory.AllocationFaults;
+import org.tilespark.arrow.memory.FaultyMemorySource;
 import org.tilespark.arrow.memory.NativeMemorySource;
+import org.tilespark.arrow.memory.OutOfHostMemoryException;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.arrow.store.RowImage;
 import org.tilespark.arrow.store.StoreBudget;
@@ -88,6 +95,28 @@ class ReceivedBlockTest {
     block.free();
   }
 
+  /** Spark ends the use of the output when all is sent. */
+  @Test
+  void overTlsTheSameIsSent() throws Exception {
+    assertTrue(output.retain());
+    OutputBuffer buffer = new OutputBuffer(output, 0, 3);
+    ByteBuf header = Unpooled.copyLong(7);
+    EncryptedMessageWithHeader message =
+        new EncryptedMessageWithHeader(
+            buffer, header, buffer.convertToNettyForSsl(), buffer.size());
+    ByteBuf all = Unpooled.buffer();
+    while (!message.isEndOfInput()) {
+      ByteBuf chunk = message.readChunk(ByteBufAllocator.DEFAULT);
+      all.writeBytes(chunk);
+      chunk.release();
+    }
+    message.close();
+    assertEquals(7, all.readLong());
+    byte[] bytes = new byte[all.readableBytes()];
+    all.readBytes(bytes);
+    assertArrayEquals(sent(0, 3), bytes);
+  }
+
   @Test
   void severalPartitionsAreSentOneBehindTheOther() {
     byte[] all = sent(0, 3);
@@ -97,32 +126,55 @@ class ReceivedBlockTest {
     assertTrue(Arrays.equals(sent(2, 3), Arrays.copyOfRange(all, first.length, all.length)));
   }
 
+  private static String failure(ReceivedBlock block) {
+    return block.failure().map(Exception::getMessage).orElse("");
+  }
+
   @Test
   void otherLengthsAreRefused() throws IOException {
     byte[] bytes = sent(0, 1);
     ReceivedBlock shorter = new ReceivedBlock(source);
     shorter.write(ByteBuffer.wrap(bytes, 0, bytes.length - 1));
-    IOException e = assertThrows(IOException.class, shorter::closeAndRead);
+    shorter.closeAndRead();
     assertTrue(
-        e.getMessage().contains(bytes.length - 9 + " of " + (bytes.length - 8)), e::toString);
+        failure(shorter).contains(bytes.length - 9 + " of " + (bytes.length - 8)),
+        () -> failure(shorter));
     shorter.delete();
 
     ReceivedBlock longer = new ReceivedBlock(source);
     longer.write(ByteBuffer.wrap(bytes));
-    assertThrows(IOException.class, () -> longer.write(ByteBuffer.wrap(new byte[1])));
-    longer.delete();
+    assertEquals("", failure(longer));
+    assertEquals(1, longer.write(ByteBuffer.wrap(new byte[1])));
+    assertTrue(failure(longer).contains("longer than"), () -> failure(longer));
 
     ReceivedBlock negative = new ReceivedBlock(source);
-    assertThrows(IOException.class, () -> negative.write(ByteBuffer.wrap(new byte[8])));
-    assertThrows(IOException.class, new ReceivedBlock(source)::closeAndRead);
+    negative.write(ByteBuffer.wrap(new byte[8]));
+    assertTrue(failure(negative).contains("-8 bytes"), () -> failure(negative));
+    ReceivedBlock empty = new ReceivedBlock(source);
+    empty.closeAndRead();
+    assertTrue(failure(empty).contains("0 of 0"), () -> failure(empty));
   }
 
+  /** The connection is other tasks' too, so that it goes on. */
   @Test
-  void nothingIsWrittenOnceItIsFreed() throws IOException {
+  void whatComesForAFreedBlockIsTakenAndNotKept() throws IOException {
     byte[] bytes = sent(0, 1);
     ReceivedBlock block = new ReceivedBlock(source);
     block.write(ByteBuffer.wrap(bytes, 0, 20));
     block.free();
-    assertThrows(IOException.class, () -> block.write(ByteBuffer.wrap(bytes, 20, 10)));
+    ByteBuffer rest = ByteBuffer.wrap(bytes, 20, 10);
+    assertEquals(10, block.write(rest));
+    assertEquals(0, rest.remaining());
+    block.closeAndRead();
+  }
+
+  @Test
+  void refusedMemoryFailsTheBlockAndNotTheConnection() throws IOException {
+    byte[] bytes = sent(0, 1);
+    ReceivedBlock block =
+        new ReceivedBlock(FaultyMemorySource.of(source, new AllocationFaults(1, 0)));
+    assertEquals(bytes.length, block.write(ByteBuffer.wrap(bytes)));
+    block.closeAndRead();
+    assertInstanceOf(OutOfHostMemoryException.class, block.failure().orElseThrow());
   }
 }

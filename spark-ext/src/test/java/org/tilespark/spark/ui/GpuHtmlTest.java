@@ -7,10 +7,12 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.StringReader;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import javax.xml.parsers.DocumentBuilderFactory;
 import org.junit.jupiter.api.Test;
 import org.tilespark.spark.runtime.ExecutorStatus;
 import org.tilespark.spark.runtime.HostStatus;
+import org.tilespark.spark.shuffle.ServedShuffle;
 import org.w3c.dom.Document;
 import org.w3c.dom.Element;
 import org.w3c.dom.NodeList;
@@ -19,6 +21,11 @@ import org.xml.sax.InputSource;
 /** The body of the GPU page. */
 class GpuHtmlTest {
   private static final String NASTY = "<script>alert('x')</script> & \"H200\"\u0000\u001b";
+
+  private static final String NASTY_SHOWN = NASTY.replace('\u0000', ' ').replace('\u001b', ' ');
+
+  private static final List<ServedShuffle> SHUFFLES =
+      List.of(new ServedShuffle(8, Optional.empty()), new ServedShuffle(7, Optional.of(NASTY)));
 
   private final ExecutorBoard board = new ExecutorBoard();
 
@@ -64,6 +71,20 @@ class GpuHtmlTest {
                 "1.0 KiB / 2.0 MiB",
                 "0 B / 1.0 GiB")),
         rows(page, "gpu-host"));
+    assertEquals(
+        List.of(
+            List.of(
+                "1 on left",
+                "1.0 GiB / 2.0 GiB / 3.0 GiB",
+                "5.0 MiB",
+                "4.0 MiB",
+                "3.0 KiB",
+                "2.0 KiB",
+                "1.0 KiB")),
+        rows(page, "gpu-exchange"));
+    assertEquals(
+        List.of(List.of("8", "memory", ""), List.of("7", "spark", NASTY_SHOWN)),
+        rows(page, "gpu-shuffles"));
     assertEquals(List.of(), rows(page, "gpu-cpu"));
     assertTrue(
         page.getDocumentElement().getTextContent().contains("1 live executor with 1 open device"));
@@ -82,7 +103,7 @@ class GpuHtmlTest {
   @Test
   void aLostDeviceIsAnAlarmAlsoAfterTheEnd() throws Exception {
     board.report(StatusSamples.lost("4", "cuLaunchKernel failed"));
-    assertTrue(GpuHtml.of(board.entries()).contains("alert-danger"));
+    assertTrue(GpuHtml.of(board.entries(), SHUFFLES).contains("alert-danger"));
     board.removed("4", "Command exited with code 87");
     String text = page().getDocumentElement().getTextContent();
     assertTrue(text.contains("Executor 4 lost its device. cuLaunchKernel failed"), text);
@@ -96,7 +117,13 @@ class GpuHtmlTest {
     ExecutorStatus lost = StatusSamples.lost("driver", "cuLaunchKernel failed");
     HostStatus worked = StatusSamples.onCpu("driver", "").host();
     board.report(
-        new ExecutorStatus("driver", lost.cpuReason(), lost.lostDevice(), lost.devices(), worked));
+        new ExecutorStatus(
+            "driver",
+            lost.cpuReason(),
+            lost.lostDevice(),
+            lost.devices(),
+            worked,
+            StatusSamples.exchange()));
     assertEquals(
         List.of(List.of("driver", "it was lost: cuLaunchKernel failed", "17", "0 ms")),
         rows(page(), "gpu-cpu"));
@@ -109,13 +136,12 @@ class GpuHtmlTest {
     board.report(StatusSamples.onCpu("6", NASTY));
     board.report(StatusSamples.lost("7", NASTY));
     board.removed("7", "'" + NASTY);
-    String html = GpuHtml.of(board.entries());
+    String html = GpuHtml.of(board.entries(), SHUFFLES);
     assertFalse(html.contains("<script>"), html);
     assertFalse(html.contains("<i>"), html);
     Document page = page();
     assertEquals(0, page.getElementsByTagName("script").getLength());
-    String shown = NASTY.replace('\u0000', ' ').replace('\u001b', ' ');
-    assertEquals("0: " + shown, rows(page, "gpu-devices").get(0).get(1));
+    assertEquals("0: " + NASTY_SHOWN, rows(page, "gpu-devices").get(0).get(1));
   }
 
   @Test
@@ -131,7 +157,7 @@ class GpuHtmlTest {
 
   /** The page as a browser reads it; fails if it is not well-formed. */
   private Document page() throws Exception {
-    String page = "<body>" + GpuHtml.of(board.entries()) + "</body>";
+    String page = "<body>" + GpuHtml.of(board.entries(), SHUFFLES) + "</body>";
     return DocumentBuilderFactory.newInstance()
         .newDocumentBuilder()
         .parse(new InputSource(new StringReader(page)));

@@ -2,6 +2,7 @@ package org.tilespark.spark.ui;
 
 import java.util.List;
 import org.tilespark.spark.runtime.DeviceStatus;
+import org.tilespark.spark.runtime.ExchangeStatus;
 import org.tilespark.spark.runtime.ExecutorStatus;
 import org.tilespark.spark.runtime.HostStatus;
 import org.tilespark.spark.runtime.PipelineTotals;
@@ -14,18 +15,23 @@ final class StatusSamples {
 
   /** With one device of this description, which worked. */
   static ExecutorStatus onDevice(String id, String description) {
-    return new ExecutorStatus(id, "", "", List.of(device(description)), host(0));
+    return new ExecutorStatus(id, "", "", List.of(device(description)), host(0), exchange());
   }
 
   /** Without a device, for this reason. */
   static ExecutorStatus onCpu(String id, String reason) {
-    return new ExecutorStatus(id, reason, "", List.of(), host(17));
+    return new ExecutorStatus(id, reason, "", List.of(), host(17), exchange());
   }
 
   /** That lost its device. */
   static ExecutorStatus lost(String id, String failure) {
     return new ExecutorStatus(
-        id, "it was lost: " + failure, failure, List.of(device("NVIDIA H200")), host(0));
+        id,
+        "it was lost: " + failure,
+        failure,
+        List.of(device("NVIDIA H200")),
+        host(0),
+        exchange());
   }
 
   /** 40 GB up in 1 s, 20 GB down in 1 s, half a second of kernels. */
@@ -48,6 +54,11 @@ final class StatusSamples {
             GIB);
     return new DeviceStatus(
         0, description, 140 * GIB, 21 * GIB, 112 * GIB, 3 * GIB, 20 * GIB, work);
+  }
+
+  /** What an executor keeps between tasks. */
+  static ExchangeStatus exchange() {
+    return new ExchangeStatus(GIB, 2 * GIB, 3 * GIB, 5 << 20, 4 << 20, 3 << 10, 2 << 10, 1 << 10);
   }
 
   private static HostStatus host(long blocks) {

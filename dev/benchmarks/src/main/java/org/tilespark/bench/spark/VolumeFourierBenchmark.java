@@ -14,7 +14,6 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
-import org.apache.spark.sql.functions;
 import org.apache.spark.storage.StorageLevel;
 import org.tilespark.bench.spark.GeneratedMatrix.Content;
 import org.tilespark.examples.ExampleJob;
@@ -135,11 +134,8 @@ public final class VolumeFourierBenchmark {
             planes.blockRows());
     report.line("machine", "%s", machine);
     report.line("data", "%s", data);
-    // Slabs as others have them: their metadata says how they are cut, so that nothing is moved for
-    // it.
     Dataset<Row> volume =
-        VolumeBlocks.slabs(read(), "x", planes.blockRows())
-            .persist(StorageLevel.fromString(level()));
+        GeneratedVolume.slabs(spark, planes, shape).persist(StorageLevel.fromString(level()));
     try {
       noop(volume);
       SparkMachine.reportCache(spark, report);
@@ -158,24 +154,6 @@ public final class VolumeFourierBenchmark {
       writeCsv(Path.of(arguments.option("csv").get()), machine + "; " + data);
     }
     return right;
-  }
-
-  /** The volume in slabs; the imaginary part is the real one's values of the block, backwards. */
-  private Dataset<Row> read() {
-    return planes
-        .read(spark, slabs)
-        .select(
-            functions.col("row").as("x"),
-            functions.lit(0L).as("y"),
-            functions.lit(0L).as("z"),
-            functions.col("rows").as("nx"),
-            functions.lit(Math.toIntExact(shape.extent(1))).as("ny"),
-            functions.lit(Math.toIntExact(shape.extent(2))).as("nz"),
-            // In place of what it says of a matrix; Spark 4.0 would take empty metadata for none.
-            functions
-                .col("values")
-                .as("values", ArrayMetadata.empty().withExtents(shape).toMetadata()),
-            functions.reverse(functions.col("values")).as("imag"));
   }
 
   private void measure(String name, Dataset<Row> spectrum) throws InterruptedException {

@@ -22,6 +22,12 @@ public final class ClusteredDistributions {
     return CONSTRUCTOR.make(ScalaInterop.<Expression>seq(keys), false, ScalaInterop.none());
   }
 
+  /** Rows with equal keys in one of {@code partitions}. */
+  public static ClusteredDistribution of(Collection<? extends Expression> keys, int partitions) {
+    return CONSTRUCTOR.make(
+        ScalaInterop.<Expression>seq(keys), false, Option.apply((Object) partitions));
+  }
+
   /** Rows with equal keys in one of {@code partitions}, which only all keys together choose. */
   public static ClusteredDistribution ofAll(Collection<? extends Expression> keys, int partitions) {
     return CONSTRUCTOR.make(ScalaInterop.<Expression>seq(keys), true, Option.apply(partitions));

@@ -8,10 +8,13 @@ import java.util.regex.Pattern;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The version of the running Spark, beside the newest that this code was tested on. */
+/** The version of the running Spark, beside those that this code was tested on. */
 public final class SparkVersion {
   /** The first of {@code dev/spark-distributions.txt}; a test compares them. */
   public static final String NEWEST_TESTED = "4.3.0";
+
+  /** The first release of the oldest line in {@code dev/spark-distributions.txt}. */
+  public static final String OLDEST_TESTED = "4.0.0";
 
   private static final Logger LOG = LoggerFactory.getLogger(SparkVersion.class);
   private static final Pattern NUMBERS = Pattern.compile("\\d+(\\.\\d+)*");
@@ -26,31 +29,36 @@ public final class SparkVersion {
 
   /** True if this code was tested on the running version. */
   public static boolean isTested() {
-    return warning(running(), NEWEST_TESTED).isEmpty();
+    return isTested(running());
+  }
+
+  /** True if this code was tested on Spark {@code version}. */
+  public static boolean isTested(String version) {
+    return warning(version).isEmpty();
   }
 
   /** Logs {@link #warning} of the running Spark, once for each process. */
   public static void warnIfUntested() {
-    warning(running(), NEWEST_TESTED)
-        .filter(text -> WARNED.compareAndSet(false, true))
-        .ifPresent(LOG::warn);
+    warning(running()).filter(text -> WARNED.compareAndSet(false, true)).ifPresent(LOG::warn);
   }
 
   /**
-   * What to say where {@code running} is newer than {@code tested}; empty where it is not, or does
-   * not begin with a number. Versions are compared by their leading numbers: {@code 4.3.0-SNAPSHOT}
-   * and {@code 4.3.0.1-vendor} are not newer than {@code 4.3.0}.
+   * What to say where {@code running} is newer or older than the versions that were tested, or no
+   * version; else empty. Versions are compared by their leading numbers: {@code 4.3.0-SNAPSHOT} and
+   * {@code 4.3.0.1-vendor} are not newer than {@code 4.3.0}.
    */
-  static Optional<String> warning(String running, String tested) {
-    return Arrays.compare(numbers(running), numbers(tested)) > 0
+  static Optional<String> warning(String running) {
+    boolean newer = Arrays.compare(numbers(running), numbers(NEWEST_TESTED)) > 0;
+    boolean older = Arrays.compare(numbers(running), numbers(OLDEST_TESTED)) < 0;
+    return newer || older
         ? Optional.of(
             "Spark "
                 + running
-                + " is newer than "
-                + tested
-                + ", the newest that this tilespark was tested on. If a query fails with a linkage"
-                + " error, take a newer tilespark or Spark "
-                + tested)
+                + (newer ? " is newer than " + NEWEST_TESTED : " is not one of " + OLDEST_TESTED)
+                + (newer ? ", the newest" : " to " + NEWEST_TESTED + ", the versions")
+                + " that this tilespark was tested on. Blocks go through Spark's own shuffle and"
+                + " cache. If a query fails with a linkage error, take another tilespark, or Spark "
+                + NEWEST_TESTED)
         : Optional.empty();
   }
 

@@ -5,6 +5,6 @@
  * <p>Classes of Spark that are no public interface gain constructor parameters from one version to
  * the next. Code elsewhere does not call these constructors but the methods here, which find the
  * constructor of the running Spark by reflection. {@code LinkageTest} finds what else does not
- * link. Of our packages, this one uses {@code interop} alone.
+ * link.
  */
 package org.tilespark.spark.catalyst.compat;

@@ -60,14 +60,57 @@ public record ClusterLimits(
       double coreFloat,
       double coreDouble,
       double taskStart) {
+    /** Spark's shuffle: 3.8 GB/s on a machine of 16 cores (docs/tuning.md). */
+    private static final double SHUFFLE_OF_SPARK = 3.8e9 / 16;
+
     /**
-     * Shuffle: 3.8 GB/s on a machine of 16 cores (docs/tuning.md). PCIe: pinned copies reach 55
-     * GB/s (docs/benchmarks.md), 50 with some loss. Device: an H200's tensor and vector units run
-     * at 67 TFLOP/s by its datasheet, in both types; 60 and 50 leave room for edges. The others are
-     * estimates: 1 GB/s for a broadcast, 40 and 20 GFLOP/s for a core, 2 ms for a task.
+     * The exchange in memory: tasks of a 1024^3 transform write and read 8 GiB in 15 and 11 s of a
+     * core, and in 37 and 22 through Spark's shuffle (docs/benchmarks.md, H100).
      */
-    public static final Rates DEFAULT =
-        new Rates(3.8e9 / 16, 1e9, 50e9, 50e12, 60e12, 40e9, 20e9, 0.002);
+    private static final double SHUFFLE_IN_MEMORY = SHUFFLE_OF_SPARK * (37 + 22) / (15 + 11);
+
+    /**
+     * The driver collects, serializes, compresses and sends: 35 MB took 0.47 s of a core in local
+     * mode, which counts as two times as many bytes (docs/benchmarks.md, <em>An exchange</em>).
+     */
+    private static final double BROADCAST = 0.15e9;
+
+    /** Pinned copies reach 55 GB/s (docs/benchmarks.md), 50 with some loss. */
+    private static final double PCIE = 50e9;
+
+    /**
+     * An H200's tensor and vector units run at 67 TFLOP/s by its datasheet, in both types; these
+     * leave room for edges.
+     */
+    private static final double DEVICE_FLOAT = 50e12;
+
+    private static final double DEVICE_DOUBLE = 60e12;
+
+    /** Estimates of what one core of the CPU computes. */
+    private static final double CORE_FLOAT = 40e9;
+
+    private static final double CORE_DOUBLE = 20e9;
+
+    /** The driver's time for a task: 0.13 s for the 201 of a 64^3 transform on 16 cores. */
+    private static final double TASK_START = 0.65e-3;
+
+    /**
+     * What was measured.
+     *
+     * @param inMemory true if blocks go through the exchange in memory, false if through Spark's
+     *     shuffle
+     */
+    public static Rates of(boolean inMemory) {
+      return new Rates(
+          inMemory ? SHUFFLE_IN_MEMORY : SHUFFLE_OF_SPARK,
+          BROADCAST,
+          PCIE,
+          DEVICE_FLOAT,
+          DEVICE_DOUBLE,
+          CORE_FLOAT,
+          CORE_DOUBLE,
+          TASK_START);
+    }
 
     /** Checks that all are positive. */
     public Rates {

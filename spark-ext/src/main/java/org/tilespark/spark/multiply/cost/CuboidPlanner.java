@@ -156,8 +156,8 @@ public final class CuboidPlanner {
     List<Candidate> ranked = new ArrayList<>();
     boolean broadcast = false;
     for (Candidate candidate : allowed) {
-      // However dear, the better broadcast is told, so that a reader sees what it would cost; and
-      // what could stay where it is.
+      // EXPLAIN always lists the better broadcast and every plan in place, however
+      // expensive.
       boolean first = candidate.strategy().isBroadcast() && !broadcast;
       if (ranked.size() <= REJECTED || first || candidate.strategy().isInPlace()) {
         ranked.add(candidate);

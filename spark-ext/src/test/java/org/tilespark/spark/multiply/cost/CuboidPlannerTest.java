@@ -28,7 +28,7 @@ class CuboidPlannerTest {
   private static final long KIB = 1L << 10;
   private static final long MIB = 1L << 20;
   private static final long GIB = 1L << 30;
-  private static final Rates RATES = Rates.DEFAULT;
+  private static final Rates RATES = Rates.of(false);
 
   /** One machine of 16 cores with one GPU, nothing broadcast. */
   private static ClusterLimits gpu(int usefulTasks) {
@@ -48,12 +48,12 @@ class CuboidPlannerTest {
           """
           cube               | 100000  | 100000   | 100000  | cuboid(6,8,1)
           inner dimension    | 1000    | 10000000 | 1000    | cuboid(1,1,16)
-          outer product      | 1000000 | 1000     | 1000000 | cuboid(54,69,1)
+          outer product      | 1000000 | 1000     | 1000000 | cuboid(59,64,1)
           tall times small   | 1000000 | 1000     | 100     | cuboid(16,1,1)
           small times wide   | 100     | 1000     | 1000000 | cuboid(1,16,1)
           row times matrix   | 1       | 100000   | 100000  | cuboid(1,16,1)
           matrix times row   | 100000  | 100000   | 1       | cuboid(16,1,1)
-          row times column   | 1       | 1000000  | 1       | cuboid(1,1,3)
+          row times column   | 1       | 1000000  | 1       | cuboid(1,1,5)
           column times row   | 30000   | 1        | 30000   | cuboid(2,2,1)
           one element        | 1       | 1        | 1       | cuboid(1,1,1)
           tiny               | 7       | 5        | 3       | cuboid(1,1,1)
@@ -277,8 +277,8 @@ class CuboidPlannerTest {
           C larger than A, but stays      | 1000000 | 100  | 1000    | 1000  | 100  | 100  | 1000  | true  | 4         | broadcast(right) | 0
           K in so many that C weighs      | 1000000 | 4096 | 16      | 1024  | 8    | 4096 | 16    | true  | 4         | cuboid           | 0
           square                          | 8192    | 8192 | 8192    | 1024  | 1024 | 1024 | 1024  | true  | 4         | cuboid           | 0
-          small, but on many machines     | 20000   | 4000 | 4000    | 1000  | 4000 | 4000 | 4000  | true  | 1         | broadcast(right) | 0
-          small, and too many of them     | 20000   | 4000 | 4000    | 1000  | 4000 | 4000 | 4000  | true  | 100       | cuboid           | 0
+          small, but on many machines     | 200000  | 2000 | 2000    | 1000  | 2000 | 2000 | 2000  | true  | 1         | broadcast(right) | 0
+          small, and too many of them     | 200000  | 2000 | 2000    | 1000  | 2000 | 2000 | 2000  | true  | 100       | cuboid           | 0
           """)
   void broadcastWhereItIsCheaper(
       String name,
@@ -323,6 +323,27 @@ class CuboidPlannerTest {
                         && (c.strategy() == Strategy.CUBOID) == broadcast
                         && (broadcast || c.cost().traffic().broadcast() > 0)),
         plan::toString);
+  }
+
+  /** Where blocks are exchanged in memory, to broadcast one operand saves less. */
+  @Test
+  void exchangesInMemoryAreCheaper() {
+    MultiplyShape shape =
+        new MultiplyShape(
+            new Extents(200_000, 2000, 2000),
+            ElementType.FLOAT32,
+            new MultiplyShape.Operand(4 * 200_000L * 2000, 1000, 2000, true),
+            new MultiplyShape.Operand(4 * 2000L * 2000, 2000, 2000, true),
+            1000,
+            2000);
+    List<String> chosen = new ArrayList<>();
+    for (boolean inMemory : new boolean[] {false, true}) {
+      ClusterLimits limits =
+          new ClusterLimits(
+              new ClusterFacts(16, 2, 0), 16, 0, 4 * GIB, GIB, 256 * MIB, 0, Rates.of(inMemory));
+      chosen.add(CuboidPlanner.plan(shape, limits).chosen().strategy().toString());
+    }
+    assertEquals(List.of("BROADCAST_RIGHT", "CUBOID"), chosen);
   }
 
   /** Operands that lie in partitions already: which stay, and what is shuffled still. */

@@ -1,0 +1,112 @@
+package org.tilespark.bench.kernels;
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.PrintStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+
+/** A Python process with scipy that does what {@link HostFourierBenchmark} does, on request. */
+final class ScipyPeer implements AutoCloseable {
+  /**
+   * Reads requests and answers each with a line. Lines are timed in 16 pieces of an array that no
+   * cache holds, and the best counts: other work on the machine spoils few pieces. Complex lines
+   * are transformed in place, so that no pages of new arrays are timed; "ortho" keeps their values
+   * from growing.
+   */
+  private static final String PROGRAM =
+      """
+      import sys, time
+      import numpy as np, scipy, scipy.fft as fft
+      state = {}
+      def prepare(kind, dtype, *shape):
+          shape = tuple(map(int, shape))
+          x = np.random.default_rng(1).standard_normal(shape, dtype=dtype)
+          state["pieces"] = 16 if len(shape) == 2 else 1
+          if kind == "complex":
+              x = (x + 1j * np.random.default_rng(2).standard_normal(shape, dtype=dtype)).astype("c8" if dtype == "f4" else "c16")
+              work = lambda p, t: fft.fft(x[p], norm="ortho", overwrite_x=True, workers=t)
+          elif kind == "half":
+              work = lambda p, t: fft.rfft(x[p], norm="ortho", workers=t)
+          elif kind == "real":
+              y = fft.rfft(x, norm="ortho")
+              work = lambda p, t: fft.irfft(y[p], x.shape[-1], norm="ortho", workers=t)
+          else:
+              work = lambda p, t: fft.rfftn(x, norm="ortho", workers=t)
+          state["work"], state["lines"] = work, len(x)
+      def run(threads):
+          best, pieces = float("inf"), state["pieces"]
+          for p in range(pieces):
+              piece = slice(state["lines"] * p // pieces, state["lines"] * (p + 1) // pieces)
+              start = time.perf_counter_ns()
+              state["work"](piece, int(threads))
+              best = min(best, time.perf_counter_ns() - start)
+          return best * pieces
+      def relative(found, exact):
+          return float(np.sqrt((abs(found - exact) ** 2).sum() / (abs(exact) ** 2).sum()))
+      def errors(kind, dtype, n, path):
+          n = int(n)
+          wide = np.longdouble
+          planes = [np.fromfile(path + "/in%d" % p, dtype).reshape(-1, n if kind != "real" else n // 2 + 1) for p in range(1 if kind == "half" else 2)]
+          x = planes[0] if kind == "half" else planes[0] + 1j * planes[1]
+          x = x.astype({"f4": "f4", "f8": "f8"}[dtype] if kind == "half" else {"f4": "c8", "f8": "c16"}[dtype])
+          out = [np.fromfile(path + "/out%d" % p, dtype).astype(wide) for p in range(1 if kind == "real" else 2)]
+          w = x.astype(wide if kind == "half" else np.clongdouble)
+          if kind == "complex": exact, peer = fft.fft(w), fft.fft(x)
+          elif kind == "half": exact, peer = fft.rfft(w), fft.rfft(x)
+          else: exact, peer = fft.irfft(w, n, norm="forward"), fft.irfft(x, n, norm="forward")
+          ours = (out[0] if kind == "real" else out[0] + 1j * out[1]).reshape(exact.shape)
+          return "%.3e %.3e" % (relative(ours, exact), relative(peer.astype(exact.dtype), exact))
+      print("scipy", scipy.__version__, flush=True)
+      for line in sys.stdin:
+          name, *words = line.split()
+          print({"prepare": prepare, "run": run, "errors": errors}[name](*words), flush=True)
+      """;
+
+  private final Process process;
+  private final BufferedReader answers;
+  private final PrintStream requests;
+  private final String version;
+
+  ScipyPeer(String python) throws IOException {
+    process =
+        new ProcessBuilder(python, "-c", PROGRAM)
+            .redirectError(ProcessBuilder.Redirect.INHERIT)
+            .start();
+    answers =
+        new BufferedReader(
+            new InputStreamReader(process.getInputStream(), StandardCharsets.US_ASCII));
+    requests = new PrintStream(process.getOutputStream(), true, StandardCharsets.US_ASCII);
+    version = answer();
+  }
+
+  private String answer() {
+    try {
+      String line = answers.readLine();
+      if (line == null) {
+        throw new IllegalStateException("The Python process with scipy ended");
+      }
+      return line;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Sends a request, words apart by spaces, and returns the answer. */
+  String ask(String request) {
+    requests.println(request);
+    return answer();
+  }
+
+  @Override
+  public String toString() {
+    return version;
+  }
+
+  @Override
+  public void close() {
+    requests.close();
+    process.destroy();
+  }
+}

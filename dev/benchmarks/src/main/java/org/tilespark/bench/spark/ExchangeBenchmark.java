@@ -1,0 +1,316 @@
+package org.tilespark.bench.spark;
+
+import java.io.PrintStream;
+import java.math.BigDecimal;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.DoubleStream;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.apache.spark.storage.StorageLevel;
+import org.tilespark.bench.spark.GeneratedMatrix.Content;
+import org.tilespark.examples.ExampleJob;
+import org.tilespark.examples.JobArguments;
+import org.tilespark.examples.JobArguments.Option;
+import org.tilespark.examples.JobReport;
+import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.conf.Backend;
+import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.runtime.ExecutorRuntime;
+
+/**
+ * Operators that exchange blocks, through the exchange in memory and through Spark's shuffle, which
+ * take turns in one session: cached blocks to the noop sink. Both results are compared.
+ */
+public final class ExchangeBenchmark {
+  private static final JobArguments.Usage USAGE =
+      new JobArguments.Usage(
+          "exchange [options]",
+          """
+          Measures re-blocking, transforms and products through each exchange in turns.
+
+            --commit ID            what is measured, for the head of the output
+            --cases A,B,...        reblock, fft, multiply (default: all)
+            --modes A,B            memory, spark (default: both)
+            --extent N             of the square FLOAT matrix that is re-blocked (default: 8192)
+            --volume N             of the cube of complex FLOAT (default: 256)
+            --product N            of the square FLOAT matrices that are multiplied (default: 2048)
+            --backend auto|gpu|cpu who computes (default: auto)
+            --warmups N, --rounds N  of each (default: 2, 5)
+            --seed N               seed of the elements (default: a new one)
+          """,
+          List.of(),
+          List.of(
+              Option.text("commit"),
+              Option.text("cases"),
+              Option.text("modes"),
+              Option.checked("extent", Integer::parseInt),
+              Option.checked("volume", Integer::parseInt),
+              Option.checked("product", Integer::parseInt),
+              Option.BACKEND,
+              Option.checked("warmups", Integer::parseInt),
+              Option.checked("rounds", Integer::parseInt),
+              Option.SEED));
+
+  /** Blocks of matrices have so many rows and columns before and, transposed in shape, after. */
+  private static final int BLOCK_ROWS = 1024;
+
+  private static final int BLOCK_COLS = 512;
+
+  /** How the metrics of our nodes call the time in which they compute. */
+  private static final List<String> ARITHMETIC =
+      List.of("time computing on the CPU", "time multiplying on the CPU");
+
+  /**
+   * One run, in seconds.
+   *
+   * @param wall from the call to the answer
+   * @param tasks all tasks' time together
+   * @param cpu of that on a core
+   * @param arithmetic of the tasks' time that was spent computing
+   */
+  private record Run(double wall, double tasks, double cpu, double arithmetic) {
+    double outside() {
+      return tasks - arithmetic;
+    }
+  }
+
+  private final SparkSession spark;
+  private final JobArguments arguments;
+  private final JobReport report;
+
+  private ExchangeBenchmark(SparkSession spark, JobArguments arguments, PrintStream out) {
+    this.spark = spark;
+    this.arguments = arguments;
+    this.report = new JobReport(out);
+  }
+
+  /** Runs the benchmark in the session that spark-submit sets up. */
+  public static void main(String[] args) {
+    System.exit(run(args, System.out, System.err));
+  }
+
+  static int run(String[] args, PrintStream out, PrintStream err) {
+    return ExampleJob.run(
+        USAGE,
+        args,
+        (spark, arguments, stream) -> new ExchangeBenchmark(spark, arguments, stream).run(),
+        out,
+        err);
+  }
+
+  private boolean run() throws InterruptedException {
+    arguments.option("backend").ifPresent(it -> spark.conf().set(TileSparkConf.BACKEND.name(), it));
+    report.line(
+        "machine",
+        "%s",
+        SparkMachine.describe(spark, ExecutorRuntime.current().gpu(Backend.AUTO, null), arguments));
+    report.line("seed", "%d", arguments.seed());
+    boolean right = true;
+    try {
+      for (String name : words("cases", "reblock,fft,multiply")) {
+        right &=
+            switch (name) {
+              case "reblock" -> reblock();
+              case "fft" -> fft();
+              case "multiply" -> multiply();
+              default -> throw new IllegalArgumentException("--cases: there is no " + name);
+            };
+      }
+    } finally {
+      spark.conf().unset(TileSparkConf.EXCHANGE_MODE.name());
+      spark.conf().unset(TileSparkConf.BACKEND.name());
+    }
+    return right;
+  }
+
+  private boolean reblock() throws InterruptedException {
+    Dataset<Row> blocks = cached(matrix(number("extent", 8192), 0));
+    return measured("reblock", MatrixBlocks.reblock(blocks, BLOCK_COLS, BLOCK_ROWS), blocks);
+  }
+
+  private boolean fft() throws InterruptedException {
+    int extent = number("volume", 256);
+    int thickness = Math.max(1, extent / (4 * spark.sparkContext().defaultParallelism()));
+    GeneratedMatrix planes =
+        new GeneratedMatrix(
+            extent,
+            Math.multiplyExact(extent, extent),
+            thickness,
+            Math.multiplyExact(extent, extent),
+            ElementType.FLOAT32,
+            Content.FRACTIONS,
+            arguments.seed());
+    Dataset<Row> slabs =
+        cached(GeneratedVolume.slabs(spark, planes, Shape.of(extent, extent, extent)));
+    FftOptions options = FftOptions.defaults().withDecomposition("slabs");
+    return measured("fft", VolumeBlocks.fft(slabs, options), slabs);
+  }
+
+  private boolean multiply() throws InterruptedException {
+    int extent = number("product", 2048);
+    Dataset<Row> a = cached(matrix(extent, 0));
+    Dataset<Row> b = cached(matrix(extent, 1));
+    MultiplyOptions cuboids =
+        MultiplyOptions.defaults().withStrategy(new MultiplyOptions.Strategy.Cuboid(2, 2, 1));
+    return measured("multiply", MatrixBlocks.multiply(a, b, cuboids), a, b);
+  }
+
+  private Dataset<Row> matrix(int extent, int which) {
+    GeneratedMatrix matrix =
+        new GeneratedMatrix(
+            extent,
+            extent,
+            BLOCK_ROWS,
+            BLOCK_COLS,
+            ElementType.FLOAT32,
+            Content.FRACTIONS,
+            arguments.seed() + which);
+    return matrix.read(
+        spark, (int) Math.min(matrix.blocks(), 2L * spark.sparkContext().defaultParallelism()));
+  }
+
+  private Dataset<Row> cached(Dataset<Row> blocks) {
+    Dataset<Row> cached = blocks.persist(StorageLevel.MEMORY_ONLY());
+    noop(cached);
+    return cached;
+  }
+
+  /** Runs a query through each exchange in turns; true if both gave the same rows. */
+  @SafeVarargs
+  private boolean measured(String name, Dataset<Row> query, Dataset<Row>... inputs)
+      throws InterruptedException {
+    Map<String, List<Run>> runs = new LinkedHashMap<>();
+    Map<String, BigDecimal> sums = new LinkedHashMap<>();
+    try {
+      for (String mode : words("modes", "memory,spark")) {
+        runs.put(mode, new ArrayList<>());
+        spark.conf().set(TileSparkConf.EXCHANGE_MODE.name(), mode);
+        sums.put(mode, sum(again(query)));
+      }
+      int warmups = number("warmups", 2);
+      for (int round = -warmups; round < number("rounds", 5); round++) {
+        for (var each : runs.entrySet()) {
+          spark.conf().set(TileSparkConf.EXCHANGE_MODE.name(), each.getKey());
+          Run run = time(query);
+          if (round >= 0) {
+            each.getValue().add(run);
+          }
+        }
+      }
+    } finally {
+      for (Dataset<Row> input : inputs) {
+        input.unpersist(true);
+      }
+    }
+    boolean same = sums.values().stream().distinct().count() == 1;
+    runs.forEach((mode, all) -> tell(name, mode, all));
+    if (runs.size() == 2) {
+      List<List<Run>> both = List.copyOf(runs.values());
+      report.line(
+          name,
+          "memory over spark: wall %.2f, time outside arithmetic %.2f, CPU time %.2f; results %s",
+          ratio(both, Run::wall),
+          ratio(both, Run::outside),
+          ratio(both, Run::cpu),
+          same ? "are the same" : "DIFFER");
+    }
+    return same;
+  }
+
+  private void tell(String name, String mode, List<Run> runs) {
+    double[] walls = runs.stream().mapToDouble(Run::wall).sorted().toArray();
+    report.line(
+        name,
+        "%-6s %.3f s (%.3f to %.3f); tasks %.2f s, on a core %.2f, computing %.2f, outside %.2f",
+        mode,
+        median(runs, Run::wall),
+        walls[0],
+        walls[walls.length - 1],
+        median(runs, Run::tasks),
+        median(runs, Run::cpu),
+        median(runs, Run::arithmetic),
+        median(runs, Run::outside));
+  }
+
+  private Run time(Dataset<Row> query) throws InterruptedException {
+    double[] wall = new double[1];
+    PlanMetrics[] metrics = new PlanMetrics[1];
+    List<StageTimes.Stage> stages =
+        StageTimes.of(
+            spark,
+            () -> {
+              try {
+                metrics[0] =
+                    PlanMetrics.of(
+                        spark,
+                        () -> {
+                          long start = System.nanoTime();
+                          noop(again(query));
+                          wall[0] = (System.nanoTime() - start) / 1e9;
+                        });
+              } catch (InterruptedException e) {
+                throw new IllegalStateException(e);
+              }
+            });
+    return new Run(
+        wall[0],
+        stages.stream().mapToDouble(StageTimes.Stage::run).sum(),
+        stages.stream().mapToDouble(StageTimes.Stage::cpu).sum(),
+        ARITHMETIC.stream().mapToDouble(label -> metrics[0].total(label) / 1e9).sum());
+  }
+
+  /** The query made anew, so that it is planned and exchanged again. */
+  private static Dataset<Row> again(Dataset<Row> query) {
+    return query.select("*");
+  }
+
+  /** The sum of all rows' hashes, which does not depend on their order. */
+  private static BigDecimal sum(Dataset<Row> rows) {
+    return rows.selectExpr("xxhash64(*) AS hash")
+        .selectExpr("sum(CAST(hash AS DECIMAL(38, 0)))")
+        .first()
+        .getDecimal(0);
+  }
+
+  private static void noop(Dataset<Row> df) {
+    df.write().format("noop").mode(SaveMode.Overwrite).save();
+  }
+
+  /** One figure of a run. */
+  private interface Figure {
+    double of(Run run);
+  }
+
+  private static double ratio(List<List<Run>> both, Figure figure) {
+    return median(both.get(0), figure) / median(both.get(1), figure);
+  }
+
+  private static double median(List<Run> runs, Figure figure) {
+    double[] sorted = runs.stream().mapToDouble(figure::of).sorted().toArray();
+    return DoubleStream.of(sorted[(sorted.length - 1) / 2], sorted[sorted.length / 2])
+        .average()
+        .orElseThrow();
+  }
+
+  private int number(String option, int byDefault) {
+    return arguments.option(option).map(Integer::parseInt).orElse(byDefault);
+  }
+
+  private List<String> words(String option, String byDefault) {
+    return Arrays.stream(arguments.option(option).orElse(byDefault).split(",", -1))
+        .map(word -> word.toLowerCase(Locale.ROOT))
+        .toList();
+  }
+}

@@ -1,0 +1,38 @@
+package org.tilespark.kernels.host;
+
+/**
+ * How large the parts of C are that are worked on together; results do not depend on it.
+ *
+ * @param tileRows rows of a tile, whose sums stay in the last-level cache over all of K
+ * @param tileCols columns of a tile
+ * @param blockRows rows of A whose panels take a quarter of the second-level cache: sums and panels
+ *     of B pass through it
+ */
+record Blocking(int tileRows, int tileCols, int blockRows) {
+  /** Panels and sums of one call may take this, also where caches are smaller. */
+  private static final long LEAST_BYTES = 8L << 20;
+
+  /** Tiles are wide: panels of B are packed anew for each row of tiles, which is the cheaper. */
+  private static final double WIDTH = 1.25;
+
+  /**
+   * That of C of m rows and n columns, both one or more.
+   *
+   * @param bytes of an element
+   */
+  static Blocking of(HostProfile profile, PackedPanels panels, int bytes, long m, long n) {
+    long budget = Math.max(profile.l3Bytes(), LEAST_BYTES) * 3 / 4;
+    long elements = budget / (2L * bytes); // of a tile: a sum and its error each
+    int tileCols = part(n, (long) (WIDTH * Math.sqrt((double) elements)), panels.cols);
+    int tileRows = part(m, elements / tileCols, panels.rows);
+    long block = profile.l2Bytes() / 4 / ((long) SumOrder.MOST_GROUP * bytes);
+    return new Blocking(tileRows, tileCols, part(tileRows, block, panels.rows));
+  }
+
+  /** The extent of equal parts, whole micro tiles, none much larger than {@code most}. */
+  private static int part(long extent, long most, int unit) {
+    long parts = (extent + most - 1) / Math.max(1, most);
+    long each = (extent + parts - 1) / parts;
+    return Math.toIntExact((each + unit - 1) / unit * unit);
+  }
+}

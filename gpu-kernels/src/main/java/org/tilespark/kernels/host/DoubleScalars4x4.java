@@ -1,0 +1,101 @@
+package org.tilespark.kernels.host;
+
+/**
+ * A micro-kernel for doubles on 4 rows by 4 columns without the Vector API: the same sums as with
+ * it, bit for bit, where the CPU multiplies and adds in one rounding.
+ */
+final class DoubleScalars4x4 extends DoubleKernel {
+  private static final int SIDE = 4;
+  private static final boolean FUSED = Vectors.isFused();
+
+  DoubleScalars4x4() {
+    super(SIDE, SIDE, 1, SIDE);
+  }
+
+  @Override
+  void chain(DoublePanels panels, int fromA, int fromB, int steps, int apart) {
+    double[] a = panels.a;
+    double[] b = panels.b;
+    double c00 = 0;
+    double c01 = 0;
+    double c02 = 0;
+    double c03 = 0;
+    double c10 = 0;
+    double c11 = 0;
+    double c12 = 0;
+    double c13 = 0;
+    double c20 = 0;
+    double c21 = 0;
+    double c22 = 0;
+    double c23 = 0;
+    double c30 = 0;
+    double c31 = 0;
+    double c32 = 0;
+    double c33 = 0;
+    for (int p = 0; p < steps; p++) {
+      int atA = fromA + p * SIDE;
+      int atB = fromB + p * SIDE;
+      double b0 = b[atB];
+      double b1 = b[atB + 1];
+      double b2 = b[atB + 2];
+      double b3 = b[atB + 3];
+      double a0 = a[atA];
+      c00 = multiplyAdd(a0, b0, c00);
+      c01 = multiplyAdd(a0, b1, c01);
+      c02 = multiplyAdd(a0, b2, c02);
+      c03 = multiplyAdd(a0, b3, c03);
+      double a1 = a[atA + 1];
+      c10 = multiplyAdd(a1, b0, c10);
+      c11 = multiplyAdd(a1, b1, c11);
+      c12 = multiplyAdd(a1, b2, c12);
+      c13 = multiplyAdd(a1, b3, c13);
+      double a2 = a[atA + 2];
+      c20 = multiplyAdd(a2, b0, c20);
+      c21 = multiplyAdd(a2, b1, c21);
+      c22 = multiplyAdd(a2, b2, c22);
+      c23 = multiplyAdd(a2, b3, c23);
+      double a3 = a[atA + 3];
+      c30 = multiplyAdd(a3, b0, c30);
+      c31 = multiplyAdd(a3, b1, c31);
+      c32 = multiplyAdd(a3, b2, c32);
+      c33 = multiplyAdd(a3, b3, c33);
+    }
+    double[] part = panels.part;
+    part[0] += c00;
+    part[1] += c01;
+    part[2] += c02;
+    part[3] += c03;
+    part[4] += c10;
+    part[5] += c11;
+    part[6] += c12;
+    part[7] += c13;
+    part[8] += c20;
+    part[9] += c21;
+    part[10] += c22;
+    part[11] += c23;
+    part[12] += c30;
+    part[13] += c31;
+    part[14] += c32;
+    part[15] += c33;
+  }
+
+  @Override
+  void addPart(DoublePanels panels, int at) {
+    double[] part = panels.part;
+    double[] sum = panels.sum;
+    double[] error = panels.error;
+    for (int e = 0; e < part.length; e++) {
+      double before = sum[at + e];
+      double term = part[e];
+      double after = before + term;
+      double termSeen = after - before;
+      error[at + e] += (before - (after - termSeen)) + (term - termSeen);
+      sum[at + e] = after;
+    }
+  }
+
+  /** Without an instruction for it {@link Math#fma} takes a thousand times as long. */
+  private static double multiplyAdd(double a, double b, double c) {
+    return FUSED ? Math.fma(a, b, c) : a * b + c;
+  }
+}

@@ -1,0 +1,124 @@
+package org.tilespark.kernels.host;
+
+import java.util.Arrays;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+
+/** {@link PackedPanels} of floats. */
+final class FloatPanels extends PackedPanels {
+  private final FloatKernel kernel;
+  final float[] part; // (rows, cols): sum of the chains since the last steps were packed
+  float[] a = {};
+  float[] b = {};
+  private final float[] before;
+  private final float[] result;
+  private final float[] zeros; // (cols)
+  float[] sum = {};
+  float[] error = {}; // what sum lost to rounding
+
+  FloatPanels(FloatKernel kernel) {
+    super(kernel.rows, kernel.pitch, kernel.panelsB, kernel.lanes);
+    this.kernel = kernel;
+    this.part = new float[rows * cols];
+    this.before = new float[part.length];
+    this.result = new float[part.length];
+    this.zeros = new float[cols];
+  }
+
+  @Override
+  void reserve(int tileRows, int tileCols, int steps) {
+    int elementsA = elementsA(tileRows, steps);
+    int elementsB = elementsB(tileCols, steps);
+    int elements = Math.toIntExact(padded(tileRows, tileCols));
+    a = a.length < elementsA ? new float[elementsA] : a;
+    b = b.length < elementsB ? new float[elementsB] : b;
+    if (sum.length < elements) {
+      sum = new float[elements];
+      error = new float[elements];
+    }
+  }
+
+  @Override
+  Object a() {
+    return a;
+  }
+
+  @Override
+  Object b() {
+    return b;
+  }
+
+  @Override
+  Object result() {
+    return result;
+  }
+
+  @Override
+  Object before() {
+    return before;
+  }
+
+  @Override
+  void multiply(int fromA, int fromB, Steps order, int at) {
+    Arrays.fill(part, 0);
+    for (int p = 0; p < order.count(); p += order.chain()) {
+      int steps = Math.min(order.chain(), order.count() - p);
+      kernel.chain(this, fromA + p * pitch, fromB + p * lanes, steps, order.count() * lanes);
+    }
+    if (order.isFirst()) {
+      System.arraycopy(part, 0, sum, at, part.length);
+      Arrays.fill(error, at, at + part.length, 0);
+    } else {
+      kernel.addPart(this, at);
+    }
+  }
+
+  @Override
+  void scale(int at, Factors factors) {
+    if (factors.equals(Factors.OVERWRITE)) {
+      for (int e = 0; e < result.length; e++) {
+        result[e] = sum[at + e] + error[at + e];
+      }
+    } else if (factors.equals(Factors.ADD)) {
+      for (int e = 0; e < result.length; e++) {
+        result[e] = (float) ((double) sum[at + e] + error[at + e] + before[e]);
+      }
+    } else {
+      for (int e = 0; e < result.length; e++) {
+        result[e] = scaled(at + e, factors, before[e]);
+      }
+    }
+  }
+
+  /** One element of C, from a finite sum. */
+  float scaled(int at, Factors factors, float before) {
+    return scaled((double) sum[at] + error[at], factors, before);
+  }
+
+  /** Alpha times a sum is rounded to double; that and beta times C together, to float. */
+  static float scaled(double sum, Factors factors, float before) {
+    double product = factors.alpha() * sum;
+    double beta = factors.beta();
+    return (float) (beta == 0 ? product : product + beta * before);
+  }
+
+  /** True if all sums of a micro tile are finite. */
+  boolean isFinite(int at) {
+    // Zero times infinity is NaN. Columns side by side, which C2 makes vectors of.
+    Arrays.fill(zeros, 0);
+    for (int row = at; row < at + part.length; row += cols) {
+      for (int c = 0; c < cols; c++) {
+        zeros[c] += 0 * sum[row + c];
+      }
+    }
+    float all = 0;
+    for (float zero : zeros) {
+      all += zero;
+    }
+    return all == 0;
+  }
+
+  /** True if one sum is. */
+  boolean isFiniteSum(int at) {
+    return Float.isFinite(sum[at]);
+  }
+}

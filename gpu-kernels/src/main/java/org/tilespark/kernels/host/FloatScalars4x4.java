@@ -1,0 +1,101 @@
+package org.tilespark.kernels.host;
+
+/**
+ * A micro-kernel for floats on 4 rows by 4 columns without the Vector API: the same sums as with
+ * it, bit for bit, where the CPU multiplies and adds in one rounding.
+ */
+final class FloatScalars4x4 extends FloatKernel {
+  private static final int SIDE = 4;
+  private static final boolean FUSED = Vectors.isFused();
+
+  FloatScalars4x4() {
+    super(SIDE, SIDE, 1, SIDE);
+  }
+
+  @Override
+  void chain(FloatPanels panels, int fromA, int fromB, int steps, int apart) {
+    float[] a = panels.a;
+    float[] b = panels.b;
+    float c00 = 0;
+    float c01 = 0;
+    float c02 = 0;
+    float c03 = 0;
+    float c10 = 0;
+    float c11 = 0;
+    float c12 = 0;
+    float c13 = 0;
+    float c20 = 0;
+    float c21 = 0;
+    float c22 = 0;
+    float c23 = 0;
+    float c30 = 0;
+    float c31 = 0;
+    float c32 = 0;
+    float c33 = 0;
+    for (int p = 0; p < steps; p++) {
+      int atA = fromA + p * SIDE;
+      int atB = fromB + p * SIDE;
+      float b0 = b[atB];
+      float b1 = b[atB + 1];
+      float b2 = b[atB + 2];
+      float b3 = b[atB + 3];
+      float a0 = a[atA];
+      c00 = multiplyAdd(a0, b0, c00);
+      c01 = multiplyAdd(a0, b1, c01);
+      c02 = multiplyAdd(a0, b2, c02);
+      c03 = multiplyAdd(a0, b3, c03);
+      float a1 = a[atA + 1];
+      c10 = multiplyAdd(a1, b0, c10);
+      c11 = multiplyAdd(a1, b1, c11);
+      c12 = multiplyAdd(a1, b2, c12);
+      c13 = multiplyAdd(a1, b3, c13);
+      float a2 = a[atA + 2];
+      c20 = multiplyAdd(a2, b0, c20);
+      c21 = multiplyAdd(a2, b1, c21);
+      c22 = multiplyAdd(a2, b2, c22);
+      c23 = multiplyAdd(a2, b3, c23);
+      float a3 = a[atA + 3];
+      c30 = multiplyAdd(a3, b0, c30);
+      c31 = multiplyAdd(a3, b1, c31);
+      c32 = multiplyAdd(a3, b2, c32);
+      c33 = multiplyAdd(a3, b3, c33);
+    }
+    float[] part = panels.part;
+    part[0] += c00;
+    part[1] += c01;
+    part[2] += c02;
+    part[3] += c03;
+    part[4] += c10;
+    part[5] += c11;
+    part[6] += c12;
+    part[7] += c13;
+    part[8] += c20;
+    part[9] += c21;
+    part[10] += c22;
+    part[11] += c23;
+    part[12] += c30;
+    part[13] += c31;
+    part[14] += c32;
+    part[15] += c33;
+  }
+
+  @Override
+  void addPart(FloatPanels panels, int at) {
+    float[] part = panels.part;
+    float[] sum = panels.sum;
+    float[] error = panels.error;
+    for (int e = 0; e < part.length; e++) {
+      float before = sum[at + e];
+      float term = part[e];
+      float after = before + term;
+      float termSeen = after - before;
+      error[at + e] += (before - (after - termSeen)) + (term - termSeen);
+      sum[at + e] = after;
+    }
+  }
+
+  /** Without an instruction for it {@link Math#fma} takes a thousand times as long. */
+  private static float multiplyAdd(float a, float b, float c) {
+    return FUSED ? Math.fma(a, b, c) : a * b + c;
+  }
+}

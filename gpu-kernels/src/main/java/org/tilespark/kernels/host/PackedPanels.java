@@ -1,0 +1,87 @@
+package org.tilespark.kernels.host;
+
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+
+/**
+ * What one call to multiply works in: packed panels of A and B, and sums of a tile of C, of one
+ * element type. Arrays grow to what is needed and are kept.
+ *
+ * <p>A panel of A holds {@code rows} rows, step by step; a panel of B {@code lanes} columns. The
+ * tile is cut into micro tiles of (rows, cols), which lie one behind the other; one is the product
+ * of a panel of A and the panels of B that {@code cols} columns make. Used by one thread.
+ */
+abstract class PackedPanels {
+  final int rows;
+  final int pitch; // elements between the steps of a panel of A
+  final int lanes;
+  final int cols;
+
+  PackedPanels(int rows, int pitch, int panelsB, int lanes) {
+    this.rows = rows;
+    this.pitch = pitch;
+    this.lanes = lanes;
+    this.cols = panelsB * lanes;
+  }
+
+  /** Makes room for the panels of some steps, and for the sums of a tile. */
+  abstract void reserve(int tileRows, int tileCols, int steps);
+
+  /** Elements of the panels of A for a tile. */
+  final int elementsA(int tileRows, int steps) {
+    return Math.toIntExact(Ceil.div(tileRows, rows) * pitch * steps);
+  }
+
+  /** Elements of the panels of B for a tile. */
+  final int elementsB(int tileCols, int steps) {
+    return Math.toIntExact(Ceil.to(tileCols, cols) * steps);
+  }
+
+  /** Panels of A, an array of the element type. */
+  abstract Object a();
+
+  /** Panels of B. */
+  abstract Object b();
+
+  /** What {@link #scale} made of a micro tile, (rows, cols). */
+  abstract Object result();
+
+  /** What C held before, (rows, cols), for {@link #scale}. */
+  abstract Object before();
+
+  /**
+   * Multiplies panels and adds the product to the sums of a micro tile.
+   *
+   * @param fromA index of A's panel
+   * @param fromB index of the first of B's panels
+   * @param order how many steps there are, and how they are summed
+   * @param at index of the micro tile; the first product overwrites what is there
+   */
+  abstract void multiply(int fromA, int fromB, Steps order, int at);
+
+  /** The steps of K that are packed. */
+  record Steps(int count, int chain, boolean isFirst) {}
+
+  /** Fills {@code result}: alpha times a micro tile's sums, and beta times {@code before}. */
+  abstract void scale(int at, Factors factors);
+
+  /** Elements of the micro tiles that cover a matrix. */
+  long padded(long rows, long cols) {
+    return Ceil.div(rows, this.rows) * this.rows * Ceil.div(cols, this.cols) * this.cols;
+  }
+
+  /**
+   * Index of the micro tile whose first row is {@code i} and first column {@code j}.
+   *
+   * @param tileRows rows of the tile that it is a part of
+   */
+  int index(int tileRows, int i, int j) {
+    int down = (tileRows + rows - 1) / rows;
+    return (j / cols * down + i / rows) * rows * cols;
+  }
+
+  /** Index of one element. */
+  int element(int tileRows, int i, int j) {
+    return index(tileRows, i, j) + i % rows * cols + j % cols;
+  }
+}

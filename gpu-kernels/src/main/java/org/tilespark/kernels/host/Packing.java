@@ -1,0 +1,203 @@
+package org.tilespark.kernels.host;
+
+import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Precision;
+import sun.misc.Unsafe;
+
+/**
+ * Copies parts of operands into panels, as {@link PackedPanels} has them: each value is read once.
+ *
+ * <p>Index letters: {@code x} counts along a panel's width (rows of A, columns of B), {@code p}
+ * steps of K.
+ */
+final class Packing {
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
+
+  /** Steps of a panel that are written together: they stay in the first-level cache. */
+  private static final int STEPS = 64;
+
+  private Packing() {}
+
+  /**
+   * An operand as it lies in memory.
+   *
+   * @param lead elements between neighbouring rows as stored
+   * @param isAlongK true if a stored row holds the steps of one {@code x}; false if it holds all
+   *     {@code x} of one step
+   * @param bytes of an element, 4 or 8
+   */
+  record Operand(HostMemory memory, long lead, boolean isAlongK, int bytes) {
+    long address(long x, long p) {
+      return memory.offset() + (isAlongK ? x * lead + p : p * lead + x) * bytes;
+    }
+
+    boolean isSame(Operand other) {
+      return memory.base() == other.memory.base()
+          && memory.offset() == other.memory.offset()
+          && lead == other.lead
+          && isAlongK == other.isAlongK;
+    }
+  }
+
+  /** A part of an operand: {@code count} of {@code x}, {@code steps} of {@code p}. */
+  record Part(Operand operand, long x, int count, long p, int steps) {}
+
+  /**
+   * Where panels go.
+   *
+   * @param width of a panel
+   * @param pitch elements between the steps of a panel
+   * @param multiple what the panels' width together is a multiple of; they end with zeros
+   */
+  record Panels(Object array, int width, int pitch, int multiple) {
+    /** Elements of the panels that hold {@code count} of {@code x}. */
+    int elements(int count, int steps) {
+      return Math.toIntExact(Ceil.to(count, multiple) / width * pitch * steps);
+    }
+
+    private long address(int element, int bytes) {
+      return baseOffset(bytes) + (long) element * bytes;
+    }
+  }
+
+  /** Where the elements of an array of floats or doubles begin. */
+  static long baseOffset(int bytes) {
+    return bytes == Float.BYTES ? Unsafe.ARRAY_FLOAT_BASE_OFFSET : Unsafe.ARRAY_DOUBLE_BASE_OFFSET;
+  }
+
+  /** Packs a part whose elements are those of the panels. */
+  static void pack(Part part, Panels to) {
+    if (part.operand().isAlongK()) {
+      for (int x = 0; x < Ceil.to(part.count(), to.multiple()); x += to.width()) {
+        for (int p = 0; p < part.steps(); p += STEPS) {
+          interleave(part, x, p, to);
+        }
+      }
+    } else {
+      for (int p = 0; p < part.steps(); p++) {
+        deal(part, p, to);
+      }
+    }
+  }
+
+  /** Deals the {@code x} of one step out to all panels. */
+  private static void deal(Part part, int p, Panels to) {
+    int bytes = part.operand().bytes();
+    int width = to.width();
+    Object base = part.operand().memory().base();
+    Object array = to.array();
+    long from = part.operand().address(part.x(), part.p() + p);
+    long target = to.address(p * to.pitch(), bytes);
+    long panelBytes = (long) part.steps() * to.pitch() * bytes;
+    int whole = part.count() / width;
+    for (int panel = 0; panel < whole; panel++) {
+      copy(base, from, array, target, width * bytes);
+      from += (long) width * bytes;
+      target += panelBytes;
+    }
+    int rest = part.count() - whole * width;
+    for (int x = whole * width; x < Ceil.to(part.count(), to.multiple()); x += width) {
+      copy(base, from, array, target, rest * bytes);
+      for (int e = rest; e < width; e++) {
+        zero(array, target + (long) e * bytes, bytes);
+      }
+      rest = 0;
+      target += panelBytes;
+    }
+  }
+
+  private static void zero(Object to, long target, int bytes) {
+    if (bytes == Double.BYTES) {
+      UNSAFE.putLong(to, target, 0);
+    } else {
+      UNSAFE.putInt(to, target, 0);
+    }
+  }
+
+  /** Few bytes, a multiple of 4: a loop takes less time than a call. */
+  private static void copy(Object from, long source, Object to, long target, int bytes) {
+    int at = 0;
+    for (; at <= bytes - Long.BYTES; at += Long.BYTES) {
+      UNSAFE.putLong(to, target + at, UNSAFE.getLong(from, source + at));
+    }
+    if (at < bytes) {
+      UNSAFE.putInt(to, target + at, UNSAFE.getInt(from, source + at));
+    }
+  }
+
+  /** Interleaves some steps of the rows of one panel. */
+  private static void interleave(Part part, int x, int p, Panels to) {
+    int bytes = part.operand().bytes();
+    int steps = Math.min(STEPS, part.steps() - p);
+    int present = Math.max(0, Math.min(to.width(), part.count() - x));
+    Object base = part.operand().memory().base();
+    long row = part.operand().address(part.x() + x, part.p() + p);
+    long lead = part.operand().lead() * bytes;
+    long target = to.address((x / to.width() * part.steps() + p) * to.pitch(), bytes);
+    int pitch = to.pitch() * bytes;
+    int at = 0;
+    if (bytes == Float.BYTES) {
+      for (; at + 1 < present; at += 2) {
+        pairs(base, row + at * lead, lead, steps, to.array(), target + (long) at * bytes, pitch);
+      }
+    }
+    for (; at < to.width(); at++) {
+      long source = row + at * lead;
+      for (int step = 0; step < steps; step++) {
+        long where = target + (long) step * pitch + (long) at * bytes;
+        if (bytes == Double.BYTES) {
+          UNSAFE.putLong(
+              to.array(), where, at < present ? UNSAFE.getLong(base, source + step * 8L) : 0);
+        } else {
+          UNSAFE.putInt(
+              to.array(), where, at < present ? UNSAFE.getInt(base, source + step * 4L) : 0);
+        }
+      }
+    }
+  }
+
+  /** Two rows of floats, two steps at a time: four values in two words. */
+  private static void pairs(
+      Object base, long row, long lead, int steps, Object to, long target, int pitch) {
+    int step = 0;
+    for (; step + 1 < steps; step += 2) {
+      long upper = UNSAFE.getLong(base, row + step * 4L);
+      long lower = UNSAFE.getLong(base, row + lead + step * 4L);
+      long where = target + (long) step * pitch;
+      UNSAFE.putLong(to, where, upper & 0xffffffffL | lower << 32);
+      UNSAFE.putLong(to, where + pitch, upper >>> 32 | lower & 0xffffffff00000000L);
+    }
+    if (step < steps) {
+      long where = target + (long) step * pitch;
+      UNSAFE.putInt(to, where, UNSAFE.getInt(base, row + step * 4L));
+      UNSAFE.putInt(to, where + 4, UNSAFE.getInt(base, row + lead + step * 4L));
+    }
+  }
+
+  /** Packs floats into panels of doubles. */
+  static void widen(Part part, Panels to, Precision precision) {
+    double[] target = (double[]) to.array();
+    Operand operand = part.operand();
+    Object base = operand.memory().base();
+    for (int x = 0; x < Ceil.to(part.count(), to.multiple()); x += to.width()) {
+      for (int p = 0; p < part.steps(); p++) {
+        int at = (x / to.width() * part.steps() + p) * to.pitch();
+        for (int e = 0; e < to.width(); e++) {
+          target[at + e] =
+              x + e < part.count()
+                  ? precision.round(
+                      UNSAFE.getFloat(base, operand.address(part.x() + x + e, part.p() + p)))
+                  : 0;
+        }
+      }
+    }
+  }
+
+  /** Rounds packed floats to what a lower precision has. */
+  static void round(float[] panels, int elements, Precision precision) {
+    for (int e = 0; e < elements; e++) {
+      panels[e] = precision.round(panels[e]);
+    }
+  }
+}

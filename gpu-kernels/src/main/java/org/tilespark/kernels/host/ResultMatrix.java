@@ -1,0 +1,130 @@
+package org.tilespark.kernels.host;
+
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import sun.misc.Unsafe;
+
+/**
+ * C where it lies, or its transpose.
+ *
+ * @param rowStep elements between the starts of neighbouring rows
+ * @param colStep elements between neighbouring columns
+ * @param bytes of an element, 4 or 8
+ */
+record ResultMatrix(
+    HostMemory memory, long rows, long cols, long rowStep, long colStep, int bytes) {
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
+
+  /**
+   * The part of a micro tile that C has.
+   *
+   * @param above true to store only what lies on the diagonal of C or above
+   */
+  record Piece(long i, int rows, long j, int cols, boolean above) {
+    /** The first column of a row that is stored. */
+    int firstCol(int row) {
+      return above ? (int) Math.max(0, i + row - j) : 0;
+    }
+  }
+
+  static ResultMatrix of(MultiplyProblem problem, HostMemory c) {
+    return new ResultMatrix(
+        c, problem.m(), problem.n(), problem.leadC(), 1, problem.type().bytes());
+  }
+
+  ResultMatrix transposed() {
+    return new ResultMatrix(memory, cols, rows, colStep, rowStep, bytes);
+  }
+
+  private long address(long i, long j) {
+    return memory.offset() + (i * rowStep + j * colStep) * bytes;
+  }
+
+  /** Writes alpha times a micro tile's sums and beta times what C holds. */
+  void store(PackedPanels panels, int at, Piece piece, Factors factors) {
+    if (factors.readsC()) {
+      load(panels, piece);
+    }
+    panels.scale(at, factors);
+    Object from = panels.result();
+    int pitch = panels.cols;
+    if (colStep == 1) {
+      for (int row = 0; row < piece.rows(); row++) {
+        int first = piece.firstCol(row);
+        int count = piece.cols() - first;
+        if (count > 0) {
+          UNSAFE.copyMemory(
+              from,
+              inArray(row * pitch + first),
+              memory.base(),
+              address(piece.i() + row, piece.j() + first),
+              (long) count * bytes);
+        }
+      }
+      return;
+    }
+    for (int col = 0; col < piece.cols(); col++) {
+      for (int row = 0; row < piece.rows(); row++) {
+        if (col >= piece.firstCol(row)) {
+          long target = address(piece.i() + row, piece.j() + col);
+          copy(from, inArray(row * pitch + col), memory.base(), target);
+        }
+      }
+    }
+  }
+
+  /** Reads what C holds. */
+  private void load(PackedPanels panels, Piece piece) {
+    Object to = panels.before();
+    for (int row = 0; row < piece.rows(); row++) {
+      long target = inArray(row * panels.cols);
+      if (colStep == 1) {
+        long source = address(piece.i() + row, piece.j());
+        UNSAFE.copyMemory(memory.base(), source, to, target, (long) piece.cols() * bytes);
+        continue;
+      }
+      for (int col = 0; col < piece.cols(); col++) {
+        long source = address(piece.i() + row, piece.j() + col);
+        copy(memory.base(), source, to, target + (long) col * bytes);
+      }
+    }
+  }
+
+  /** Writes those of a micro tile whose sums are finite. */
+  void storeFinite(FloatPanels panels, int at, Piece piece, Factors factors) {
+    for (int row = 0; row < piece.rows(); row++) {
+      for (int col = piece.firstCol(row); col < piece.cols(); col++) {
+        int sum = at + row * panels.cols + col;
+        if (panels.isFiniteSum(sum)) {
+          long i = piece.i() + row;
+          long j = piece.j() + col;
+          UNSAFE.putFloat(
+              memory.base(), address(i, j), panels.scaled(sum, factors, before(i, j, factors)));
+        }
+      }
+    }
+  }
+
+  /** Writes one element of FLOAT from its sum in double. */
+  void put(long i, long j, double sum, Factors factors) {
+    float value = FloatPanels.scaled(sum, factors, before(i, j, factors));
+    UNSAFE.putFloat(memory.base(), address(i, j), value);
+  }
+
+  private float before(long i, long j, Factors factors) {
+    return factors.readsC() ? UNSAFE.getFloat(memory.base(), address(i, j)) : 0;
+  }
+
+  private void copy(Object from, long source, Object to, long target) {
+    if (bytes == Double.BYTES) {
+      UNSAFE.putLong(to, target, UNSAFE.getLong(from, source));
+    } else {
+      UNSAFE.putInt(to, target, UNSAFE.getInt(from, source));
+    }
+  }
+
+  private long inArray(int element) {
+    return Packing.baseOffset(bytes) + (long) element * bytes;
+  }
+}

@@ -1,0 +1,416 @@
+package org.tilespark.kernels.host.fourier;
+
+/**
+ * What {@link FourierArithmetic} says, one float at a time. Written by {@code
+ * dev/generate_fourier_kernels.py}.
+ */
+final class FloatScalarRows implements FourierArithmetic<float[]> {
+  private static final int PAD = Rows.PAD_BYTES / Float.BYTES;
+
+  private static int to(int from, int numbers) {
+    return numbers;
+  }
+
+  @Override
+  public int pass(
+      RadixPass<float[]> pass, int from, double scale, Rows<float[]> x, Rows<float[]> y) {
+    int to = to(from, pass.stride() * x.lanes());
+    float c = (float) scale;
+    if (to > from) {
+      switch (pass.radix()) {
+        case 2 -> radix2(pass, from, to, c, x, y);
+        case 3 -> FloatScalarRadix.radix3(pass, from, to, c, x, y);
+        case 4 -> FloatScalarRadix.radix4(pass, from, to, c, x, y);
+        case 5 -> FloatScalarRadix.radix5(pass, from, to, c, x, y);
+        case 8 -> FloatScalarRadix.radix8(pass, from, to, c, x, y);
+        default -> radixPrime(pass, from, to, c, x, y);
+      }
+    }
+    return to;
+  }
+
+  @Override
+  public int oddToHalf(
+      RadixPass<float[]> pass, int from, double scale, Rows<float[]> x, Rows<float[]> y) {
+    int to = to(from, x.lanes());
+    oddToHalf(pass, from, to, (float) scale, x, y);
+    return to;
+  }
+
+  @Override
+  public int oddFromHalf(
+      RadixPass<float[]> pass, int from, double scale, Rows<float[]> x, Rows<float[]> y) {
+    int to = to(from, x.lanes());
+    oddFromHalf(pass, from, to, (float) scale, x, y);
+    return to;
+  }
+
+  /** Numbers {@code from} to {@code to} of each run, by butterflies of 2. */
+  static void radix2(
+      RadixPass<float[]> pass, int from, int to, float scale, Rows<float[]> x, Rows<float[]> y) {
+    float[] w = pass.twiddles();
+    float[] xr = x.re();
+    float[] xi = x.im();
+    float[] yr = y.re();
+    float[] yi = y.im();
+    int count = pass.count();
+    int run = pass.stride() * x.lanes();
+    int d = count * run + PAD;
+    boolean last = count == 1;
+    int e = last ? run + PAD : run;
+    float c = scale;
+    for (int p = 0; p < count; p++) {
+      int v = 2 * p;
+      int first = 2 * p * run + p / pass.next() * PAD;
+      float w1r = w[v];
+      float w1i = w[v + 1];
+      for (int i = from; i < to; i += 1) {
+        int a = p * run + i;
+        int o = first + i;
+        float x0r = xr[a];
+        float x0i = xi[a];
+        float x1r = xr[a + d];
+        float x1i = xi[a + d];
+        float u0r = x0r + x1r;
+        float u0i = x0i + x1i;
+        float u1r = x0r - x1r;
+        float u1i = x0i - x1i;
+        if (last) {
+          yr[o] = u0r * c;
+          yi[o] = u0i * c;
+          yr[o + e] = u1r * c;
+          yi[o + e] = u1i * c;
+        } else {
+          yr[o] = u0r;
+          yi[o] = u0i;
+          yr[o + e] = (u1r * w1r) - (u1i * w1i);
+          yi[o + e] = (u1r * w1i) + (u1i * w1r);
+        }
+      }
+    }
+  }
+
+  /** The same for any odd number, which {@code pass} has the roots of. */
+  static void radixPrime(
+      RadixPass<float[]> pass, int from, int to, float scale, Rows<float[]> x, Rows<float[]> y) {
+    float[] w = pass.twiddles();
+    float[] xr = x.re();
+    float[] xi = x.im();
+    float[] yr = y.re();
+    float[] yi = y.im();
+    float[] roots = pass.roots();
+    int radix = pass.radix();
+    int half = radix / 2;
+    float[] kept = new float[4 * half * 1]; // sums and differences, parts apart
+    int count = pass.count();
+    int run = pass.stride() * x.lanes();
+    int d = count * run + PAD;
+    boolean last = count == 1;
+    int e = last ? run + PAD : run;
+    float c = scale;
+    for (int p = 0; p < count; p++) {
+      int first = radix * p * run + p / pass.next() * PAD;
+      for (int i = from; i < to; i += 1) {
+        int a = p * run + i;
+        int o = first + i;
+        float x0r = xr[a];
+        float x0i = xi[a];
+        float u0r = x0r;
+        float u0i = x0i;
+        for (int j = 1; j <= half; j++) {
+          int k = 4 * (j - 1) * 1;
+          float y0r = xr[a + j * d];
+          float y0i = xi[a + j * d];
+          float z0r = xr[a + (radix - j) * d];
+          float z0i = xi[a + (radix - j) * d];
+          float sr = y0r + z0r;
+          float si = y0i + z0i;
+          kept[k] = sr;
+          kept[k + 1] = si;
+          kept[k + 2 * 1] = y0r - z0r;
+          kept[k + 3 * 1] = y0i - z0i;
+          u0r = u0r + sr;
+          u0i = u0i + si;
+        }
+        if (last) {
+          yr[o] = u0r * c;
+          yi[o] = u0i * c;
+        } else {
+          yr[o] = u0r;
+          yi[o] = u0i;
+        }
+        for (int k = 1; k <= half; k++) {
+          float ar = x0r;
+          float ai = x0i;
+          float br = 0;
+          float bi = 0;
+          int turn = 0;
+          for (int j = 0; j < half; j++) {
+            turn += k;
+            turn -= turn < radix ? 0 : radix;
+            float cos = roots[2 * turn];
+            float sin = roots[2 * turn + 1];
+            int q = 4 * j * 1;
+            ar = ar + (kept[q] * cos);
+            ai = ai + (kept[q + 1] * cos);
+            br = br + (kept[q + 2 * 1] * sin);
+            bi = bi + (kept[q + 3 * 1] * sin);
+          }
+          float ur = ar + bi;
+          float ui = ai - br;
+          float vr = ar - bi;
+          float vi = ai + br;
+          if (last) {
+            yr[o + k * e] = ur * c;
+            yi[o + k * e] = ui * c;
+            yr[o + (radix - k) * e] = vr * c;
+            yi[o + (radix - k) * e] = vi * c;
+          } else {
+            int f = 2 * (p * (radix - 1) + k - 1);
+            int g = 2 * (p * (radix - 1) + radix - k - 1);
+            float wfr = w[f];
+            float wfi = w[f + 1];
+            float wgr = w[g];
+            float wgi = w[g + 1];
+            yr[o + k * e] = (ur * wfr) - (ui * wfi);
+            yi[o + k * e] = (ur * wfi) + (ui * wfr);
+            yr[o + (radix - k) * e] = (vr * wgr) - (vi * wgi);
+            yi[o + (radix - k) * e] = (vr * wgi) + (vi * wgr);
+          }
+        }
+      }
+    }
+  }
+
+  @Override
+  public int multiply(float[] w, int rows, int from, Rows<float[]> x, Rows<float[]> y) {
+    float[] xr = x.re();
+    float[] xi = x.im();
+    float[] yr = y.re();
+    float[] yi = y.im();
+    int to = to(from, x.lanes());
+    for (int row = 0; row < rows; row++) {
+      float w0r = w[2 * row];
+      float w0i = w[2 * row + 1];
+      for (int i = from; i < to; i += 1) {
+        int a = x.at(row, PAD) + i;
+        int o = y.at(row, PAD) + i;
+        float ar = xr[a];
+        float ai = xi[a];
+        yr[o] = (ar * w0r) - (ai * w0i);
+        yi[o] = (ar * w0i) + (ai * w0r);
+      }
+    }
+    return to;
+  }
+
+  @Override
+  public int pick(int[] rows, int from, Rows<float[]> x, Rows<float[]> y) {
+    float[] xr = x.re();
+    float[] xi = x.im();
+    float[] yr = y.re();
+    float[] yi = y.im();
+    int to = to(from, x.lanes());
+    for (int row = 0; row < rows.length; row++) {
+      boolean conjugate = rows[row] < 0;
+      int a = x.at(conjugate ? ~rows[row] : rows[row], PAD);
+      int o = y.at(row, PAD);
+      for (int i = from; i < to; i += 1) {
+        float ar = xr[a + i];
+        float ai = xi[a + i];
+        yr[o + i] = ar;
+        if (conjugate) {
+          yi[o + i] = -ai;
+        } else {
+          yi[o + i] = ai;
+        }
+      }
+    }
+    return to;
+  }
+
+  @Override
+  public int toHalf(float[] w, int rows, int from, Rows<float[]> x, Rows<float[]> y) {
+    float[] xr = x.re();
+    float[] xi = x.im();
+    float[] yr = y.re();
+    float[] yi = y.im();
+    int to = to(from, x.lanes());
+    for (int i = from; i < to; i += 1) {
+      int a = x.at(0, PAD) + i;
+      float ar = xr[a];
+      float ai = xi[a];
+      yr[y.at(0, PAD) + i] = (ar + ai) * 2;
+      yi[y.at(0, PAD) + i] = 0;
+      yr[y.at(rows, PAD) + i] = (ar - ai) * 2;
+      yi[y.at(rows, PAD) + i] = 0;
+    }
+    for (int k = 1; k <= rows / 2; k++) {
+      float w0r = w[2 * k];
+      float w0i = w[2 * k + 1];
+      int a = x.at(k, PAD);
+      int b = x.at(rows - k, PAD);
+      int o = y.at(k, PAD);
+      int q = y.at(rows - k, PAD);
+      for (int i = from; i < to; i += 1) {
+        float ar = xr[a + i];
+        float ai = xi[a + i];
+        float br = xr[b + i];
+        float bi = xi[b + i];
+        float sr = ar + br;
+        float si = ai - bi;
+        float dr = ar - br;
+        float di = ai + bi;
+        float tr = (di * w0r) + (dr * w0i);
+        float ti = (di * w0i) - (dr * w0r);
+        yr[o + i] = sr + tr;
+        yi[o + i] = si + ti;
+        yr[q + i] = sr - tr;
+        yi[q + i] = ti - si;
+      }
+    }
+    return to;
+  }
+
+  @Override
+  public int fromHalf(float[] w, int rows, int from, Rows<float[]> x, Rows<float[]> y) {
+    float[] xr = x.re();
+    float[] xi = x.im();
+    float[] yr = y.re();
+    float[] yi = y.im();
+    int to = to(from, x.lanes());
+    for (int i = from; i < to; i += 1) {
+      float ar = xr[x.at(0, PAD) + i];
+      float br = xr[x.at(rows, PAD) + i];
+      yr[y.at(0, PAD) + i] = ar + br;
+      yi[y.at(0, PAD) + i] = ar - br;
+    }
+    for (int k = 1; k <= rows / 2; k++) {
+      float w0r = w[2 * k];
+      float w0i = w[2 * k + 1];
+      int a = x.at(k, PAD);
+      int b = x.at(rows - k, PAD);
+      int o = y.at(k, PAD);
+      int q = y.at(rows - k, PAD);
+      for (int i = from; i < to; i += 1) {
+        float ar = xr[a + i];
+        float ai = xi[a + i];
+        float br = xr[b + i];
+        float bi = xi[b + i];
+        float sr = ar + br;
+        float si = ai - bi;
+        float dr = ar - br;
+        float di = ai + bi;
+        float tr = (dr * w0i) - (di * w0r);
+        float ti = (dr * w0r) + (di * w0i);
+        yr[o + i] = sr + tr;
+        yi[o + i] = si + ti;
+        yr[q + i] = sr - tr;
+        yi[q + i] = ti - si;
+      }
+    }
+    return to;
+  }
+
+  /**
+   * The first pass over real rows of an odd count. Of its {@code radix} transforms, of which the
+   * last are the conjugates of others, it leaves the first half.
+   */
+  static void oddToHalf(
+      RadixPass<float[]> pass, int from, int to, float scale, Rows<float[]> x, Rows<float[]> y) {
+    float[] w = pass.twiddles();
+    float[] xr = x.re();
+    float[] yr = y.re();
+    float[] yi = y.im();
+    float[] roots = pass.roots();
+    int radix = pass.radix();
+    int half = radix / 2;
+    int run = x.lanes();
+    int d = pass.count() * run + PAD;
+    int e = pass.count() == 1 ? run + PAD : run;
+    float c = scale;
+    for (int p = 0; p < pass.count(); p++) {
+      int first = (half + 1) * p * run + p / pass.next() * PAD;
+      for (int i = from; i < to; i += 1) {
+        int at = p * run + i;
+        int o = first + i;
+        float x0 = xr[at];
+        float sum = x0;
+        for (int j = 1; j < radix; j++) {
+          sum = sum + xr[at + j * d];
+        }
+        yr[o] = sum * c;
+        yi[o] = 0;
+        for (int k = 1; k <= half; k++) {
+          float a = x0;
+          float b = 0;
+          int turn = 0;
+          for (int j = 1; j <= half; j++) {
+            turn += k;
+            turn -= turn < radix ? 0 : radix;
+            float s = xr[at + j * d];
+            float t = xr[at + (radix - j) * d];
+            a = a + ((s + t) * roots[2 * turn]);
+            b = b - ((s - t) * roots[2 * turn + 1]);
+          }
+          int f = 2 * (p * (radix - 1) + k - 1);
+          float wfr = w[f];
+          float wfi = w[f + 1];
+          float ur = a * c;
+          float ui = b * c;
+          yr[o + k * e] = (ur * wfr) - (ui * wfi);
+          yi[o + k * e] = (ur * wfi) + (ui * wfr);
+        }
+      }
+    }
+  }
+
+  /**
+   * The last pass to real rows of an odd count, from the first half of {@code radix} transforms.
+   */
+  static void oddFromHalf(
+      RadixPass<float[]> pass, int from, int to, float scale, Rows<float[]> x, Rows<float[]> y) {
+    float[] w = pass.twiddles();
+    float[] xr = x.re();
+    float[] xi = x.im();
+    float[] yr = y.re();
+    float[] roots = pass.roots();
+    int radix = pass.radix();
+    int half = radix / 2;
+    int run = x.lanes();
+    int d = pass.count() == 1 ? run + PAD : run;
+    int e = pass.count() * run;
+    float c = scale;
+    for (int p = 0; p < pass.count(); p++) {
+      int first = (half + 1) * p * run + p / pass.next() * PAD;
+      for (int i = from; i < to; i += 1) {
+        int at = first + i;
+        int o = p * run + i;
+        float x0 = xr[at];
+        float sum = x0;
+        for (int t = 0; t <= half; t++) {
+          float a = x0;
+          float b = 0;
+          int turn = 0;
+          for (int j = 1; j <= half; j++) {
+            turn += t;
+            turn -= turn < radix ? 0 : radix;
+            int f = 2 * (p * (radix - 1) + j - 1);
+            float wfr = w[f];
+            float wfi = w[f + 1];
+            float zr = xr[at + j * d];
+            float zi = xi[at + j * d];
+            float r = (zr * wfr) + (zi * wfi);
+            float s = (zi * wfr) - (zr * wfi);
+            a = a + ((r + r) * roots[2 * turn]);
+            b = b + ((s + s) * roots[2 * turn + 1]);
+          }
+          yr[o + t * e] = (a - b) * c;
+          if (t > 0) {
+            yr[o + (radix - t) * e] = (a + b) * c;
+          }
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,38 @@
+package org.tilespark.kernels.host.fourier;
+
+/**
+ * Roots of unity, each to the last bit or nearly so: the angle is reduced to an eighth of a turn in
+ * whole numbers, where cosine and sine lose nothing.
+ */
+final class Roots {
+  private Roots() {}
+
+  /** Cosine of {@code k / n} of a turn, k from 0 to n. */
+  static double cos(long k, long n) {
+    long eighths = 8 * Math.min(k, n - k); // of a turn, times n: 0 to 4 n
+    if (eighths <= n) {
+      return Math.cos(angle(eighths, n));
+    } else if (eighths <= 3 * n) {
+      return Math.sin(angle(2 * n - eighths, n));
+    }
+    return -Math.cos(angle(4 * n - eighths, n));
+  }
+
+  /** Sine of {@code k / n} of a turn, k from 0 to n. */
+  static double sin(long k, long n) {
+    if (2 * k > n) {
+      return -sin(n - k, n);
+    }
+    long eighths = 8 * k;
+    if (eighths <= n) {
+      return Math.sin(angle(eighths, n));
+    } else if (eighths <= 3 * n) {
+      return Math.cos(angle(2 * n - eighths, n));
+    }
+    return Math.sin(angle(4 * n - eighths, n));
+  }
+
+  private static double angle(long eighths, long n) {
+    return Math.PI / 4 * eighths / n;
+  }
+}

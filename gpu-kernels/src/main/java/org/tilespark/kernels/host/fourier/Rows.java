@@ -1,0 +1,32 @@
+package org.tilespark.kernels.host.fourier;
+
+/**
+ * Complex numbers of lines that are transformed together: a row has a number of each line, real
+ * parts in one array and imaginary parts in another. After every {@code chunk} rows is a gap, so
+ * that the rows that a butterfly takes together do not fall on the same part of the cache where
+ * their distance is a power of two.
+ *
+ * @param re real parts
+ * @param im imaginary parts
+ * @param lanes lines, and so numbers in a row
+ * @param chunk rows between gaps
+ */
+record Rows<A>(A re, A im, int lanes, int chunk) {
+  /** Length of a gap. */
+  static final int PAD_BYTES = 512;
+
+  /** Real and imaginary parts with changed places: forwards transforms of these are inverse. */
+  Rows<A> swapped() {
+    return new Rows<>(im, re, lanes, chunk);
+  }
+
+  /** The same arrays with other gaps. */
+  Rows<A> chunked(int rows) {
+    return new Rows<>(re, im, lanes, rows);
+  }
+
+  /** Where a row begins, with gaps of {@code pad} numbers. */
+  int at(int row, int pad) {
+    return row * lanes + row / chunk * pad;
+  }
+}

@@ -1,0 +1,58 @@
+package org.tilespark.kernels.host.fourier;
+
+import java.util.ArrayList;
+import java.util.List;
+import org.tilespark.kernels.host.fourier.LaneTiles.Stage;
+
+/** Two times two planes of rows that transforms work in. They grow and are kept. */
+final class Workspace<A> {
+  private final FourierKernels<A> kernels;
+  private final List<A> planes = new ArrayList<>();
+  private int length = -1;
+  private A stage; // null until it is needed
+  private int stageLength;
+
+  Workspace(FourierKernels<A> kernels) {
+    this.kernels = kernels;
+  }
+
+  FourierKernels<A> kernels() {
+    return kernels;
+  }
+
+  /** Planes of {@code rows} rows and the gaps between; what {@link #second} gave is void. */
+  Rows<A> first(int rows, int lanes) {
+    int needed =
+        Math.addExact(
+            Math.multiplyExact(rows, lanes), (ComplexTransform.LARGEST_PRIME + 1) * kernels.pad());
+    if (needed > length) {
+      planes.clear();
+      length = needed;
+      for (int p = 0; p < 4; p++) {
+        // Of different lengths, so that equal places do not fall on the same part of the cache.
+        planes.add(kernels.array(Math.addExact(needed, p * kernels.pad() / 4)));
+      }
+    }
+    return new Rows<>(planes.get(0), planes.get(1), lanes, rows);
+  }
+
+  /** The other two planes, as long. */
+  Rows<A> second(int rows, int lanes) {
+    return new Rows<>(planes.get(2), planes.get(3), lanes, rows);
+  }
+
+  /**
+   * Where contiguous lines of {@code numbers} are copied on their way.
+   *
+   * @param spare true if there must be room for one more number behind each
+   */
+  Stage<A> stage(int numbers, int lanes, boolean spare) {
+    int pitch = spare ? Math.addExact(numbers, 1) : numbers;
+    int needed = Math.multiplyExact(pitch, lanes);
+    if (stage == null || needed > stageLength) {
+      stage = kernels.array(needed);
+      stageLength = needed;
+    }
+    return new Stage<>(stage, pitch, lanes);
+  }
+}

@@ -1,0 +1,7 @@
+/**
+ * Fourier transforms of lines on the CPU: Stockham passes over several lines side by side, one in
+ * each lane of a vector. {@link org.tilespark.kernels.host.fourier.HostFourier} is the class to
+ * start from. Of other packages it knows {@link org.tilespark.kernels.host.HostProfile} and host
+ * memory.
+ */
+package org.tilespark.kernels.host.fourier;

@@ -1,0 +1,122 @@
+package org.tilespark.kernels.multiply;
+
+import java.util.Locale;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.tilespark.kernels.launch.TuningTable;
+import org.tilespark.layout.ElementType;
+
+/**
+ * Products that one {@link MultiplyWay} suits: of one element type and precision, operands stored
+ * the same way, extents of about the same size and alignment. Written as {@code float32 NT 1024 x
+ * 512- x 16384}: M x K x N; a minus behind the first, second or third extent says that the rows of
+ * A, B or C begin unevenly. A precision other than FULL stands in the type's place: {@code tf32},
+ * {@code bfloat16} or {@code float16}, of float32 elements.
+ *
+ * @param type of the elements
+ * @param precision how exactly they are multiplied
+ * @param transposeA whether A is stored transposed
+ * @param transposeB whether B is
+ * @param m rows of C, rounded up to a power of two, at most {@value #MOST_EXTENT}
+ * @param k the extent summed over, rounded likewise
+ * @param n columns of C, rounded likewise
+ * @param uneven bit 0 if rows of A, bit 1 if those of B, bit 2 if those of C do not all begin at
+ *     multiples of 16 bytes from the first, which rules out the widest accesses
+ */
+public record MultiplyClass(
+    ElementType type,
+    Precision precision,
+    boolean transposeA,
+    boolean transposeB,
+    long m,
+    long k,
+    long n,
+    int uneven) {
+  /** How tables of ways to multiply are read. */
+  public static final TuningTable.Format<MultiplyClass, MultiplyWay> FORMAT =
+      new TuningTable.Format<>("products", MultiplyClass::parse, MultiplyWay::new);
+
+  private static final int MOST_EXTENT = 1 << 16;
+  private static final int ALIGNMENT_BYTES = 16;
+  private static final Pattern TEXT =
+      Pattern.compile(
+          "(float32|float64|tf32|bfloat16|float16)"
+              + " ([NT])([NT]) (\\d{1,5})(-?) x (\\d{1,5})(-?) x (\\d{1,5})(-?)");
+
+  /**
+   * The class of a problem. Batches have none: they go by rule.
+   *
+   * @throws IllegalArgumentException if the problem is of several products
+   */
+  public static MultiplyClass of(MultiplyProblem problem) {
+    if (problem.batch().count() != 1) {
+      throw new IllegalArgumentException(
+          "Class of " + problem.batch().count() + " products; expected one, batches go by rule");
+    }
+    int width = problem.type().bytes();
+    return new MultiplyClass(
+        problem.type(),
+        problem.precision(),
+        problem.transposeA(),
+        problem.transposeB(),
+        rounded(problem.m()),
+        rounded(problem.k()),
+        rounded(problem.n()),
+        (isUneven(problem.leadA() * width) ? 1 : 0)
+            | (isUneven(problem.leadB() * width) ? 2 : 0)
+            | (isUneven(problem.leadC() * width) ? 4 : 0));
+  }
+
+  private static long rounded(long extent) {
+    return extent <= 1
+        ? 1
+        : extent > MOST_EXTENT / 2
+            ? MOST_EXTENT
+            : 1L << (Long.SIZE - Long.numberOfLeadingZeros(extent - 1));
+  }
+
+  private static boolean isUneven(long rowBytes) {
+    return rowBytes % ALIGNMENT_BYTES != 0;
+  }
+
+  /**
+   * The class written as {@code text}.
+   *
+   * @throws IllegalArgumentException if the text is of another form; the message quotes it
+   */
+  static MultiplyClass parse(String text) {
+    Matcher matcher = TEXT.matcher(text);
+    if (!matcher.matches()) {
+      throw new IllegalArgumentException(
+          "Class of products '" + text + "'; expected one like 'float32 NT 1024 x 512- x 16384'");
+    }
+    String kind = matcher.group(1).toUpperCase(Locale.ROOT);
+    boolean isType = kind.equals("FLOAT32") || kind.equals("FLOAT64");
+    return new MultiplyClass(
+        isType ? ElementType.valueOf(kind) : ElementType.FLOAT32,
+        isType ? Precision.FULL : Precision.valueOf(kind),
+        matcher.group(2).equals("T"),
+        matcher.group(3).equals("T"),
+        Long.parseLong(matcher.group(4)),
+        Long.parseLong(matcher.group(6)),
+        Long.parseLong(matcher.group(8)),
+        matcher.group(5).length() + 2 * matcher.group(7).length() + 4 * matcher.group(9).length());
+  }
+
+  @Override
+  public String toString() {
+    return (precision == Precision.FULL ? type.name() : precision.name()).toLowerCase(Locale.ROOT)
+        + " "
+        + (transposeA ? "T" : "N")
+        + (transposeB ? "T" : "N")
+        + " "
+        + m
+        + ((uneven & 1) == 0 ? "" : "-")
+        + " x "
+        + k
+        + ((uneven & 2) == 0 ? "" : "-")
+        + " x "
+        + n
+        + ((uneven & 4) == 0 ? "" : "-");
+  }
+}

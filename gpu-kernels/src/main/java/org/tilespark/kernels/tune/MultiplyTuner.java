@@ -1,0 +1,152 @@
+package org.tilespark.kernels.tune;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import java.util.function.ToDoubleFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.launch.TuningTable;
+import org.tilespark.kernels.multiply.MultiplyClass;
+import org.tilespark.kernels.multiply.MultiplyPlan;
+import org.tilespark.kernels.multiply.MultiplyWay;
+
+/**
+ * Chooses by what way products are multiplied, own kernels or cuBLAS, by trying, once for each
+ * class of products of one device, before the first of the class is computed.
+ *
+ * <p>The choice decides in which order sums are made, and so the last bits of results. Therefore it
+ * is made for good: every thread waits for it, what one process has chosen and kept in the {@link
+ * TuningStore} all others take, and where the time was too short for fair trials the planner's own
+ * choice is kept all the same. Whoever needs the same bits on several machines, or without a store,
+ * names the engine instead ({@link org.tilespark.kernels.multiply.MultiplyEngine}).
+ *
+ * <p>Thread-safe.
+ */
+public final class MultiplyTuner {
+  /** Fewer operations than this are done in a few microseconds, whoever does them. */
+  public static final double LEAST_OPERATIONS = 1L << 26;
+
+  /** What another way must gain to be taken; less than that may be chance. */
+  public static final double LEAST_GAIN = 0.05;
+
+  private static final Logger LOG = LoggerFactory.getLogger(MultiplyTuner.class);
+
+  private final Optional<TuningStore<MultiplyClass, MultiplyWay>> store;
+  private final Duration budget;
+  private final Trials<MultiplyPlan> trials;
+  private final Object tuning = new Object();
+  private volatile TuningTable<MultiplyClass, MultiplyWay> table;
+
+  /**
+   * A tuner of one device.
+   *
+   * @param store where choices are kept
+   * @param budget time for one class of products, once the kernels are loaded; zero to try nothing
+   */
+  public MultiplyTuner(Optional<TuningStore<MultiplyClass, MultiplyWay>> store, Duration budget) {
+    this(store, budget, System::nanoTime);
+  }
+
+  MultiplyTuner(
+      Optional<TuningStore<MultiplyClass, MultiplyWay>> store,
+      Duration budget,
+      LongSupplier nanoTime) {
+    this.store = store;
+    this.budget = budget;
+    this.trials = new Trials<>(budget, LEAST_GAIN, nanoTime);
+    this.table = budget.isZero() ? TuningTable.empty() : load();
+  }
+
+  /** A tuner that tries nothing: the planner's rule holds for all. */
+  public static MultiplyTuner off() {
+    return new MultiplyTuner(Optional.empty(), Duration.ZERO);
+  }
+
+  private TuningTable<MultiplyClass, MultiplyWay> load() {
+    return store.map(TuningStore::load).orElseGet(TuningTable::empty);
+  }
+
+  /** What was chosen for a class; empty if nothing was, and the planner's rule holds. */
+  public Optional<MultiplyWay> find(MultiplyClass products) {
+    return table.find(products);
+  }
+
+  /** What is known now. */
+  public TuningTable<MultiplyClass, MultiplyWay> table() {
+    return table;
+  }
+
+  /**
+   * True if {@link #choose} would try the ways of this plan's problem, and choose among them; never
+   * of a batch.
+   */
+  public boolean isOpen(MultiplyPlan plan) {
+    return !budget.isZero()
+        && plan.problem().batch().count() == 1
+        && 2.0 * plan.problem().m() * plan.problem().k() * plan.problem().n() >= LEAST_OPERATIONS
+        && table.find(MultiplyClass.of(plan.problem())).isEmpty();
+  }
+
+  /**
+   * The way for a class of products, chosen now unless it was before; waits while another thread
+   * chooses.
+   *
+   * @param products the class
+   * @param plans all ways, the planner's own choice first; what they compute is of no account
+   * @param timer runs a plan and gives the milliseconds that it took, on the device's clock
+   */
+  public MultiplyWay choose(
+      MultiplyClass products, List<MultiplyPlan> plans, ToDoubleFunction<MultiplyPlan> timer) {
+    synchronized (tuning) {
+      Optional<MultiplyWay> known = table.find(products);
+      if (known.isEmpty()) {
+        known = load().find(products); // of another process
+      }
+      MultiplyWay way =
+          known.orElseGet(
+              () -> {
+                MultiplyWay found = tried(products, plans, timer);
+                return store.map(kept -> kept.addIfAbsent(products, found)).orElse(found);
+              });
+      table = table.with(products, way);
+      return way;
+    }
+  }
+
+  private MultiplyWay tried(
+      MultiplyClass products, List<MultiplyPlan> plans, ToDoubleFunction<MultiplyPlan> timer) {
+    MultiplyWay first = way(plans.get(0));
+    if (plans.size() == 1) {
+      return first;
+    }
+    for (MultiplyPlan plan : plans) {
+      // A library loads its kernels at their first use, which may take longer than all trials. That
+      // is no part of the budget: a choice made for want of it would stay.
+      double unused = timer.applyAsDouble(plan);
+      LOG.trace("{} loaded, {} ms", plan.describe(), unused);
+    }
+    Optional<MultiplyPlan> best = trials.fastest(plans, timer);
+    if (best.isEmpty()) {
+      LOG.info(
+          "Products {}: {} ms were too short to compare the ways to multiply; {} it is",
+          products,
+          budget.toMillis(),
+          first);
+      return first;
+    }
+    MultiplyWay way = way(best.get());
+    if (way.isCublas() != first.isCublas()) {
+      LOG.info(
+          "Products {}: {} is faster than {}, and multiplies from now on", products, way, first);
+    } else {
+      LOG.debug("Products {}: {}", products, way);
+    }
+    return way;
+  }
+
+  private static MultiplyWay way(MultiplyPlan plan) {
+    return plan.strategy().way().orElseThrow();
+  }
+}

@@ -1,0 +1,119 @@
+package org.tilespark.spark.exchange;
+
+import java.util.PriorityQueue;
+import org.tilespark.layout.Cuts;
+import org.tilespark.layout.PieceCursor;
+
+/**
+ * Over how many partitions an exchange spreads the blocks of an array: a pure function of their
+ * bytes, of their places and of the cores.
+ *
+ * <p>Few partitions start few tasks; many keep all cores at work to the end. Spark's hash sends
+ * several blocks to one partition and none to another, so for up to {@value #MOST_PLACED} blocks
+ * each candidate is scheduled as Spark would schedule it, and the one that ends first is taken.
+ *
+ * @param cores tasks that run at the same time, 1 or more
+ */
+record PartitionPlanner(int cores) {
+  /**
+   * Seconds for which the driver is busy with one task. 201 tasks that had nothing to do took 0.13
+   * of the 0.20 s of a 64^3 transform on 16 cores (docs/benchmarks.md).
+   */
+  static final double TASK_SECONDS = 0.65e-3;
+
+  /** Bytes of pieces that a task reads and assembles in a second (docs/benchmarks.md). */
+  static final double BYTES_PER_SECOND = 1e9;
+
+  /** Seconds for a block of any size: reading its mark, sorting and making its row. */
+  static final double BLOCK_SECONDS = 20e-6;
+
+  /** Bytes that one partition has at most, if its blocks are not larger. */
+  static final long MOST_BYTES = 256L << 20;
+
+  /** Blocks that are placed one by one. */
+  static final int MOST_PLACED = 1024;
+
+  /** Candidates go up to so many partitions for each block: with more, hardly two share one. */
+  private static final int MOST_PER_BLOCK = 4;
+
+  /** Tasks for each core where blocks are too many to be placed. */
+  private static final int TASKS_PER_CORE = 4;
+
+  /** Two candidates differ by one part in so many. */
+  private static final int STEP = 8;
+
+  /**
+   * The count of partitions.
+   *
+   * @param bytes of all pieces
+   * @param blocks the tiling, by whose cells' places pieces are hashed
+   */
+  int partitions(long bytes, Cuts blocks) {
+    long cells = blocks.cells();
+    if (cells == 0) {
+      return 1;
+    }
+    double work = bytes / BYTES_PER_SECOND + cells * BLOCK_SECONDS;
+    long least = Math.min(cells, bytes / MOST_BYTES + 1);
+    return cells > MOST_PLACED
+        ? spread(work, least)
+        : placed(work / cells, least, hashes(blocks, (int) cells));
+  }
+
+  /** As many as make the driver's time and a task's time equal, if that leaves no core idle. */
+  private int spread(double work, long least) {
+    long wanted =
+        Math.min((long) TASKS_PER_CORE * cores, (long) Math.ceil(Math.sqrt(work / TASK_SECONDS)));
+    long count = Math.max(least, Math.max(1, wanted));
+    long rounded = count < cores ? count : (count + cores - 1) / cores * cores;
+    return (int) Math.min(rounded, Integer.MAX_VALUE / 2);
+  }
+
+  private int placed(double blockSeconds, long least, int[] hashes) {
+    int best = (int) least;
+    double bestSeconds = Double.POSITIVE_INFINITY;
+    int most = Math.max(best, MOST_PER_BLOCK * hashes.length);
+    for (int count = best;
+        count <= most && count * TASK_SECONDS < bestSeconds;
+        count += 1 + count / STEP) {
+      double seconds = count * TASK_SECONDS + blockSeconds * longest(hashes, count);
+      if (seconds < bestSeconds) {
+        bestSeconds = seconds;
+        best = count;
+      }
+    }
+    return best;
+  }
+
+  /** The most blocks that one core gets, if each takes the next partition when it is free. */
+  private int longest(int[] hashes, int count) {
+    int[] blocks = new int[count];
+    for (int hash : hashes) {
+      blocks[Math.floorMod(hash, count)]++;
+    }
+    PriorityQueue<Integer> busy = new PriorityQueue<>();
+    int longest = 0;
+    for (int each : blocks) {
+      if (each > 0) {
+        int end = (busy.size() < cores ? 0 : busy.poll()) + each;
+        busy.add(end);
+        longest = Math.max(longest, end);
+      }
+    }
+    return longest;
+  }
+
+  private static int[] hashes(Cuts blocks, int cells) {
+    long[] extents = new long[blocks.rank()];
+    for (int axis = 0; axis < extents.length; axis++) {
+      extents[axis] = blocks.axis(axis).extent();
+    }
+    int[] hashes = new int[cells];
+    PieceCursor cursor = new PieceCursor(blocks);
+    cursor.start(new long[extents.length], extents);
+    for (int cell = 0; cell < cells && cursor.advance(); cell++) {
+      hashes[cell] = Exchange.hash(cursor.low());
+    }
+    return hashes;
+  }
+}

@@ -1,0 +1,59 @@
+package org.tilespark.spark.exchange;
+
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Function;
+import org.apache.spark.SparkContext;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
+import org.tilespark.spark.catalyst.Attributes;
+
+/**
+ * In which partitions a plan's rows lie: hashed by some of its columns.
+ *
+ * @param hash how Spark says so
+ */
+public record Placement(HashPartitioning hash) {
+  /** Hashed by columns, as a shuffle does it. */
+  public static Placement by(Collection<? extends Expression> keys, int partitions) {
+    return new Placement(Exchange.by(keys, partitions));
+  }
+
+  /** Where a plan's rows will lie, see {@link Exchange#where}. */
+  public static Optional<Placement> of(SparkContext context, LogicalPlan plan) {
+    return Exchange.where(context, plan).map(Placement::new);
+  }
+
+  /** What a physical node reports. */
+  public Partitioning partitioning() {
+    return hash;
+  }
+
+  /** Count of partitions. */
+  public int partitions() {
+    return hash.numPartitions();
+  }
+
+  /** The columns that decide. */
+  public List<Attribute> columns() {
+    return Attributes.usedBy(hash);
+  }
+
+  /** In terms of other columns; empty if one of the columns has no other name. */
+  public Optional<Placement> renamed(Function<Attribute, Optional<? extends Expression>> names) {
+    return Attributes.renamed(hash, names).map(HashPartitioning.class::cast).map(Placement::new);
+  }
+
+  /**
+   * In terms of positions in a list of columns.
+   *
+   * @throws IllegalArgumentException if others decide too
+   */
+  public BoundPartitioning bound(List<Attribute> columns) {
+    return BoundPartitioning.of(hash, columns);
+  }
+}

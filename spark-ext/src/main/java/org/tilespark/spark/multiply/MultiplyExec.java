@@ -1,0 +1,81 @@
+package org.tilespark.spark.multiply;
+
+import java.util.Map;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
+import org.apache.spark.sql.execution.metric.SQLMetric;
+import org.tilespark.spark.catalyst.PhysicalBlockNode;
+import org.tilespark.spark.multiply.MultiplyBlocks.Column;
+import org.tilespark.spark.runtime.BackendChoice;
+import scala.collection.immutable.Seq;
+
+/** A node that multiplies: what is predicted of it, what it measures, and what EXPLAIN says. */
+abstract class MultiplyExec extends PhysicalBlockNode {
+  private static final long serialVersionUID = 1;
+
+  protected final MultiplySpec spec;
+  protected final Prediction prediction;
+  protected final BackendChoice backend;
+  protected final Seq<Attribute> produced;
+
+  /**
+   * A product.
+   *
+   * @param prediction what the planner expects, for EXPLAIN and metrics
+   * @param backend who computes
+   * @param produced the output: blocks of C, or partial ones, see {@link PieceColumns}
+   */
+  MultiplyExec(
+      MultiplySpec spec, Prediction prediction, BackendChoice backend, Seq<Attribute> produced) {
+    this.spec = spec;
+    this.prediction = prediction;
+    this.backend = backend;
+    this.produced = produced;
+  }
+
+  /** What the planner expects. */
+  public final Prediction prediction() {
+    return prediction;
+  }
+
+  /** Most steps along K of a panel. */
+  abstract long depth();
+
+  /** What the tasks do. */
+  final PanelTask.Job job() {
+    return PanelTask.Job.of(spec, produced.size() - spec.groups() > Column.COUNT, produced);
+  }
+
+  /** The metrics for the tasks; shows what was predicted beside them. */
+  final MultiplyMetrics taskMetrics() {
+    MultiplyMetrics.tell(metrics(), prediction, sparkContext());
+    return new MultiplyMetrics(metrics());
+  }
+
+  @Override
+  protected final Map<String, SQLMetric> newMetrics() {
+    return MultiplyMetrics.create(sparkContext());
+  }
+
+  @Override
+  public final Seq<Attribute> output() {
+    return produced;
+  }
+
+  @Override
+  public final String simpleString(int maxFields) {
+    return nodeName() + " " + spec.describe() + " " + prediction + " [" + backend + "]";
+  }
+
+  @Override
+  public final String verboseStringWithOperatorId() {
+    return formattedNodeName()
+        + prediction.explained(spec, depth(), backend)
+        + explainedExchange()
+        + "\n";
+  }
+
+  /** Who moves the operands between tasks, a line; empty if nobody does. */
+  String explainedExchange() {
+    return "";
+  }
+}

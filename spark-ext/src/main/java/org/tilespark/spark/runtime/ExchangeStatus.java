@@ -1,0 +1,27 @@
+package org.tilespark.spark.runtime;
+
+import java.io.Serializable;
+
+/**
+ * The memory in which an executor keeps blocks beyond their tasks, and what went through exchanges
+ * in memory since the executor began. All in bytes.
+ *
+ * @param storeHeldBytes kept now, cached blocks included
+ * @param storePeakBytes the most that were ever kept
+ * @param storeLimitBytes {@code memory.storeSize}
+ * @param inMemoryBytes of map outputs that were kept in memory
+ * @param inPlaceBytes of those rows that were made where they are kept, so that nobody copied them
+ * @param inFilesBytes of map outputs that were written to files, at once or to make room
+ * @param readLocallyBytes that tasks read from outputs of this executor
+ * @param readRemotelyBytes that tasks fetched from other executors
+ */
+public record ExchangeStatus(
+    long storeHeldBytes,
+    long storePeakBytes,
+    long storeLimitBytes,
+    long inMemoryBytes,
+    long inPlaceBytes,
+    long inFilesBytes,
+    long readLocallyBytes,
+    long readRemotelyBytes)
+    implements Serializable {}

@@ -1,0 +1,47 @@
+package org.tilespark.spark.runtime;
+
+import java.util.concurrent.atomic.LongAdder;
+import org.tilespark.arrow.store.StoreBudget;
+
+/** What the tasks of one executor moved through exchanges in memory, up to now. Thread-safe. */
+public final class ExchangeTotals {
+  private final LongAdder inMemory = new LongAdder();
+  private final LongAdder inPlace = new LongAdder();
+  private final LongAdder inFiles = new LongAdder();
+  private final LongAdder readLocally = new LongAdder();
+  private final LongAdder readRemotely = new LongAdder();
+
+  /** An output was kept in memory, of which {@code inPlaceBytes} were not copied. */
+  public void keptInMemory(long bytes, long inPlaceBytes) {
+    inMemory.add(bytes);
+    inPlace.add(inPlaceBytes);
+  }
+
+  /** An output was written to files: at once, or when memory was needed for others. */
+  public void wroteFiles(long bytes) {
+    inFiles.add(bytes);
+  }
+
+  /** A task read from its own executor. */
+  public void readLocally(long bytes) {
+    readLocally.add(bytes);
+  }
+
+  /** A task read from another executor. */
+  public void readRemotely(long bytes) {
+    readRemotely.add(bytes);
+  }
+
+  /** All of it now, beside the memory that {@code budget} has given. */
+  ExchangeStatus status(StoreBudget budget) {
+    return new ExchangeStatus(
+        budget.usedBytes(),
+        budget.peakBytes(),
+        budget.limitBytes(),
+        inMemory.sum(),
+        inPlace.sum(),
+        inFiles.sum(),
+        readLocally.sum(),
+        readRemotely.sum());
+  }
+}

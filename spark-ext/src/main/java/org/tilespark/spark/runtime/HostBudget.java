@@ -1,0 +1,115 @@
+package org.tilespark.spark.runtime;
+
+import com.sun.management.HotSpotDiagnosticMXBean;
+import com.sun.management.VMOption;
+import java.lang.management.ManagementFactory;
+import java.util.function.UnaryOperator;
+import org.apache.spark.SparkConf;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.spark.conf.ConfigKey;
+import org.tilespark.spark.conf.TileSparkConf;
+
+/**
+ * How an executor's host memory outside the Java heap is shared out: pools, which keep memory for
+ * the batches of tasks, and stores, which keep map outputs and cached blocks beyond their task.
+ * Where the user sets nothing, all of them come out of one budget: on YARN and Kubernetes the
+ * memory overhead, elsewhere a quarter of the machine, or of the container, by the executor's share
+ * of its cores, as far as the heap leaves it.
+ *
+ * @param pinnedPoolBytes 0 without a device
+ * @param storeBytes what stores may hold; what they have held and hold no more, pools keep for them
+ */
+record HostBudget(long pinnedPoolBytes, long plainPoolBytes, long storeBytes) {
+  private static final Logger LOG = LoggerFactory.getLogger(HostBudget.class);
+
+  /** What the JVM needs beside heap and blocks: Spark's own default of the overhead. */
+  static final long JVM_BYTES = 384L << 20;
+
+  private static final double OVERHEAD_FACTOR = 0.1; // Spark's own default
+  private static final int PART_OF_MACHINE = 4;
+  private static final int POOLS_PART = 4;
+
+  /**
+   * What an executor runs on.
+   *
+   * @param memoryBytes of the machine, or the limit of the container
+   * @param heapBytes the most that the Java heap takes
+   */
+  record Machine(long memoryBytes, int cores, long heapBytes) {
+    /**
+     * That of this process. Java knows the limits of control groups, version 1 and 2; {@code
+     * -XX:MaxRAM} lowers them.
+     */
+    static Machine here() {
+      var system =
+          (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+      VMOption maxRam =
+          ManagementFactory.getPlatformMXBean(HotSpotDiagnosticMXBean.class).getVMOption("MaxRAM");
+      long limit =
+          maxRam.getOrigin() == VMOption.Origin.DEFAULT
+              ? Long.MAX_VALUE
+              : Long.parseUnsignedLong(maxRam.getValue());
+      return new Machine(
+          Math.min(limit, system.getTotalMemorySize()),
+          Runtime.getRuntime().availableProcessors(),
+          Runtime.getRuntime().maxMemory());
+    }
+  }
+
+  /**
+   * The shares of an executor. What the user sets is taken as it is.
+   *
+   * @param usesDevice true if the executor pins memory
+   */
+  static HostBudget of(SparkConf conf, boolean usesDevice, Machine machine) {
+    UnaryOperator<String> settings = TileSparkConf.application(conf);
+    String master = conf.get("spark.master", "local");
+    long whole =
+        master.startsWith("yarn") || master.startsWith("k8s")
+            ? ofOverhead(conf)
+            : ofMachine(conf, machine);
+    long pinned = usesDevice ? pool(TileSparkConf.PINNED_POOL_SIZE, settings, whole) : 0;
+    long plain = pool(TileSparkConf.HOST_POOL_SIZE, settings, whole);
+    long store =
+        TileSparkConf.STORE_SIZE.read(settings).orElse(Math.max(0, whole - pinned - plain));
+    return new HostBudget(pinned, plain, store);
+  }
+
+  /** A pool's default is at most a quarter of the budget. */
+  private static long pool(ConfigKey<Long> key, UnaryOperator<String> settings, long whole) {
+    long bytes = key.read(settings);
+    return settings.apply(key.name()) == null ? Math.min(bytes, whole / POOLS_PART) : bytes;
+  }
+
+  private static long ofOverhead(SparkConf conf) {
+    long least = conf.getSizeAsBytes("spark.executor.minMemoryOverhead", JVM_BYTES);
+    double factor = conf.getDouble("spark.executor.memoryOverheadFactor", OVERHEAD_FACTOR);
+    long byFactor = (long) (factor * conf.getSizeAsBytes("spark.executor.memory", "1g"));
+    long overhead =
+        conf.contains("spark.executor.memoryOverhead")
+            ? conf.getSizeAsMb("spark.executor.memoryOverhead", "0m") << 20
+            : Math.max(least, byFactor);
+    return Math.max(0, overhead - JVM_BYTES);
+  }
+
+  private static long ofMachine(SparkConf conf, Machine machine) {
+    int used = Math.min(machine.cores, conf.getInt("spark.executor.cores", machine.cores));
+    long share = machine.memoryBytes / machine.cores * used;
+    return Math.max(0, Math.min(share / PART_OF_MACHINE, share - machine.heapBytes - JVM_BYTES));
+  }
+
+  /** Says what stores may hold, and which key sets it. */
+  void log() {
+    LOG.info(
+        "Blocks between tasks and cached blocks are kept in up to {} MiB outside the Java heap,"
+            + " then in files ({} sets it); beside that, up to {} MiB of plain and {} MiB of pinned"
+            + " memory are kept for tasks ({}, {})",
+        storeBytes >> 20,
+        TileSparkConf.STORE_SIZE.name(),
+        plainPoolBytes >> 20,
+        pinnedPoolBytes >> 20,
+        TileSparkConf.HOST_POOL_SIZE.name(),
+        TileSparkConf.PINNED_POOL_SIZE.name());
+  }
+}

@@ -1,0 +1,238 @@
+package org.tilespark.spark.shuffle;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.spark.ShuffleDependency;
+import org.apache.spark.rdd.DeterministicLevel;
+import org.apache.spark.scheduler.JobSucceeded$;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerEvent;
+import org.apache.spark.scheduler.SparkListenerJobEnd;
+import org.apache.spark.scheduler.SparkListenerJobStart;
+import org.apache.spark.scheduler.SparkListenerTaskStart;
+import org.apache.spark.scheduler.StageInfo;
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
+import org.apache.spark.storage.RDDInfo;
+import org.tilespark.spark.catalyst.ScalaInterop;
+
+/**
+ * Finds out on the driver which shuffles nobody will read any more, long before Spark does, whose
+ * cleaner waits for the driver's garbage collector. A shuffle ends with the SQL execution that made
+ * it, if all of these hold:
+ *
+ * <ul>
+ *   <li>A job of that execution has read it, or the execution failed. What an iterator over a
+ *       result reads later stays.
+ *   <li>No job outside that execution has used it: an RDD or a Dataset that is used again has them.
+ *   <li>No job uses it now.
+ *   <li>No persisted RDD was computed from it, since lost partitions are computed anew.
+ *   <li>Its rows are not {@link DeterministicLevel#INDETERMINATE()}, since parts of those cannot be
+ *       made again.
+ * </ul>
+ *
+ * <p>Should a Dataset's plan run again after all, Spark runs the map stage again, once: the second
+ * execution did not make the shuffle. Thread-safe.
+ */
+final class EndedShuffles extends SparkListener {
+  private static final String EXECUTION_ID = "spark.sql.execution.id";
+
+  /** Lets the outputs of a shuffle go. */
+  interface Release {
+    /**
+     * Called once for each shuffle that ended.
+     *
+     * @param lastMap no attempt at its map tasks up to now has a greater id
+     */
+    void release(int shuffle, long lastMap);
+  }
+
+  /** A shuffle whose execution runs, or whose jobs do. */
+  private static final class Life {
+    private final long execution; // that made it
+    private int jobs; // that run and may read it
+    private boolean wasRead; // by a job that succeeded
+    private boolean stays; // Spark's cleaner has to let it go
+    private boolean hasEnded; // the execution has
+    private boolean hasFailed; // the execution has
+
+    Life(long execution) {
+      this.execution = execution;
+    }
+  }
+
+  /** Shuffles of ours that a job uses, and those of them that it reads. */
+  private record Uses(Set<Integer> used, Set<Integer> read) {}
+
+  private final Release release;
+  // Guarded by this.
+  private final Map<Integer, Life> lives = new HashMap<>(); // by shuffle
+  private final Map<Long, List<Integer>> made = new HashMap<>(); // shuffles by execution
+  private final Map<Integer, Uses> jobs = new HashMap<>(); // by job
+  private long lastTask = -1;
+
+  /** Knows no shuffle yet. */
+  EndedShuffles(Release release) {
+    this.release = release;
+  }
+
+  /** A shuffle is made, on a thread of the execution that needs it, if there is one. */
+  void made(int shuffle, ShuffleDependency<?, ?, ?> dependency) {
+    String execution = dependency.rdd().context().getLocalProperty(EXECUTION_ID);
+    boolean canRepeat =
+        dependency.rdd().outputDeterministicLevel() != DeterministicLevel.INDETERMINATE();
+    if (execution != null && canRepeat) {
+      made(shuffle, Long.parseLong(execution));
+    }
+  }
+
+  synchronized void made(int shuffle, long execution) {
+    lives.put(shuffle, new Life(execution));
+    made.computeIfAbsent(execution, id -> new ArrayList<>()).add(shuffle);
+  }
+
+  /** Spark's cleaner was faster. */
+  synchronized void forget(int shuffle) {
+    lives.remove(shuffle);
+  }
+
+  @Override
+  public synchronized void onTaskStart(SparkListenerTaskStart start) {
+    lastTask = Math.max(lastTask, start.taskInfo().taskId());
+  }
+
+  @Override
+  public synchronized void onJobStart(SparkListenerJobStart start) {
+    if (lives.isEmpty()) {
+      return;
+    }
+    Map<Integer, StageInfo> stages = new HashMap<>();
+    ScalaInterop.<StageInfo>list(start.stageInfos())
+        .forEach(stage -> stages.put(stage.stageId(), stage));
+    Uses uses = new Uses(new HashSet<>(), new HashSet<>());
+    for (StageInfo stage : stages.values()) {
+      addLive(stage, uses.used);
+      boolean keeps = ScalaInterop.<RDDInfo>list(stage.rddInfos()).stream().anyMatch(this::isKept);
+      for (StageInfo parent : parents(stage, stages)) {
+        addLive(parent, uses.read);
+      }
+      if (keeps) {
+        ancestors(stage, stages).forEach(above -> addLive(above, uses.used, true));
+      }
+    }
+    String execution =
+        start.properties() == null ? null : start.properties().getProperty(EXECUTION_ID);
+    for (int shuffle : uses.used) {
+      Life life = lives.get(shuffle);
+      life.jobs++;
+      life.stays |= execution == null || Long.parseLong(execution) != life.execution;
+    }
+    if (!uses.used.isEmpty()) {
+      jobs.put(start.jobId(), uses);
+    }
+  }
+
+  private boolean isKept(RDDInfo rdd) {
+    var level = rdd.storageLevel();
+    return level.useDisk() || level.useMemory() || level.useOffHeap();
+  }
+
+  private void addLive(StageInfo stage, Set<Integer> to) {
+    addLive(stage, to, false);
+  }
+
+  /** Adds the shuffle that a stage writes, if it is one that may end. */
+  private void addLive(StageInfo stage, Set<Integer> to, boolean stays) {
+    if (stage.shuffleDepId().isDefined()) {
+      int shuffle = (Integer) stage.shuffleDepId().get();
+      Life life = lives.get(shuffle);
+      if (life != null) {
+        life.stays |= stays;
+        to.add(shuffle);
+      }
+    }
+  }
+
+  private static List<StageInfo> parents(StageInfo stage, Map<Integer, StageInfo> stages) {
+    return ScalaInterop.<Object>list(stage.parentIds()).stream()
+        .map(id -> stages.get((Integer) id))
+        .filter(parent -> parent != null)
+        .toList();
+  }
+
+  private static Collection<StageInfo> ancestors(StageInfo stage, Map<Integer, StageInfo> stages) {
+    Map<Integer, StageInfo> found = new HashMap<>();
+    ArrayDeque<StageInfo> open = new ArrayDeque<>(parents(stage, stages));
+    while (!open.isEmpty()) {
+      StageInfo next = open.poll();
+      if (found.put(next.stageId(), next) == null) {
+        open.addAll(parents(next, stages));
+      }
+    }
+    return found.values();
+  }
+
+  @Override
+  public void onJobEnd(SparkListenerJobEnd end) {
+    List<Integer> ended = new ArrayList<>();
+    long lastMap;
+    synchronized (this) {
+      Uses uses = jobs.remove(end.jobId());
+      if (uses == null) {
+        return;
+      }
+      boolean succeeded = end.jobResult() == JobSucceeded$.MODULE$;
+      for (int shuffle : uses.used) {
+        Life life = lives.get(shuffle);
+        if (life != null) {
+          life.jobs--;
+          life.wasRead |= succeeded && uses.read.contains(shuffle);
+          addIfOver(shuffle, life, ended);
+        }
+      }
+      lastMap = lastTask;
+    }
+    ended.forEach(shuffle -> release.release(shuffle, lastMap));
+  }
+
+  @Override
+  public void onOtherEvent(SparkListenerEvent event) {
+    if (event instanceof SparkListenerSQLExecutionEnd end) {
+      boolean failed = end.errorMessage().isDefined() && !end.errorMessage().get().isEmpty();
+      executionEnded(end.executionId(), failed);
+    }
+  }
+
+  void executionEnded(long execution, boolean failed) {
+    List<Integer> ended = new ArrayList<>();
+    long lastMap;
+    synchronized (this) {
+      for (int shuffle : made.getOrDefault(execution, List.of())) {
+        Life life = lives.get(shuffle);
+        if (life != null) {
+          life.hasEnded = true;
+          life.hasFailed = failed;
+          addIfOver(shuffle, life, ended);
+        }
+      }
+      made.remove(execution);
+      lastMap = lastTask;
+    }
+    ended.forEach(shuffle -> release.release(shuffle, lastMap));
+  }
+
+  /** Forgets a shuffle whose execution and jobs are over; adds it if nobody will read it. */
+  private void addIfOver(int shuffle, Life life, List<Integer> ended) {
+    if (life.hasEnded && life.jobs == 0) {
+      lives.remove(shuffle);
+      if (!life.stays && (life.wasRead || life.hasFailed)) {
+        ended.add(shuffle);
+      }
+    }
+  }
+}

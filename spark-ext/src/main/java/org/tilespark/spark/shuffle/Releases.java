@@ -1,0 +1,52 @@
+package org.tilespark.spark.shuffle;
+
+import java.io.Serializable;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * The driver's list of shuffles whose outputs can go, for executors that ask. Those that have not
+ * asked for long miss the oldest, which stay with them until Spark's own cleaner names them.
+ * Thread-safe.
+ */
+final class Releases {
+  private static final int MOST_KEPT = 4096;
+
+  /**
+   * The outputs of a shuffle can go.
+   *
+   * @param lastMap of attempts at map tasks up to this id; later ones make the shuffle anew
+   */
+  record Release(int shuffle, long lastMap) implements Serializable {}
+
+  /** An executor asks for what came since it asked last; 0 at first. */
+  record Question(long since) implements Serializable {}
+
+  /**
+   * The answer.
+   *
+   * @param next what to ask for next time
+   */
+  record Answer(long next, List<Release> releases) implements Serializable {}
+
+  // Guarded by this.
+  private final ArrayDeque<Release> last = new ArrayDeque<>(); // the newest last
+  private long count; // of all up to now
+
+  /** Adds one. */
+  synchronized void add(Release release) {
+    last.add(release);
+    count++;
+    if (last.size() > MOST_KEPT) {
+      last.remove();
+    }
+  }
+
+  /** What came since. */
+  synchronized Answer answer(Question question) {
+    long known = Math.max(question.since, count - last.size());
+    long skipped = known - (count - last.size());
+    return new Answer(count, new ArrayList<>(last.stream().skip(skipped).toList()));
+  }
+}

@@ -1,0 +1,221 @@
+package org.tilespark.spark.exchange;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS$;
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.tilespark.layout.ElementType;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.options.FftOptions;
+import org.tilespark.spark.testing.PlanNodes;
+import org.tilespark.spark.testing.SparkTest;
+import org.tilespark.spark.testing.TestArray;
+
+/** How many tasks block operators have where the user has not asked for a count of partitions. */
+class FewerTasksTest extends SparkTest {
+  private static final String PARTITIONS = "spark.sql.shuffle.partitions";
+
+  private String before;
+
+  @BeforeEach
+  void partitionsAreNotAskedFor() {
+    before = spark.conf().get(PARTITIONS);
+    spark.conf().unset(PARTITIONS);
+  }
+
+  @AfterEach
+  void restore() {
+    spark.conf().set(PARTITIONS, before);
+  }
+
+  @Test
+  void aTinyCachedMatrixIsReblockedByOneTask() throws Exception {
+    Dataset<Row> blocks = cached(MatrixBlocks.withExtents(matrix(32, 48, 8), 32, 48));
+    try {
+      for (Map<String, String> mode : executionModes()) {
+        with(
+            mode,
+            () -> {
+              Dataset<Row> other = MatrixBlocks.reblock(blocks, 16, 24);
+              List<String> rows = rows(other);
+              assertEquals(1, gathers(other));
+              assertEquals(0, exchanges(other).size());
+              asked("3", () -> assertExchanged(rows, blocks));
+            });
+      }
+      assertEquals(1, tasks(() -> MatrixBlocks.reblock(blocks, 16, 24).collectAsList()));
+    } finally {
+      blocks.unpersist(true);
+    }
+  }
+
+  private static void assertExchanged(List<String> rows, Dataset<Row> blocks) {
+    Dataset<Row> asked = MatrixBlocks.reblock(blocks, 16, 24);
+    assertEquals(rows, rows(asked));
+    assertEquals(0, gathers(asked));
+    assertEquals(List.of(3), exchanges(asked));
+  }
+
+  @Test
+  void aTinyTransformIsOneTask() throws Exception {
+    Dataset<Row> blocks =
+        cached(
+            VolumeBlocks.withExtents(
+                TestArray.volume(ElementType.FLOAT32, 16, 12, 10, 4, 12, 10)
+                    .withImag()
+                    .toDataFrame(spark, 3)
+                    .drop("tag"),
+                16,
+                12,
+                10));
+    try {
+      for (String decomposition : List.of("slabs", "pencils")) {
+        FftOptions options = FftOptions.defaults().withDecomposition(decomposition);
+        Dataset<Row> spectrum = VolumeBlocks.fft(blocks, options);
+        List<String> rows = rows(spectrum);
+        assertEquals(0, exchanges(spectrum).size(), decomposition);
+        assertEquals(1, tasks(() -> VolumeBlocks.fft(blocks, options).collectAsList()));
+        asked(
+            "3", () -> assertEquals(rows, rows(VolumeBlocks.fft(blocks, options)), decomposition));
+      }
+    } finally {
+      blocks.unpersist(true);
+    }
+  }
+
+  /** Runs with a count that is asked for, and unsets it: {@code with} would set the default. */
+  private static void asked(String partitions, Runnable body) {
+    spark.conf().set(PARTITIONS, partitions);
+    try {
+      body.run();
+    } finally {
+      spark.conf().unset(PARTITIONS);
+    }
+  }
+
+  /** Whatever is not known to be small and at hand is exchanged. */
+  @Test
+  void whatMayCostMoreIsExchanged() {
+    Dataset<Row> stated = MatrixBlocks.withExtents(matrix(32, 48, 8), 32, 48);
+    assertExchangedOnce(MatrixBlocks.reblock(stated.filter("rows > 0"), 16, 24), 1);
+    assertExchangedOnce(
+        MatrixBlocks.reblock(
+            stated.selectExpr("row", "col", "rows", "cols", "transform(values, x -> x) values"),
+            16,
+            24),
+        200); // of no extents: Spark's default
+    Dataset<Row> notYet = stated.cache();
+    try {
+      assertExchangedOnce(MatrixBlocks.reblock(notYet, 16, 24), 1);
+    } finally {
+      notYet.unpersist(true);
+    }
+    Dataset<Row> product = MatrixBlocks.multiply(stated, MatrixBlocks.transpose(stated));
+    assertEquals(0, gathers(MatrixBlocks.reblock(product, 5, 7)));
+  }
+
+  private static void assertExchangedOnce(Dataset<Row> other, int partitions) {
+    with(
+        Map.of("spark.sql.adaptive.enabled", "false"),
+        () -> {
+          other.collectAsList();
+          assertEquals(0, gathers(other));
+          assertEquals(List.of(partitions), exchanges(other));
+        });
+  }
+
+  /** Blocks that further columns tell apart are as many as nobody knows. */
+  @Test
+  void severalArraysHaveSparksCount() {
+    Dataset<Row> tagged =
+        MatrixBlocks.withExtents(
+            TestArray.matrix(ElementType.FLOAT32, 32, 48, 8, 8)
+                .toDataFrame(spark, 3)
+                .selectExpr("row", "col", "rows", "cols", "values", "'a' AS which"),
+            32,
+            48);
+    assertExchangedOnce(MatrixBlocks.reblock(tagged, 16, 24), 200);
+  }
+
+  @Test
+  void largerArraysUseAllCores() {
+    int extent = 2048; // 16 MiB
+    Dataset<Row> blocks = MatrixBlocks.withExtents(matrix(extent, extent, 512), extent, extent);
+    Dataset<Row> other = MatrixBlocks.reblock(blocks, 256, extent);
+    List<String> rows = rows(other);
+    with(
+        Map.of("spark.sql.adaptive.enabled", "false"),
+        () -> {
+          Dataset<Row> again = MatrixBlocks.reblock(blocks, 256, extent);
+          assertEquals(rows, rows(again));
+          int count = exchanges(again).get(0);
+          assertTrue(count >= 4 && count <= 16, "partitions: " + count);
+        });
+  }
+
+  private static Dataset<Row> matrix(int rows, int cols, int block) {
+    return TestArray.matrix(ElementType.FLOAT32, rows, cols, block, block)
+        .toDataFrame(spark, 3)
+        .drop("tag");
+  }
+
+  private static Dataset<Row> cached(Dataset<Row> blocks) {
+    Dataset<Row> cached = blocks.cache();
+    cached.count();
+    return cached;
+  }
+
+  /** In the order of their text, which has all bits of their values. */
+  private static List<String> rows(Dataset<Row> df) {
+    List<String> rows = new ArrayList<>();
+    df.collectAsList().forEach(row -> rows.add(row.toString()));
+    rows.sort(Comparator.naturalOrder());
+    return rows;
+  }
+
+  private static int gathers(Dataset<Row> df) {
+    return PlanNodes.all(plan(df), GatherRowsExec.class).size();
+  }
+
+  private static List<Integer> exchanges(Dataset<Row> df) {
+    return PlanNodes.all(plan(df), ShuffleExchangeExec.class).stream()
+        .filter(exchange -> exchange.schema().getFieldIndex("values").isDefined())
+        .filter(exchange -> exchange.shuffleOrigin().equals(ENSURE_REQUIREMENTS$.MODULE$))
+        .map(ShuffleExchangeExec::numPartitions)
+        .toList();
+  }
+
+  private static int tasks(Runnable query) throws Exception {
+    AtomicInteger tasks = new AtomicInteger();
+    SparkListener listener =
+        new SparkListener() {
+          @Override
+          public void onTaskEnd(SparkListenerTaskEnd end) {
+            tasks.incrementAndGet();
+          }
+        };
+    awaitNoTasks();
+    spark.sparkContext().addSparkListener(listener);
+    try {
+      query.run();
+      awaitNoTasks();
+    } finally {
+      spark.sparkContext().removeSparkListener(listener);
+    }
+    return tasks.get();
+  }
+}
