@@ -23,6 +23,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.testing.TestArray;
+import scala.Tuple2;
 
 /**
  * An application whose blocks are cached by two executors: each reads what the other one holds, and
@@ -107,17 +108,17 @@ public final class CacheClusterJob {
   private static Map<String, Long> usedBytes(SparkSession spark) throws InterruptedException {
     Map<String, Long> used = new TreeMap<>();
     for (int round = 0; round < 100 && used.size() < 2; round++) {
-      List<Map.Entry<String, Long>> seen =
+      List<Tuple2<String, Long>> seen =
           new JavaSparkContext(spark.sparkContext())
               .parallelize(Collections.nCopies(PARTITIONS, 0), PARTITIONS)
               .map(
                   each -> {
                     Thread.sleep(50); // long enough for both to get some
-                    return Map.entry(
+                    return new Tuple2<>(
                         SparkEnv.get().executorId(), CacheStore.current().budget().usedBytes());
                   })
               .collect();
-      seen.forEach(entry -> used.put(entry.getKey(), entry.getValue()));
+      seen.forEach(entry -> used.put(entry._1(), entry._2()));
     }
     return used;
   }
