@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -82,7 +83,7 @@ class CachedBlocksTest extends SparkTest {
 
   private static RDDInfo storage() {
     return Arrays.stream(spark.sparkContext().getRDDStorageInfo())
-        .reduce((first, second) -> second)
+        .max(Comparator.comparingInt(RDDInfo::id)) // other tests may have left some
         .orElseThrow();
   }
 
