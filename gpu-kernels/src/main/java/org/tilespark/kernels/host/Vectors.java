@@ -30,8 +30,8 @@ final class Vectors {
       return Math.min(Api.bits(), MOST_BITS);
     }
     LOG.warn(
-        "Products and transforms on the CPU run without vector instructions, up to eight times"
-            + " slower, because {}",
+        "Products and transforms on the CPU run without vector instructions, several times slower,"
+            + " because {}",
         absence);
     return 0;
   }

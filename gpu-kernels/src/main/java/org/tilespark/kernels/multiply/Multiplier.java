@@ -9,9 +9,10 @@ import org.tilespark.kernels.memory.HostMemory;
  * architecture, and for few tiles of C also with another count of multiprocessors, may give other
  * last bits.
  *
- * <p>The host sums FLOAT in double, so a sum that fits FLOAT is finite there. A device sums it in
- * float32, and DOUBLE is summed in double by both: an element may be infinite or NaN if a product
- * or a partial sum on the way overflows, which depends on the order of the sum.
+ * <p>Both sum FLOAT in float and DOUBLE in double. The host sums elements of FLOAT again in double
+ * if their sum is not finite, so a sum that fits FLOAT is finite there. Elsewhere an element may be
+ * infinite or NaN if a product or a partial sum on the way overflows, which depends on the order of
+ * the sum.
  *
  * <p>Implementations are safe for use by several threads at once.
  */

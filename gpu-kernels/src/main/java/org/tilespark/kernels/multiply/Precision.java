@@ -6,7 +6,7 @@ public enum Precision {
    * As the elements' type: errors of a float32 sum for FLOAT, of a float64 sum for DOUBLE. A device
    * sums FLOAT in float32: a product or partial sum beyond 3.4e38 may make an element infinite or
    * NaN there, although the whole sum is in range, and products below 2^-149 are lost. The host
-   * sums in double.
+   * sums again in double what is not finite.
    */
   FULL {
     @Override

@@ -69,6 +69,32 @@ class HostMultiplierTest extends MultiplierContract {
     assertArrayEquals(new float[] {1.5e38f, Float.POSITIVE_INFINITY}, c);
   }
 
+  /** A matrix times itself is computed by half: the bits are those of two matrices all the same. */
+  @Test
+  void productsOfAMatrixWithItself() {
+    SplittableRandom random = new SplittableRandom(11);
+    for (int n : new int[] {1, 5, 33, 170}) {
+      for (int k : new int[] {3, 64, 700}) {
+        double[] a = random.doubles((long) n * k).toArray();
+        double[] c = random.doubles((long) n * n).toArray();
+        for (double beta : new double[] {0, 1, -0.5}) {
+          for (boolean transposeA : new boolean[] {false, true}) {
+            MultiplyProblem problem =
+                MultiplyProblem.dense(n, k, n, ElementType.FLOAT64, transposeA, !transposeA)
+                    .withFactors(new MultiplyProblem.Factors(1.5, beta));
+            double[] twice = c.clone();
+            double[] once = c.clone();
+            HostMemory from = HostMemory.ofArray(a);
+            multiplier.multiply(
+                problem, from, HostMemory.ofArray(a.clone()), HostMemory.ofArray(twice));
+            multiplier.multiply(problem, from, from, HostMemory.ofArray(once));
+            assertArrayEquals(twice, once, problem::toString);
+          }
+        }
+      }
+    }
+  }
+
   private double[] product(MultiplyProblem problem, double[] a, double[] b) {
     double[] c = new double[Math.toIntExact(problem.m() * problem.n())];
     multiplier.multiply(

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -15,6 +16,7 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -113,7 +115,13 @@ class CacheSessionsTest {
   void sparkEvictsAndReadsAgain() throws InterruptedException {
     long heap = Runtime.getRuntime().maxMemory() - (300L << 20);
     double fraction = 2.0 * VALUE_BYTES / heap; // counted bytes are half of it
-    startWithPlugin(Map.of("spark.memory.fraction", String.format("%.6f", fraction)));
+    startWithPlugin(
+        Map.of(
+            "spark.memory.fraction",
+            String.format("%.6f", fraction),
+            // A sort of Spark's own would need more memory than this leaves.
+            "spark.sql.execution.sortBeforeRepartition",
+            "false"));
     Dataset<Row> first = cached(StorageLevel.MEMORY_AND_DISK());
     long ofFirst = usedBytes();
     assertTrue(ofFirst >= VALUE_BYTES);
@@ -189,15 +197,18 @@ class CacheSessionsTest {
     return frame;
   }
 
-  private boolean isOnDisk(String text) throws IOException {
-    try (Stream<Path> files = Files.walk(folder)) {
-      for (Path file : files.filter(Files::isRegularFile).toList()) {
-        if (new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1).contains(text)) {
-          return true;
+  /** Spark's directories may be elsewhere than spark.local.dir says: SPARK_LOCAL_DIRS wins. */
+  private static boolean isOnDisk(String text) throws IOException {
+    for (File directory : SparkEnv.get().blockManager().diskBlockManager().localDirs()) {
+      try (Stream<Path> files = Files.walk(directory.toPath())) {
+        for (Path file : files.filter(Files::isRegularFile).toList()) {
+          if (new String(Files.readAllBytes(file), StandardCharsets.ISO_8859_1).contains(text)) {
+            return true;
+          }
         }
       }
-      return false;
     }
+    return false;
   }
 
   @Test
