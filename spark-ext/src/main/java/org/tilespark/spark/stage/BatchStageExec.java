@@ -87,7 +87,7 @@ public abstract class BatchStageExec<S> extends MadeAnewExec<S>
   }
 
   @Override
-  public final RDD<InternalRow> doExecute() {
+  public RDD<InternalRow> doExecute() {
     return new BlockBatchesToRowsExec(this).doExecute();
   }
 }

@@ -80,7 +80,7 @@ class ArraySourceTest {
     }
 
     @Override
-    public void run(List<Part> outputs) {}
+    public void run(List<Part> outputs, Rooms rooms) {}
 
     @Override
     public List<ArrowBuf> take() {
