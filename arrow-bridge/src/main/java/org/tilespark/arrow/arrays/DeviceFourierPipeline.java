@@ -8,6 +8,7 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.pipeline.DeviceTask;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.layout.Shape;

@@ -5,6 +5,7 @@ import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.tilespark.arrow.arrays.FourierChain.State;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
 
@@ -146,22 +147,6 @@ public interface FourierPipeline extends AutoCloseable {
    *     length
    */
   void put(Part part, List<Plane> planes);
-
-  /** Where parts of a result go, if not into buffers of the pipeline's. */
-  @FunctionalInterface
-  interface Rooms {
-    /** All parts go into buffers. */
-    Rooms NONE = output -> List.of();
-
-    /**
-     * Room for the planes of a part, which is about to be made; called once for each part, in their
-     * order, on the pipeline's thread. It must stay until the part is taken or the pipeline closed.
-     *
-     * @param output number of the part, from 0
-     * @return memory outside the heap of exactly the planes' bytes; empty for buffers
-     */
-    List<HostMemory> of(int output);
-  }
 
   /** Runs an array whose parts go into buffers. */
   default void run(List<Part> outputs) {

@@ -21,6 +21,7 @@ import org.tilespark.arrow.arrays.FourierMoves.Move;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.host.fourier.HostFourier;

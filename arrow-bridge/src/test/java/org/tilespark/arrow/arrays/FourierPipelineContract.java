@@ -31,6 +31,7 @@ import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
@@ -420,7 +421,7 @@ abstract class FourierPipelineContract {
       try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource(0));
           BufferAllocator plainRooms = plain.newChild("rooms")) {
         List<ArrowBuf> rooms = new ArrayList<>(); // of each output; null for none
-        FourierPipeline.Rooms made =
+        Rooms made =
             output -> {
               assertEquals(rooms.size(), output);
               int kind = random.nextInt(3);

@@ -10,8 +10,8 @@ import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
-import org.tilespark.arrow.arrays.FourierPipeline.Rooms;
 import org.tilespark.arrow.blocks.BlockVectors;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
 

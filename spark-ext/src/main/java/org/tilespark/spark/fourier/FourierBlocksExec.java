@@ -240,12 +240,6 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
     return results(FourierBatches::new, ColumnarBatch.class);
   }
 
-  /** Rows are made where they go: nobody turns batches into rows. */
-  @Override
-  public boolean supportsRowBased() {
-    return true;
-  }
-
   @Override
   public RDD<InternalRow> doExecute() {
     return results(FourierRows::new, InternalRow.class);

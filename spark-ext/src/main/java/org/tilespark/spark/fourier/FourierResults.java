@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.arrow.arrays.FourierPipeline;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
-import org.tilespark.arrow.arrays.FourierPipeline.Rooms;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.PieceCursor;

@@ -9,7 +9,7 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
-import org.tilespark.arrow.arrays.FourierPipeline.Rooms;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.exchange.PieceKeys;
 import org.tilespark.spark.rows.KeptRows;
