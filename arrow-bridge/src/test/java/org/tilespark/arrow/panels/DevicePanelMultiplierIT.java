@@ -38,8 +38,12 @@ import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.device.RequiresGpu;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
@@ -116,7 +120,14 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
         panels -> {
           MultiplyProblem problem =
               new MultiplyProblem(
-                  n, 1, n, ElementType.FLOAT64, Precision.FULL, false, true, 1, 1, n, true);
+                  new Extents(n, 1, n),
+                  ElementType.FLOAT64,
+                  Precision.FULL,
+                  new Stored(false, 1),
+                  new Stored(true, 1),
+                  n,
+                  Factors.ADD,
+                  Batch.ONE);
           panels.begin(new Tile(problem, false, 1));
           Panels filled = panels.panels(problem.bytesA(), problem.bytesB());
           double[] counted = new double[n];
@@ -146,7 +157,14 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
     int depth = 256;
     MultiplyProblem problem =
         new MultiplyProblem(
-            n, depth, n, ElementType.FLOAT64, Precision.FULL, false, true, depth, depth, n, true);
+            new Extents(n, depth, n),
+            ElementType.FLOAT64,
+            Precision.FULL,
+            new Stored(false, depth),
+            new Stored(true, depth),
+            n,
+            Factors.ADD,
+            Batch.ONE);
     Path kept = directory.resolve("tilespark");
     for (int run = 0; run < 2; run++) { // the second takes what the first kept
       try (DeviceMultiplier tuned =
@@ -219,7 +237,14 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
           long bytes = n * n * Float.BYTES;
           MultiplyProblem problem =
               new MultiplyProblem(
-                  n, n, n, ElementType.FLOAT32, Precision.FULL, false, false, n, n, n, true);
+                  new Extents(n, n, n),
+                  ElementType.FLOAT32,
+                  Precision.FULL,
+                  new Stored(false, n),
+                  new Stored(false, n),
+                  n,
+                  Factors.ADD,
+                  Batch.ONE);
           panels.begin(new Tile(problem, false, 5));
           for (int i = 0; i < 5; i++) {
             Panels filled = panels.panels(bytes, bytes);
@@ -249,17 +274,14 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
   void tilesThatSharePanels() throws Exception {
     MultiplyProblem problem =
         new MultiplyProblem(
-            EXTENT,
-            DEPTH,
-            EXTENT,
+            new Extents(EXTENT, DEPTH, EXTENT),
             ElementType.FLOAT64,
             Precision.FULL,
-            false,
-            true,
-            DEPTH,
-            DEPTH,
+            new Stored(false, DEPTH),
+            new Stored(true, DEPTH),
             EXTENT,
-            true);
+            Factors.ADD,
+            Batch.ONE);
     long one =
         new Tile(problem, false, PANELS).deviceBytes() + multiplier.mostWorkspaceBytes(problem);
     long once = 2L * TILES * PANELS * problem.bytesA();

@@ -14,8 +14,11 @@ import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
@@ -188,7 +191,15 @@ abstract class PanelMultiplierContract {
     int m = 3;
     int n = 2;
     MultiplyProblem problem =
-        new MultiplyProblem(m, depth, n, type, Precision.FULL, false, true, depth, depth, n, true);
+        new MultiplyProblem(
+            new Extents(m, depth, n),
+            type,
+            Precision.FULL,
+            new Stored(false, depth),
+            new Stored(true, depth),
+            n,
+            Factors.ADD,
+            Batch.ONE);
     SplittableRandom random = new SplittableRandom(panels + inputs.ordinal());
     double[] sum = new double[m * n];
     double[] lost = new double[m * n]; // what sums of doubles lose to rounding
@@ -306,7 +317,14 @@ abstract class PanelMultiplierContract {
 
   private static MultiplyProblem problem(long m, long k, long n, long leadA, long leadB) {
     return new MultiplyProblem(
-        m, k, n, ElementType.FLOAT64, Precision.FULL, false, true, leadA, leadB, N, true);
+        new Extents(m, k, n),
+        ElementType.FLOAT64,
+        Precision.FULL,
+        new Stored(false, leadA),
+        new Stored(true, leadB),
+        N,
+        Factors.ADD,
+        Batch.ONE);
   }
 
   private static long bytes(long rows, long cols) {

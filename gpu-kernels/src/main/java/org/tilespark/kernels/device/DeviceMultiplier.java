@@ -468,14 +468,14 @@ public final class DeviceMultiplier implements Multiplier {
         BatchTransfer.of(
             problem.rowsA(),
             problem.colsA() * width,
-            problem.leadA() * width,
+            problem.a().lead() * width,
             batch.count(),
             batch.strideA() * width);
     BatchTransfer batchB =
         BatchTransfer.of(
             problem.rowsB(),
             problem.colsB() * width,
-            problem.leadB() * width,
+            problem.b().lead() * width,
             batch.count(),
             batch.strideB() * width);
     BatchTransfer batchC =

@@ -26,7 +26,7 @@ final class FusedSteps extends TensorSteps {
 
   FusedSteps(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
     super(strategy, problem, strategy.kernel(), strategy.workspaceBytes(problem, true, true));
-    atOnce = form != TensorForm.TF32 && kernel.blocksPerProcessor() == 1;
+    atOnce = form != TensorForm.TF32 && kernel.traits().blocksPerProcessor() == 1;
   }
 
   /**
@@ -41,8 +41,8 @@ final class FusedSteps extends TensorSteps {
     return evenA
         && evenB
         && LongStream.of(
-                problem.leadA(),
-                problem.leadB(),
+                problem.a().lead(),
+                problem.b().lead(),
                 one ? 0 : batch.strideA(),
                 one ? 0 : batch.strideB())
             .map(elements -> elements * Float.BYTES)
@@ -69,18 +69,18 @@ final class FusedSteps extends TensorSteps {
     TensorMap a =
         map(
             from(Side.A, p),
-            problem.transposeA() ? problem.m() : k,
-            problem.transposeA() ? k : problem.m(),
-            problem.leadA(),
+            problem.a().transposed() ? problem.m() : k,
+            problem.a().transposed() ? k : problem.m(),
+            problem.a().lead(),
             countA(),
             batch.strideA(),
             BOX);
     TensorMap b =
         map(
             from(Side.B, p),
-            problem.transposeB() ? k : problem.n(),
-            problem.transposeB() ? problem.n() : k,
-            problem.leadB(),
+            problem.b().transposed() ? k : problem.n(),
+            problem.b().transposed() ? problem.n() : k,
+            problem.b().lead(),
             countB(),
             batch.strideB(),
             atOnce ? BOX * (shape.cols() / COLS) : BOX);
@@ -111,7 +111,7 @@ final class FusedSteps extends TensorSteps {
    * bandwidth would idle.
    */
   private long evenly(long tiles) {
-    return Ceil.div(tiles, Ceil.div(tiles, most(kernel.blocksPerProcessor())));
+    return Ceil.div(tiles, Ceil.div(tiles, most(kernel.traits().blocksPerProcessor())));
   }
 
   /**

@@ -347,19 +347,7 @@ public final class MultiplyPlanner {
         2.0 * problem.batch().count() * Math.max(1, problem.m()) * Math.max(1, problem.n());
     long enough = Math.max(LEAST_TRIAL_STEPS, (long) (TRIAL_OPERATIONS / perStep));
     long k = Math.min(problem.k(), enough / LEAST_TRIAL_STEPS * LEAST_TRIAL_STEPS);
-    return new MultiplyProblem(
-        problem.m(),
-        k,
-        problem.n(),
-        problem.type(),
-        problem.precision(),
-        problem.transposeA(),
-        problem.transposeB(),
-        problem.leadA(),
-        problem.leadB(),
-        problem.leadC(),
-        problem.factors(),
-        problem.batch());
+    return problem.withK(k);
   }
 
   /**

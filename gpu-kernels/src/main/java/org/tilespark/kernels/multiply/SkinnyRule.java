@@ -58,7 +58,7 @@ final class SkinnyRule {
     return (problem.type() == ElementType.FLOAT32
             || (SkinnySteps.isShallow(problem)
                 // A step of K of such a B lies K elements from the next column's.
-                ? !problem.transposeB()
+                ? !problem.b().transposed()
                 : SkinnySteps.count(problem) <= MOST_DOUBLES))
         && of(problem, limits, index).isPresent();
   }

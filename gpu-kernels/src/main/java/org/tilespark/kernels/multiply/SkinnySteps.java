@@ -138,7 +138,7 @@ final class SkinnySteps {
     if (isShallow(problem)) {
       return index.find(family + (problem.k() <= 4 ? "depth4" : "depth16"), width, limits);
     }
-    boolean across = hasFewCols(problem) ? problem.transposeA() : !problem.transposeB();
+    boolean across = hasFewCols(problem) ? problem.a().transposed() : !problem.b().transposed();
     return index.findAll(family + (across ? "across" : ALONG), width, limits).stream()
         .filter(kernel -> kernel.shape().cols() >= count(problem))
         .min(Comparator.comparingInt(kernel -> kernel.shape().cols()));
@@ -191,8 +191,8 @@ final class SkinnySteps {
             Ceil.to((long) Math.ceil(Math.sqrt((double) Math.min(k, partSteps))), AHEAD));
     long stepX = fewCols ? problem.leadC() : 1;
     long stepJ = fewCols ? 1 : problem.leadC();
-    boolean smallAlong = fewCols ? problem.transposeB() : !problem.transposeA();
-    long leadSmall = fewCols ? problem.leadB() : problem.leadA();
+    boolean smallAlong = fewCols ? problem.b().transposed() : !problem.a().transposed();
+    long leadSmall = fewCols ? problem.b().lead() : problem.a().lead();
     steps.add(
         new MultiplyStep(
             // Fields of SkinnyArguments.
@@ -202,7 +202,7 @@ final class SkinnySteps {
                 extent,
                 k,
                 count,
-                fewCols ? problem.leadA() : problem.leadB(),
+                fewCols ? problem.a().lead() : problem.b().lead(),
                 smallAlong ? 1 : leadSmall,
                 smallAlong ? leadSmall : 1,
                 direct ? stepX : count,
@@ -259,10 +259,10 @@ final class SkinnySteps {
             problem.m(),
             problem.k(),
             problem.n(),
-            problem.transposeA() ? 1 : problem.leadA(),
-            problem.transposeA() ? problem.leadA() : 1,
-            problem.transposeB() ? 1 : problem.leadB(),
-            problem.transposeB() ? problem.leadB() : 1,
+            problem.a().transposed() ? 1 : problem.a().lead(),
+            problem.a().transposed() ? problem.a().lead() : 1,
+            problem.b().transposed() ? 1 : problem.b().lead(),
+            problem.b().transposed() ? problem.b().lead() : 1,
             problem.leadC(),
             rowTiles,
             colTiles,
@@ -274,8 +274,8 @@ final class SkinnySteps {
 
   /** Where step {@code p} of K begins in A or B. */
   private Place from(Side side, long p) {
-    boolean across = side == Side.A ? problem.transposeA() : !problem.transposeB();
-    long lead = side == Side.A ? problem.leadA() : problem.leadB();
+    boolean across = side == Side.A ? problem.a().transposed() : !problem.b().transposed();
+    long lead = side == Side.A ? problem.a().lead() : problem.b().lead();
     return new Place(side, (across ? p * lead : p) * width);
   }
 

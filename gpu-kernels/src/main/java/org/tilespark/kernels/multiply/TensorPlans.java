@@ -56,23 +56,30 @@ final class TensorPlans {
                         || problem.k()
                             <= form.panel()
                                 * MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())))
-            .map(kernel -> tensor(problem, terms, kernel, packers.get(), summing, limits));
+            .map(
+                kernel ->
+                    tensor(
+                        problem,
+                        terms,
+                        new MultiplyStrategy.Tensor.Kernels(kernel, packers.get(), summing),
+                        limits));
     Stream<MultiplyStrategy.Tensor> fused =
         packed.isEmpty() || !FusedSteps.isFusible(problem, true, true)
             ? Stream.empty()
             : index.findAll(form.fusedFamily(problem), problem.type().bytes(), limits).stream()
                 .filter(
                     kernel ->
-                        kernel.blocksPerProcessor() == 1
+                        kernel.traits().blocksPerProcessor() == 1
                             || FusedSteps.isEvenC(problem, kernel.shape()))
                 .map(
                     kernel ->
                         tensor(
                             problem,
                             terms,
-                            kernel,
-                            List.of(packers.get().get(0), unfused(packed, problem, limits)),
-                            summing,
+                            new MultiplyStrategy.Tensor.Kernels(
+                                kernel,
+                                List.of(packers.get().get(0), unfused(packed, problem, limits)),
+                                summing),
                             limits));
     return Stream.concat(packing, fused)
         .filter(tensor -> tensor.workspaceBytes() <= limits.globalBytes() / MEMORY_SHARE)
@@ -110,32 +117,24 @@ final class TensorPlans {
   private static MultiplyStrategy.Tensor tensor(
       MultiplyProblem problem,
       long terms,
-      KernelIndex.Kernel kernel,
-      List<KernelIndex.Kernel> packers,
-      Optional<KernelIndex.Kernel> summing,
+      MultiplyStrategy.Tensor.Kernels kernels,
       DeviceLimits limits) {
     TensorForm form = TensorForm.of(problem);
-    long wanted = summing.isEmpty() ? 1 : PartsOfK.parts(form, problem, limits.multiprocessors());
+    boolean canSum = kernels.summing().isPresent();
+    long wanted = !canSum ? 1 : PartsOfK.parts(form, problem, limits.multiprocessors());
     long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k(), wanted);
     long parts = PartsOfK.partsOfChunk(form, Math.min(chunk, problem.k()), wanted);
     long atOnce = parts > 1 ? 1 : TensorWorkspace.atOnce(form, problem, chunk);
     MultiplyStrategy.Tensor.Rest rest =
-        summing.isEmpty()
-                || parts > 1
-                || form != TensorForm.FLOAT64
-                || TensorForm.isOneChain(kernel)
+        !canSum || parts > 1 || form != TensorForm.FLOAT64 || TensorForm.isOneChain(kernels.main())
             ? MultiplyStrategy.Tensor.Rest.NONE
-            : PartsOfK.rest(problem, kernel.shape(), limits.multiprocessors());
+            : PartsOfK.rest(problem, kernels.main().shape(), limits.multiprocessors());
     return new MultiplyStrategy.Tensor(
         form,
-        kernel,
-        packers,
-        chunk,
-        MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())),
+        kernels,
+        new MultiplyStrategy.Tensor.Sums(
+            chunk, MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())), parts, rest),
         limits.multiprocessors(),
-        parts,
-        summing,
-        rest,
         atOnce,
         TensorWorkspace.bytes(form, problem, chunk, parts, atOnce)
             + TensorWorkspace.restBytes(problem, rest));

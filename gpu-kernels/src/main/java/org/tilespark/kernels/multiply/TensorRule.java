@@ -109,10 +109,10 @@ final class TensorRule {
   /** True if A lies along a K that is not small, in rows that begin evenly if A does. */
   private static boolean isEvenAlong(MultiplyProblem problem) {
     long strideA = problem.batch().count() == 1 ? 0 : problem.batch().strideA();
-    return !problem.transposeA()
+    return !problem.a().transposed()
         && problem.k() > SkinnySteps.MOST
-        && problem.leadA() * Float.BYTES % TensorSteps.EVEN_BYTES == 0
-        && strideA % problem.leadA() == 0;
+        && problem.a().lead() * Float.BYTES % TensorSteps.EVEN_BYTES == 0
+        && strideA % problem.a().lead() == 0;
   }
 
   /** The plan on the tensor cores, where it is expected to be the fastest of ours. */
@@ -137,7 +137,7 @@ final class TensorRule {
             .filter(
                 plan ->
                     strategy(plan).isFused()
-                        && strategy(plan).parts() == 1
+                        && strategy(plan).sums().parts() == 1
                         && MultiplyCost.fusedNanos(plan.problem(), strategy(plan), limits)
                             < MultiplyCost.packedNanos(plan.problem(), strategy(plan), limits))
             .min(
@@ -146,7 +146,8 @@ final class TensorRule {
                             MultiplyCost.fusedNanos(plan.problem(), strategy(plan), limits))
                     // Where memory is what takes the time, two thread blocks may use it better.
                     .thenComparing(plan -> !isShared(plan))
-                    .thenComparingInt(plan -> strategy(plan).kernel().blocksPerProcessor()));
+                    .thenComparingInt(
+                        plan -> strategy(plan).kernel().traits().blocksPerProcessor()));
     return fused.isPresent()
         ? fused
         : tensors.stream()
@@ -171,7 +172,7 @@ final class TensorRule {
   private static boolean isShared(MultiplyPlan plan) {
     KernelIndex.Kernel kernel = strategy(plan).kernel();
     MultiplyProblem problem = plan.problem();
-    return kernel.blocksPerProcessor() > 1
+    return kernel.traits().blocksPerProcessor() > 1
         && (problem.n() % (2L * kernel.shape().cols()) != 0
             || MultiplyStrategy.Tiled.tiles(problem, kernel.shape()) == problem.batch().count());
   }

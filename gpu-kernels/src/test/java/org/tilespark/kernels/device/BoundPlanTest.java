@@ -10,17 +10,21 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.MultiplyStep;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 class BoundPlanTest {
   private static final DeviceLimits H200 =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
   private static final KernelIndex INDEX =
       KernelIndex.parse(
           """
@@ -84,17 +88,14 @@ class BoundPlanTest {
     MultiplyPlan plan =
         plan(
             new MultiplyProblem(
-                2048,
-                k,
-                2048,
+                new Extents(2048, k, 2048),
                 ElementType.FLOAT32,
                 Precision.TF32,
-                false,
-                true,
-                k,
-                k,
+                new Stored(false, k),
+                new Stored(true, k),
                 2048,
-                false));
+                Factors.OVERWRITE,
+                Batch.ONE));
     assertTrue(plan.steps(true, true).size() > BoundPlan.MOST_KEPT_STEPS);
     BoundPlan steps = new BoundPlan(plan, this::bind);
     assertNotSame(steps.steps(0, 0), steps.steps(0, 0));

@@ -291,8 +291,6 @@ abstract class MultiplyWays extends MultiplierChecks {
         multiprocessors,
         limits.maxThreadsPerBlock(),
         limits.maxGridX(),
-        limits.maxGridY(),
-        limits.maxGridZ(),
         limits.sharedBytesPerBlock(),
         limits.globalBytes());
   }

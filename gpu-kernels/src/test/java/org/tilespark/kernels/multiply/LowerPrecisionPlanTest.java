@@ -22,6 +22,9 @@ import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
 import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 /** Whose kernels multiply with less than full precision, on each compute capability. */
@@ -84,13 +87,19 @@ class LowerPrecisionPlanTest {
   }
 
   private static DeviceLimits device(int major, int minor, int processors) {
-    return new DeviceLimits(
-        major, minor, processors, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 40L << 30);
+    return new DeviceLimits(major, minor, processors, 1024, Integer.MAX_VALUE, 48 << 10, 40L << 30);
   }
 
   private static MultiplyProblem problem(long m, long k, long n, Precision precision) {
     return new MultiplyProblem(
-        m, k, n, ElementType.FLOAT32, precision, false, true, k, k, n, false);
+        new Extents(m, k, n),
+        ElementType.FLOAT32,
+        precision,
+        new Stored(false, k),
+        new Stored(true, k),
+        n,
+        Factors.OVERWRITE,
+        Batch.ONE);
   }
 
   private static MultiplyDecision plan(
@@ -288,17 +297,14 @@ class LowerPrecisionPlanTest {
       long extent, long count, Precision precision, String ways, long pad) {
     long lead = extent + pad;
     return new MultiplyProblem(
-            extent,
-            extent,
-            extent,
+            new Extents(extent, extent, extent),
             ElementType.FLOAT32,
             precision,
-            ways.charAt(0) == 't',
-            ways.charAt(1) == 't',
+            new Stored(ways.charAt(0) == 't', lead),
+            new Stored(ways.charAt(1) == 't', lead),
             lead,
-            lead,
-            lead,
-            false)
+            Factors.OVERWRITE,
+            Batch.ONE)
         .withBatch(new MultiplyProblem.Batch(count, extent * lead, extent * lead, extent * lead));
   }
 
@@ -350,7 +356,14 @@ class LowerPrecisionPlanTest {
     for (long n : new long[] {128, 256, 384}) {
       MultiplyProblem problem =
           new MultiplyProblem(
-                  256, 64, n, ElementType.FLOAT32, Precision.FLOAT16, false, true, 64, 64, n, false)
+                  new Extents(256, 64, n),
+                  ElementType.FLOAT32,
+                  Precision.FLOAT16,
+                  new Stored(false, 64),
+                  new Stored(true, 64),
+                  n,
+                  Factors.OVERWRITE,
+                  Batch.ONE)
               .withBatch(new MultiplyProblem.Batch(4096, 256 * 64, 64 * n, 256 * n));
       assertEquals(
           "multiply_fused_float16_nt_w4_" + (n == 256 ? "128x256x384" : "128x128x256"),
@@ -417,17 +430,14 @@ class LowerPrecisionPlanTest {
       for (long k : new long[] {256, 192, 100}) {
         MultiplyProblem problem =
             new MultiplyProblem(
-                    256,
-                    k,
-                    n,
+                    new Extents(256, k, n),
                     ElementType.FLOAT32,
                     Precision.BFLOAT16,
-                    false,
-                    false,
-                    k,
+                    new Stored(false, k),
+                    new Stored(false, n),
                     n,
-                    n,
-                    false)
+                    Factors.OVERWRITE,
+                    Batch.ONE)
                 .withBatch(new MultiplyProblem.Batch(1024, 256 * k, k * n, 256 * n));
         MultiplyPlan plan =
             MultiplyPlanner.plan(
@@ -455,17 +465,14 @@ class LowerPrecisionPlanTest {
       for (long strideC : new long[] {256 * 260, 256 * 260 + 1}) {
         MultiplyProblem problem =
             new MultiplyProblem(
-                    256,
-                    256,
-                    256,
+                    new Extents(256, 256, 256),
                     ElementType.FLOAT32,
                     Precision.FLOAT16,
-                    false,
-                    false,
-                    256,
-                    256,
+                    new Stored(false, 256),
+                    new Stored(false, 256),
                     leadC,
-                    false)
+                    Factors.OVERWRITE,
+                    Batch.ONE)
                 .withBatch(new MultiplyProblem.Batch(1024, 65536, 65536, strideC));
         boolean even = leadC % 4 == 0 && strideC % 4 == 0;
         for (String tile : List.of("128x128x256", "128x256x384")) {
@@ -545,9 +552,9 @@ class LowerPrecisionPlanTest {
         new KernelLaunch(
             kernel.name(),
             new LaunchConfig(
-                (int) Math.min(3 * rowTiles * colTiles, 20L * kernel.blocksPerProcessor()),
+                (int) Math.min(3 * rowTiles * colTiles, 20L * kernel.traits().blocksPerProcessor()),
                 kernel.shape().threads(),
-                kernel.dynamicBytes()),
+                kernel.traits().dynamicBytes()),
             300,
             200,
             200,
@@ -624,9 +631,12 @@ class LowerPrecisionPlanTest {
       KernelIndex.Kernel found = jar.find(kernel.name()).orElseThrow();
       assertEquals(kernel.source(), found.source());
       assertEquals(kernel.architectures(), found.architectures(), kernel.name());
-      if (kernel.dynamicBytes() > 0) {
-        assertEquals(kernel.dynamicBytes(), found.dynamicBytes(), kernel.name());
-        assertEquals(kernel.blocksPerProcessor(), found.blocksPerProcessor(), kernel.name());
+      if (kernel.traits().dynamicBytes() > 0) {
+        assertEquals(kernel.traits().dynamicBytes(), found.traits().dynamicBytes(), kernel.name());
+        assertEquals(
+            kernel.traits().blocksPerProcessor(),
+            found.traits().blocksPerProcessor(),
+            kernel.name());
       }
     }
   }

@@ -19,6 +19,9 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 /** The ways to choose from by trying, and what is done with one that was chosen. */
@@ -169,17 +172,14 @@ class MultiplyChoicesTest {
   void trialsAreShort() {
     MultiplyProblem tall =
         new MultiplyProblem(
-            256,
-            1_000_000,
-            300,
+            new Extents(256, 1_000_000, 300),
             ElementType.FLOAT32,
             Precision.FULL,
-            false,
-            true,
-            1_000_003,
-            1_000_007,
+            new Stored(false, 1_000_003),
+            new Stored(true, 1_000_007),
             301,
-            true);
+            Factors.ADD,
+            Batch.ONE);
     MultiplyProblem trial = MultiplyPlanner.trial(tall);
     assertEquals(0x1p35 / (2 * 256 * 300), (double) trial.k(), 256);
     assertEquals(0, trial.k() % 256);

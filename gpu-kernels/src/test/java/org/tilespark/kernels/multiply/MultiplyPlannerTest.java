@@ -30,6 +30,9 @@ import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
 import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 /** The rules by which a way is chosen, and the launches of what is one. */
@@ -56,7 +59,14 @@ class MultiplyPlannerTest {
   void launches() {
     MultiplyProblem problem =
         new MultiplyProblem(
-            300, 1000, 65, ElementType.FLOAT32, Precision.FULL, true, false, 301, 70, 67, true);
+            new Extents(300, 1000, 65),
+            ElementType.FLOAT32,
+            Precision.FULL,
+            new Stored(true, 301),
+            new Stored(false, 70),
+            67,
+            Factors.ADD,
+            Batch.ONE);
     KernelLaunch launch =
         MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, INDEX)
             .get(1)
@@ -415,17 +425,14 @@ class MultiplyPlannerTest {
     for (long lead : new long[] {255, 256}) {
       MultiplyProblem one =
           new MultiplyProblem(
-              255,
-              255,
-              255,
+              new Extents(255, 255, 255),
               ElementType.FLOAT64,
               Precision.FULL,
-              true,
-              true,
+              new Stored(true, lead),
+              new Stored(true, lead),
               lead,
-              lead,
-              lead,
-              false);
+              Factors.OVERWRITE,
+              Batch.ONE);
       assertEquals(
           lead == 256,
           MultiplyPlanner.plan(batch(one, 1024), 255, MultiplyEngine.OWN, ABSENT, H200, HOPPER)
@@ -506,10 +513,11 @@ class MultiplyPlannerTest {
       String way = strategy.way().orElseThrow().name();
       assertTrue(way.startsWith((String) rule[3]), problem + " " + rule[1] + ": " + way);
       if (strategy instanceof MultiplyStrategy.Tensor tensor) {
-        assertEquals(rule[4], tensor.parts(), problem.toString());
+        assertEquals(rule[4], tensor.sums().parts(), problem.toString());
         assertEquals(rule[5], tensor.atOnce(), problem.toString());
         assertEquals(
-            tensor.parts() > 1, tensor.describe().endsWith(" in " + tensor.parts() + " parts"));
+            tensor.sums().parts() > 1,
+            tensor.describe().endsWith(" in " + tensor.sums().parts() + " parts"));
       } else {
         assertEquals(0L, rule[4], way);
       }
@@ -521,15 +529,16 @@ class MultiplyPlannerTest {
         MultiplyPlanner.candidates(few, few.k(), ABSENT, H200, CUTTING).stream()
             .map(MultiplyPlan::strategy)
             .filter(MultiplyStrategy.Tensor.class::isInstance)
-            .map(strategy -> strategy.order() + " " + ((MultiplyStrategy.Tensor) strategy).parts())
+            .map(
+                strategy ->
+                    strategy.order() + " " + ((MultiplyStrategy.Tensor) strategy).sums().parts())
             .collect(Collectors.toSet()));
   }
 
   /** A way whose operands do not fit is none; frugal ways pack nothing. */
   @Test
   void withoutMemoryToPack() {
-    DeviceLimits small =
-        new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 1L << 30);
+    DeviceLimits small = new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 1L << 30);
     MultiplyProblem large = problem(16_384, 16_384, 16_384, ElementType.FLOAT32);
     CublasPresence present = CublasPresence.PRESENT;
     MultiplyEngine auto = MultiplyEngine.AUTO;

@@ -21,13 +21,16 @@ import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
 import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 class SkinnyStepsTest {
   private static final DeviceLimits H200 =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
   private static final DeviceLimits OLD =
-      new DeviceLimits(7, 5, 40, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 16L << 30);
+      new DeviceLimits(7, 5, 40, 1024, Integer.MAX_VALUE, 48 << 10, 16L << 30);
   private static final KernelIndex INDEX = index("compute_75");
   private static final CublasPresence ABSENT = CublasPresence.absent("no such library");
 
@@ -133,7 +136,14 @@ class SkinnyStepsTest {
   void launches() {
     MultiplyProblem fewRows =
         new MultiplyProblem(
-            3, 1000, 700, ElementType.FLOAT64, Precision.FULL, true, false, 5, 701, 702, true);
+            new Extents(3, 1000, 700),
+            ElementType.FLOAT64,
+            Precision.FULL,
+            new Stored(true, 5),
+            new Stored(false, 701),
+            702,
+            Factors.ADD,
+            Batch.ONE);
     MultiplyStrategy.Skinny strategy = skinny(fewRows).orElseThrow();
     assertEquals(4 * 700 * 3 * 8, strategy.workspaceBytes());
     assertEquals(
@@ -179,15 +189,11 @@ class SkinnyStepsTest {
     // So many rows that parts go straight to C, one after the other.
     MultiplyProblem tall =
         new MultiplyProblem(
-            5_000_000,
-            2000,
-            2,
+            new Extents(5_000_000, 2000, 2),
             ElementType.FLOAT32,
             Precision.FULL,
-            false,
-            true,
-            2001,
-            2002,
+            new Stored(false, 2001),
+            new Stored(true, 2002),
             3,
             new MultiplyProblem.Factors(2, 3),
             MultiplyProblem.Batch.ONE);
@@ -226,7 +232,14 @@ class SkinnyStepsTest {
         second.pointers());
     MultiplyProblem shallow =
         new MultiplyProblem(
-            65, 16, 1025, ElementType.FLOAT32, Precision.FULL, true, true, 70, 20, 1030, true);
+            new Extents(65, 16, 1025),
+            ElementType.FLOAT32,
+            Precision.FULL,
+            new Stored(true, 70),
+            new Stored(true, 20),
+            1030,
+            Factors.ADD,
+            Batch.ONE);
     assertEquals(
         List.of(
             new MultiplyStep(
@@ -289,19 +302,16 @@ class SkinnyStepsTest {
     Precision precision = Precision.values()[isTooDeep ? 0 : random.nextInt(4)];
     MultiplyProblem problem =
         new MultiplyProblem(
-                m,
-                k,
-                n,
+                new Extents(m, k, n),
                 precision == Precision.FULL && random.nextBoolean()
                     ? ElementType.FLOAT64
                     : ElementType.FLOAT32,
                 precision,
-                transposeA,
-                transposeB,
-                (transposeA ? m : k) + random.nextInt(3),
-                (transposeB ? k : n) + random.nextInt(3),
+                new Stored(transposeA, (transposeA ? m : k) + random.nextInt(3)),
+                new Stored(transposeB, (transposeB ? k : n) + random.nextInt(3)),
                 n + random.nextInt(3),
-                false)
+                Factors.OVERWRITE,
+                Batch.ONE)
             .withFactors(new MultiplyProblem.Factors(random.nextInt(1, 4), random.nextInt(0, 3)));
     int width = problem.type().bytes();
     // Sums are exact; lower precisions round most values.
@@ -317,8 +327,10 @@ class SkinnyStepsTest {
       for (long j = 0; j < n; j++) {
         double sum = 0;
         for (long p = 0; p < k; p++) {
-          double left = a[(int) (transposeA ? p * problem.leadA() + i : i * problem.leadA() + p)];
-          double right = b[(int) (transposeB ? j * problem.leadB() + p : p * problem.leadB() + j)];
+          double left =
+              a[(int) (transposeA ? p * problem.a().lead() + i : i * problem.a().lead() + p)];
+          double right =
+              b[(int) (transposeB ? j * problem.b().lead() + p : p * problem.b().lead() + j)];
           sum += (double) precision.round((float) left) * precision.round((float) right);
         }
         double expected = problem.factors().alpha() * sum + 3 * problem.factors().beta();

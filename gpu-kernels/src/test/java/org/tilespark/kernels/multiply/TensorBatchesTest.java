@@ -9,6 +9,7 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.MultiplyStep.Place;
 import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import org.tilespark.layout.ElementType;
@@ -89,15 +90,11 @@ class TensorBatchesTest {
           case BESIDE -> new MultiplyProblem.Batch(count, leadA, leadB, leadC);
         };
     return new MultiplyProblem(
-        m,
-        k,
-        n,
+        new Extents(m, k, n),
         type,
         precision,
-        transposeA,
-        transposeB,
-        beside * leadA,
-        beside * leadB,
+        new Stored(transposeA, beside * leadA),
+        new Stored(transposeB, beside * leadB),
         beside * leadC,
         pad == 0
             ? MultiplyProblem.Factors.OVERWRITE
@@ -166,7 +163,7 @@ class TensorBatchesTest {
               .filter(
                   plan ->
                       plan.strategy() instanceof MultiplyStrategy.Tensor tensor
-                          && tensor.parts() == 1)
+                          && tensor.sums().parts() == 1)
               .flatMap(
                   plan ->
                       ((MultiplyStrategy.Tensor) plan.strategy())
@@ -229,8 +226,7 @@ class TensorBatchesTest {
   /** A few tiles of doubles more than a round: the last columns in parts of K. */
   @Test
   void rests() {
-    DeviceLimits small =
-        new DeviceLimits(9, 0, 4, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+    DeviceLimits small = new DeviceLimits(9, 0, 4, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
     for (int which = 0; which < 4; which++) {
       for (long pad : new long[] {0, 3, 4}) {
         long[] extents = which == 0 ? new long[] {566, 400, 20} : new long[] {20, 400, 566};
@@ -273,7 +269,7 @@ class TensorBatchesTest {
         if (plan.strategy() instanceof MultiplyStrategy.Tensor tensor) {
           tensors++;
           kernels.run(tensor.steps(problem, even, even));
-          cut += tensor.parts() > 1 ? 1 : 0;
+          cut += tensor.sums().parts() > 1 ? 1 : 0;
         } else if (plan.launch().isPresent()) {
           kernels.tiled(
               plan.launch().get().words(),

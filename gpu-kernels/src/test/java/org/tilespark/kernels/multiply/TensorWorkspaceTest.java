@@ -10,6 +10,9 @@ import static org.tilespark.kernels.multiply.PlannerFixture.problem;
 
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 class TensorWorkspaceTest {
@@ -62,17 +65,14 @@ class TensorWorkspaceTest {
       boolean transposeA,
       boolean transposeB) {
     return new MultiplyProblem(
-        extents[0],
-        extents[1],
-        extents[2],
+        new Extents(extents[0], extents[1], extents[2]),
         type,
         precision,
-        transposeA,
-        transposeB,
-        transposeA ? extents[0] : extents[1],
-        transposeB ? extents[1] : extents[2],
+        new Stored(transposeA, transposeA ? extents[0] : extents[1]),
+        new Stored(transposeB, transposeB ? extents[1] : extents[2]),
         extents[2],
-        true);
+        Factors.ADD,
+        Batch.ONE);
   }
 
   /** What maps reach lies in the workspace or in the operand. */

@@ -19,7 +19,7 @@ import org.tilespark.layout.Shape;
 
 class PointwiseProgramTest {
   private static final DeviceLimits H200 =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
   private static final KernelIndex INDEX =
       KernelIndex.parse(
           """

@@ -16,7 +16,7 @@ import org.tilespark.layout.Shape;
 
 class MixedLaunchTest {
   private static final DeviceLimits LIMITS =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 49152, 141L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 49152, 141L << 30);
   private static final String KERNELS =
       """
       kernel v transpose_vector_w4_64x64x256 sm_90a

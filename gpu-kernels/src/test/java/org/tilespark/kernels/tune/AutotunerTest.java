@@ -45,7 +45,7 @@ class AutotunerTest {
   private final AtomicLong nanos = new AtomicLong();
 
   private static DeviceLimits limits(int major) {
-    return new DeviceLimits(major, 0, 108, 1024, Integer.MAX_VALUE, 65535, 65535, 49152, 40L << 30);
+    return new DeviceLimits(major, 0, 108, 1024, Integer.MAX_VALUE, 49152, 40L << 30);
   }
 
   private Autotuner tuner(

@@ -45,7 +45,7 @@ class MultiplyTunerTest {
           kernel m multiply_tiled_w4_32x32x64 sm_80
           """);
   private static final DeviceLimits A100 =
-      new DeviceLimits(8, 0, 108, 1024, Integer.MAX_VALUE, 65535, 65535, 49152, 40L << 30);
+      new DeviceLimits(8, 0, 108, 1024, Integer.MAX_VALUE, 49152, 40L << 30);
   private static final String LARGE_TILE = "multiply_tiled_w4_128x128x256";
   private static final String CUBLAS = MultiplyWay.CUBLAS.name();
   private static final MultiplyProblem PROBLEM = problem(2048);

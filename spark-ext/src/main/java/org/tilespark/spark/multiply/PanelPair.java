@@ -7,7 +7,11 @@ import org.tilespark.arrow.panels.PanelId;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
 
@@ -170,17 +174,14 @@ final class PanelPair {
 
   private MultiplyProblem problem(long m, long k, long n, long leadA, long leadB) {
     return new MultiplyProblem(
-        m,
-        k,
-        n,
+        new Extents(m, k, n),
         spec.type(),
         spec.result().precision(),
-        spec.transposeA(),
-        spec.transposeB(),
-        leadA,
-        leadB,
+        new Stored(spec.transposeA(), leadA),
+        new Stored(spec.transposeB(), leadB),
         tile.cols(),
-        true);
+        Factors.ADD,
+        Batch.ONE);
   }
 
   private long bytes(long rows, long cols) {

@@ -88,8 +88,8 @@ public final class KernelMultiplyBenchmark {
           problem.k(),
           problem.n(),
           kind(problem),
-          problem.transposeA() ? "T" : "N",
-          problem.transposeB() ? "T" : "N");
+          problem.a().transposed() ? "T" : "N",
+          problem.b().transposed() ? "T" : "N");
     }
 
     private static String kind(MultiplyProblem problem) {
@@ -433,13 +433,17 @@ public final class KernelMultiplyBenchmark {
               value(
                   a,
                   firstA
-                      + (problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p),
+                      + (problem.a().transposed()
+                          ? p * problem.a().lead() + i
+                          : i * problem.a().lead() + p),
                   problem.type());
           double right =
               value(
                   b,
                   firstB
-                      + (problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j),
+                      + (problem.b().transposed()
+                          ? j * problem.b().lead() + p
+                          : p * problem.b().lead() + j),
                   problem.type());
           double term = left * right;
           lost += Math.fma(left, right, -term);

@@ -187,7 +187,7 @@ public final class MultiplyLadderBenchmark {
   List<Rung> rungs(MultiplyProblem problem) {
     List<Rung> rungs = new ArrayList<>();
     boolean full = problem.precision() == Precision.FULL;
-    if (full && !problem.transposeA() && !problem.transposeB()) {
+    if (full && !problem.a().transposed() && !problem.b().transposed()) {
       for (Map.Entry<String, String> family : FAMILIES) {
         rungs.add(new Rung(family.getKey(), plan(problem, family.getValue())));
       }

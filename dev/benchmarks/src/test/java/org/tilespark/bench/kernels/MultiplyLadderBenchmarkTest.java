@@ -15,16 +15,20 @@ import org.tilespark.bench.kernels.MultiplyLadderBenchmark.Options;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.kernels.multiply.ProductKind;
 import org.tilespark.layout.ElementType;
 
 class MultiplyLadderBenchmarkTest {
   private static final DeviceLimits H200 =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
   private static final KernelIndex.Kernel NAIVE =
       KernelIndex.parse("kernel ladder_multiply ladder_multiply_naive_w4_8x32x256 sm_90a")
           .kernels()
@@ -149,10 +153,24 @@ class MultiplyLadderBenchmarkTest {
     assertNotMade(MultiplyProblem.dense(16, 32, 96, ElementType.FLOAT32, true, false));
     assertNotMade(
         new MultiplyProblem(
-            16, 32, 96, ElementType.FLOAT32, Precision.FULL, false, false, 32, 100, 96, false));
+            new Extents(16, 32, 96),
+            ElementType.FLOAT32,
+            Precision.FULL,
+            new Stored(false, 32),
+            new Stored(false, 100),
+            96,
+            Factors.OVERWRITE,
+            Batch.ONE));
     assertNotMade(
         new MultiplyProblem(
-            16, 32, 96, ElementType.FLOAT32, Precision.FULL, false, false, 32, 96, 96, true));
+            new Extents(16, 32, 96),
+            ElementType.FLOAT32,
+            Precision.FULL,
+            new Stored(false, 32),
+            new Stored(false, 96),
+            96,
+            Factors.ADD,
+            Batch.ONE));
   }
 
   private static void assertNotMade(MultiplyProblem problem) {
