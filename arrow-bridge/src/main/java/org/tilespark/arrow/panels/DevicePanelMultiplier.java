@@ -203,7 +203,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     if (way == null) {
       way =
           isScarce()
-              ? multiplier.lowMemoryWay(tile.panel(), tile.terms())
+              ? multiplier.planner().lowMemoryWay(tile.panel(), tile.terms())
               : multiplier.choose(
                   tile.panel(), tile.terms(), a, b, memories.c, memories.workspace, kernels);
       kernels.fill(memories.c, (byte) 0);
@@ -217,7 +217,9 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     }
     for (PanelProduct product : products) {
       multiplier.enqueue(
-          multiplier.plan(product.problem(), tile.terms(), way).orElseThrow(),
+          multiplier
+              .plan(product.problem(), tile.terms(), way)
+              .orElseThrow(UnsupportedOperationException::new),
           new DeviceMultiplier.Operands(
               a, product.startA(), b, product.startB(), memories.c, product.startC()),
           memories.workspace,
@@ -313,14 +315,14 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   /** True if there is no memory for this tile and for packed panels beside it, ever. */
   private boolean isScarce() {
     return tile.deviceBytes()
-            > place.governor().limitBytes() - multiplier.mostWorkspaceBytes(tile.panel())
-        && multiplier.lowMemoryWay(tile.panel(), tile.terms()).isPresent();
+            > place.governor().limitBytes() - multiplier.planner().mostWorkspaceBytes(tile.panel())
+        && multiplier.planner().lowMemoryWay(tile.panel(), tile.terms()).isPresent();
   }
 
   private long workspaceBytes() {
     return isScarce()
-        ? multiplier.mostWorkspaceBytes()
-        : multiplier.mostWorkspaceBytes(tile.panel());
+        ? multiplier.planner().mostWorkspaceBytes()
+        : multiplier.planner().mostWorkspaceBytes(tile.panel());
   }
 
   /** A turn, and the memory of the tile and the panels, if this tile has none yet. */

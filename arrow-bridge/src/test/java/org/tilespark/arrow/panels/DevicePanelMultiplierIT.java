@@ -83,7 +83,7 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
   }
 
   private void withMultiplier(DeviceMultiplier kernels, Consumer<PanelMultiplier> body) {
-    long limit = (1 << 26) + kernels.mostWorkspaceBytes();
+    long limit = (1 << 26) + kernels.planner().mostWorkspaceBytes();
     MemoryGovernor governor = new MemoryGovernor(limit, new AllocationFaults(3, 5), "none");
     try (NativeMemorySource source = new NativeMemorySource(1 << 20);
         ArrowMemory unpinned = new ArrowMemory(source);
@@ -283,7 +283,8 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
             Factors.ADD,
             Batch.ONE);
     long one =
-        new Tile(problem, false, PANELS).deviceBytes() + multiplier.mostWorkspaceBytes(problem);
+        new Tile(problem, false, PANELS).deviceBytes()
+            + multiplier.planner().mostWorkspaceBytes(problem);
     long once = 2L * TILES * PANELS * problem.bytesA();
     long[] roomy = sharing(problem, new MemoryGovernor(1L << 30, AllocationFaults.NONE, "none"));
     assertEquals(once, roomy[0], "every panel went up once");

@@ -16,6 +16,7 @@ import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 
@@ -322,6 +323,11 @@ public final class CudaDevice implements AutoCloseable {
   /** The object is closed. */
   void forget(Owned owned) {
     live.remove(owned);
+  }
+
+  /** Our kernels that this device runs. */
+  public DeviceKernels ownKernels() {
+    return new DeviceKernels(limits, kernels.index());
   }
 
   /** What buffers of this device allocate from and free to. */

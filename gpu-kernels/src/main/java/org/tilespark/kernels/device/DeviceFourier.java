@@ -164,8 +164,7 @@ public final class DeviceFourier implements AutoCloseable {
     }
     long ofPlanes = planes.address(device, 0, 0);
     long ofArray = array.address(device, 0, 0);
-    for (KernelLaunch launch :
-        FourierBoxes.launches(transfer, pieces, device.limits(), device.kernels().index())) {
+    for (KernelLaunch launch : FourierBoxes.launches(transfer, pieces, device.ownKernels())) {
       boolean put = transfer.direction() == Direction.PUT;
       device.kernels().launch(launch, put ? ofPlanes : ofArray, put ? ofArray : ofPlanes, stream);
     }
@@ -195,7 +194,7 @@ public final class DeviceFourier implements AutoCloseable {
     device
         .kernels()
         .launch(
-            program.launch(device.limits(), device.kernels().index()),
+            program.launch(device.ownKernels()),
             new long[] {
               in.address(device, 0, elements * width * (program.isComplex() ? 2 : 1)),
               vectors.address(device, vectorsOffset, program.vectorElements() * Double.BYTES),

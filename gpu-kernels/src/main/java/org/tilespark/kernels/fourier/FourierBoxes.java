@@ -2,6 +2,7 @@ package org.tilespark.kernels.fourier;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
@@ -85,22 +86,25 @@ public final class FourierBoxes {
    * that of the input first.
    */
   public static List<KernelLaunch> launches(
-      Transfer transfer, List<Piece> pieces, DeviceLimits limits, KernelIndex index) {
+      Transfer transfer, List<Piece> pieces, DeviceKernels device) {
     String family =
         "fourier_"
             + (transfer.direction == Direction.PUT ? "put" : "take")
             + (transfer.isComplex ? "_complex" : "_real");
     KernelIndex.Kernel kernel =
-        index
-            .find(family, transfer.type.bytes(), limits)
+        device
+            .find(family, transfer.type.bytes())
             .orElseThrow(
                 () ->
                     new UnsupportedOperationException(
-                        "This jar has no kernel " + family + " for " + limits.architecture()));
+                        "This jar has no kernel "
+                            + family
+                            + " for "
+                            + device.limits().architecture()));
     List<KernelLaunch> launches = new ArrayList<>();
     for (int from = 0; from < pieces.size(); from += MOST_PIECES) {
       List<Piece> some = pieces.subList(from, Math.min(pieces.size(), from + MOST_PIECES));
-      launches.add(launch(kernel, transfer, some, limits));
+      launches.add(launch(kernel, transfer, some, device.limits()));
     }
     return launches;
   }

@@ -9,8 +9,7 @@ import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.tilespark.kernels.launch.DeviceLimits;
-import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.transpose.ProblemClass;
 import org.tilespark.kernels.transpose.Tiling;
@@ -35,8 +34,7 @@ public final class Autotuner {
   /** What another tiling must gain to be taken, where other work may disturb the trials. */
   public static final double LEAST_GAIN = 0.01;
 
-  private final DeviceLimits limits;
-  private final KernelIndex index;
+  private final DeviceKernels device;
   private final Optional<TuningStore<ProblemClass, Tiling>> store;
   private final Duration budget;
   private final LongSupplier nanoTime;
@@ -50,20 +48,18 @@ public final class Autotuner {
   /**
    * A tuner of one device.
    *
-   * @param limits the device
-   * @param index the kernels of this jar
+   * @param device and the kernels of this jar
    * @param bundled tilings to start from; where they were measured on another architecture they
    *     hold until the class is tuned here
    * @param store where to keep what is found; what it holds comes before {@code bundled}
    * @param budget time for one class of problems; zero to try nothing, and take what is known
    */
   public Autotuner(
-      DeviceLimits limits,
-      KernelIndex index,
+      DeviceKernels device,
       TuningTable<ProblemClass, Tiling> bundled,
       Optional<TuningStore<ProblemClass, Tiling>> store,
       Duration budget) {
-    this(limits, index, bundled, store, budget, LEAST_GAIN, System::nanoTime);
+    this(device, bundled, store, budget, LEAST_GAIN, System::nanoTime);
   }
 
   /**
@@ -71,22 +67,19 @@ public final class Autotuner {
    *
    * @param leastGain what another tiling must gain to be taken
    */
-  public static Autotuner undisturbed(
-      DeviceLimits limits, KernelIndex index, Duration budget, double leastGain) {
+  public static Autotuner undisturbed(DeviceKernels device, Duration budget, double leastGain) {
     return new Autotuner(
-        limits, index, TuningTable.empty(), Optional.empty(), budget, leastGain, System::nanoTime);
+        device, TuningTable.empty(), Optional.empty(), budget, leastGain, System::nanoTime);
   }
 
   Autotuner(
-      DeviceLimits limits,
-      KernelIndex index,
+      DeviceKernels device,
       TuningTable<ProblemClass, Tiling> bundled,
       Optional<TuningStore<ProblemClass, Tiling>> store,
       Duration budget,
       double leastGain,
       LongSupplier nanoTime) {
-    this.limits = limits;
-    this.index = index;
+    this.device = device;
     this.store = store;
     this.budget = budget;
     this.nanoTime = nanoTime;
@@ -94,12 +87,13 @@ public final class Autotuner {
     TuningTable<ProblemClass, Tiling> stored =
         store.map(TuningStore::load).orElseGet(TuningTable::empty);
     this.table = bundled.with(stored);
-    this.measured = limits.architecture().equals(Tiling.BUNDLED_ARCHITECTURE) ? table : stored;
+    this.measured =
+        device.limits().architecture().equals(Tiling.BUNDLED_ARCHITECTURE) ? table : stored;
   }
 
   /** A tuner that tries nothing, and takes the tilings that come with this jar. */
-  public static Autotuner off(DeviceLimits limits, KernelIndex index) {
-    return new Autotuner(limits, index, Tiling.bundled(), Optional.empty(), Duration.ZERO);
+  public static Autotuner off(DeviceKernels device) {
+    return new Autotuner(device, Tiling.bundled(), Optional.empty(), Duration.ZERO);
   }
 
   /** What is known now. */
@@ -138,7 +132,7 @@ public final class Autotuner {
       }
       long start = nanoTime.getAsLong();
       Optional<TransposePlan> best =
-          trials.fastest(TransposePlanner.alternatives(plan, limits, index), timer);
+          trials.fastest(TransposePlanner.alternatives(plan, device), timer);
       if (best.isEmpty()) {
         undecided.add(problems);
         LOG.info(

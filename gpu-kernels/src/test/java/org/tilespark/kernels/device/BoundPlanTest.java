@@ -8,6 +8,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.multiply.Extents;
@@ -45,14 +47,12 @@ class BoundPlanTest {
   }
 
   private static MultiplyPlan plan(MultiplyProblem problem) {
-    return MultiplyPlanner.plan(
-            problem,
-            problem.k(),
-            MultiplyEngine.OWN,
-            MultiplyPlanner.CublasPresence.absent("it is not asked for"),
-            H200,
-            INDEX)
-        .orElseThrow();
+    return new MultiplyPlanner(
+            new DeviceKernels(H200, INDEX),
+            Availability.not("it is not asked for"),
+            MultiplyEngine.OWN)
+        .plan(problem, problem.k())
+        .get();
   }
 
   /** Once for each way in which A and B may begin, each with the steps for it. */

@@ -601,7 +601,7 @@ class MultiplyWaysIT extends MultiplyWays {
 
   private void checkNoProductInEveryWay(MultiplyProblem problem) {
     checkNoProduct(multiplier, problem);
-    List<MultiplyPlan> plans = multiplier.candidates(problem);
+    List<MultiplyPlan> plans = multiplier.planner().candidates(problem, problem.k());
     assertEquals(problem.keepsC(), plans.isEmpty(), () -> problem + ": " + plans);
     for (MultiplyPlan plan : plans) {
       checkNoProduct(new OneWay(plan), problem);

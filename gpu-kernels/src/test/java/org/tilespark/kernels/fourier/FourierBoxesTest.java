@@ -13,6 +13,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.fourier.FourierBoxes.Direction;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
 import org.tilespark.kernels.fourier.FourierBoxes.Transfer;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
@@ -149,7 +150,9 @@ class FourierBoxesTest {
     }
     List<KernelLaunch> launches =
         FourierBoxes.launches(
-            new Transfer(Direction.TAKE, ElementType.FLOAT32, true, 0.5), pieces, H200, INDEX);
+            new Transfer(Direction.TAKE, ElementType.FLOAT32, true, 0.5),
+            pieces,
+            new DeviceKernels(H200, INDEX));
     assertEquals(3, launches.size());
     int seen = 0;
     for (KernelLaunch launch : launches) {
@@ -192,13 +195,13 @@ class FourierBoxesTest {
             FourierBoxes.launches(
                 new Transfer(Direction.PUT, ElementType.FLOAT32, true, 1),
                 List.of(piece),
-                H200,
-                KernelIndex.EMPTY));
+                new DeviceKernels(H200, KernelIndex.EMPTY)));
   }
 
   private static KernelLaunch launch(
       Direction direction, ElementType type, boolean isComplex, List<Piece> pieces) {
-    return FourierBoxes.launches(new Transfer(direction, type, isComplex, 1), pieces, H200, INDEX)
+    return FourierBoxes.launches(
+            new Transfer(direction, type, isComplex, 1), pieces, new DeviceKernels(H200, INDEX))
         .get(0);
   }
 }

@@ -22,6 +22,7 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
@@ -245,10 +246,11 @@ class DoubleStepsTest {
     // By the terms of the whole sum: a panel of a long one is one chain.
     MultiplyProblem panel = problem(4096, 512, 4096, ElementType.FLOAT64);
     assertTrue(
-        MultiplyPlanner.candidates(panel, 1 << 20, ABSENT, H200, HOPPER).stream()
-            .map(MultiplyPlan::describe)
-            .anyMatch(
-                text -> text.contains("multiply_double_chain_nt_w8_128x64x384, sums of 6144")));
+        new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.AUTO)
+            .candidates(panel, 1 << 20).stream()
+                .map(MultiplyPlan::describe)
+                .anyMatch(
+                    text -> text.contains("multiply_double_chain_nt_w8_128x64x384, sums of 6144")));
   }
 
   /** Where tiles of doubles are some rounds and a few more, those few are made in parts of K. */
@@ -330,10 +332,11 @@ class DoubleStepsTest {
                   Batch.ONE)
               .withFactors(factors[which >> 2]);
       List<MultiplyStrategy.Tensor> withRest =
-          MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, CUTTING).stream()
-              .filter(plan -> plan.describe().contains("the last columns"))
-              .map(plan -> (MultiplyStrategy.Tensor) plan.strategy())
-              .toList();
+          new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, MultiplyEngine.AUTO)
+              .candidates(problem, problem.k()).stream()
+                  .filter(plan -> plan.describe().contains("the last columns"))
+                  .map(plan -> (MultiplyStrategy.Tensor) plan.strategy())
+                  .toList();
       boolean canPhase = transposeA || !transposeB;
       assertEquals(canPhase ? 2 : 1, withRest.size(), problem.toString());
       for (MultiplyStrategy.Tensor strategy : withRest) {

@@ -1,9 +1,10 @@
 package org.tilespark.kernels.multiply;
 
 import java.util.Optional;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
-import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
 import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
@@ -84,7 +85,7 @@ final class PlannerFixture {
   /** The same of double. */
   static final long ONE_DOUBLE = Double.doubleToRawLongBits(1);
 
-  static final CublasPresence ABSENT = CublasPresence.absent("no such library");
+  static final Availability<?> ABSENT = Availability.not("no such library");
 
   private PlannerFixture() {}
 
@@ -124,39 +125,43 @@ final class PlannerFixture {
 
   /** What is done by rule with ordinary kernels alone. */
   static MultiplyStrategy strategy(
-      MultiplyProblem problem, MultiplyEngine engine, CublasPresence cublas) {
-    return MultiplyPlanner.plan(problem, problem.k(), engine, cublas, H200, INDEX)
-        .orElseThrow()
+      MultiplyProblem problem, MultiplyEngine engine, Availability<?> cublas) {
+    return new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, engine)
+        .plan(problem, problem.k())
+        .get()
         .strategy();
   }
 
   /** What is done by a way that was chosen. */
-  static MultiplyStrategy by(String way, MultiplyProblem problem, CublasPresence cublas) {
+  static MultiplyStrategy by(String way, MultiplyProblem problem, Availability<?> cublas) {
     return by(way, problem, cublas, INDEX);
   }
 
   static MultiplyStrategy by(
-      String way, MultiplyProblem problem, CublasPresence cublas, KernelIndex index) {
-    return MultiplyPlanner.plan(problem, problem.k(), new MultiplyWay(way), cublas, H200, index)
-        .orElseThrow()
+      String way, MultiplyProblem problem, Availability<?> cublas, KernelIndex index) {
+    return new MultiplyPlanner(new DeviceKernels(H200, index), cublas, MultiplyEngine.AUTO)
+        .plan(problem, problem.k(), new MultiplyWay(way))
+        .get()
         .strategy();
   }
 
   /** What a kernel for the tensor cores does; K is not cut. */
   static MultiplyStrategy.Tensor tensor(String kernel, MultiplyProblem problem) {
-    return MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, HOPPER).stream()
-        .map(MultiplyPlan::strategy)
-        .filter(strategy -> strategy.way().equals(Optional.of(new MultiplyWay(kernel))))
-        .map(MultiplyStrategy.Tensor.class::cast)
-        .findFirst()
-        .orElseThrow();
+    return new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.AUTO)
+        .candidates(problem, problem.k()).stream()
+            .map(MultiplyPlan::strategy)
+            .filter(strategy -> strategy.way().equals(Optional.of(new MultiplyWay(kernel))))
+            .map(MultiplyStrategy.Tensor.class::cast)
+            .findFirst()
+            .orElseThrow();
   }
 
   /** What is done by rule where K may be cut. */
   static MultiplyStrategy cutting(
-      MultiplyProblem problem, MultiplyEngine engine, CublasPresence cublas) {
-    return MultiplyPlanner.plan(problem, problem.k(), engine, cublas, H200, CUTTING)
-        .orElseThrow()
+      MultiplyProblem problem, MultiplyEngine engine, Availability<?> cublas) {
+    return new MultiplyPlanner(new DeviceKernels(H200, CUTTING), cublas, engine)
+        .plan(problem, problem.k())
+        .get()
         .strategy();
   }
 

@@ -16,11 +16,12 @@ import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
-import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
 import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
@@ -32,7 +33,7 @@ class SkinnyStepsTest {
   private static final DeviceLimits OLD =
       new DeviceLimits(7, 5, 40, 1024, Integer.MAX_VALUE, 48 << 10, 16L << 30);
   private static final KernelIndex INDEX = index("compute_75");
-  private static final CublasPresence ABSENT = CublasPresence.absent("no such library");
+  private static final Availability<?> ABSENT = Availability.not("no such library");
 
   private static KernelIndex index(String architecture) {
     StringBuilder lines = new StringBuilder();
@@ -69,7 +70,7 @@ class SkinnyStepsTest {
   }
 
   private static Optional<MultiplyStrategy.Skinny> skinny(MultiplyProblem problem) {
-    return SkinnySteps.of(problem, H200, INDEX);
+    return SkinnySteps.of(problem, new DeviceKernels(H200, INDEX));
   }
 
   private static MultiplyProblem problem(
@@ -119,8 +120,9 @@ class SkinnyStepsTest {
           skinny(problem(none[0], none[1], none[2], ElementType.FLOAT64, false, false)).isEmpty(),
           Arrays.toString(none));
     }
-    assertTrue(SkinnySteps.of(any(), OLD, index("sm_90a")).isEmpty());
-    assertTrue(SkinnySteps.of(any(), OLD, INDEX).isPresent(), "PTX for older devices");
+    assertTrue(SkinnySteps.of(any(), new DeviceKernels(OLD, index("sm_90a"))).isEmpty());
+    assertTrue(
+        SkinnySteps.of(any(), new DeviceKernels(OLD, INDEX)).isPresent(), "PTX for older devices");
   }
 
   private static MultiplyProblem any() {
@@ -494,16 +496,20 @@ class SkinnyStepsTest {
   void allDevicesSumAlike() {
     for (long extent : new long[] {1, 700, 100_000}) {
       MultiplyProblem problem = problem(3, 100_000, extent, ElementType.FLOAT32, false, false);
-      MultiplyStrategy.Skinny one = SkinnySteps.of(problem, H200, INDEX).orElseThrow();
-      MultiplyStrategy.Skinny other = SkinnySteps.of(problem, OLD, INDEX).orElseThrow();
+      MultiplyStrategy.Skinny one =
+          SkinnySteps.of(problem, new DeviceKernels(H200, INDEX)).orElseThrow();
+      MultiplyStrategy.Skinny other =
+          SkinnySteps.of(problem, new DeviceKernels(OLD, INDEX)).orElseThrow();
       assertEquals(one.part(), other.part());
       assertEquals(one.workspaceBytes(), other.workspaceBytes());
     }
   }
 
-  private static String way(MultiplyProblem problem, MultiplyEngine engine, CublasPresence cublas) {
-    return MultiplyPlanner.plan(problem, problem.k(), engine, cublas, H200, INDEX)
-        .orElseThrow()
+  private static String way(
+      MultiplyProblem problem, MultiplyEngine engine, Availability<?> cublas) {
+    return new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, engine)
+        .plan(problem, problem.k())
+        .get()
         .strategy()
         .way()
         .orElseThrow()
@@ -512,7 +518,7 @@ class SkinnyStepsTest {
 
   @Test
   void byRule() {
-    CublasPresence present = CublasPresence.PRESENT;
+    Availability<?> present = Availability.of("cuBLAS");
     MultiplyEngine auto = MultiplyEngine.AUTO;
     MultiplyEngine own = MultiplyEngine.OWN;
     ElementType f = ElementType.FLOAT32;
@@ -540,7 +546,7 @@ class SkinnyStepsTest {
     };
     for (Object[] rule : rules) {
       MultiplyProblem problem = (MultiplyProblem) rule[0];
-      String way = way(problem, (MultiplyEngine) rule[1], (CublasPresence) rule[2]);
+      String way = way(problem, (MultiplyEngine) rule[1], (Availability<?>) rule[2]);
       assertTrue(way.startsWith((String) rule[3]), problem + " " + rule[1] + ": " + way);
     }
     // The tuner tries it beside the others, unless other bits are not wanted.
@@ -556,8 +562,9 @@ class SkinnyStepsTest {
     // What was chosen is taken for smaller products of the kind.
     MultiplyWay chosen = new MultiplyWay("multiply_skinny_across_w8_512x16x256");
     MultiplyStrategy strategy =
-        MultiplyPlanner.plan(problem(9, 10, 9, d, true, false), 10, chosen, present, H200, INDEX)
-            .orElseThrow()
+        new MultiplyPlanner(new DeviceKernels(H200, INDEX), present, MultiplyEngine.AUTO)
+            .plan(problem(9, 10, 9, d, true, false), 10, chosen)
+            .get()
             .strategy();
     assertInstanceOf(MultiplyStrategy.Skinny.class, strategy);
     assertEquals(Optional.of(chosen), strategy.way());
@@ -597,8 +604,9 @@ class SkinnyStepsTest {
     for (Object[] rule : rules) {
       MultiplyProblem problem = (MultiplyProblem) rule[0];
       String way =
-          MultiplyPlanner.plan(problem, problem.k(), MultiplyEngine.OWN, ABSENT, H200, both)
-              .orElseThrow()
+          new MultiplyPlanner(new DeviceKernels(H200, both), ABSENT, MultiplyEngine.OWN)
+              .plan(problem, problem.k())
+              .get()
               .strategy()
               .way()
               .orElseThrow()
@@ -620,15 +628,16 @@ class SkinnyStepsTest {
   }
 
   private static List<String> choices(MultiplyProblem problem, MultiplyEngine engine) {
-    CublasPresence cublas =
-        engine == MultiplyEngine.AUTO ? CublasPresence.PRESENT : CublasPresence.absent("not asked");
+    Availability<?> cublas =
+        engine == MultiplyEngine.AUTO ? Availability.of("cuBLAS") : Availability.not("not asked");
     MultiplyPlan byRule =
-        MultiplyPlanner.plan(problem, problem.k(), engine, cublas, H200, INDEX).orElseThrow();
-    return MultiplyPlanner.choices(
-            byRule, MultiplyPlanner.trial(problem), problem.k(), engine, cublas, H200, INDEX)
-        .stream()
-        .map(plan -> plan.strategy().way().orElseThrow().name())
-        .toList();
+        new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, engine)
+            .plan(problem, problem.k())
+            .get();
+    return new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, engine)
+        .choices(byRule, MultiplyPlanner.trial(problem), problem.k()).stream()
+            .map(plan -> plan.strategy().way().orElseThrow().name())
+            .toList();
   }
 
   /** What is reserved for a product is enough for smaller ones; frugal ways take none. */
@@ -645,11 +654,9 @@ class SkinnyStepsTest {
               ? Precision.FULL
               : Precision.values()[random.nextInt(Precision.values().length)];
       long reserved =
-          MultiplyPlanner.mostWorkspaceBytes(
-              problem(most[0], most[1], most[2], type, true, false).withPrecision(precision),
-              ABSENT,
-              H200,
-              INDEX);
+          new MultiplyPlanner(new DeviceKernels(H200, INDEX), ABSENT, MultiplyEngine.AUTO)
+              .mostWorkspaceBytes(
+                  problem(most[0], most[1], most[2], type, true, false).withPrecision(precision));
       MultiplyProblem less =
           problem(
                   random.nextLong(1, 1 + Math.min(most[0], random.nextBoolean() ? 16 : most[0])),
@@ -666,10 +673,14 @@ class SkinnyStepsTest {
       }
     }
     MultiplyProblem vector = problem(16_384, 16_384, 1, ElementType.FLOAT32, false, false);
-    assertEquals(0, MultiplyPlanner.mostWorkspaceBytes(any(), ABSENT, OLD, KernelIndex.EMPTY));
-    for (CublasPresence cublas : List.of(CublasPresence.PRESENT, ABSENT)) {
+    assertEquals(
+        0,
+        new MultiplyPlanner(new DeviceKernels(OLD, KernelIndex.EMPTY), ABSENT, MultiplyEngine.AUTO)
+            .mostWorkspaceBytes(any()));
+    for (Availability<?> cublas : List.of(Availability.of("cuBLAS"), ABSENT)) {
       String frugal =
-          MultiplyPlanner.lowMemoryWay(vector, 16_384, MultiplyEngine.AUTO, cublas, H200, INDEX)
+          new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, MultiplyEngine.AUTO)
+              .lowMemoryWay(vector, 16_384)
               .orElseThrow()
               .name();
       assertFalse(frugal.startsWith("multiply_skinny"), frugal);

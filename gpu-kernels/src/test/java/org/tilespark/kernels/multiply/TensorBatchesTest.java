@@ -7,6 +7,7 @@ import static org.tilespark.kernels.multiply.PlannerFixture.H200;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
@@ -159,18 +160,19 @@ class TensorBatchesTest {
               (long) each[2],
               Lie.BEHIND);
       List<Side> seen =
-          MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, INDEX).stream()
-              .filter(
-                  plan ->
-                      plan.strategy() instanceof MultiplyStrategy.Tensor tensor
-                          && tensor.sums().parts() == 1)
-              .flatMap(
-                  plan ->
-                      ((MultiplyStrategy.Tensor) plan.strategy())
-                          .steps(problem, true, true).stream())
-              .filter(step -> !step.maps().isEmpty())
-              .map(step -> step.maps().get(0).from().side())
-              .toList();
+          new MultiplyPlanner(new DeviceKernels(H200, INDEX), ABSENT, MultiplyEngine.AUTO)
+              .candidates(problem, problem.k()).stream()
+                  .filter(
+                      plan ->
+                          plan.strategy() instanceof MultiplyStrategy.Tensor tensor
+                              && tensor.sums().parts() == 1)
+                  .flatMap(
+                      plan ->
+                          ((MultiplyStrategy.Tensor) plan.strategy())
+                              .steps(problem, true, true).stream())
+                  .filter(step -> !step.maps().isEmpty())
+                  .map(step -> step.maps().get(0).from().side())
+                  .toList();
       assertEquals(List.of(each[3]), seen, problem.toString());
     }
   }
@@ -237,10 +239,11 @@ class TensorBatchesTest {
             problem(extents, Precision.FULL, ElementType.FLOAT64, which, pad, 1, Lie.BEHIND);
         check(problem, which + pad, small);
         List<String> ways =
-            MultiplyPlanner.candidates(problem, 1 << 20, ABSENT, small, INDEX).stream()
-                .map(MultiplyPlan::describe)
-                .filter(text -> text.endsWith(", the last columns in 4 parts"))
-                .toList();
+            new MultiplyPlanner(new DeviceKernels(small, INDEX), ABSENT, MultiplyEngine.AUTO)
+                .candidates(problem, 1 << 20).stream()
+                    .map(MultiplyPlan::describe)
+                    .filter(text -> text.endsWith(", the last columns in 4 parts"))
+                    .toList();
         assertTrue(!ways.isEmpty(), problem.toString());
       }
     }
@@ -262,7 +265,9 @@ class TensorBatchesTest {
   private static int check(MultiplyProblem problem, long seed, DeviceLimits limits) {
     int cut = 0;
     int tensors = 0;
-    for (MultiplyPlan plan : MultiplyPlanner.candidates(problem, 1 << 20, ABSENT, limits, INDEX)) {
+    for (MultiplyPlan plan :
+        new MultiplyPlanner(new DeviceKernels(limits, INDEX), ABSENT, MultiplyEngine.AUTO)
+            .candidates(problem, 1 << 20)) {
       for (boolean even : new boolean[] {true, false}) {
         SimulatedKernels kernels =
             new SimulatedKernels(problem, even, plan.workspaceBytes(even, even), seed);

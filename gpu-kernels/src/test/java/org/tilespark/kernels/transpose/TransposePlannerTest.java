@@ -12,6 +12,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
@@ -185,7 +187,7 @@ class TransposePlannerTest {
             + " rows-first",
       })
   void strategies(String shape, String order, int width, String expected) {
-    assertEquals(expected, plan(shape, order, width, 16).describe());
+    assertEquals(expected, plan(shape, order, width, 16).get().describe());
   }
 
   @ParameterizedTest
@@ -207,7 +209,7 @@ class TransposePlannerTest {
       })
   void accessesNeverExceedTheAlignment(
       String shape, String order, int width, int alignment, String expected) {
-    assertEquals(expected, plan(shape, order, width, alignment).describe());
+    assertEquals(expected, plan(shape, order, width, alignment).get().describe());
   }
 
   private static void assertLaunch(
@@ -220,7 +222,7 @@ class TransposePlannerTest {
       long... words) {
     assertEquals(
         new KernelLaunch(kernel, new LaunchConfig(blocks, threads, 0), words),
-        plan(shape, order, width, 16).orElseThrow().launch().orElseThrow());
+        plan(shape, order, width, 16).get().launch().orElseThrow());
   }
 
   /** Three unused outer axes, then one. */
@@ -344,7 +346,7 @@ class TransposePlannerTest {
             + " permute_packed_w4_256",
       })
   void packedBoxes(String shape, String order, int width, String expected) {
-    assertEquals(expected, plan(shape, order, width, 16).describe());
+    assertEquals(expected, plan(shape, order, width, 16).get().describe());
   }
 
   @Test
@@ -400,10 +402,8 @@ class TransposePlannerTest {
         7500,
         250);
     // Runs of 2001 bytes touch at most 126 vectors: a warp. Longer ones take several segments.
-    assertEquals(
-        5, plan("3,5,2001", "1,0,2", 1, 16).orElseThrow().launch().orElseThrow().words()[3]);
-    assertEquals(
-        2, plan("3,5,2047", "1,0,2", 1, 16).orElseThrow().launch().orElseThrow().words()[1]);
+    assertEquals(5, plan("3,5,2001", "1,0,2", 1, 16).get().launch().orElseThrow().words()[3]);
+    assertEquals(2, plan("3,5,2047", "1,0,2", 1, 16).get().launch().orElseThrow().words()[1]);
   }
 
   @ParameterizedTest
@@ -437,7 +437,9 @@ class TransposePlannerTest {
             width,
             Strides.of(longs(in)),
             Strides.of(longs(out)));
-    assertEquals(expected, TransposePlanner.plan(strided, 16, H200, INDEX).describe());
+    assertEquals(
+        expected,
+        TransposePlanner.plan(strided, 16, new DeviceKernels(H200, INDEX)).get().describe());
   }
 
   @Test
@@ -455,7 +457,7 @@ class TransposePlannerTest {
 
   @Test
   void aCopyLaunchesNothing() {
-    assertTrue(plan("4,5", "0,1", 4, 16).orElseThrow().launch().isEmpty());
+    assertTrue(plan("4,5", "0,1", 4, 16).get().launch().isEmpty());
   }
 
   @ParameterizedTest
@@ -473,32 +475,37 @@ class TransposePlannerTest {
         }) {
       int rank = shape.split(",").length;
       String order = rank == 2 ? "1,0" : rank == 3 ? "2,1,0" : "0,2,1,3";
-      TransposePlan plan = plan(shape, order, width, width).orElseThrow();
+      TransposePlan plan = plan(shape, order, width, width).get();
       LaunchConfig config = plan.launch().orElseThrow().config();
       assertTrue(config.blocks() >= 1 && config.threads() <= 256, () -> shape + " " + config);
     }
     DeviceLimits narrow = new DeviceLimits(9, 0, 1, 1024, 65535, 49152, 1 << 30);
-    PlanDecision looped =
-        TransposePlanner.plan(problem("1048576,1048576", "1,0", width), 16, narrow, INDEX);
-    assertEquals(65535, looped.orElseThrow().launch().orElseThrow().config().blocks());
+    Availability<TransposePlan> looped =
+        TransposePlanner.plan(
+            problem("1048576,1048576", "1,0", width), 16, new DeviceKernels(narrow, INDEX));
+    assertEquals(65535, looped.get().launch().orElseThrow().config().blocks());
   }
 
   @Test
   void declinesWithTheReason() {
     TransposeProblem matrix = problem("4,5", "1,0", 4);
-    PlanDecision noKernels = TransposePlanner.plan(matrix, 16, H200, KernelIndex.EMPTY);
-    assertFalse(noKernels.isSupported());
-    assertEquals("this jar was built without nvcc and has no device kernels", noKernels.describe());
+    Availability<TransposePlan> noKernels =
+        TransposePlanner.plan(matrix, 16, new DeviceKernels(H200, KernelIndex.EMPTY));
+    assertFalse(noKernels.isPresent());
+    assertEquals("this jar was built without nvcc and has no device kernels", noKernels.whyNot());
     assertEquals(
         "no kernel of width 4 for sm_80; this jar has 52 kernels for sm_90a",
-        TransposePlanner.plan(matrix, 16, limits(8, 0), INDEX).describe());
-    PlanDecision manyAxes = plan("50,50,50,50,50,50,50", "6,4,2,0,5,3,1", 4, 16);
+        TransposePlanner.plan(matrix, 16, new DeviceKernels(limits(8, 0), INDEX)).whyNot());
+    Availability<TransposePlan> manyAxes = plan("50,50,50,50,50,50,50", "6,4,2,0,5,3,1", 4, 16);
     assertEquals(
         "Shape (50, 50, 50, 50, 50, 50, 50) under [6, 4, 2, 0, 5, 3, 1] has 5 outer axes after"
             + " fusion; device kernels take at most 4",
-        manyAxes.describe());
-    Exception e = assertThrows(UnsupportedOperationException.class, manyAxes::orElseThrow);
-    assertEquals(manyAxes.describe(), e.getMessage());
+        manyAxes.whyNot());
+    Exception e =
+        assertThrows(
+            UnsupportedOperationException.class,
+            () -> manyAxes.orElseThrow(UnsupportedOperationException::new));
+    assertEquals(manyAxes.whyNot(), e.getMessage());
   }
 
   @Test
@@ -506,7 +513,8 @@ class TransposePlannerTest {
     Exception e =
         assertThrows(
             IllegalArgumentException.class,
-            () -> TransposePlanner.plan(problem("4,5", "1,0", 8), 4, H200, INDEX));
+            () ->
+                TransposePlanner.plan(problem("4,5", "1,0", 8), 4, new DeviceKernels(H200, INDEX)));
     assertEquals(
         "Buffers aligned to 4 bytes; elements of 8 bytes need a multiple of their width",
         e.getMessage());
@@ -529,9 +537,10 @@ class TransposePlannerTest {
       for (int width = 1; width <= 16; width *= 2) {
         DeviceLimits limits = limits(device[0], device[1]);
         for (String order : new String[] {"2,1,0", "1,0,2"}) {
-          PlanDecision plan =
-              TransposePlanner.plan(problem("20,30,50", order, width), width, limits, built);
-          assertTrue(plan.isSupported(), () -> limits.architecture() + ": " + plan.describe());
+          Availability<TransposePlan> plan =
+              TransposePlanner.plan(
+                  problem("20,30,50", order, width), width, new DeviceKernels(limits, built));
+          assertTrue(plan.isPresent(), () -> limits.architecture() + ": " + plan.whyNot());
         }
       }
     }
@@ -549,8 +558,10 @@ class TransposePlannerTest {
     assertThrows(IllegalArgumentException.class, () -> new PlanCache<Integer, String>(0));
   }
 
-  private static PlanDecision plan(String shape, String order, int width, int alignment) {
-    return TransposePlanner.plan(problem(shape, order, width), alignment, H200, INDEX);
+  private static Availability<TransposePlan> plan(
+      String shape, String order, int width, int alignment) {
+    return TransposePlanner.plan(
+        problem(shape, order, width), alignment, new DeviceKernels(H200, INDEX));
   }
 
   private static TransposeProblem problem(String shape, String order, int width) {

@@ -206,7 +206,7 @@ public final class DeviceTransposeBenchmark {
           timer.time((in, out, at) -> transposer.enqueue(problem, in, at, out, at, timer.stream()));
       double[] copyMillis = timer.timeCopy();
       return new Result(
-          each, millis, copyMillis[runs / 2], bytes, transposer.plan(problem).describe());
+          each, millis, copyMillis[runs / 2], bytes, transposer.plan(problem).get().describe());
     }
   }
 

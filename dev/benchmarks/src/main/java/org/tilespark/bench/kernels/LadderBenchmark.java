@@ -113,12 +113,7 @@ public final class LadderBenchmark {
         print(kernel.name(), timeAt(timer, plan), copy, problem.bytes());
       }
       TransposePlan ours =
-          TransposePlanner.plan(
-                  problem,
-                  TransposePlanner.MAX_ALIGNMENT,
-                  device.limits(),
-                  device.kernels().index())
-              .orElseThrow();
+          TransposePlanner.plan(problem, TransposePlanner.MAX_ALIGNMENT, device.ownKernels()).get();
       print(ours.launch().orElseThrow().kernel(), timeAt(timer, ours), copy, problem.bytes());
       print("device copy", copy, copy, problem.bytes());
     }

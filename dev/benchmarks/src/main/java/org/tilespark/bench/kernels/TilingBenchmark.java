@@ -70,17 +70,12 @@ public final class TilingBenchmark {
   }
 
   private static TuningTable<ProblemClass, Tiling> tune(CudaDevice device, String only) {
-    Autotuner tuner =
-        Autotuner.undisturbed(device.limits(), device.kernels().index(), BUDGET, LEAST_GAIN);
+    Autotuner tuner = Autotuner.undisturbed(device.ownKernels(), BUDGET, LEAST_GAIN);
     try (DeviceTransposer transposer = new DeviceTransposer(device)) {
       for (TransposeProblem problem : problems()) {
         TransposePlan plan =
-            TransposePlanner.plan(
-                    problem,
-                    TransposePlanner.MAX_ALIGNMENT,
-                    device.limits(),
-                    device.kernels().index())
-                .orElseThrow();
+            TransposePlanner.plan(problem, TransposePlanner.MAX_ALIGNMENT, device.ownKernels())
+                .get();
         String line = problem.shape() + " " + problem.permutation() + " " + problem.elementBytes();
         if (line.contains(only) && problem.bytes() <= MOST_BYTES && tuner.isOpen(plan)) {
           tune(device, transposer, tuner, plan);

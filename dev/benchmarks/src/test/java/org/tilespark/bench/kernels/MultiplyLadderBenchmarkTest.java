@@ -12,10 +12,13 @@ import java.util.Set;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.tilespark.bench.kernels.MultiplyLadderBenchmark.Options;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.multiply.Extents;
+import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
 import org.tilespark.kernels.multiply.MultiplyProblem;
@@ -122,8 +125,9 @@ class MultiplyLadderBenchmarkTest {
     Assumptions.assumeFalse(index.isEmpty(), "built without nvcc");
     for (MultiplyProblem problem : MultiplyLadderBenchmark.problems(4096, ProductKind.FLOAT)) {
       List<MultiplyPlan> ways =
-          MultiplyPlanner.candidates(
-              problem, problem.k(), MultiplyPlanner.CublasPresence.PRESENT, H200, index);
+          new MultiplyPlanner(
+                  new DeviceKernels(H200, index), Availability.of("cuBLAS"), MultiplyEngine.AUTO)
+              .candidates(problem, problem.k());
       assertTrue(ways.size() > 1, ways::toString);
       assertTrue(ways.stream().noneMatch(way -> way.describe().contains("ladder")), ways::toString);
     }
