@@ -31,6 +31,7 @@ import org.tilespark.arrow.memory.PinnedMemorySource;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
+import org.tilespark.arrow.panels.PanelMultiplier.Wanted;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaDevice;
@@ -88,14 +89,16 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
     try (NativeMemorySource source = new NativeMemorySource(1 << 20);
         ArrowMemory unpinned = new ArrowMemory(source);
         BufferAllocator allocator = memory.newChild("test");
-        BufferAllocator plain = unpinned.newChild("test")) {
+        BufferAllocator plain = unpinned.newChild("test");
+        DevicePanels shared = new DevicePanels(device, governor);
+        DevicePanels.Stage stage = shared.join("test")) {
       try (PanelMultiplier panels =
           new DevicePanelMultiplier(
               new DevicePlace(
                   device, memory, governor, allocator, new DeviceTask(() -> {}), listener),
               kernels,
               new DevicePanelMultiplier.Results(plain, mostPinnedBytes),
-              null)) {
+              stage)) {
         body.accept(panels);
       }
       assertEquals(0, allocator.getAllocatedMemory());
@@ -129,13 +132,13 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
                   Factors.ADD,
                   Batch.ONE);
           panels.begin(new Tile(problem, false, 1));
-          Panels filled = panels.panels(problem.bytesA(), problem.bytesB());
+          Panels filled = panels(panels, problem.bytesA(), problem.bytesB());
           double[] counted = new double[n];
           for (int i = 0; i < n; i++) {
             counted[i] = i + 1;
           }
-          HostMemory.ofArray(counted).copyTo(filled.a());
-          HostMemory.ofArray(counted).copyTo(filled.b());
+          HostMemory.ofArray(counted).copyTo(filled.a().orElseThrow());
+          HostMemory.ofArray(counted).copyTo(filled.b().orElseThrow());
           panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
           double[] found = new double[n * n];
           panels.finish().copyTo(HostMemory.ofArray(found));
@@ -183,9 +186,9 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
                 for (int panel = 0; panel < 3; panel++) {
                   double[] a = numbers(random, n * depth);
                   double[] b = numbers(random, n * depth);
-                  Panels filled = panels.panels(problem.bytesA(), problem.bytesB());
-                  HostMemory.ofArray(a).copyTo(filled.a());
-                  HostMemory.ofArray(b).copyTo(filled.b());
+                  Panels filled = panels(panels, problem.bytesA(), problem.bytesB());
+                  HostMemory.ofArray(a).copyTo(filled.a().orElseThrow());
+                  HostMemory.ofArray(b).copyTo(filled.b().orElseThrow());
                   panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
                   add(expected, n, a, b, depth, 0, n, 0, depth, 0, n);
                 }
@@ -247,9 +250,9 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
                   Batch.ONE);
           panels.begin(new Tile(problem, false, 5));
           for (int i = 0; i < 5; i++) {
-            Panels filled = panels.panels(bytes, bytes);
-            filled.a().fill((byte) 0);
-            filled.b().fill((byte) 0);
+            Panels filled = panels(panels, bytes, bytes);
+            filled.a().orElseThrow().fill((byte) 0);
+            filled.b().orElseThrow().fill((byte) 0);
             panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
           }
           panels.finish();
@@ -367,16 +370,14 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
       double[] b = numbers(new Random(10_000 + col * 100L + inner), EXTENT * DEPTH);
       Panels filled =
           panels.panels(
-              problem.bytesA(),
-              new PanelId("A" + row, inner, TILES, col, true),
-              problem.bytesB(),
-              new PanelId("B" + col, inner, TILES, row, false));
-      if (filled.a() != null) {
-        HostMemory.ofArray(a).copyTo(filled.a());
-      }
-      if (filled.b() != null) {
-        HostMemory.ofArray(b).copyTo(filled.b());
-      }
+              new Wanted(
+                  problem.bytesA(), Optional.of(new PanelId("A" + row, inner, TILES, col, true))),
+              Optional.of(
+                  new Wanted(
+                      problem.bytesB(),
+                      Optional.of(new PanelId("B" + col, inner, TILES, row, false)))));
+      filled.a().ifPresent(HostMemory.ofArray(a)::copyTo);
+      filled.b().ifPresent(HostMemory.ofArray(b)::copyTo);
       panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
       add(expected, EXTENT, a, b, DEPTH, 0, EXTENT, 0, DEPTH, 0, EXTENT);
     }

@@ -209,10 +209,10 @@ final class Cublas implements AutoCloseable {
   }
 
   private Handle take() {
-    Handle known = idle.take();
-    if (known != null) {
-      return known;
-    }
+    return idle.take().orElseGet(this::create);
+  }
+
+  private Handle create() {
     device.enter();
     PointerByReference made = new PointerByReference();
     check(LibCublas.cublasCreate_v2(made), "cublasCreate", () -> "");

@@ -16,6 +16,7 @@ import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
@@ -87,16 +88,16 @@ public final class CudaDevice implements AutoCloseable {
 
   /** As {@link #open(int)}, with the kernels of {@code index}. */
   public static CudaDevice open(int ordinal, KernelIndex index) {
-    DeviceProbe probe = DeviceProbe.run();
-    if (!probe.available()) {
-      throw new CudaUnavailableException("No CUDA device: " + probe.reason());
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    if (!probe.isPresent()) {
+      throw new CudaUnavailableException("No CUDA device: " + probe.whyNot());
     }
-    if (ordinal < 0 || ordinal >= probe.deviceCount()) {
+    if (ordinal < 0 || ordinal >= probe.get().count()) {
       throw new IllegalArgumentException(
           "Device "
               + ordinal
               + " asked for; the driver shows devices 0.."
-              + (probe.deviceCount() - 1));
+              + (probe.get().count() - 1));
     }
     CUdevice device = new CUdevice();
     CUcontext context = new CUcontext();

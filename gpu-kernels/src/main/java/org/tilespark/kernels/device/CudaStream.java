@@ -50,8 +50,7 @@ public final class CudaStream extends Owned {
 
   CudaStream(CudaDevice device) {
     super(device);
-    Handle idle = device.idleStreams().take();
-    made = idle == null ? Handle.create(device) : idle;
+    made = device.idleStreams().take().orElseGet(() -> Handle.create(device));
     handle = made.stream();
     launchArea = made.launchArea();
     device.register(this);

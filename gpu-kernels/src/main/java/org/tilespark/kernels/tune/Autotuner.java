@@ -17,15 +17,10 @@ import org.tilespark.kernels.transpose.TransposePlan;
 import org.tilespark.kernels.transpose.TransposePlanner;
 
 /**
- * Chooses tilings by trying them, once for each class of problems of one device. What was found is
- * kept in a {@link TuningStore}, if there is one, and so outlives the process.
- *
- * <p>All tilings are tried in turns ({@link Trials}). The planner's own choice stays unless another
- * is faster by {@value #LEAST_GAIN}.
- *
- * <p>Thread-safe. One thread tunes; others meanwhile run what the planner chose.
+ * Chooses tilings. The planner's own choice stays unless another is faster by {@value #LEAST_GAIN}.
+ * One thread tunes; others meanwhile run what the planner chose.
  */
-public final class Autotuner {
+public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> {
   /** Fewer bytes than this take a few microseconds however they are cut. */
   public static final long LEAST_BYTES = 1L << 20;
 
@@ -35,15 +30,10 @@ public final class Autotuner {
   public static final double LEAST_GAIN = 0.01;
 
   private final DeviceKernels device;
-  private final Optional<TuningStore<ProblemClass, Tiling>> store;
-  private final Duration budget;
   private final LongSupplier nanoTime;
-  private final Trials<TransposePlan> trials;
   private final ReentrantLock tuning = new ReentrantLock();
   private final Set<ProblemClass> undecided = new HashSet<>(); // tried in vain; guarded by tuning
-  private volatile TuningTable<ProblemClass, Tiling> table; // what plans are made by
-  private volatile TuningTable<ProblemClass, Tiling>
-      measured; // the part of it that was measured on such a device
+  private volatile TuningTable<ProblemClass, Tiling> measured; // of the table, on such a device
 
   /**
    * A tuner of one device.
@@ -79,14 +69,9 @@ public final class Autotuner {
       Duration budget,
       double leastGain,
       LongSupplier nanoTime) {
+    super(bundled, store, budget, leastGain, nanoTime);
     this.device = device;
-    this.store = store;
-    this.budget = budget;
     this.nanoTime = nanoTime;
-    this.trials = new Trials<>(budget, leastGain, nanoTime);
-    TuningTable<ProblemClass, Tiling> stored =
-        store.map(TuningStore::load).orElseGet(TuningTable::empty);
-    this.table = bundled.with(stored);
     this.measured =
         device.limits().architecture().equals(Tiling.BUNDLED_ARCHITECTURE) ? table : stored;
   }
@@ -94,11 +79,6 @@ public final class Autotuner {
   /** A tuner that tries nothing, and takes the tilings that come with this jar. */
   public static Autotuner off(DeviceKernels device) {
     return new Autotuner(device, Tiling.bundled(), Optional.empty(), Duration.ZERO);
-  }
-
-  /** What is known now. */
-  public TuningTable<ProblemClass, Tiling> table() {
-    return table;
   }
 
   /** True if trying other tilings for {@code plan} may be worth it, and was not done. */
@@ -132,14 +112,9 @@ public final class Autotuner {
       }
       long start = nanoTime.getAsLong();
       Optional<TransposePlan> best =
-          trials.fastest(TransposePlanner.alternatives(plan, device), timer);
+          fastest(problems, TransposePlanner.alternatives(plan, device), timer, plan.describe());
       if (best.isEmpty()) {
         undecided.add(problems);
-        LOG.info(
-            "Tuning {}: {} ms were too short to compare the tilings; {} stays",
-            problems,
-            budget.toMillis(),
-            plan.describe());
         return false;
       }
       Tiling tiling = TransposePlanner.tiling(best.get()).orElseThrow();

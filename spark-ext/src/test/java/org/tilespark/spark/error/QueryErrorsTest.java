@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -269,8 +270,8 @@ class QueryErrorsTest extends SparkTest {
 
   @Test
   void aGpuThatIsNotThere() {
-    DeviceProbe probe = DeviceProbe.run();
-    Assumptions.assumeFalse(probe.available(), "this machine has a GPU");
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    Assumptions.assumeFalse(probe.isPresent(), "this machine has a GPU");
     with(
         Map.of(TileSparkConf.BACKEND.name(), "gpu"),
         () ->
@@ -278,7 +279,7 @@ class QueryErrorsTest extends SparkTest {
                 "TILESPARK_DEVICE",
                 "58000",
                 "spark.tilespark.backend=gpu, but executor driver has no usable GPU: "
-                    + probe.reason()
+                    + probe.whyNot()
                     + ". Set it to auto or cpu to compute on the CPU",
                 () -> MatrixBlocks.transpose(matrix()).collectAsList()));
   }

@@ -162,9 +162,9 @@ public final class KernelMultiplyBenchmark {
               + " [--chunks N,...] [--ways all|chosen]");
       System.exit(2);
     }
-    DeviceProbe probe = DeviceProbe.run();
-    if (!probe.available()) {
-      System.err.println("No CUDA device: " + probe.reason());
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    if (!probe.isPresent()) {
+      System.err.println("No CUDA device: " + probe.whyNot());
       System.exit(1);
     }
     int runs = Integer.parseInt(options.getOrDefault("--runs", "9"));

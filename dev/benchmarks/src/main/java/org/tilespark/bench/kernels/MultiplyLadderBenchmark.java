@@ -146,9 +146,9 @@ public final class MultiplyLadderBenchmark {
       System.exit(2);
       return;
     }
-    DeviceProbe probe = DeviceProbe.run();
-    if (!probe.available()) {
-      System.err.println("No CUDA device: " + probe.reason());
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    if (!probe.isPresent()) {
+      System.err.println("No CUDA device: " + probe.whyNot());
       System.exit(1);
     }
     try (CudaDevice device = LadderKernels.openDevice();

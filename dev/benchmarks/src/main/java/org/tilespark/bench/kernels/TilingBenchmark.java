@@ -15,6 +15,7 @@ import java.util.Optional;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.transpose.ProblemClass;
 import org.tilespark.kernels.transpose.Tiling;
@@ -53,9 +54,9 @@ public final class TilingBenchmark {
       System.err.println("usage: TilingBenchmark --commit ID --out FILE [--only TEXT]");
       System.exit(2);
     }
-    DeviceProbe probe = DeviceProbe.run();
-    if (!probe.available()) {
-      System.err.println("No CUDA device: " + probe.reason());
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    if (!probe.isPresent()) {
+      System.err.println("No CUDA device: " + probe.whyNot());
       System.exit(1);
     }
     try (CudaDevice device = CudaDevice.open(0)) {
