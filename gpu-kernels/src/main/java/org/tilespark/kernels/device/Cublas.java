@@ -238,13 +238,9 @@ final class Cublas implements AutoCloseable {
     if (status == LibCublas.CUBLAS_STATUS_ALLOC_FAILED) {
       MemoryInfo memory = device.memoryInfo();
       throw new DeviceOutOfMemoryException(
-          call
-              + " failed with CUBLAS_STATUS_ALLOC_FAILED: cuBLAS got no memory for itself, "
-              + memory.freeBytes()
-              + " of "
-              + memory.totalBytes()
-              + " bytes free on "
-              + device.where(),
+          ("%s failed with CUBLAS_STATUS_ALLOC_FAILED: cuBLAS got no memory for itself,"
+                  + " %s of %s bytes free on %s")
+              .formatted(call, memory.freeBytes(), memory.totalBytes(), device.where()),
           0,
           memory.freeBytes());
     }

@@ -94,10 +94,8 @@ public final class CudaDevice implements AutoCloseable {
     }
     if (ordinal < 0 || ordinal >= probe.get().count()) {
       throw new IllegalArgumentException(
-          "Device "
-              + ordinal
-              + " asked for; the driver shows devices 0.."
-              + (probe.get().count() - 1));
+          "Device %s asked for; the driver shows devices 0..%s"
+              .formatted(ordinal, probe.get().count() - 1));
     }
     CUdevice device = new CUdevice();
     CUcontext context = new CUcontext();
@@ -106,13 +104,9 @@ public final class CudaDevice implements AutoCloseable {
     if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY
         || code == CUresult.CUDA_ERROR_DEVICE_UNAVAILABLE) {
       throw new CudaUnavailableException(
-          "No context on device "
-              + ordinal
-              + " ("
-              + DeviceProbe.name(device)
-              + "): "
-              + CUresult.stringFor(code)
-              + "; other processes may fill it or hold it in exclusive mode");
+          ("No context on device %s (%s): %s; other processes may fill it or hold it in"
+                  + " exclusive mode")
+              .formatted(ordinal, DeviceProbe.name(device), CUresult.stringFor(code)));
     }
     requireSuccess(code, "cuDevicePrimaryCtxRetain", ordinal);
     try {

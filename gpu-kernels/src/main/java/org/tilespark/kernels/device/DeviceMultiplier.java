@@ -248,14 +248,8 @@ public final class DeviceMultiplier implements Multiplier {
     long cOffset = operands.cOffset();
     if ((aOffset | bOffset | cOffset) % problem.type().bytes() != 0) {
       throw new IllegalArgumentException(
-          "Offsets "
-              + aOffset
-              + ", "
-              + bOffset
-              + " and "
-              + cOffset
-              + "; expected multiples of the width "
-              + problem.type().bytes());
+          "Offsets %s, %s and %s; expected multiples of the width %s"
+              .formatted(aOffset, bOffset, cOffset, problem.type().bytes()));
     }
     requireApart("A", fromA, problem.bytesA(), to, problem.bytesC());
     requireApart("B", fromB, problem.bytesB(), to, problem.bytesC());

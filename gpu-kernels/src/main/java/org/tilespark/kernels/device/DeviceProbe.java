@@ -52,11 +52,9 @@ public record DeviceProbe(int count, String description) {
       return lookUnguarded(index.read());
     } catch (IOException e) {
       return Availability.not(
-          "cannot unpack JCuda's native library into '"
-              + System.getProperty("java.io.tmpdir")
-              + "' ("
-              + e
-              + "); set -Djava.io.tmpdir to a directory that can be written");
+          ("cannot unpack JCuda's native library into '%s' (%s); set -Djava.io.tmpdir to"
+                  + " a directory that can be written")
+              .formatted(System.getProperty("java.io.tmpdir"), e));
     } catch (LinkageError e) {
       return Availability.not(whyNotLoaded(e));
     } catch (RuntimeException e) {
@@ -128,15 +126,9 @@ public record DeviceProbe(int count, String description) {
 
   static String describe(String name, int major, int minor, int driverVersion) {
     String release = DriverRelease.read();
-    return name
-        + ", sm_"
-        + major
-        + minor
-        + ", driver "
-        + (release.isEmpty() ? "" : release + " ")
-        + "(CUDA "
-        + cudaVersion(driverVersion)
-        + ")";
+    return "%s, sm_%s%s, driver %s(CUDA %s)"
+        .formatted(
+            name, major, minor, release.isEmpty() ? "" : release + " ", cudaVersion(driverVersion));
   }
 
   static String name(CUdevice device) {

@@ -213,23 +213,14 @@ public final class DeviceTransposer implements Transposer {
     long target = out.address(device, outOffset, outBytes);
     if ((inOffset | outOffset) % problem.elementBytes() != 0) {
       throw new IllegalArgumentException(
-          "Offsets "
-              + inOffset
-              + " and "
-              + outOffset
-              + "; expected multiples of the width "
-              + problem.elementBytes());
+          "Offsets %s and %s; expected multiples of the width %s"
+              .formatted(inOffset, outOffset, problem.elementBytes()));
     }
     if (source < target + outBytes && target < source + inBytes) {
       throw new IllegalArgumentException(
-          "Input and output overlap: "
-              + (inBytes == outBytes ? "" : inBytes + " and ")
-              + outBytes
-              + " bytes at offsets "
-              + inOffset
-              + " and "
-              + outOffset
-              + " of one buffer");
+          "Input and output overlap: %s%s bytes at offsets %s and %s of one buffer"
+              .formatted(
+                  inBytes == outBytes ? "" : inBytes + " and ", outBytes, inOffset, outOffset));
     }
   }
 

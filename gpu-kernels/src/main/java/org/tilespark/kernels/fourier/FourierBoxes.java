@@ -67,16 +67,8 @@ public final class FourierBoxes {
       }
       if (!fits || start < 0 || count < 1 || start > size.elements() - count) {
         throw new IllegalArgumentException(
-            "Elements "
-                + start
-                + " to "
-                + (start + count)
-                + " of a box "
-                + size
-                + " at "
-                + low
-                + " of an array "
-                + array);
+            "Elements %s to %s of a box %s at %s of an array %s"
+                .formatted(start, start + count, size, low, array));
       }
     }
   }
@@ -97,10 +89,8 @@ public final class FourierBoxes {
             .orElseThrow(
                 () ->
                     new UnsupportedOperationException(
-                        "This jar has no kernel "
-                            + family
-                            + " for "
-                            + device.limits().architecture()));
+                        "This jar has no kernel %s for %s"
+                            .formatted(family, device.limits().architecture())));
     List<KernelLaunch> launches = new ArrayList<>();
     for (int from = 0; from < pieces.size(); from += MOST_PIECES) {
       List<Piece> some = pieces.subList(from, Math.min(pieces.size(), from + MOST_PIECES));

@@ -246,10 +246,8 @@ public final class KernelIndex {
   public KernelIndex with(KernelIndex more) {
     if (!Collections.disjoint(fatbins.keySet(), more.fatbins.keySet())) {
       throw new IllegalArgumentException(
-          "Sources of kernels in two indexes: "
-              + fatbins.keySet()
-              + " and "
-              + more.fatbins.keySet());
+          "Sources of kernels in two indexes: %s and %s"
+              .formatted(fatbins.keySet(), more.fatbins.keySet()));
     }
     Map<String, Kernel> all = new LinkedHashMap<>(kernels);
     all.putAll(more.kernels);

@@ -64,8 +64,6 @@ final class FusedSteps extends TensorSteps {
   @Override
   void addMultiply(long p, long k, long parts, long partPanels, Target c) {
     long batches = parts * products();
-    long rowTiles = Ceil.div(problem.m(), shape.rows());
-    long colTiles = Ceil.div(problem.n(), shape.cols());
     TensorMap a =
         map(
             from(Side.A, p),
@@ -88,22 +86,16 @@ final class FusedSteps extends TensorSteps {
     launch(
         List.of(a, b),
         List.of(c.at()),
-        evenly(batches * rowTiles * colTiles),
-        problem.m(),
-        problem.n(),
-        c.lead(),
-        partPanels,
-        rowTiles,
-        colTiles,
-        problem.alphaWord(c.factors()),
-        problem.betaWord(c.factors()),
-        batches,
-        countA() > 1 ? 1 : 0,
-        countB() > 1 ? 1 : 0,
-        c.step(),
-        parts > 1 ? partPanels * form.panel() : 0,
-        isBlocks(a) ? 1 : 0,
-        isBlocks(b) ? 1 : 0);
+        evenly(batches * rowTiles() * colTiles()),
+        words(
+            head(c, partPanels),
+            tail(
+                c,
+                batches,
+                countA() > 1 ? 1 : 0,
+                countB() > 1 ? 1 : 0,
+                parts > 1 ? partPanels * form.panel() : 0),
+            new long[] {isBlocks(a) ? 1 : 0, isBlocks(b) ? 1 : 0}));
   }
 
   /**

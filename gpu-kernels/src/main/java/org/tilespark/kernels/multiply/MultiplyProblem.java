@@ -62,10 +62,9 @@ public record MultiplyProblem(
     public Factors {
       if (Double.isInfinite(alpha)) {
         throw new IllegalArgumentException(
-            "Alpha is "
-                + alpha
-                + "; expected a finite number or NaN, because K may be summed in chunks, each of"
-                + " which is multiplied by alpha");
+            ("Alpha is %s; expected a finite number or NaN, because K may be summed in"
+                    + " chunks, each of which is multiplied by alpha")
+                .formatted(alpha));
       }
       alpha = alpha == 0 ? 0 : alpha;
       beta = beta == 0 ? 0 : beta;
@@ -90,12 +89,8 @@ public record MultiplyProblem(
       if ((rounded == 0 && factor != 0)
           || (Float.isInfinite(rounded) && !Double.isInfinite(factor))) {
         throw new IllegalArgumentException(
-            name
-                + " is "
-                + factor
-                + ", which is "
-                + rounded
-                + " as a float; expected one in range");
+            "%s is %s, which is %s as a float; expected one in range"
+                .formatted(name, factor, rounded));
       }
       return rounded;
     }
@@ -125,13 +120,8 @@ public record MultiplyProblem(
       }
       if (strideA < 0 || strideB < 0 || strideC < 0) {
         throw new IllegalArgumentException(
-            "Batch of products "
-                + strideA
-                + ", "
-                + strideB
-                + " and "
-                + strideC
-                + " elements apart; expected 0 or more");
+            "Batch of products %s, %s and %s elements apart; expected 0 or more"
+                .formatted(strideA, strideB, strideC));
       }
       if (count == 1) {
         strideA = 0;
@@ -319,30 +309,18 @@ public record MultiplyProblem(
     boolean beside = batch.strideC() >= n && (batch.count() - 1) * batch.strideC() + n <= leadC;
     if (!behind && !beside) {
       throw new IllegalArgumentException(
-          "Products in C lie "
-              + batch.strideC()
-              + " elements apart and overlap; expected at least the "
-              + ((m - 1) * leadC + n)
-              + " that "
-              + m
-              + " x "
-              + n
-              + " elements with leading dimension "
-              + leadC
-              + " reach over, or rows of all products beside each other");
+          ("Products in C lie %s elements apart and overlap; expected at least the %s"
+                  + " that %s x %s elements with leading dimension %s reach over, or rows of all"
+                  + " products beside each other")
+              .formatted(batch.strideC(), (m - 1) * leadC + n, m, n, leadC));
     }
   }
 
   private static void requireLead(String matrix, long lead, long cols) {
     if (lead < Math.max(1, cols)) {
       throw new IllegalArgumentException(
-          "Leading dimension of "
-              + matrix
-              + " is "
-              + lead
-              + "; expected at least its "
-              + cols
-              + " columns, and 1");
+          "Leading dimension of %s is %s; expected at least its %s columns, and 1"
+              .formatted(matrix, lead, cols));
     }
   }
 
@@ -412,13 +390,12 @@ public record MultiplyProblem(
           (long) type.bytes());
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException(
-          rows
-              + " x "
-              + cols
-              + " elements with leading dimension "
-              + lead
-              + (count == 1 ? "" : ", " + count + " times " + stride + " elements apart,")
-              + " exceed 2^63 - 1 bytes",
+          "%s x %s elements with leading dimension %s%s exceed 2^63 - 1 bytes"
+              .formatted(
+                  rows,
+                  cols,
+                  lead,
+                  count == 1 ? "" : ", " + count + " times " + stride + " elements apart,"),
           e);
     }
   }

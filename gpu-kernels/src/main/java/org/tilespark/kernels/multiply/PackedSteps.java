@@ -85,8 +85,6 @@ final class PackedSteps extends TensorSteps {
     Place placeB =
         new Place(
             Side.WORKSPACE, placeA.bytes() + TensorWorkspace.bytesA(form, problem, k, countA()));
-    long rowTiles = Ceil.div(problem.m(), shape.rows());
-    long colTiles = Ceil.div(problem.n(), shape.cols());
 
     boolean split = form == TensorForm.SPLIT;
     Packed packedA = split ? splitA(p, k, placeA) : packed(Side.A, p, k, placeA);
@@ -95,68 +93,38 @@ final class PackedSteps extends TensorSteps {
     Operand a = packedA.operand();
     Operand b = packedB.operand();
     long stepK = parts > 1 ? partPanels * form.panel() : 0;
+    long pieces = batches * rowTiles() * colTiles();
+    long[] tail = tail(c, batches, a.step(), b.step(), stepK);
     if (split) {
+      long rowsOfB = countB() * TensorWorkspace.rowsOfB(form, problem);
       // Fields of SplitArguments.
       launch(
           List.of(a.map(), b.map()),
           List.of(c.at(), tileFlags),
-          batches * rowTiles * colTiles,
-          problem.m(),
-          problem.n(),
-          c.lead(),
-          partPanels,
-          rowTiles,
-          colTiles,
-          countB() * TensorWorkspace.rowsOfB(form, problem),
-          problem.alphaWord(c.factors()),
-          problem.betaWord(c.factors()),
-          batches,
-          a.step(),
-          b.step(),
-          c.step(),
-          stepK);
+          pieces,
+          words(head(c, partPanels), new long[] {rowsOfB}, tail));
       addRepair(p, k, batches, stepK, c, tileFlags);
     } else if (strategy.isMma()) {
+      long[] head = {
+        problem.m(),
+        problem.n(),
+        c.lead(),
+        countA() * Ceil.to(problem.m(), TensorWorkspace.PACKED_ROWS),
+        countB() * TensorWorkspace.rowsOfB(form, problem),
+        Ceil.div(k, form.panel()),
+        partPanels,
+        rowTiles(),
+        colTiles()
+      };
       // Fields of MmaArguments.
       launch(
           List.of(),
           List.of(placeA, placeB, c.at()),
-          batches * rowTiles * colTiles,
-          problem.m(),
-          problem.n(),
-          c.lead(),
-          countA() * Ceil.to(problem.m(), TensorWorkspace.PACKED_ROWS),
-          countB() * TensorWorkspace.rowsOfB(form, problem),
-          Ceil.div(k, form.panel()),
-          partPanels,
-          rowTiles,
-          colTiles,
-          problem.alphaWord(c.factors()),
-          problem.betaWord(c.factors()),
-          batches,
-          a.step(),
-          b.step(),
-          c.step(),
-          parts > 1 ? partPanels : 0);
+          pieces,
+          words(head, tail(c, batches, a.step(), b.step(), parts > 1 ? partPanels : 0)));
     } else {
       // Fields of TensorArguments.
-      launch(
-          List.of(a.map(), b.map()),
-          List.of(c.at()),
-          batches * rowTiles * colTiles,
-          problem.m(),
-          problem.n(),
-          c.lead(),
-          partPanels,
-          rowTiles,
-          colTiles,
-          problem.alphaWord(c.factors()),
-          problem.betaWord(c.factors()),
-          batches,
-          a.step(),
-          b.step(),
-          c.step(),
-          stepK);
+      launch(List.of(a.map(), b.map()), List.of(c.at()), pieces, words(head(c, partPanels), tail));
     }
   }
 

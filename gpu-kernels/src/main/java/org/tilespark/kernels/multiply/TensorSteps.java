@@ -1,6 +1,7 @@
 package org.tilespark.kernels.multiply;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.launch.KernelIndex;
@@ -169,6 +170,38 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
                 0),
             List.of(),
             List.of(scratch, c)));
+  }
+
+  /** Tiles of C along M. */
+  final long rowTiles() {
+    return Ceil.div(problem.m(), shape.rows());
+  }
+
+  /** Tiles of C along N. */
+  final long colTiles() {
+    return Ceil.div(problem.n(), shape.cols());
+  }
+
+  /** The words that kernels for a Target begin with. */
+  final long[] head(Target c, long partPanels) {
+    return new long[] {problem.m(), problem.n(), c.lead(), partPanels, rowTiles(), colTiles()};
+  }
+
+  /**
+   * The words from alpha on.
+   *
+   * @param a of one product or part to the next, in A
+   * @param b likewise in B
+   * @param k of one part to the next, along K
+   */
+  final long[] tail(Target c, long batches, long a, long b, long k) {
+    return new long[] {
+      problem.alphaWord(c.factors()), problem.betaWord(c.factors()), batches, a, b, c.step(), k
+    };
+  }
+
+  static long[] words(long[]... parts) {
+    return Arrays.stream(parts).flatMapToLong(Arrays::stream).toArray();
   }
 
   /** Launches what multiplies: a thread block for each piece, or as many as the device holds. */

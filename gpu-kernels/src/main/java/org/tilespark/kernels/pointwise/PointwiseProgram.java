@@ -138,10 +138,8 @@ public record PointwiseProgram(
             .orElseThrow(
                 () ->
                     new UnsupportedOperationException(
-                        "This jar has no kernel "
-                            + family
-                            + " for "
-                            + device.limits().architecture()));
+                        "This jar has no kernel %s for %s"
+                            .formatted(family, device.limits().architecture())));
     List<Long> words =
         new ArrayList<>(
             List.of(

@@ -117,11 +117,8 @@ public final class TransposePlanner {
       TuningTable<ProblemClass, Tiling> tilings) {
     if (alignmentBytes < problem.elementBytes() || Integer.bitCount(alignmentBytes) != 1) {
       throw new IllegalArgumentException(
-          "Buffers aligned to "
-              + alignmentBytes
-              + " bytes; elements of "
-              + problem.elementBytes()
-              + " bytes need a multiple of their width");
+          ("Buffers aligned to %s bytes; elements of %s bytes need a multiple of their" + " width")
+              .formatted(alignmentBytes, problem.elementBytes()));
     }
     if (problem.bytes() == 0) {
       return Availability.of(
@@ -250,7 +247,7 @@ public final class TransposePlanner {
           .find("permute_packed", move.elementBytes())
           .flatMap(
               kernel ->
-                  PackedBox.choose(
+                  PackedBoxChoice.choose(
                           move,
                           kernel.shape().threads(),
                           Math.min(PACKED_SHARED_BYTES, device.limits().sharedBytesPerBlock()),

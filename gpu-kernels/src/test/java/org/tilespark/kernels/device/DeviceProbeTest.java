@@ -85,6 +85,5 @@ class DeviceProbeTest {
             + " the fault may be from earlier asynchronous work, and every later call in this"
             + " process will fail on this device",
         earlier.getMessage());
-    assertEquals("CUDA_ERROR_ILLEGAL_ADDRESS", earlier.codeName());
   }
 }
