@@ -38,12 +38,8 @@ public final class PinnedPool extends Owned {
     @Override
     public RuntimeException exhausted(ResourceException refusal, long bytes, long freedBytes) {
       return new DeviceOutOfMemoryException(
-          refusal.getMessage()
-              + "; the pool had freed the "
-              + freedBytes
-              + " bytes it kept, "
-              + liveBytes()
-              + " bytes are handed out",
+          "%s; the pool had freed the %s bytes it kept, %s bytes are handed out"
+              .formatted(refusal.getMessage(), freedBytes, liveBytes()),
           bytes,
           -1);
     }
@@ -108,11 +104,7 @@ public final class PinnedPool extends Owned {
 
   @Override
   public String toString() {
-    return "pinned pool with "
-        + liveBytes()
-        + " bytes handed out and "
-        + cachedBytes()
-        + " bytes kept on "
-        + device.where();
+    return "pinned pool with %s bytes handed out and %s bytes kept on %s"
+        .formatted(liveBytes(), cachedBytes(), device.where());
   }
 }

@@ -26,7 +26,7 @@ final class FusedSteps extends TensorSteps {
 
   FusedSteps(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
     super(strategy, problem, strategy.kernel(), strategy.workspaceBytes(problem, true, true));
-    atOnce = form != TensorForm.TF32 && kernel.blocksPerProcessor() == 1;
+    atOnce = form != TensorForm.TF32 && kernel.traits().blocksPerProcessor() == 1;
   }
 
   /**
@@ -41,8 +41,8 @@ final class FusedSteps extends TensorSteps {
     return evenA
         && evenB
         && LongStream.of(
-                problem.leadA(),
-                problem.leadB(),
+                problem.a().lead(),
+                problem.b().lead(),
                 one ? 0 : batch.strideA(),
                 one ? 0 : batch.strideB())
             .map(elements -> elements * Float.BYTES)
@@ -64,23 +64,21 @@ final class FusedSteps extends TensorSteps {
   @Override
   void addMultiply(long p, long k, long parts, long partPanels, Target c) {
     long batches = parts * products();
-    long rowTiles = Ceil.div(problem.m(), shape.rows());
-    long colTiles = Ceil.div(problem.n(), shape.cols());
     TensorMap a =
         map(
             from(Side.A, p),
-            problem.transposeA() ? problem.m() : k,
-            problem.transposeA() ? k : problem.m(),
-            problem.leadA(),
+            problem.a().transposed() ? problem.m() : k,
+            problem.a().transposed() ? k : problem.m(),
+            problem.a().lead(),
             countA(),
             batch.strideA(),
             BOX);
     TensorMap b =
         map(
             from(Side.B, p),
-            problem.transposeB() ? k : problem.n(),
-            problem.transposeB() ? problem.n() : k,
-            problem.leadB(),
+            problem.b().transposed() ? k : problem.n(),
+            problem.b().transposed() ? problem.n() : k,
+            problem.b().lead(),
             countB(),
             batch.strideB(),
             atOnce ? BOX * (shape.cols() / COLS) : BOX);
@@ -88,22 +86,16 @@ final class FusedSteps extends TensorSteps {
     launch(
         List.of(a, b),
         List.of(c.at()),
-        evenly(batches * rowTiles * colTiles),
-        problem.m(),
-        problem.n(),
-        c.lead(),
-        partPanels,
-        rowTiles,
-        colTiles,
-        problem.alphaWord(c.factors()),
-        problem.betaWord(c.factors()),
-        batches,
-        countA() > 1 ? 1 : 0,
-        countB() > 1 ? 1 : 0,
-        c.step(),
-        parts > 1 ? partPanels * form.panel() : 0,
-        isBlocks(a) ? 1 : 0,
-        isBlocks(b) ? 1 : 0);
+        evenly(batches * rowTiles() * colTiles()),
+        words(
+            head(c, partPanels),
+            tail(
+                c,
+                batches,
+                countA() > 1 ? 1 : 0,
+                countB() > 1 ? 1 : 0,
+                parts > 1 ? partPanels * form.panel() : 0),
+            new long[] {isBlocks(a) ? 1 : 0, isBlocks(b) ? 1 : 0}));
   }
 
   /**
@@ -111,7 +103,7 @@ final class FusedSteps extends TensorSteps {
    * bandwidth would idle.
    */
   private long evenly(long tiles) {
-    return Ceil.div(tiles, Ceil.div(tiles, most(kernel.blocksPerProcessor())));
+    return Ceil.div(tiles, Ceil.div(tiles, most(kernel.traits().blocksPerProcessor())));
   }
 
   /**

@@ -136,13 +136,4 @@ public record Move(int elementBytes, List<Axis> axes) {
     return without(axis).stream()
         .allMatch(each -> each.inStride() % extent == 0 && each.outStride() % extent == 0);
   }
-
-  /** True if every stride but 1 is a multiple of {@code elements} on both sides. */
-  public boolean stridesAreMultiplesOf(int elements) {
-    return axes.stream()
-        .allMatch(
-            axis ->
-                (axis.inStride() == 1 || axis.inStride() % elements == 0)
-                    && (axis.outStride() == 1 || axis.outStride() % elements == 0));
-  }
 }
