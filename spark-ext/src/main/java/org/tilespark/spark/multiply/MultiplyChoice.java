@@ -63,16 +63,6 @@ final class MultiplyChoice {
     return backend;
   }
 
-  /** True if one operand is broadcast and the other's blocks produce whole blocks of C. */
-  boolean broadcastsWhole() {
-    try {
-      Candidate chosen = plan().chosen();
-      return chosen.strategy().isBroadcast() && chosen.cost().traffic().partial() == 0;
-    } catch (IllegalArgumentException e) {
-      return false; // planning fails later, and says why
-    }
-  }
-
   /** How the blocks of C will be partitioned, as far as that can be known. */
   Optional<Placement> partitioning() {
     try {

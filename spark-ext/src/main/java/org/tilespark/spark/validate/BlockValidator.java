@@ -149,15 +149,19 @@ public final class BlockValidator {
     }
     for (int part = 0; part < schema.planes().size(); part++) {
       Attribute array = columns.get(schema.planes().get(part));
-      facts.add(Attributes.alias(new ArrayFact(array, false), "length" + part));
+      facts.add(Attributes.alias(fact(false, array), "length" + part));
       boolean mayHoldNulls = ((ArrayType) array.dataType()).containsNull();
       Expression firstNull =
-          mayHoldNulls ? new ArrayFact(array, true) : Literal.create(-1L, DataTypes.LongType);
+          mayHoldNulls ? fact(true, array) : Literal.create(-1L, DataTypes.LongType);
       facts.add(Attributes.alias(firstNull, "null" + part));
       checks.addAll(sql.arrayChecks(part, part == 0 ? BlockKind.VALUES : BlockKind.IMAG));
     }
     return project(facts)
         .selectExpr("inline(filter(array(" + String.join(", ", checks) + "), d -> d IS NOT NULL))");
+  }
+
+  private static ArrayFact fact(boolean firstNull, Expression array) {
+    return new ArrayFact(firstNull, ScalaInterop.seq(List.of(array)));
   }
 
   // ---- what blocks show together
