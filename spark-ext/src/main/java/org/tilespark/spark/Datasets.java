@@ -61,10 +61,9 @@ public final class Datasets {
   private static org.apache.spark.sql.classic.Dataset<Row> classic(Dataset<Row> df) {
     if (!(df instanceof org.apache.spark.sql.classic.Dataset<Row> classic)) {
       throw new IllegalArgumentException(
-          "Expected a DataFrame of a classic session, found "
-              + df.getClass().getName()
-              + "; over Spark Connect use the SQL functions, as SELECT * FROM"
-              + " matrix_transpose(TABLE(m))");
+          ("Expected a DataFrame of a classic session, found %s; over Spark Connect"
+                  + " use the SQL functions, as SELECT * FROM matrix_transpose(TABLE(m))")
+              .formatted(df.getClass().getName()));
     }
     requireExtension(classic.sparkSession());
     return classic;
@@ -76,11 +75,11 @@ public final class Datasets {
             .anyMatch(PlanBlocks.class::isInstance);
     if (!present) {
       throw new NoExtensionException(
-          "This Spark session does not have tilespark's extension. Start it with"
-              + " spark.sql.extensions="
-              + TileSparkExtensions.class.getName()
-              + " and the tilespark jar on the driver's class path (--jars or --packages); if both"
-              + " are set, the driver's log says why the class could not be loaded");
+          ("This Spark session does not have tilespark's extension. Start it with"
+                  + " spark.sql.extensions=%s and the tilespark jar on the driver's class path"
+                  + " (--jars or --packages); if both are set, the driver's log says why the"
+                  + " class could not be loaded")
+              .formatted(TileSparkExtensions.class.getName()));
     }
   }
 }

@@ -57,10 +57,8 @@ public record BlockFrame(
     ElementType type = blocks.elementType();
     if (type != ElementType.FLOAT32 && type != ElementType.FLOAT64) {
       throw new IllegalArgumentException(
-          operator
-              + ": column values is "
-              + values().dataType().sql()
-              + "; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)");
+          "%s: column values is %s; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)"
+              .formatted(operator, values().dataType().sql()));
     }
     return this;
   }

@@ -43,13 +43,12 @@ public abstract class MadeAnewExec<S> extends PhysicalBlockNode {
 
   /** What EXPLAIN FORMATTED says: {@code details}, then the columns on both sides. */
   protected final String verbose(String details) {
-    return formattedNodeName()
-        + details
-        + "\nInput: "
-        + ScalaInterop.list(child.output())
-        + "\nOutput: "
-        + ScalaInterop.list(output())
-        + "\n";
+    return "%s%s\nInput: %s\nOutput: %s\n"
+        .formatted(
+            formattedNodeName(),
+            details,
+            ScalaInterop.list(child.output()),
+            ScalaInterop.list(output()));
   }
 
   @Override

@@ -67,11 +67,9 @@ final class Arguments {
         .orElseThrow(
             () ->
                 bad(
-                    "there is no parameter "
-                        + name
-                        + "; expected "
-                        + String.join(", ", names)
-                        + Suggestions.didYouMean(name, names)));
+                    "there is no parameter %s; expected %s%s"
+                        .formatted(
+                            name, String.join(", ", names), Suggestions.didYouMean(name, names))));
   }
 
   private void bind(Parameter parameter, Expression value, List<Parameter> parameters) {
@@ -79,13 +77,13 @@ final class Arguments {
     if (value instanceof FunctionTableSubqueryArgumentExpression table) {
       if (!parameter.isTable()) {
         throw bad(
-            name
-                + " is a table; expected tables for "
-                + parameters.stream()
-                    .filter(Parameter::isTable)
-                    .map(Parameter::name)
-                    .collect(Collectors.joining(" and "))
-                + " only");
+            "%s is a table; expected tables for %s only"
+                .formatted(
+                    name,
+                    parameters.stream()
+                        .filter(Parameter::isTable)
+                        .map(Parameter::name)
+                        .collect(Collectors.joining(" and "))));
       }
       tables.put(name, table.plan());
       return;
@@ -98,11 +96,8 @@ final class Arguments {
             .orElseThrow(
                 () ->
                     bad(
-                        name
-                            + " is "
-                            + value.sql()
-                            + "; expected "
-                            + parameter.type().expected())));
+                        "%s is %s; expected %s"
+                            .formatted(name, value.sql(), parameter.type().expected()))));
   }
 
   /** The function's name. */

@@ -220,11 +220,9 @@ final class MultiplyChoice {
   private IllegalArgumentException refused(IllegalArgumentException e) {
     String advice =
         e instanceof CuboidPlanner.NoRoomException
-            ? ". More parts of M and N need less memory each; a larger "
-                + TileSparkConf.MULTIPLY_TILE_SIZE.name()
-                + " or "
-                + TileSparkConf.BATCH_SIZE.name()
-                + " gives a task more"
+            ? (". More parts of M and N need less memory each; a larger %s or %s gives a"
+                    + " task more")
+                .formatted(TileSparkConf.MULTIPLY_TILE_SIZE.name(), TileSparkConf.BATCH_SIZE.name())
             : "";
     return new IllegalArgumentException(spec.operator() + ": " + e.getMessage() + advice, e);
   }
@@ -239,10 +237,9 @@ final class MultiplyChoice {
     }
     if (strategy instanceof MultiplyOptions.Strategy.Cuboid cuboid && cuboid.p() != cuboid.q()) {
       throw new IllegalArgumentException(
-          spec.operator()
-              + ": strategy is "
-              + cuboid
-              + "; a gram has the same cuts of rows and columns, so expected P = Q");
+          ("%s: strategy is %s; a gram has the same cuts of rows and columns, so"
+                  + " expected P = Q")
+              .formatted(spec.operator(), cuboid));
     }
     GramPlanner planner =
         new GramPlanner(shape(), limits, placed(false).map(a -> placed(a, true, true)));

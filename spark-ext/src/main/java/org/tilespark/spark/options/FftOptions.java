@@ -302,11 +302,8 @@ public final class FftOptions implements Serializable {
           };
       if (wanted < extent) {
         throw new IllegalArgumentException(
-            "padTo asks for "
-                + wanted
-                + " along an axis of "
-                + extent
-                + " elements; expected as many or more");
+            "padTo asks for %s along an axis of %s elements; expected as many or more"
+                .formatted(wanted, extent));
       }
       padded.add(wanted);
     }

@@ -196,10 +196,9 @@ public final class MultiplyOptions implements Serializable {
     Require.given(type, "MultiplyOptions.precision", "type");
     if (type == ElementType.FLOAT64 && !precision.equals("full")) {
       throw new IllegalArgumentException(
-          "precision is '"
-              + precision
-              + "', the values are ARRAY<DOUBLE>; expected full, or CAST"
-              + " the values to ARRAY<FLOAT>");
+          ("precision is '%s', the values are ARRAY<DOUBLE>; expected full, or CAST"
+                  + " the values to ARRAY<FLOAT>")
+              .formatted(precision));
     }
     return precision.equals("full") || precision.equals("float32")
         ? Precision.FULL
@@ -281,10 +280,9 @@ public final class MultiplyOptions implements Serializable {
     long cols = shape.extent(1);
     if (rows < 1 || cols < 1 || rows > Integer.MAX_VALUE / cols) {
       throw new IllegalArgumentException(
-          "blockShape is '"
-              + text
-              + "'; expected rows and columns of 1 or more, and less than 2^31"
-              + " elements");
+          ("blockShape is '%s'; expected rows and columns of 1 or more, and less than"
+                  + " 2^31 elements")
+              .formatted(text));
     }
     return rows + "," + cols;
   }

@@ -155,13 +155,12 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
 
   @Override
   public String verboseStringWithOperatorId() {
-    return formattedNodeName()
-        + "\nFactors: "
-        + spec
-        + Exchange.explained(sparkContext())
-        + "\nOutput: "
-        + ScalaInterop.list(output())
-        + "\n";
+    return "%s\nFactors: %s%s\nOutput: %s\n"
+        .formatted(
+            formattedNodeName(),
+            spec,
+            Exchange.explained(sparkContext()),
+            ScalaInterop.list(output()));
   }
 
   @Override

@@ -32,11 +32,9 @@ public final class SubtractColumnMeans extends BlockValuesExpression {
     int cols = block.size().get(1);
     if (means == null || means.numElements() != 2 * cols) {
       throw new IllegalStateException(
-          block.describe()
-              + ": its columns have no means; did the input give other blocks when it was read"
-              + " again? (in "
-              + arguments().operator()
-              + ")");
+          ("%s: its columns have no means; did the input give other blocks when it was"
+                  + " read again? (in %s)")
+              .formatted(block.describe(), arguments().operator()));
     }
     HostMemory memory = ArrayValues.memory(means, ElementType.FLOAT64);
     double[] high = new double[cols];

@@ -112,13 +112,9 @@ final class DeviceRegistry implements AutoCloseable {
     String reason = usable.whyNot();
     if (backend == Backend.GPU) {
       throw new ResourceException(
-          TileSparkConf.BACKEND.name()
-              + "=gpu, but executor "
-              + executorId
-              + " has no usable"
-              + " GPU: "
-              + reason
-              + ". Set it to auto or cpu to compute on the CPU");
+          ("%s=gpu, but executor %s has no usable GPU: %s. Set it to auto or cpu to"
+                  + " compute on the CPU")
+              .formatted(TileSparkConf.BACKEND.name(), executorId, reason));
     }
     whyCpu.set(reason);
     if (backend == Backend.AUTO && saidWhyCpu.compareAndSet(false, true)) {

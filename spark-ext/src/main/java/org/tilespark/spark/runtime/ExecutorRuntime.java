@@ -231,12 +231,9 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
     if (backend == Backend.GPU) {
       throw new ResourceException(
-          TileSparkConf.BACKEND.name()
-              + "=gpu, but executor "
-              + executorId()
-              + " cannot transform on its GPU: "
-              + found.whyNot()
-              + ". Set it to auto or cpu to transform on the CPU");
+          ("%s=gpu, but executor %s cannot transform on its GPU: %s. Set it to auto or"
+                  + " cpu to transform on the CPU")
+              .formatted(TileSparkConf.BACKEND.name(), executorId(), found.whyNot()));
     }
     if (saidWhyNoFourier.compareAndSet(false, true)) {
       LOG.info(

@@ -62,13 +62,9 @@ public final class UnpackBlock extends BlockExpression {
     if (data.bytes() / width != count || data.bytes() % width != 0) {
       throw blocks.bad(
           row,
-          BlockKind.DATA
-              + " has "
-              + data.bytes()
-              + " bytes; expected "
-              + blocks.bytesText(count, row)
-              + " of "
-              + type.numpyName());
+          "%s has %s bytes; expected %s of %s"
+              .formatted(
+                  BlockKind.DATA, data.bytes(), blocks.bytesText(count, row), type.numpyName()));
     }
     ElementType to = arguments.elementType();
     blocks.bytes(count, to.bytes(), row);

@@ -148,11 +148,9 @@ final class GpuHtml {
             + bytes(device.totalBytes()));
     number(
         device.heldBytes(),
-        bytes(device.heldBytes())
-            + " / "
-            + bytes(device.peakBytes())
-            + " / "
-            + bytes(device.limitBytes()));
+        "%s / %s / %s"
+            .formatted(
+                bytes(device.heldBytes()), bytes(device.peakBytes()), bytes(device.limitBytes())));
     count(work, Measure.BLOCKS);
     size(work.get(Measure.BYTES_UP));
     rate(work.get(Measure.BYTES_UP), work.get(Measure.COPY_UP));
@@ -216,11 +214,11 @@ final class GpuHtml {
         text(executor(entry));
         number(
             exchange.storeHeldBytes(),
-            bytes(exchange.storeHeldBytes())
-                + " / "
-                + bytes(exchange.storePeakBytes())
-                + " / "
-                + bytes(exchange.storeLimitBytes()));
+            "%s / %s / %s"
+                .formatted(
+                    bytes(exchange.storeHeldBytes()),
+                    bytes(exchange.storePeakBytes()),
+                    bytes(exchange.storeLimitBytes())));
         size(exchange.inMemoryBytes());
         size(exchange.inPlaceBytes());
         size(exchange.inFilesBytes());

@@ -190,20 +190,9 @@ public final class BlockValidator {
               .where("o" + n + " < e" + n)
               .selectExpr(
                   "*",
-                  "explode(sequence(o"
-                      + n
-                      + " div c"
-                      + n
-                      + ", (least(o"
-                      + n
-                      + " + s"
-                      + n
-                      + ", e"
-                      + n
-                      + ") - 1) div c"
-                      + n
-                      + ")) AS k"
-                      + n);
+                  ("explode(sequence(o%s div c%s, (least(o%s + s%s, e%s) - 1) div"
+                          + " c%s)) AS k%s")
+                      .formatted(n, n, n, n, n, n, n));
       box.add("o" + n);
     }
     box.addAll(names("s", rank));
@@ -258,16 +247,8 @@ public final class BlockValidator {
       // A cell is as wide as several blocks, so that few blocks lie in more than one.
       sized.add("e" + axis);
       sized.add(
-          "greatest(coalesce(m"
-              + axis
-              + ", 1L) * "
-              + blocksPerCellAxis
-              + ", e"
-              + axis
-              + " div "
-              + cellsPerAxis
-              + " + 1) AS c"
-              + axis);
+          "greatest(coalesce(m%s, 1L) * %s, e%s div %s + 1) AS c%s"
+              .formatted(axis, blocksPerCellAxis, axis, cellsPerAxis, axis));
     }
     return measured
         .selectExpr(strings(known))

@@ -56,11 +56,8 @@ final class DefectSql {
             "concat('" + offset + " ', " + o + ", ' with " + size + " ', " + s + ")",
             extents == null
                 ? "an end below 2^63"
-                : "an end of at most "
-                    + extents.extent(axis)
-                    + " (column metadata "
-                    + ArrayMetadata.EXTENTS
-                    + ")"));
+                : "an end of at most %s (column metadata %s)"
+                    .formatted(extents.extent(axis), ArrayMetadata.EXTENTS)));
     return checks;
   }
 
@@ -96,20 +93,11 @@ final class DefectSql {
     checks.add(
         defect(
             "wrongLength",
-            length
-                + " IS NOT NULL AND "
-                + String.join(" AND ", positive)
-                + " AND NOT ("
-                + length
-                + " <=> "
-                + product
-                + ")",
+            "%s IS NOT NULL AND %s AND NOT (%s <=> %s)"
+                .formatted(length, String.join(" AND ", positive), length, product),
             "concat('" + column + " has ', " + length + ", ' elements')",
-            "concat("
-                + String.join(", ' * ', ", sizes)
-                + ", ' = ', coalesce(string("
-                + product
-                + "), 'more than 2^63'))"));
+            "concat(%s, ' = ', coalesce(string(%s), 'more than 2^63'))"
+                .formatted(String.join(", ' * ', ", sizes), product)));
     return checks;
   }
 
@@ -122,29 +110,17 @@ final class DefectSql {
   }
 
   private String defect(String code, String condition, String found, String expected) {
-    return "if("
-        + condition
-        + ", named_struct('code', '"
-        + code
-        + "', 'block', "
-        + blockText()
-        + ", 'found', "
-        + found
-        + ", 'expected', "
-        + expected
-        + "), NULL)";
+    return ("if(%s, named_struct('code', '%s', 'block', %s, 'found', %s, 'expected', %s),"
+            + " NULL)")
+        .formatted(condition, code, blockText(), found, expected);
   }
 
   private String blockText() {
     List<String> parts = new ArrayList<>();
     for (int axis = 0; axis < rank; axis++) {
       parts.add(
-          "'"
-              + (axis == 0 ? "block at " : ", ")
-              + kind.offsetColumns().get(axis)
-              + " ', coalesce(string(o"
-              + axis
-              + "), 'null')");
+          "'%s%s ', coalesce(string(o%s), 'null')"
+              .formatted(axis == 0 ? "block at " : ", ", kind.offsetColumns().get(axis), axis));
     }
     return "concat(" + String.join(", ", parts) + ", " + groupText() + ")";
   }

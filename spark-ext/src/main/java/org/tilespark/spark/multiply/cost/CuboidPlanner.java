@@ -119,14 +119,8 @@ public final class CuboidPlanner {
     List<Candidate> ranked = candidates();
     if (!ranked.get(0).isAllowed()) {
       throw new NoRoomException(
-          "Multiply of "
-              + shape.m()
-              + " x "
-              + shape.k()
-              + " x "
-              + shape.n()
-              + ": no cut fits the memory of a task; "
-              + ranked.get(0));
+          "Multiply of %s x %s x %s: no cut fits the memory of a task; %s"
+              .formatted(shape.m(), shape.k(), shape.n(), ranked.get(0)));
     }
     return new CuboidPlan(shape, ranked.get(0), ranked.subList(1, ranked.size()));
   }
@@ -232,14 +226,8 @@ public final class CuboidPlanner {
     String asked = "Strategy cuboid(" + p + "," + q + "," + r + ") was asked for; expected ";
     if (Math.min(Math.min(p, q), r) < 1 || p > shape.m() || q > shape.n() || r > shape.k()) {
       throw new IllegalArgumentException(
-          asked
-              + "1 to "
-              + shape.m()
-              + " parts of M, 1 to "
-              + shape.n()
-              + " of N and 1 to "
-              + shape.k()
-              + " of K");
+          "%s1 to %s parts of M, 1 to %s of N and 1 to %s of K"
+              .formatted(asked, shape.m(), shape.n(), shape.k()));
     }
     if ((long) p * q > MOST_TASKS || (long) p * q * r > MOST_TASKS) {
       throw new IllegalArgumentException(asked + "at most " + MOST_TASKS + " cuboids");

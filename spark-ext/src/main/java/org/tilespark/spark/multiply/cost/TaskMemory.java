@@ -40,12 +40,8 @@ final class TaskMemory {
   String refusalOfBroadcast(boolean left, long most) {
     long small = (left ? shape.a() : shape.b()).bytes();
     if (small > most) {
-      return (left ? "A" : "B")
-          + " of "
-          + Bytes.text(small)
-          + " is larger than the "
-          + Bytes.text(most)
-          + " that may be broadcast";
+      return "%s of %s is larger than the %s that may be broadcast"
+          .formatted(left ? "A" : "B", Bytes.text(small), Bytes.text(most));
     }
     // A block with a tile larger than a task's is multiplied in slices.
     MultiplyShape.Operand large = left ? shape.b() : shape.a();
@@ -60,11 +56,8 @@ final class TaskMemory {
 
   private String refusalOf(long tile, long operands) {
     if (tile > limits.tileBytes()) {
-      return "its tile of C of "
-          + Bytes.text(tile)
-          + " is larger than the "
-          + Bytes.text(limits.tileBytes())
-          + " of a task";
+      return "its tile of C of %s is larger than the %s of a task"
+          .formatted(Bytes.text(tile), Bytes.text(limits.tileBytes()));
     }
     boolean onDevice = limits.cluster().devices() > 0;
     long both = Bytes.sum(tile, operands);
@@ -76,12 +69,8 @@ final class TaskMemory {
   }
 
   private static String needs(long bytes, String where, long has) {
-    return "a task needs "
-        + Bytes.text(bytes)
-        + " of "
-        + where
-        + " memory and has "
-        + Bytes.text(has);
+    return "a task needs %s of %s memory and has %s"
+        .formatted(Bytes.text(bytes), where, Bytes.text(has));
   }
 
   private long panelBytes(long m, long n) {
