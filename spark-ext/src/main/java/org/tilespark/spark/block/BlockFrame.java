@@ -22,7 +22,6 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  */
 public record BlockFrame(
     String operator, LogicalPlan plan, List<Attribute> columns, BlockSchema blocks) {
-
   /**
    * The blocks of a plan.
    *

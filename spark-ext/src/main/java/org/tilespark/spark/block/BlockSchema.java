@@ -33,7 +33,6 @@ public record BlockSchema(
     int imag,
     ElementType elementType)
     implements java.io.Serializable {
-
   /**
    * Finds a block's columns in a schema.
    *

@@ -12,8 +12,6 @@ import scala.collection.immutable.Seq;
  * @param <S> what the node does
  */
 public abstract class MadeAnewExec<S> extends PhysicalBlockNode {
-  private static final long serialVersionUID = 1;
-
   protected final S spec;
   protected final Seq<Attribute> inputs;
   protected final Seq<Attribute> produced;

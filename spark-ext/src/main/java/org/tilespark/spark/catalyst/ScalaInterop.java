@@ -117,8 +117,6 @@ public final class ScalaInterop {
 
   private static final class Function1<A, B> extends AbstractFunction1<A, B>
       implements Serializable {
-    private static final long serialVersionUID = 1;
-
     private final SerializableFunction<A, B> function;
 
     private Function1(SerializableFunction<A, B> function) {
@@ -133,8 +131,6 @@ public final class ScalaInterop {
 
   private static final class PartialFunction<A, B> extends AbstractPartialFunction<A, B>
       implements Serializable {
-    private static final long serialVersionUID = 1;
-
     private final SerializableFunction<A, B> function;
 
     private PartialFunction(SerializableFunction<A, B> function) {

@@ -36,8 +36,6 @@ import scala.collection.immutable.Seq;
  * batches of one block or piece each, whose value columns are Arrow lists.
  */
 public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
-  private static final long serialVersionUID = 1;
-
   /** Batches of results that may wait in pinned memory until they are asked for. */
   private static final long BATCHES_AHEAD = 2;
 

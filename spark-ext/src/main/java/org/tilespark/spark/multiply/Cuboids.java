@@ -27,8 +27,6 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
  * <p>Immutable.
  */
 public final class Cuboids implements Serializable {
-  private static final long serialVersionUID = 1;
-
   private final long[] cutsM; // P + 1 boundaries, from 0 to M
   private final long[] cutsN; // Q + 1
   private final long[] cutsK; // R + 1

@@ -58,8 +58,6 @@ import org.tilespark.spark.error.Require;
  * no metadata tells it.
  */
 public final class FftOptions implements Serializable {
-  private static final long serialVersionUID = 1;
-
   /** The names of all options. */
   public static final List<String> NAMES =
       List.of(

@@ -36,8 +36,6 @@ import org.tilespark.spark.error.Require;
  * </ul>
  */
 public final class MultiplyOptions implements Serializable {
-  private static final long serialVersionUID = 1;
-
   /** The names of all options. */
   public static final List<String> NAMES =
       List.of("transposeA", "transposeB", "precision", "strategy", "blockShape", "missing");

@@ -17,8 +17,6 @@ import scala.collection.immutable.Seq;
  * that only one array has is added to zeros.
  */
 public final class AddBlocks extends BlockValuesExpression {
-  private static final long serialVersionUID = 1;
-
   /** For Catalyst and {@link PointwisePlans}. */
   public AddBlocks(BlockArguments arguments, int plane, Seq<Expression> children) {
     super(arguments, plane, children);
@@ -97,10 +95,5 @@ public final class AddBlocks extends BlockValuesExpression {
     for (int i = 0; i < count; i++) {
       values[i] += 0;
     }
-  }
-
-  @Override
-  public String prettyName() {
-    return "add_blocks";
   }
 }

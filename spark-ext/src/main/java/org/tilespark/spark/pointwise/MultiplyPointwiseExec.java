@@ -28,8 +28,6 @@ import scala.collection.immutable.Seq;
  * partition, sorted, which they are where both come from transforms, and multiplies block by block.
  */
 public final class MultiplyPointwiseExec extends PhysicalBlockNode {
-  private static final long serialVersionUID = 1;
-
   static final String BLOCKS = "numOutputRows";
 
   private final PointwiseSpec spec;

@@ -33,8 +33,6 @@ final class PointwiseTask
         scala.collection.Iterator<InternalRow>,
         scala.collection.Iterator<InternalRow>>
     implements Serializable {
-  private static final long serialVersionUID = 1;
-
   /**
    * One of the two.
    *

@@ -19,8 +19,6 @@ import scala.collection.immutable.Seq;
  * each, so that little is lost where the means are large beside what is left.
  */
 public final class SubtractColumnMeans extends BlockValuesExpression {
-  private static final long serialVersionUID = 1;
-
   /** For Catalyst and {@link PointwisePlans}. */
   public SubtractColumnMeans(BlockArguments arguments, int plane, Seq<Expression> children) {
     super(arguments, plane, children);
@@ -50,10 +48,5 @@ public final class SubtractColumnMeans extends BlockValuesExpression {
         }
       }
     };
-  }
-
-  @Override
-  public String prettyName() {
-    return "subtract_column_means";
   }
 }

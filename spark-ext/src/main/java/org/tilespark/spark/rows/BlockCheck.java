@@ -17,8 +17,6 @@ import org.tilespark.spark.block.BlockSchema;
  * at row 4096, col 0: ...}.
  */
 public final class BlockCheck implements Serializable {
-  private static final long serialVersionUID = 1;
-
   private final BlockSchema blocks;
   private final String operator;
   private final long[] extents; // null where none are stated

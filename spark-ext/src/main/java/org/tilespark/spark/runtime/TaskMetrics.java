@@ -17,8 +17,6 @@ public final class TaskMetrics implements Serializable {
   public static final String BLOCKS = "numBlocks";
   public static final String HOST_TIME = "hostTime";
 
-  private static final long serialVersionUID = 1;
-
   private final SQLMetric hostTime;
   private final Map<Measure, SQLMetric> metrics = new EnumMap<>(Measure.class);
 

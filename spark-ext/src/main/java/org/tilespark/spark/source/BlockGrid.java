@@ -12,8 +12,6 @@ import org.tilespark.layout.Shape;
  * <p>Immutable.
  */
 public final class BlockGrid implements Serializable {
-  private static final long serialVersionUID = 1;
-
   /** The option that states the elements per axis of a block. */
   public static final String BLOCK_SHAPE = "blockShape";
 

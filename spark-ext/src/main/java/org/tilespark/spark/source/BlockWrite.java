@@ -278,8 +278,6 @@ public final class BlockWrite {
   private static final class WriteTask
       extends AbstractFunction2<TaskContext, scala.collection.Iterator<InternalRow>, long[]>
       implements java.io.Serializable {
-    private static final long serialVersionUID = 1;
-
     private final BlockSink.Target target;
 
     private WriteTask(BlockSink.Target target) {

@@ -26,8 +26,6 @@ import scala.collection.immutable.Seq;
  * from the bytes where they lie. Children: the block's offsets and sizes, then its data.
  */
 public final class UnpackBlock extends BlockExpression {
-  private static final long serialVersionUID = 1;
-
   private final PackedBlocks blocks;
   private final int part;
 
@@ -95,10 +93,5 @@ public final class UnpackBlock extends BlockExpression {
   @Override
   protected List<Object> fields() {
     return List.of(blocks, part);
-  }
-
-  @Override
-  public String prettyName() {
-    return "unpack_block";
   }
 }

@@ -16,8 +16,6 @@ import scala.collection.immutable.Seq;
  * own functions look at one element.
  */
 public final class ArrayFact extends BlockExpression {
-  private static final long serialVersionUID = 1;
-
   private final boolean firstNull;
 
   /**

@@ -33,8 +33,6 @@ public final class CuboidPlanner {
 
   /** No task's memory holds what it would have to: smaller parts, or more memory, help. */
   public static final class NoRoomException extends IllegalArgumentException {
-    private static final long serialVersionUID = 1;
-
     NoRoomException(String message) {
       super(message);
     }

@@ -20,7 +20,6 @@ import org.tilespark.spark.source.StorePaths;
  * @param modificationMillis when it was last written, to tell two files of one name apart
  */
 record NpyFile(Path path, NpyHeader header, long modificationMillis) {
-
   /**
    * Reads the header and nothing else.
    *
