@@ -1,6 +1,9 @@
 package org.tilespark.spark;
 
-import java.util.function.BinaryOperator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import java.util.function.UnaryOperator;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -9,6 +12,8 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.NoExtensionException;
+import org.tilespark.spark.functions.Caller;
+import org.tilespark.spark.functions.TableFunctions;
 
 /** From DataFrames to plans and back. */
 public final class Datasets {
@@ -22,40 +27,37 @@ public final class Datasets {
    *     refuses its plan
    */
   public static Dataset<Row> map(Dataset<Row> df, UnaryOperator<LogicalPlan> f) {
-    return ErrorBoundary.CALLS.call(() -> of(df, f.apply(classic(df).logicalPlan())));
+    return ErrorBoundary.CALLS.call(
+        () -> of(classic(df).sparkSession(), f.apply(classic(df).logicalPlan())));
   }
 
-  /**
-   * A DataFrame over the plan that {@code f} makes of two.
-   *
-   * @throws IllegalStateException if the session cannot plan our nodes
-   * @throws IllegalArgumentException if the two belong to different sessions, or to a Spark Connect
-   *     session, or {@code f} refuses their plans
-   */
-  static Dataset<Row> combine(Dataset<Row> a, Dataset<Row> b, BinaryOperator<LogicalPlan> f) {
+  /** As {@link OperatorCall#of} says, for DataFrames of a classic session. */
+  static Dataset<Row> call(
+      String function,
+      String operator,
+      Map<String, Dataset<Row>> tables,
+      Map<String, ?> arguments) {
     return ErrorBoundary.CALLS.call(
         () -> {
-          if (classic(a).sparkSession() != classic(b).sparkSession()) {
+          Map<String, LogicalPlan> plans = new HashMap<>();
+          tables.forEach((parameter, df) -> plans.put(parameter, classic(df).logicalPlan()));
+          Map<String, String> texts = new HashMap<>();
+          arguments.forEach((parameter, value) -> texts.put(parameter, value.toString()));
+          List<SparkSession> sessions =
+              tables.values().stream().map(df -> classic(df).sparkSession()).distinct().toList();
+          if (sessions.size() > 1) {
             throw new IllegalArgumentException(
                 "The two DataFrames belong to different Spark sessions; expected one");
           }
-          return of(a, f.apply(classic(a).logicalPlan(), classic(b).logicalPlan()));
+          return of(
+              sessions.get(0),
+              TableFunctions.valueOf(function.toUpperCase(Locale.ROOT))
+                  .plan(new Caller(operator, sessions.get(0)), plans, texts));
         });
   }
 
-  /** A DataFrame over a plan, in the session of {@code like}. */
-  static Dataset<Row> of(Dataset<Row> like, LogicalPlan plan) {
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(classic(like).sparkSession(), plan);
-  }
-
-  /** Looks keys up in the configuration of a DataFrame's session. */
-  static UnaryOperator<String> conf(Dataset<Row> df) {
-    return name -> classic(df).sparkSession().sessionState().conf().getConfString(name, null);
-  }
-
-  /** Tasks that can run at once, as Spark tells it. */
-  static int parallelism(Dataset<Row> df) {
-    return classic(df).sparkSession().sparkContext().defaultParallelism();
+  private static Dataset<Row> of(SparkSession session, LogicalPlan plan) {
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(session, plan);
   }
 
   private static org.apache.spark.sql.classic.Dataset<Row> classic(Dataset<Row> df) {
