@@ -4,7 +4,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.function.UnaryOperator;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -15,21 +14,9 @@ import org.tilespark.spark.error.NoExtensionException;
 import org.tilespark.spark.functions.Caller;
 import org.tilespark.spark.functions.TableFunctions;
 
-/** From DataFrames to plans and back. */
-public final class Datasets {
+/** From DataFrames of a classic session to plans and back. */
+final class Datasets {
   private Datasets() {}
-
-  /**
-   * A DataFrame over the plan that {@code f} makes of this one's.
-   *
-   * @throws IllegalStateException if the session cannot plan our nodes
-   * @throws IllegalArgumentException if {@code df} belongs to a Spark Connect session, or {@code f}
-   *     refuses its plan
-   */
-  public static Dataset<Row> map(Dataset<Row> df, UnaryOperator<LogicalPlan> f) {
-    return ErrorBoundary.CALLS.call(
-        () -> of(classic(df).sparkSession(), f.apply(classic(df).logicalPlan())));
-  }
 
   /** As {@link OperatorCall#of} says, for DataFrames of a classic session. */
   static Dataset<Row> call(

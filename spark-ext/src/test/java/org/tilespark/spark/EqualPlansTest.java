@@ -130,7 +130,7 @@ class EqualPlansTest extends SparkTest {
   }
 
   private static Dataset<Row> fact(Dataset<Row> a, boolean firstNull) {
-    return Datasets.map(
+    return mapped(
         a,
         plan -> {
           Attribute values = plan.output().last();
