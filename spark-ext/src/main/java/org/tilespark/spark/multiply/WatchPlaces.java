@@ -3,6 +3,7 @@ package org.tilespark.spark.multiply;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -34,21 +35,23 @@ public final class WatchPlaces extends Rule<LogicalPlan> {
   public LogicalPlan apply(LogicalPlan plan) {
     return plan.transformUp(
         ScalaInterop.partialFunction(
-            node -> node instanceof MultiplyBlocks product ? watched(product) : null));
+            node -> node instanceof MultiplyBlocks product ? watched(product) : Optional.empty()));
   }
 
-  /** The product that watches, or null if it should not. */
-  private MultiplyBlocks watched(MultiplyBlocks product) {
+  /** The product that watches; empty if it should not, or does already. */
+  private static Optional<MultiplyBlocks> watched(MultiplyBlocks product) {
     MultiplySpec spec = product.spec();
     boolean right = spec.largerIsRight();
     if (spec.gram()
         || spec.strategy() instanceof MultiplyOptions.Strategy.Cuboid
         || product.watches()
         || !spec.side(right).spans()) {
-      return null;
+      return Optional.empty();
     }
     LogicalPlan larger = product.operands().get(right ? 1 : 0);
-    return coordinatesAreCheap(larger) ? product.watching(places(product, larger, right)) : null;
+    return coordinatesAreCheap(larger)
+        ? Optional.of(product.watching(places(product, larger, right)))
+        : Optional.empty();
   }
 
   /** The coordinates, as {@link PlaceColumn} has them, then the grouping columns. */

@@ -283,7 +283,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     boolean lost = lostDevice().isPresent();
     return new ExecutorStatus(
         executorId(),
-        devices.whyCpu(backend),
+        devices.whyCpu(backend).orElse(""),
         lostDevice().map(CudaFailure::getMessage).orElse(""),
         gpus().stream().map(gpu -> telemetry.status(gpu, lost)).toList(),
         hostStatus(),

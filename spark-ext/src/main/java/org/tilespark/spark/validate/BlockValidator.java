@@ -62,7 +62,7 @@ public final class BlockValidator {
   private final Function<LogicalPlan, Dataset<Row>> asDataset;
   private final List<Attribute> columns;
   private final List<Integer> further;
-  private final Shape extents; // null if not stated
+  private final Optional<Shape> extents; // as stated
   private final DefectSql sql;
 
   private BlockValidator(
@@ -83,7 +83,7 @@ public final class BlockValidator {
             .toList();
     GroupingColumns.requireOrdered(schema.further(columns), operator);
     Metadata metadata = columns.get(schema.values()).metadata();
-    this.extents = ArrayMetadata.of(metadata).extents(rank).orElse(null);
+    this.extents = ArrayMetadata.of(metadata).extents(rank);
     this.sql =
         new DefectSql(kind, extents, further.stream().map(i -> columns.get(i).name()).toList());
   }
@@ -241,7 +241,8 @@ public final class BlockValidator {
     List<String> known = new ArrayList<>(names("g", further.size()));
     List<String> sized = new ArrayList<>(names("g", further.size()));
     for (int axis = 0; axis < rank; axis++) {
-      String e = extents == null ? "e" + axis : extents.extent(axis) + "L";
+      int along = axis;
+      String e = extents.map(all -> all.extent(along) + "L").orElse("e" + axis);
       known.add(e + " AS e" + axis);
       known.add("m" + axis);
       // A cell is as wide as several blocks, so that few blocks lie in more than one.

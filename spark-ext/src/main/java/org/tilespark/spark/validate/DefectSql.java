@@ -2,6 +2,7 @@ package org.tilespark.spark.validate;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
@@ -14,16 +15,16 @@ import org.tilespark.spark.block.BlockKind;
 final class DefectSql {
   private final BlockKind kind;
   private final int rank;
-  private final Shape extents; // null if not stated
+  private final Optional<Shape> extents; // as stated
   private final List<String> further;
 
   /**
    * Expressions for one DataFrame.
    *
-   * @param extents that the column metadata states, or null
+   * @param extents that the column metadata states
    * @param further names of the columns that tell arrays apart
    */
-  DefectSql(BlockKind kind, Shape extents, List<String> further) {
+  DefectSql(BlockKind kind, Optional<Shape> extents, List<String> further) {
     this.kind = kind;
     this.rank = kind.rank();
     this.extents = extents;
@@ -46,18 +47,20 @@ final class DefectSql {
     checks.add(
         check("negativeOffset", o + " < 0", "concat('" + offset + " ', " + o + ")", "0 or more"));
     String limit =
-        extents == null
-            ? "IS NULL"
-            : "IS NULL OR " + end(axis) + " > " + extents.extent(axis) + "L";
+        extents
+            .map(all -> "IS NULL OR " + end(axis) + " > " + all.extent(axis) + "L")
+            .orElse("IS NULL");
     checks.add(
         check(
             "outsideExtents",
             o + " >= 0 AND " + s + " >= 1 AND (" + end(axis) + " " + limit + ")",
             "concat('" + offset + " ', " + o + ", ' with " + size + " ', " + s + ")",
-            extents == null
-                ? "an end below 2^63"
-                : "an end of at most %s (column metadata %s)"
-                    .formatted(extents.extent(axis), ArrayMetadata.EXTENTS)));
+            extents
+                .map(
+                    all ->
+                        "an end of at most %s (column metadata %s)"
+                            .formatted(all.extent(axis), ArrayMetadata.EXTENTS))
+                .orElse("an end below 2^63")));
     return checks;
   }
 

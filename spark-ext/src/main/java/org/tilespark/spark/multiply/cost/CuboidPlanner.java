@@ -104,9 +104,9 @@ public final class CuboidPlanner {
           case LEFT_IN_PLACE, RIGHT_IN_PLACE, BOTH_IN_PLACE ->
               throw new IllegalArgumentException(strategy + " cannot be asked for");
         };
-    if (!asked.isAllowed()) {
+    if (asked.refusal().isPresent()) {
       throw new NoRoomException(
-          "Strategy " + asked.name() + " was asked for, but " + asked.refusal());
+          "Strategy " + asked.name() + " was asked for, but " + asked.refusal().get());
     }
     List<Candidate> others = planner.candidates();
     others.removeIf(other -> other.name().equals(asked.name()));
