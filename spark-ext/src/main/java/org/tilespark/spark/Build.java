@@ -98,14 +98,10 @@ record Build(String file, String digest) {
     return same
         ? Optional.empty()
         : Optional.of(
-            "Executor "
-                + executor
-                + " has tilespark "
-                + here.get()
-                + ", the driver has "
-                + ofDriver
-                + ". Give both the same jar: by spark.jars or --packages alone, or by the same file"
-                + " in each machine's class path");
+            ("Executor %s has tilespark %s, the driver has %s. Give both the same jar:"
+                    + " by spark.jars or --packages alone, or by the same file in each"
+                    + " machine's class path")
+                .formatted(executor, here.get(), ofDriver));
   }
 
   /** What stands for a build that is not known. */

@@ -12,9 +12,6 @@ import org.tilespark.spark.error.InvalidInputException;
  * The operators on DataFrames of a Spark Connect session. Its plans are made by the server, so they
  * are calls of the SQL functions there, over temporary views of the DataFrames. A view holds no
  * data; it stays until the session ends, as the result is planned anew at each use.
- *
- * <p>A client has Spark's API but not its classes for plans. So whoever calls from a public method
- * does so before anything that needs those.
  */
 final class ConnectCalls {
   private static final String CONNECT = "org.apache.spark.sql.connect.";

@@ -1,7 +1,9 @@
 package org.tilespark.spark;
 
-import java.util.function.BinaryOperator;
-import java.util.function.UnaryOperator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
@@ -9,62 +11,48 @@ import org.apache.spark.sql.classic.SparkSession;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
 import org.tilespark.spark.error.NoExtensionException;
+import org.tilespark.spark.functions.Caller;
+import org.tilespark.spark.functions.TableFunctions;
 
-/** From DataFrames to plans and back. */
-public final class Datasets {
+/** From DataFrames of a classic session to plans and back. */
+final class Datasets {
   private Datasets() {}
 
-  /**
-   * A DataFrame over the plan that {@code f} makes of this one's.
-   *
-   * @throws IllegalStateException if the session cannot plan our nodes
-   * @throws IllegalArgumentException if {@code df} belongs to a Spark Connect session, or {@code f}
-   *     refuses its plan
-   */
-  public static Dataset<Row> map(Dataset<Row> df, UnaryOperator<LogicalPlan> f) {
-    return ErrorBoundary.CALLS.call(() -> of(df, f.apply(classic(df).logicalPlan())));
-  }
-
-  /**
-   * A DataFrame over the plan that {@code f} makes of two.
-   *
-   * @throws IllegalStateException if the session cannot plan our nodes
-   * @throws IllegalArgumentException if the two belong to different sessions, or to a Spark Connect
-   *     session, or {@code f} refuses their plans
-   */
-  static Dataset<Row> combine(Dataset<Row> a, Dataset<Row> b, BinaryOperator<LogicalPlan> f) {
+  /** As {@link OperatorCall#of} says, for DataFrames of a classic session. */
+  static Dataset<Row> call(
+      String function,
+      String operator,
+      Map<String, Dataset<Row>> tables,
+      Map<String, ?> arguments) {
     return ErrorBoundary.CALLS.call(
         () -> {
-          if (classic(a).sparkSession() != classic(b).sparkSession()) {
+          Map<String, LogicalPlan> plans = new HashMap<>();
+          tables.forEach((parameter, df) -> plans.put(parameter, classic(df).logicalPlan()));
+          Map<String, String> texts = new HashMap<>();
+          arguments.forEach((parameter, value) -> texts.put(parameter, value.toString()));
+          List<SparkSession> sessions =
+              tables.values().stream().map(df -> classic(df).sparkSession()).distinct().toList();
+          if (sessions.size() > 1) {
             throw new IllegalArgumentException(
                 "The two DataFrames belong to different Spark sessions; expected one");
           }
-          return of(a, f.apply(classic(a).logicalPlan(), classic(b).logicalPlan()));
+          return of(
+              sessions.get(0),
+              TableFunctions.valueOf(function.toUpperCase(Locale.ROOT))
+                  .plan(new Caller(operator, sessions.get(0)), plans, texts));
         });
   }
 
-  /** A DataFrame over a plan, in the session of {@code like}. */
-  static Dataset<Row> of(Dataset<Row> like, LogicalPlan plan) {
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(classic(like).sparkSession(), plan);
-  }
-
-  /** Looks keys up in the configuration of a DataFrame's session. */
-  static UnaryOperator<String> conf(Dataset<Row> df) {
-    return name -> classic(df).sparkSession().sessionState().conf().getConfString(name, null);
-  }
-
-  /** Tasks that can run at once, as Spark tells it. */
-  static int parallelism(Dataset<Row> df) {
-    return classic(df).sparkSession().sparkContext().defaultParallelism();
+  private static Dataset<Row> of(SparkSession session, LogicalPlan plan) {
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(session, plan);
   }
 
   private static org.apache.spark.sql.classic.Dataset<Row> classic(Dataset<Row> df) {
     if (!(df instanceof org.apache.spark.sql.classic.Dataset<Row> classic)) {
       throw new IllegalArgumentException(
-          "Expected a DataFrame of a classic session, found "
-              + df.getClass().getName()
-              + "; over Spark Connect use the SQL functions, as SELECT * FROM"
-              + " matrix_transpose(TABLE(m))");
+          ("Expected a DataFrame of a classic session, found %s; over Spark Connect"
+                  + " use the SQL functions, as SELECT * FROM matrix_transpose(TABLE(m))")
+              .formatted(df.getClass().getName()));
     }
     requireExtension(classic.sparkSession());
     return classic;
@@ -76,11 +64,11 @@ public final class Datasets {
             .anyMatch(PlanBlocks.class::isInstance);
     if (!present) {
       throw new NoExtensionException(
-          "This Spark session does not have tilespark's extension. Start it with"
-              + " spark.sql.extensions="
-              + TileSparkExtensions.class.getName()
-              + " and the tilespark jar on the driver's class path (--jars or --packages); if both"
-              + " are set, the driver's log says why the class could not be loaded");
+          ("This Spark session does not have tilespark's extension. Start it with"
+                  + " spark.sql.extensions=%s and the tilespark jar on the driver's class path"
+                  + " (--jars or --packages); if both are set, the driver's log says why the"
+                  + " class could not be loaded")
+              .formatted(TileSparkExtensions.class.getName()));
     }
   }
 }

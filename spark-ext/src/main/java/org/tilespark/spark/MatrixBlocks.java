@@ -1,20 +1,12 @@
 package org.tilespark.spark;
 
 import java.util.Map;
-import java.util.Optional;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
-import org.tilespark.layout.Permutation;
 import org.tilespark.spark.block.ArrayMetadata;
-import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.error.Require;
-import org.tilespark.spark.multiply.MultiplyPlans;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions;
-import org.tilespark.spark.permute.BlockPlans;
-import org.tilespark.spark.permute.PermuteBlocks;
-import org.tilespark.spark.pointwise.PointwisePlans;
-import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
 /**
@@ -43,14 +35,8 @@ public final class MatrixBlocks {
    */
   public static Dataset<Row> transpose(Dataset<Row> df) {
     Require.given(df, "MatrixBlocks.transpose", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("matrix_transpose", Map.of("input", df), Map.of());
-    }
-    return Datasets.map(
-        df,
-        plan ->
-            PermuteBlocks.of(
-                plan, BlockKind.MATRIX, Permutation.of(1, 0), "MatrixBlocks.transpose"));
+    return OperatorCall.of(
+        "matrix_transpose", "MatrixBlocks.transpose", Map.of("input", df), Map.of());
   }
 
   /** {@link #multiply(Dataset, Dataset, MultiplyOptions)} with all defaults. */
@@ -81,15 +67,8 @@ public final class MatrixBlocks {
     Require.given(a, "MatrixBlocks.multiply", "a");
     Require.given(b, "MatrixBlocks.multiply", "b");
     Require.given(options, "MatrixBlocks.multiply", "options");
-    if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
-      return ConnectCalls.call("matrix_multiply", Map.of("a", a, "b", b), changed(options));
-    }
-    return Datasets.combine(
-        a,
-        b,
-        (left, right) ->
-            MultiplyPlans.multiply(
-                left, right, options, plan -> Datasets.of(a, plan), "MatrixBlocks.multiply"));
+    return OperatorCall.of(
+        "matrix_multiply", "MatrixBlocks.multiply", Map.of("a", a, "b", b), changed(options));
   }
 
   /** {@link #gram(Dataset, MultiplyOptions)} with all defaults. */
@@ -108,13 +87,7 @@ public final class MatrixBlocks {
   public static Dataset<Row> gram(Dataset<Row> a, MultiplyOptions options) {
     Require.given(a, "MatrixBlocks.gram", "a");
     Require.given(options, "MatrixBlocks.gram", "options");
-    if (ConnectCalls.isFor(a)) {
-      return ConnectCalls.call("matrix_gram", Map.of("a", a), changed(options));
-    }
-    return Datasets.map(
-        a,
-        plan ->
-            MultiplyPlans.gram(plan, options, each -> Datasets.of(a, each), "MatrixBlocks.gram"));
+    return OperatorCall.of("matrix_gram", "MatrixBlocks.gram", Map.of("a", a), changed(options));
   }
 
   /**
@@ -127,11 +100,8 @@ public final class MatrixBlocks {
    */
   public static Dataset<Row> scale(Dataset<Row> df, double alpha) {
     Require.given(df, "MatrixBlocks.scale", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("matrix_scale", Map.of("a", df), Map.of("alpha", alpha));
-    }
-    return Datasets.map(
-        df, plan -> PointwisePlans.scale(plan, BlockKind.MATRIX, alpha, "MatrixBlocks.scale"));
+    return OperatorCall.of(
+        "matrix_scale", "MatrixBlocks.scale", Map.of("a", df), Map.of("alpha", alpha));
   }
 
   /**
@@ -163,14 +133,8 @@ public final class MatrixBlocks {
     Require.given(a, "MatrixBlocks.add", "a");
     Require.given(b, "MatrixBlocks.add", "b");
     Require.given(missing, "MatrixBlocks.add", "missing");
-    if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
-      return ConnectCalls.call("matrix_add", Map.of("a", a, "b", b), Map.of("missing", missing));
-    }
-    return Datasets.combine(
-        a,
-        b,
-        (first, second) ->
-            PointwisePlans.add(first, second, BlockKind.MATRIX, missing, "MatrixBlocks.add"));
+    return OperatorCall.of(
+        "matrix_add", "MatrixBlocks.add", Map.of("a", a, "b", b), Map.of("missing", missing));
   }
 
   /**
@@ -189,10 +153,7 @@ public final class MatrixBlocks {
    */
   public static Dataset<Row> center(Dataset<Row> df) {
     Require.given(df, "MatrixBlocks.center", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("matrix_center", Map.of("a", df), Map.of());
-    }
-    return Datasets.map(df, plan -> PointwisePlans.center(plan, "MatrixBlocks.center"));
+    return OperatorCall.of("matrix_center", "MatrixBlocks.center", Map.of("a", df), Map.of());
   }
 
   /**
@@ -223,17 +184,11 @@ public final class MatrixBlocks {
   public static Dataset<Row> reblock(Dataset<Row> df, int rows, int cols, Missing missing) {
     Require.given(df, "MatrixBlocks.reblock", "df");
     Require.given(missing, "MatrixBlocks.reblock", "missing");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call(
-          "matrix_reblock",
-          Map.of("input", df),
-          Map.of("rows", rows, "cols", cols, "missing", missing));
-    }
-    return Datasets.map(
-        df,
-        plan ->
-            ReblockPlans.reblock(
-                plan, BlockKind.MATRIX, new long[] {rows, cols}, missing, "MatrixBlocks.reblock"));
+    return OperatorCall.of(
+        "matrix_reblock",
+        "MatrixBlocks.reblock",
+        Map.of("input", df),
+        Map.of("rows", rows, "cols", cols, "missing", missing));
   }
 
   /**
@@ -246,18 +201,8 @@ public final class MatrixBlocks {
    */
   public static Dataset<Row> validate(Dataset<Row> df) {
     Require.given(df, "MatrixBlocks.validate", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("matrix_validate", Map.of("input", df), Map.of());
-    }
-    return Datasets.map(
-        df,
-        plan ->
-            BlockValidator.validate(
-                plan,
-                BlockKind.MATRIX,
-                Optional.empty(),
-                each -> Datasets.of(df, each),
-                "MatrixBlocks.validate"));
+    return OperatorCall.of(
+        "matrix_validate", "MatrixBlocks.validate", Map.of("input", df), Map.of());
   }
 
   /**
@@ -279,15 +224,11 @@ public final class MatrixBlocks {
 
   private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {
     Require.given(df, "MatrixBlocks.withExtents", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call(
-          "matrix_with_extents", Map.of("input", df), Map.of("extents", extents));
-    }
-    return Datasets.map(
-        df,
-        plan ->
-            BlockPlans.withExtents(
-                plan, BlockKind.MATRIX, Optional.of(extents), "MatrixBlocks.withExtents"));
+    return OperatorCall.of(
+        "matrix_with_extents",
+        "MatrixBlocks.withExtents",
+        Map.of("input", df),
+        Map.of("extents", extents));
   }
 
   /** The options that are no defaults: a gram has no parameters for transposes. */

@@ -30,8 +30,7 @@ public final class TileSparkExtensions
     // Optimization: work removed before it starts.
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new ComposePermutations()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new SimplifyMultiply()));
-    extensions.injectOptimizerRule(
-        ScalaInterop.function(session -> new WatchPlaces(session.sparkContext())));
+    extensions.injectOptimizerRule(ScalaInterop.function(session -> new WatchPlaces()));
     extensions.injectOptimizerRule(ScalaInterop.function(session -> new PrunePermutedColumns()));
     extensions.injectOptimizerRule(
         ScalaInterop.function(session -> new PushFilterThroughPermute()));

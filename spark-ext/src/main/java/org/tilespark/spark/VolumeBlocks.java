@@ -1,25 +1,14 @@
 package org.tilespark.spark;
 
 import java.util.Map;
-import java.util.Optional;
-import java.util.OptionalDouble;
-import java.util.OptionalLong;
 import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
-import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.error.Require;
-import org.tilespark.spark.fourier.FourierPlans;
-import org.tilespark.spark.fourier.SpectrumPlans;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.Missing;
-import org.tilespark.spark.permute.BlockPlans;
-import org.tilespark.spark.permute.PermuteBlocks;
-import org.tilespark.spark.pointwise.MultiplyPointwise;
-import org.tilespark.spark.pointwise.PointwisePlans;
-import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
 /**
@@ -48,17 +37,8 @@ public final class VolumeBlocks {
   public static Dataset<Row> permute(Dataset<Row> df, String axes) {
     Require.given(df, "VolumeBlocks.permute", "df");
     Require.given(axes, "VolumeBlocks.permute", "axes");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("volume_permute", Map.of("input", df), Map.of("axes", axes));
-    }
-    return Datasets.map(
-        df,
-        plan ->
-            PermuteBlocks.of(
-                plan,
-                BlockKind.VOLUME,
-                BlockKind.VOLUME.permutation("VolumeBlocks.permute", axes),
-                "VolumeBlocks.permute"));
+    return OperatorCall.of(
+        "volume_permute", "VolumeBlocks.permute", Map.of("input", df), Map.of("axes", axes));
   }
 
   /**
@@ -89,17 +69,11 @@ public final class VolumeBlocks {
   public static Dataset<Row> reblock(Dataset<Row> df, int nx, int ny, int nz, Missing missing) {
     Require.given(df, "VolumeBlocks.reblock", "df");
     Require.given(missing, "VolumeBlocks.reblock", "missing");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call(
-          "volume_reblock",
-          Map.of("input", df),
-          Map.of("nx", nx, "ny", ny, "nz", nz, "missing", missing));
-    }
-    return Datasets.map(
-        df,
-        plan ->
-            ReblockPlans.reblock(
-                plan, BlockKind.VOLUME, new long[] {nx, ny, nz}, missing, "VolumeBlocks.reblock"));
+    return OperatorCall.of(
+        "volume_reblock",
+        "VolumeBlocks.reblock",
+        Map.of("input", df),
+        Map.of("nx", nx, "ny", ny, "nz", nz, "missing", missing));
   }
 
   /**
@@ -114,7 +88,7 @@ public final class VolumeBlocks {
    * @param axis x, y or z, or its number 0, 1 or 2; -1 is the last axis
    */
   public static Dataset<Row> slabs(Dataset<Row> df, String axis) {
-    return slabs(df, axis, OptionalLong.empty(), Missing.ERROR);
+    return cut("slabs", df, axis, Map.of(), Missing.ERROR);
   }
 
   /**
@@ -128,33 +102,20 @@ public final class VolumeBlocks {
 
   /** As {@link #slabs(Dataset, String, int)}, with a choice of what missing blocks are. */
   public static Dataset<Row> slabs(Dataset<Row> df, String axis, int thickness, Missing missing) {
-    return slabs(df, axis, OptionalLong.of(thickness), missing);
+    return cut("slabs", df, axis, Map.of("thickness", thickness), missing);
   }
 
-  private static Dataset<Row> slabs(
-      Dataset<Row> df, String axis, OptionalLong thickness, Missing missing) {
-    Require.given(df, "VolumeBlocks.slabs", "df");
-    Require.given(axis, "VolumeBlocks.slabs", "axis");
-    Require.given(missing, "VolumeBlocks.slabs", "missing");
-    int along = BlockKind.VOLUME.axis("VolumeBlocks.slabs", axis);
-    if (ConnectCalls.isFor(df)) {
-      Map<String, Object> arguments = new TreeMap<>();
-      arguments.put("axis", axis);
-      thickness.ifPresent(elements -> arguments.put("thickness", elements));
-      arguments.put("missing", missing);
-      return ConnectCalls.call("volume_slabs", Map.of("input", df), arguments);
-    }
-    return Datasets.map(
-        df,
-        plan ->
-            ReblockPlans.slabs(
-                plan,
-                along,
-                thickness,
-                missing,
-                Datasets.parallelism(df),
-                each -> Datasets.of(df, each),
-                "VolumeBlocks.slabs"));
+  private static Dataset<Row> cut(
+      String form, Dataset<Row> df, String axis, Map<String, Integer> sizes, Missing missing) {
+    String operator = "VolumeBlocks." + form;
+    Require.given(df, operator, "df");
+    Require.given(axis, operator, "axis");
+    Require.given(missing, operator, "missing");
+    BlockKind.VOLUME.axis(operator, axis); // also before a server is asked
+    Map<String, Object> arguments = new TreeMap<>(sizes);
+    arguments.put("axis", axis);
+    arguments.put("missing", missing);
+    return OperatorCall.of("volume_" + form, operator, Map.of("input", df), arguments);
   }
 
   /**
@@ -169,7 +130,7 @@ public final class VolumeBlocks {
    * @param axis x, y or z, or its number 0, 1 or 2; -1 is the last axis
    */
   public static Dataset<Row> pencils(Dataset<Row> df, String axis) {
-    return pencils(df, axis, Optional.empty(), Missing.ERROR);
+    return cut("pencils", df, axis, Map.of(), Missing.ERROR);
   }
 
   /**
@@ -185,36 +146,7 @@ public final class VolumeBlocks {
   /** As {@link #pencils(Dataset, String, int, int)}, with a choice of what missing blocks are. */
   public static Dataset<Row> pencils(
       Dataset<Row> df, String axis, int first, int second, Missing missing) {
-    return pencils(df, axis, Optional.of(new long[] {first, second}), missing);
-  }
-
-  private static Dataset<Row> pencils(
-      Dataset<Row> df, String axis, Optional<long[]> sizes, Missing missing) {
-    Require.given(df, "VolumeBlocks.pencils", "df");
-    Require.given(axis, "VolumeBlocks.pencils", "axis");
-    Require.given(missing, "VolumeBlocks.pencils", "missing");
-    int along = BlockKind.VOLUME.axis("VolumeBlocks.pencils", axis);
-    if (ConnectCalls.isFor(df)) {
-      Map<String, Object> arguments = new TreeMap<>();
-      arguments.put("axis", axis);
-      if (sizes.isPresent()) {
-        arguments.put("first", sizes.get()[0]);
-        arguments.put("second", sizes.get()[1]);
-      }
-      arguments.put("missing", missing);
-      return ConnectCalls.call("volume_pencils", Map.of("input", df), arguments);
-    }
-    return Datasets.map(
-        df,
-        plan ->
-            ReblockPlans.pencils(
-                plan,
-                along,
-                sizes,
-                missing,
-                Datasets.parallelism(df),
-                each -> Datasets.of(df, each),
-                "VolumeBlocks.pencils"));
+    return cut("pencils", df, axis, Map.of("first", first, "second", second), missing);
   }
 
   /** {@link #fft(Dataset, FftOptions)} with all defaults. */
@@ -242,11 +174,7 @@ public final class VolumeBlocks {
   public static Dataset<Row> fft(Dataset<Row> df, FftOptions options) {
     Require.given(df, "VolumeBlocks.fft", "df");
     Require.given(options, "VolumeBlocks.fft", "options");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("volume_fft", Map.of("input", df), options.toMap());
-    }
-    return Datasets.map(
-        df, plan -> FourierPlans.fft(plan, options, context(df, "VolumeBlocks.fft")));
+    return OperatorCall.of("volume_fft", "VolumeBlocks.fft", Map.of("input", df), options.toMap());
   }
 
   /** {@link #ifft(Dataset, FftOptions)} with all defaults. */
@@ -268,11 +196,8 @@ public final class VolumeBlocks {
   public static Dataset<Row> ifft(Dataset<Row> df, FftOptions options) {
     Require.given(df, "VolumeBlocks.ifft", "df");
     Require.given(options, "VolumeBlocks.ifft", "options");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("volume_ifft", Map.of("input", df), options.toMap());
-    }
-    return Datasets.map(
-        df, plan -> FourierPlans.ifft(plan, options, context(df, "VolumeBlocks.ifft")));
+    return OperatorCall.of(
+        "volume_ifft", "VolumeBlocks.ifft", Map.of("input", df), options.toMap());
   }
 
   /**
@@ -285,11 +210,8 @@ public final class VolumeBlocks {
    */
   public static Dataset<Row> scale(Dataset<Row> df, double alpha) {
     Require.given(df, "VolumeBlocks.scale", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("volume_scale", Map.of("input", df), Map.of("alpha", alpha));
-    }
-    return Datasets.map(
-        df, plan -> PointwisePlans.scale(plan, BlockKind.VOLUME, alpha, "VolumeBlocks.scale"));
+    return OperatorCall.of(
+        "volume_scale", "VolumeBlocks.scale", Map.of("input", df), Map.of("alpha", alpha));
   }
 
   /** {@link #add(Dataset, Dataset, Missing)} where both volumes must have each block. */
@@ -315,14 +237,8 @@ public final class VolumeBlocks {
     Require.given(a, "VolumeBlocks.add", "a");
     Require.given(b, "VolumeBlocks.add", "b");
     Require.given(missing, "VolumeBlocks.add", "missing");
-    if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
-      return ConnectCalls.call("volume_add", Map.of("a", a, "b", b), Map.of("missing", missing));
-    }
-    return Datasets.combine(
-        a,
-        b,
-        (first, second) ->
-            PointwisePlans.add(first, second, BlockKind.VOLUME, missing, "VolumeBlocks.add"));
+    return OperatorCall.of(
+        "volume_add", "VolumeBlocks.add", Map.of("a", a, "b", b), Map.of("missing", missing));
   }
 
   /**
@@ -342,13 +258,11 @@ public final class VolumeBlocks {
   public static Dataset<Row> multiplyPointwise(Dataset<Row> a, Dataset<Row> b) {
     Require.given(a, "VolumeBlocks.multiplyPointwise", "a");
     Require.given(b, "VolumeBlocks.multiplyPointwise", "b");
-    if (ConnectCalls.isFor(a) && ConnectCalls.isFor(b)) {
-      return ConnectCalls.call("volume_multiply_pointwise", Map.of("a", a, "b", b), Map.of());
-    }
-    return Datasets.combine(
-        a,
-        b,
-        (first, second) -> MultiplyPointwise.of(first, second, "VolumeBlocks.multiplyPointwise"));
+    return OperatorCall.of(
+        "volume_multiply_pointwise",
+        "VolumeBlocks.multiplyPointwise",
+        Map.of("a", a, "b", b),
+        Map.of());
   }
 
   /**
@@ -364,11 +278,8 @@ public final class VolumeBlocks {
    */
   public static Dataset<Row> lowPass(Dataset<Row> df, double cutoff) {
     Require.given(df, "VolumeBlocks.lowPass", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("volume_low_pass", Map.of("input", df), Map.of("cutoff", cutoff));
-    }
-    return Datasets.map(
-        df, plan -> FourierPlans.lowPass(plan, cutoff, context(df, "VolumeBlocks.lowPass")));
+    return OperatorCall.of(
+        "volume_low_pass", "VolumeBlocks.lowPass", Map.of("input", df), Map.of("cutoff", cutoff));
   }
 
   /**
@@ -380,16 +291,13 @@ public final class VolumeBlocks {
    */
   public static Dataset<Row> powerSpectrum(Dataset<Row> df) {
     Require.given(df, "VolumeBlocks.powerSpectrum", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("volume_power_spectrum", Map.of("input", df), Map.of());
-    }
-    return Datasets.map(
-        df, plan -> FourierPlans.power(plan, context(df, "VolumeBlocks.powerSpectrum")));
+    return OperatorCall.of(
+        "volume_power_spectrum", "VolumeBlocks.powerSpectrum", Map.of("input", df), Map.of());
   }
 
   /** {@link #radialAverage(Dataset, double)} in rings as wide as the finest step of any axis. */
   public static Dataset<Row> radialAverage(Dataset<Row> df) {
-    return radialAverage(df, OptionalDouble.empty());
+    return radialAverage(df, Map.of());
   }
 
   /**
@@ -406,21 +314,13 @@ public final class VolumeBlocks {
    * @throws IllegalStateException if the session lacks the extension
    */
   public static Dataset<Row> radialAverage(Dataset<Row> df, double width) {
-    return radialAverage(df, OptionalDouble.of(width));
+    return radialAverage(df, Map.of("width", width));
   }
 
-  private static Dataset<Row> radialAverage(Dataset<Row> df, OptionalDouble width) {
+  private static Dataset<Row> radialAverage(Dataset<Row> df, Map<String, Double> width) {
     Require.given(df, "VolumeBlocks.radialAverage", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call(
-          "volume_radial_average",
-          Map.of("input", df),
-          width.isPresent() ? Map.of("width", width.getAsDouble()) : Map.of());
-    }
-    return Datasets.map(
-        df,
-        plan ->
-            SpectrumPlans.radialAverage(plan, width, context(df, "VolumeBlocks.radialAverage")));
+    return OperatorCall.of(
+        "volume_radial_average", "VolumeBlocks.radialAverage", Map.of("input", df), width);
   }
 
   /**
@@ -435,19 +335,8 @@ public final class VolumeBlocks {
    */
   public static Dataset<Row> frequencies(Dataset<Row> df) {
     Require.given(df, "VolumeBlocks.frequencies", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("volume_frequencies", Map.of("input", df), Map.of());
-    }
-    return Datasets.map(
-        df, plan -> SpectrumPlans.frequencies(plan, context(df, "VolumeBlocks.frequencies")));
-  }
-
-  private static FourierPlans.Context context(Dataset<Row> df, String operator) {
-    return new FourierPlans.Context(
-        plan -> Datasets.of(df, plan),
-        Datasets.parallelism(df),
-        TileSparkConf.FOURIER_TASK_SIZE.read(Datasets.conf(df)),
-        operator);
+    return OperatorCall.of(
+        "volume_frequencies", "VolumeBlocks.frequencies", Map.of("input", df), Map.of());
   }
 
   /**
@@ -460,18 +349,8 @@ public final class VolumeBlocks {
    */
   public static Dataset<Row> validate(Dataset<Row> df) {
     Require.given(df, "VolumeBlocks.validate", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call("volume_validate", Map.of("input", df), Map.of());
-    }
-    return Datasets.map(
-        df,
-        plan ->
-            BlockValidator.validate(
-                plan,
-                BlockKind.VOLUME,
-                Optional.empty(),
-                each -> Datasets.of(df, each),
-                "VolumeBlocks.validate"));
+    return OperatorCall.of(
+        "volume_validate", "VolumeBlocks.validate", Map.of("input", df), Map.of());
   }
 
   /**
@@ -490,14 +369,10 @@ public final class VolumeBlocks {
 
   private static Dataset<Row> withExtents(Dataset<Row> df, String extents) {
     Require.given(df, "VolumeBlocks.withExtents", "df");
-    if (ConnectCalls.isFor(df)) {
-      return ConnectCalls.call(
-          "volume_with_extents", Map.of("input", df), Map.of("extents", extents));
-    }
-    return Datasets.map(
-        df,
-        plan ->
-            BlockPlans.withExtents(
-                plan, BlockKind.VOLUME, Optional.of(extents), "VolumeBlocks.withExtents"));
+    return OperatorCall.of(
+        "volume_with_extents",
+        "VolumeBlocks.withExtents",
+        Map.of("input", df),
+        Map.of("extents", extents));
   }
 }

@@ -5,16 +5,21 @@ import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPac
 import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.tngtech.archunit.core.domain.JavaClass;
 import com.tngtech.archunit.core.domain.JavaClasses;
+import com.tngtech.archunit.core.domain.JavaCodeUnit;
+import com.tngtech.archunit.core.domain.JavaModifier;
 import com.tngtech.archunit.core.importer.ImportOption;
 import com.tngtech.archunit.core.importer.Location;
 import com.tngtech.archunit.junit.AnalyzeClasses;
 import com.tngtech.archunit.junit.ArchTest;
 import com.tngtech.archunit.lang.ArchRule;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.Exchange;
@@ -29,6 +34,17 @@ import org.tilespark.spark.exchange.Exchange;
 class ArchitectureTest {
   /** Of one package, so that a reader keeps an overview. */
   private static final int MOST_CLASSES = 35;
+
+  private static final int MOST_COMPONENTS = 8;
+  private static final int MOST_PARAMETERS = 7;
+
+  /** Classes whose constructors have more parameters, and why. */
+  private static final Map<String, String> LONG =
+      Map.of(
+          "org.tilespark.spark.fourier.FourierBlocksExec",
+          "a node of Catalyst, which copies nodes through the list of their fields",
+          "org.tilespark.spark.multiply.MultiplyBroadcastExec",
+          "the same");
 
   /**
    * No fixtures that modules share, and no jobs: dev/test-versions has them on the class path.
@@ -184,5 +200,31 @@ class ArchitectureTest {
     assertTrue(counts.size() > 30, "the class files were not found: " + counts);
     counts.values().removeIf(count -> count <= MOST_CLASSES);
     assertTrue(counts.isEmpty(), () -> "classes of large packages: " + counts);
+  }
+
+  /** Longer lists are grouped into values with a name. */
+  @ArchTest
+  static void recordsAndMethodsAreShort(JavaClasses classes) {
+    Set<String> found = new TreeSet<>();
+    for (JavaClass type : classes) {
+      if (!type.getPackageName().startsWith("org.tilespark.spark") || type.isAnonymousClass()) {
+        continue;
+      }
+      long components =
+          type.getFields().stream()
+              .filter(field -> !field.getModifiers().contains(JavaModifier.STATIC))
+              .count();
+      if (type.isRecord() && components > MOST_COMPONENTS) {
+        found.add(type.getName());
+      }
+      for (JavaCodeUnit unit : type.getCodeUnits()) {
+        boolean isLong = unit.getRawParameterTypes().size() > MOST_PARAMETERS;
+        boolean isWritten = !unit.getModifiers().contains(JavaModifier.SYNTHETIC);
+        if (isLong && isWritten && !(type.isRecord() && unit.isConstructor())) {
+          found.add(unit.getName().equals("<init>") ? type.getName() : unit.getFullName());
+        }
+      }
+    }
+    assertEquals(LONG.keySet(), found, "only these have long lists, each for its reason: " + LONG);
   }
 }

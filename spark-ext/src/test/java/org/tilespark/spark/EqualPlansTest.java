@@ -21,8 +21,11 @@ import java.util.stream.Stream;
 import org.apache.spark.sql.Column;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.trees.TreeNode;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.SparkPlan;
@@ -34,6 +37,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.BlockKind;
+import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.BlockAggregate;
 import org.tilespark.spark.catalyst.BlockExpression;
 import org.tilespark.spark.catalyst.LogicalBlockNode;
@@ -50,6 +54,7 @@ import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestField;
 import org.tilespark.spark.testing.TestProduct;
 import org.tilespark.spark.transfer.Transfers;
+import org.tilespark.spark.validate.ArrayFact;
 
 /**
  * A query that is written twice has other attribute ids and the same canonical plan, by which Spark
@@ -118,7 +123,21 @@ class EqualPlansTest extends SparkTest {
     QUERIES.put(
         "reblock without extents",
         () -> MatrixBlocks.reblock(MatrixBlocks.withoutExtents(a), 24, 8));
+    for (boolean firstNull : List.of(false, true)) {
+      QUERIES.put("fact of arrays, first null " + firstNull, () -> fact(a, firstNull));
+    }
     QUERIES.put("a chain", () -> MatrixBlocks.scale(MatrixBlocks.transpose(a), 2));
+  }
+
+  private static Dataset<Row> fact(Dataset<Row> a, boolean firstNull) {
+    return mapped(
+        a,
+        plan -> {
+          Attribute values = plan.output().last();
+          Expression fact = new ArrayFact(firstNull, ScalaInterop.<Expression>seq(values));
+          return new Project(
+              ScalaInterop.<NamedExpression>seq(Attributes.alias(fact, "fact")), plan);
+        });
   }
 
   private static void products(Dataset<Row> a, Dataset<Row> b) {

@@ -16,8 +16,6 @@ import scala.collection.immutable.Seq;
  * many groups sorts its input, and sums are far smaller than blocks. Children: the block.
  */
 public final class BlockColumnSums extends BlockExpression {
-  private static final long serialVersionUID = 1;
-
   private final BlockArguments arguments;
   private final int plane;
 
@@ -49,10 +47,5 @@ public final class BlockColumnSums extends BlockExpression {
   @Override
   protected List<Object> fields() {
     return List.of(arguments, plane);
-  }
-
-  @Override
-  public String prettyName() {
-    return "block_column_sums";
   }
 }

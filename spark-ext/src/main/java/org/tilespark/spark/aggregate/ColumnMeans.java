@@ -17,8 +17,6 @@ import scala.collection.immutable.Seq;
  * it met, and 32 for each block. The child is what {@link BlockColumnSums} gives.
  */
 public final class ColumnMeans extends BlockAggregate<ColumnSums> {
-  private static final long serialVersionUID = 1;
-
   /** Of one range: {@code col}, {@code cols}, {@code means}. */
   public static final StructType RANGE =
       new StructType()
@@ -75,11 +73,6 @@ public final class ColumnMeans extends BlockAggregate<ColumnSums> {
   @Override
   public DataType dataType() {
     return DataTypes.createArrayType(RANGE, false);
-  }
-
-  @Override
-  public String prettyName() {
-    return "column_means";
   }
 
   @Override

@@ -36,7 +36,6 @@ import scala.Option;
  * @param facts its other columns
  */
 public record PerArray(LogicalPlan plan, List<Attribute> further, List<Attribute> facts) {
-
   /** One row for each array: its further columns, then what {@code aggregate} gives. */
   public static PerArray of(
       LogicalPlan input, List<Attribute> further, BlockAggregate<?> aggregate, String name) {

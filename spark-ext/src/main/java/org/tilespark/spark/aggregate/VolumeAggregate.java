@@ -23,8 +23,6 @@ import scala.collection.immutable.Seq;
  * @param <B> what is kept while blocks go by
  */
 public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends BlockAggregate<B> {
-  private static final long serialVersionUID = 1;
-
   /** What is kept while blocks go by: of each, where it lies. */
   public abstract static class Kept {
     final BoxList boxes = new BoxList(BlockKind.VOLUME.rank());

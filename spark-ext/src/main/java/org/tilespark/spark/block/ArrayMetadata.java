@@ -88,12 +88,8 @@ public final class ArrayMetadata {
     Optional<String> letters = text(AXES);
     if (letters.isPresent() && letters.get().chars().distinct().count() != letters.get().length()) {
       throw new IllegalArgumentException(
-          "Column metadata "
-              + AXES
-              + " is '"
-              + letters.get()
-              + "'; expected each letter once, as in 'yzx'"
-              + DROP_IT);
+          "Column metadata %s is '%s'; expected each letter once, as in 'yzx'%s"
+              .formatted(AXES, letters.get(), DROP_IT));
     }
     return letters;
   }

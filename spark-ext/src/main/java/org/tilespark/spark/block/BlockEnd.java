@@ -14,8 +14,6 @@ import scala.collection.immutable.Seq;
  * bad, in every mode of Spark's arithmetic: whoever reads the block says what is wrong with it.
  */
 public final class BlockEnd extends BlockExpression {
-  private static final long serialVersionUID = 1;
-
   /** For Catalyst, which copies expressions through this constructor; others call {@link #of}. */
   public BlockEnd(Seq<Expression> children) {
     super(children);
@@ -56,11 +54,6 @@ public final class BlockEnd extends BlockExpression {
   @Override
   public DataType dataType() {
     return DataTypes.LongType;
-  }
-
-  @Override
-  public String prettyName() {
-    return "block_end";
   }
 
   @Override

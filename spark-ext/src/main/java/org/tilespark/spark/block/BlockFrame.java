@@ -22,7 +22,6 @@ import org.tilespark.spark.catalyst.ScalaInterop;
  */
 public record BlockFrame(
     String operator, LogicalPlan plan, List<Attribute> columns, BlockSchema blocks) {
-
   /**
    * The blocks of a plan.
    *
@@ -57,10 +56,8 @@ public record BlockFrame(
     ElementType type = blocks.elementType();
     if (type != ElementType.FLOAT32 && type != ElementType.FLOAT64) {
       throw new IllegalArgumentException(
-          operator
-              + ": column values is "
-              + values().dataType().sql()
-              + "; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)");
+          "%s: column values is %s; expected ARRAY<FLOAT> or ARRAY<DOUBLE> (CAST it)"
+              .formatted(operator, values().dataType().sql()));
     }
     return this;
   }

@@ -63,15 +63,9 @@ public enum BlockKind {
             () ->
                 new InvalidInputException(
                     ErrorCondition.INVALID_ARGUMENT,
-                    operator
-                        + ": axis is '"
-                        + text
-                        + "'; expected one of "
-                        + String.join(", ", offsets)
-                        + ", or a number from "
-                        + -rank()
-                        + " to "
-                        + (rank() - 1)))
+                    "%s: axis is '%s'; expected one of %s, or a number from %s to %s"
+                        .formatted(
+                            operator, text, String.join(", ", offsets), -rank(), rank() - 1)))
         .get(0);
   }
 
@@ -90,12 +84,9 @@ public enum BlockKind {
             () ->
                 new InvalidInputException(
                     ErrorCondition.INVALID_ARGUMENT,
-                    operator
-                        + ": axes is '"
-                        + text
-                        + "'; expected each of "
-                        + String.join(", ", offsets)
-                        + " once, by letter or number, as 'yzx' or '1,2,0'"));
+                    ("%s: axes is '%s'; expected each of %s once, by letter or number,"
+                            + " as 'yzx' or '1,2,0'")
+                        .formatted(operator, text, String.join(", ", offsets))));
   }
 
   /**
@@ -125,10 +116,8 @@ public enum BlockKind {
   }
 
   private String boxText() {
-    return String.join(" BIGINT, ", offsets)
-        + " BIGINT, "
-        + String.join(" INT, ", sizes)
-        + " INT, ";
+    return "%s BIGINT, %s INT, "
+        .formatted(String.join(" BIGINT, ", offsets), String.join(" INT, ", sizes));
   }
 
   /**

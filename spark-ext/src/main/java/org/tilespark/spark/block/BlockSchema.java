@@ -33,7 +33,6 @@ public record BlockSchema(
     int imag,
     ElementType elementType)
     implements java.io.Serializable {
-
   /**
    * Finds a block's columns in a schema.
    *
@@ -53,12 +52,8 @@ public record BlockSchema(
       ElementType imagType = elementType(schema.fields()[imag], operator);
       if (imagType != type) {
         throw new IllegalArgumentException(
-            operator
-                + ": column imag is "
-                + sql(schema.fields()[imag].dataType())
-                + ", values is "
-                + sql(real)
-                + "; both parts of complex blocks have one type");
+            ("%s: column imag is %s, values is %s; both parts of complex blocks have" + " one type")
+                .formatted(operator, sql(schema.fields()[imag].dataType()), sql(real)));
       }
     }
     return new BlockSchema(kind, offsets, sizes, values, imag, type);
@@ -168,12 +163,9 @@ public record BlockSchema(
         field.dataType() instanceof ArrayType array ? elementType(array.elementType()) : null;
     if (type == null) {
       throw new IllegalArgumentException(
-          operator
-              + ": column "
-              + field.name()
-              + " is "
-              + sql(field.dataType())
-              + "; expected an ARRAY of TINYINT, SMALLINT, INT, BIGINT, FLOAT or DOUBLE");
+          ("%s: column %s is %s; expected an ARRAY of TINYINT, SMALLINT, INT, BIGINT,"
+                  + " FLOAT or DOUBLE")
+              .formatted(operator, field.name(), sql(field.dataType())));
     }
     return type;
   }
@@ -218,28 +210,14 @@ public record BlockSchema(
     int index = indexOf(schema, name, operator);
     if (index < 0) {
       throw new IllegalArgumentException(
-          operator
-              + ": the input has no column "
-              + name
-              + "; "
-              + kind.label()
-              + " blocks are ("
-              + expected
-              + "), found ("
-              + columns(schema)
-              + ")");
+          "%s: the input has no column %s; %s blocks are (%s), found (%s)"
+              .formatted(operator, name, kind.label(), expected, columns(schema)));
     }
     DataType found = schema.fields()[index].dataType();
     if (type != null && !found.equals(type)) {
       throw new IllegalArgumentException(
-          operator
-              + ": column "
-              + name
-              + " is "
-              + sql(found)
-              + "; expected "
-              + sql(type)
-              + " (CAST it)");
+          "%s: column %s is %s; expected %s (CAST it)"
+              .formatted(operator, name, sql(found), sql(type)));
     }
     return index;
   }

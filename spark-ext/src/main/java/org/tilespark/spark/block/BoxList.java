@@ -134,11 +134,9 @@ public final class BoxList {
             throw bad(
                 kind,
                 from,
-                "no block of the input holds the "
-                    + Coverage.sizeText(extent)
-                    + " elements from there; expected each element in one block (missing=zero"
-                    + " takes them for zeros)"
-                    + staleExtents(),
+                ("no block of the input holds the %s elements from there; expected"
+                        + " each element in one block (missing=zero takes them for zeros)%s")
+                    .formatted(Coverage.sizeText(extent), staleExtents()),
                 operator);
           }
 
@@ -147,23 +145,22 @@ public final class BoxList {
             throw bad(
                 kind,
                 Coverage.sharedElement(rank, found, first, second),
-                "two blocks of the input hold the element there: they share the pieces "
-                    + Coverage.describe(kind, found, Math.min(first, second))
-                    + " and "
-                    + Coverage.describe(kind, found, Math.max(first, second))
-                    + " with the target "
-                    + kind.describe(low)
-                    + "; expected each element in one block",
+                ("two blocks of the input hold the element there: they share the"
+                        + " pieces %s and %s with the target %s; expected each element in one"
+                        + " block")
+                    .formatted(
+                        Coverage.describe(kind, found, Math.min(first, second)),
+                        Coverage.describe(kind, found, Math.max(first, second)),
+                        kind.describe(low)),
                 operator);
           }
         });
   }
 
   public static String staleExtents() {
-    return "; if the column metadata "
-        + ArrayMetadata.EXTENTS
-        + " is stale, state the extents with withExtents(df, ...) or drop them with"
-        + " withoutExtents(df)";
+    return ("; if the column metadata %s is stale, state the extents with withExtents(df,"
+            + " ...) or drop them with withoutExtents(df)")
+        .formatted(ArrayMetadata.EXTENTS);
   }
 
   public static IllegalArgumentException bad(

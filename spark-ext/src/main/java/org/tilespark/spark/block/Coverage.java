@@ -100,24 +100,21 @@ public final class Coverage {
             long[] size = new long[rank];
             Arrays.setAll(size, axis -> high[axis] - low[axis]);
             found[0] =
-                "no "
-                    + kind.describe(low)
-                    + ": expected blocks to hold the "
-                    + sizeText(size)
-                    + " elements from there, found none";
+                ("no %s: expected blocks to hold the %s elements from there, found" + " none")
+                    .formatted(kind.describe(low), sizeText(size));
             return false;
           }
 
           @Override
           public boolean overlap(int first, int second) {
             found[0] =
-                describe(kind, boxes, first)
-                    + " and "
-                    + describe(kind, boxes, second)
-                    + " overlap: both hold the element at "
-                    + kind.describe(sharedElement(rank, boxes, first, second))
-                        .substring("block at ".length())
-                    + "; expected each element in one block";
+                ("%s and %s overlap: both hold the element at %s; expected each"
+                        + " element in one block")
+                    .formatted(
+                        describe(kind, boxes, first),
+                        describe(kind, boxes, second),
+                        kind.describe(sharedElement(rank, boxes, first, second))
+                            .substring("block at ".length()));
             return false;
           }
         });

@@ -29,13 +29,12 @@ public record GridCheck(BlockKind kind, Shape blockShape, Shape extents, String 
     for (int axis = 0; axis < rank; axis++) {
       if (offset[axis] == null || size[axis] == null) {
         throw new IllegalArgumentException(
-            "A "
-                + kind.label()
-                + " block has a null "
-                + (offset[axis] == null ? kind.offsetColumns() : kind.sizeColumns()).get(axis)
-                + "; expected the place and the sizes of its elements (in "
-                + operator
-                + ")");
+            ("A %s block has a null %s; expected the place and the sizes of its"
+                    + " elements (in %s)")
+                .formatted(
+                    kind.label(),
+                    (offset[axis] == null ? kind.offsetColumns() : kind.sizeColumns()).get(axis),
+                    operator));
       }
       box[axis] = offset[axis];
       box[rank + axis] = size[axis];
@@ -47,21 +46,18 @@ public record GridCheck(BlockKind kind, Shape blockShape, Shape extents, String 
     }
     if (!good) {
       throw new IllegalArgumentException(
-          kind.describe(Arrays.copyOf(box, rank))
-              + ": it has the sizes "
-              + Arrays.toString(size)
-              + "; the column metadata says blocks of "
-              + blockShape
-              + " ("
-              + ArrayMetadata.BLOCK_SHAPE
-              + ") of an array of "
-              + extents
-              + " ("
-              + ArrayMetadata.EXTENTS
-              + "), so that nothing would have to be cut; if it is stale (after a union, say), drop"
-              + " it with withoutExtents(df) or the option extents='unknown' (in "
-              + operator
-              + ")");
+          ("%s: it has the sizes %s; the column metadata says blocks of %s (%s) of an"
+                  + " array of %s (%s), so that nothing would have to be cut; if it is stale"
+                  + " (after a union, say), drop it with withoutExtents(df) or the option"
+                  + " extents='unknown' (in %s)")
+              .formatted(
+                  kind.describe(Arrays.copyOf(box, rank)),
+                  Arrays.toString(size),
+                  blockShape,
+                  ArrayMetadata.BLOCK_SHAPE,
+                  extents,
+                  ArrayMetadata.EXTENTS,
+                  operator));
     }
     return box;
   }

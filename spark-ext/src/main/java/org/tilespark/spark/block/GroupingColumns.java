@@ -30,13 +30,10 @@ public final class GroupingColumns {
     List<StructField> doubled = doubled(List.of(Attributes.schema(further).fields()));
     if (!doubled.isEmpty()) {
       throw new IllegalArgumentException(
-          operator
-              + ": the further columns ("
-              + text(doubled)
-              + ") have the same name; further columns tell several arrays apart by their names, so"
-              + " drop or rename all but one (names that differ in case only are the same unless "
-              + SQLConf.CASE_SENSITIVE().key()
-              + " is true)");
+          ("%s: the further columns (%s) have the same name; further columns tell"
+                  + " several arrays apart by their names, so drop or rename all but one (names"
+                  + " that differ in case only are the same unless %s is true)")
+              .formatted(operator, text(doubled), SQLConf.CASE_SENSITIVE().key()));
     }
     requireOrdered(further, operator);
     return further;
@@ -54,13 +51,9 @@ public final class GroupingColumns {
     for (Attribute column : further) {
       if (!RowOrdering$.MODULE$.isOrderable(column.dataType())) {
         throw new IllegalArgumentException(
-            operator
-                + ": further column "
-                + column.name()
-                + " is "
-                + column.dataType().sql()
-                + ", which has no order; further columns tell several arrays apart here, so drop"
-                + " it, or make a STRING of it");
+            ("%s: further column %s is %s, which has no order; further columns tell"
+                    + " several arrays apart here, so drop it, or make a STRING of it")
+                .formatted(operator, column.name(), column.dataType().sql()));
       }
     }
   }

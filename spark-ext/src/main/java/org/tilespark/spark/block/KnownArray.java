@@ -71,12 +71,9 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     Optional<String> defect = defect(found, rank, missing);
     if (defect.isPresent()) {
       throw new IllegalArgumentException(
-          farthest(found, blocks.kind(), asDataset.apply(input))
-              + "; an array that reaches as far as the blocks has "
-              + defect.get()
-              + " (in "
-              + operator
-              + ")");
+          "%s; an array that reaches as far as the blocks has %s (in %s)"
+              .formatted(
+                  farthest(found, blocks.kind(), asDataset.apply(input)), defect.get(), operator));
     }
     return of(found, rank);
   }
@@ -155,10 +152,9 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     long held = found.getLong(4 * rank + 1);
     return ofOne > (double) held * SPARSE
         ? Optional.of(
-            ofOne
-                + " elements, of which the blocks hold "
-                + held
-                + " at most; expected no hole, unless missing is 'zero'")
+            ("%s elements, of which the blocks hold %s at most; expected no hole,"
+                    + " unless missing is 'zero'")
+                .formatted(ofOne, held))
         : Optional.empty();
   }
 
@@ -191,11 +187,9 @@ public record KnownArray(Shape extents, boolean alike, Shape largest, List<Boole
     for (int axis = 0; axis < place.length && !last.isEmpty(); axis++) {
       place[axis] = last.get(0).getLong(axis);
     }
-    return (last.isEmpty() ? "a block" : kind.describe(place))
-        + ": it ends at "
-        + offset
-        + " "
-        + found.getLong(farthest);
+    return "%s: it ends at %s %s"
+        .formatted(
+            last.isEmpty() ? "a block" : kind.describe(place), offset, found.getLong(farthest));
   }
 
   private static KnownArray of(Row found, int rank) {

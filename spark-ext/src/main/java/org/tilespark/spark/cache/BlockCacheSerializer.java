@@ -40,8 +40,6 @@ import scala.runtime.AbstractFunction2;
  * CachedImages}. Stateless.
  */
 public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
-  private static final long serialVersionUID = 1;
-
   private static final Logger LOG = LoggerFactory.getLogger(BlockCacheSerializer.class);
 
   private static final String SERIALIZER = "spark.sql.cache.serializer";
@@ -134,8 +132,6 @@ public final class BlockCacheSerializer extends DefaultCachedBatchSerializer {
   private static final class Filter
       extends AbstractFunction2<Object, Iterator<CachedBatch>, Iterator<CachedBatch>>
       implements Serializable {
-    private static final long serialVersionUID = 1;
-
     private final Function2<Object, Iterator<CachedBatch>, Iterator<CachedBatch>> ofSpark;
 
     Filter(Function2<Object, Iterator<CachedBatch>, Iterator<CachedBatch>> ofSpark) {

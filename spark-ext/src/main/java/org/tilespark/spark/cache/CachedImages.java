@@ -15,8 +15,6 @@ import scala.collection.Iterator;
  * differs in names alone.
  */
 final class CachedImages extends RDD<CachedBatch> {
-  private static final long serialVersionUID = 1;
-
   /** Between what a query reads and this Spark counts rows, skips batches, and stores them. */
   private static final int MOST_STEPS = 3;
 

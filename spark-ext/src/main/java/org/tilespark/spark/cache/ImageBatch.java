@@ -27,8 +27,6 @@ import org.tilespark.arrow.store.RowImage;
 @DefaultSerializer(ExternalizableSerializer.class)
 public final class ImageBatch
     implements CachedBatch, AutoCloseable, Externalizable, KnownSizeEstimation {
-  private static final long serialVersionUID = 1;
-
   private static final int PIECE_BYTES = 1 << 16;
   private static final long ARRAY_HEADER_BYTES = 16;
   private static final long OBJECT_BYTES = 256; // about

@@ -170,8 +170,6 @@ final class ImageBatches implements Iterator<CachedBatch> {
       extends AbstractFunction1<
           scala.collection.Iterator<InternalRow>, scala.collection.Iterator<CachedBatch>>
       implements Serializable {
-    private static final long serialVersionUID = 1;
-
     private final StructType schema;
     private final boolean outsideTheHeap;
     private final boolean madeInPlace;

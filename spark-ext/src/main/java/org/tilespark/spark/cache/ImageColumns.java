@@ -95,8 +95,6 @@ final class ImageColumns implements Iterator<ColumnarBatch> {
       extends AbstractFunction1<
           scala.collection.Iterator<CachedBatch>, scala.collection.Iterator<ColumnarBatch>>
       implements Serializable {
-    private static final long serialVersionUID = 1;
-
     private final Selection selection;
 
     Opener(Selection selection) {

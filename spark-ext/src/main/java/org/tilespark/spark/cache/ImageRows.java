@@ -54,8 +54,6 @@ final class ImageRows implements Iterator<InternalRow> {
       extends AbstractFunction1<
           scala.collection.Iterator<CachedBatch>, scala.collection.Iterator<InternalRow>>
       implements Serializable {
-    private static final long serialVersionUID = 1;
-
     private final Selection selection;
 
     Opener(Selection selection) {

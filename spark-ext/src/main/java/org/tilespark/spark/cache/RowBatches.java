@@ -20,8 +20,6 @@ final class RowBatches
     extends AbstractFunction1<
         scala.collection.Iterator<InternalRow>, scala.collection.Iterator<ColumnarBatch>>
     implements Serializable {
-  private static final long serialVersionUID = 1;
-
   private final StructType schema;
 
   /** Batches of rows of {@code schema}. */

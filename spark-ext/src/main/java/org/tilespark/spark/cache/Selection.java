@@ -22,7 +22,6 @@ import scala.collection.immutable.Seq;
  * @param ordinals of those that are read
  */
 record Selection(StructType cached, int[] ordinals) implements Serializable {
-
   /** The columns {@code selected} of {@code cached}, which has them. */
   static Selection of(Seq<Attribute> cached, Seq<Attribute> selected) {
     List<Attribute> columns = ScalaInterop.list(cached);

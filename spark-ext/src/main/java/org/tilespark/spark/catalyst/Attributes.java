@@ -121,7 +121,7 @@ public final class Attributes {
     return Optional.of(
         expression.transform(
             ScalaInterop.partialFunction(
-                e -> e instanceof Attribute used ? names.apply(used).orElseThrow() : null)));
+                e -> e instanceof Attribute used ? names.apply(used) : Optional.empty())));
   }
 
   /** The same of a partitioning; empty of one that is no expression, too. */

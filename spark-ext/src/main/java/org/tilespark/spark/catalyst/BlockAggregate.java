@@ -21,8 +21,6 @@ import scala.collection.immutable.Seq;
  */
 public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
     implements Serializable {
-  private static final long serialVersionUID = 1;
-
   private final Seq<Expression> children;
   private final int mutableAggBufferOffset;
   private final int inputAggBufferOffset;
@@ -94,6 +92,12 @@ public abstract class BlockAggregate<B> extends TypedImperativeAggregate<B>
   @Override
   public final boolean nullable() {
     return false;
+  }
+
+  /** The class's name in words: {@code add_blocks} for {@code AddBlocks}. */
+  @Override
+  public String prettyName() {
+    return NodeFields.inWords(getClass());
   }
 
   @Override

@@ -20,8 +20,6 @@ import scala.collection.immutable.Seq;
  * expression, so that it sees the row of the operator below: a block is found there in place.
  */
 public abstract class BlockExpression extends Expression implements CodegenFallback, Serializable {
-  private static final long serialVersionUID = 1;
-
   private final Seq<Expression> children;
   private transient List<Expression> list; // the same, made at need
 
@@ -70,6 +68,12 @@ public abstract class BlockExpression extends Expression implements CodegenFallb
   @Override
   public final ExprCode doGenCode(CodegenContext context, ExprCode code) {
     return CodegenFallback.super.doGenCode(context, code);
+  }
+
+  /** The class's name in words: {@code add_blocks} for {@code AddBlocks}. */
+  @Override
+  public String prettyName() {
+    return NodeFields.inWords(getClass());
   }
 
   @Override

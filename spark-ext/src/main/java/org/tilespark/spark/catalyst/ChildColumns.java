@@ -25,13 +25,8 @@ public final class ChildColumns {
       int ordinal = Attributes.indexOf(given, column);
       if (ordinal < 0) {
         throw ErrorBoundary.defect(
-            node.nodeName()
-                + " reads "
-                + column
-                + ", its child gives "
-                + given
-                + "; please report this with the plan:\n"
-                + node);
+            "%s reads %s, its child gives %s; please report this with the plan:\n%s"
+                .formatted(node.nodeName(), column, given, node));
       }
       ordinals.add(ordinal);
     }
@@ -48,13 +43,8 @@ public final class ChildColumns {
       SparkPlan node, SparkPlan child, Seq<Attribute> read, String what) {
     if (!ordinals(node, child, read).equals(IntStream.range(0, read.size()).boxed().toList())) {
       throw ErrorBoundary.defect(
-          what
-              + " "
-              + ScalaInterop.list(read)
-              + " first in "
-              + child.output()
-              + "; please report this with the plan:\n"
-              + node);
+          "%s %s first in %s; please report this with the plan:\n%s"
+              .formatted(what, ScalaInterop.list(read), child.output(), node));
     }
   }
 }

@@ -17,8 +17,6 @@ import org.apache.spark.util.TaskCompletionListener;
  * @param <R> rows, or batches
  */
 public final class ExchangeInput<R> extends RDD<R> {
-  private static final long serialVersionUID = 1;
-
   // For each task thread: those that are being opened, the innermost first.
   private static final ThreadLocal<ArrayDeque<ExchangeInput<?>>> OPENING =
       ThreadLocal.withInitial(ArrayDeque::new);

@@ -13,8 +13,6 @@ import org.apache.spark.sql.execution.metric.SQLMetrics;
  * partitions, as they go over the network, unless said otherwise.
  */
 public final class ExchangeMetrics implements Serializable {
-  private static final long serialVersionUID = 1;
-
   public static final String IN_MEMORY = "exchangeBytesInMemory";
   public static final String IN_PLACE = "exchangeBytesInPlace";
   public static final String IN_FILES = "exchangeBytesInFiles";

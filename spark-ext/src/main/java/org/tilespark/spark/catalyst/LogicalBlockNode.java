@@ -15,8 +15,6 @@ import scala.collection.immutable.Seq;
  * Catalyst copies by reflection.
  */
 public abstract class LogicalBlockNode extends LogicalPlan {
-  private static final long serialVersionUID = 1;
-
   private transient List<Object> fieldList; // made at need
   private transient Seq<LogicalPlan> children; // the same
 

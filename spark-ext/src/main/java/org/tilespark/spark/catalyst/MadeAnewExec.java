@@ -12,8 +12,6 @@ import scala.collection.immutable.Seq;
  * @param <S> what the node does
  */
 public abstract class MadeAnewExec<S> extends PhysicalBlockNode {
-  private static final long serialVersionUID = 1;
-
   protected final S spec;
   protected final Seq<Attribute> inputs;
   protected final Seq<Attribute> produced;
@@ -43,13 +41,12 @@ public abstract class MadeAnewExec<S> extends PhysicalBlockNode {
 
   /** What EXPLAIN FORMATTED says: {@code details}, then the columns on both sides. */
   protected final String verbose(String details) {
-    return formattedNodeName()
-        + details
-        + "\nInput: "
-        + ScalaInterop.list(child.output())
-        + "\nOutput: "
-        + ScalaInterop.list(output())
-        + "\n";
+    return "%s%s\nInput: %s\nOutput: %s\n"
+        .formatted(
+            formattedNodeName(),
+            details,
+            ScalaInterop.list(child.output()),
+            ScalaInterop.list(output()));
   }
 
   @Override

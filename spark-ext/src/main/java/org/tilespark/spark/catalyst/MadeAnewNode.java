@@ -13,8 +13,6 @@ import scala.collection.immutable.Seq;
  * @param <S> what the node does
  */
 public abstract class MadeAnewNode<S> extends LogicalBlockNode implements MultiInstanceRelation {
-  private static final long serialVersionUID = 1;
-
   private final S spec;
   private final Seq<Attribute> inputs;
   private final Seq<Attribute> produced;

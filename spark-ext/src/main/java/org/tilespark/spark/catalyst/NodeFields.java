@@ -3,10 +3,16 @@ package org.tilespark.spark.catalyst;
 import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
+import java.util.Locale;
 
 /** What nodes of plans take from the list of their fields. Stateless. */
 final class NodeFields {
   private NodeFields() {}
+
+  /** The name of a class in small letters, with {@code _} between its words. */
+  static String inWords(Class<?> type) {
+    return type.getSimpleName().replaceAll("(?<=.)(?=[A-Z])", "_").toLowerCase(Locale.ROOT);
+  }
 
   /** The nodes among the fields, and in sequences among them. */
   static <T> List<T> children(List<Object> fields, Class<T> type) {

@@ -12,7 +12,6 @@ import org.apache.spark.rdd.RDD;
  * @param <R> the results
  */
 public interface PartitionTask<A, R> extends Serializable {
-
   /** The results of a partition, on the task's thread. */
   Iterator<R> open(Iterator<A> partition);
 

@@ -19,8 +19,6 @@ import scala.collection.immutable.Seq;
  * Catalyst copies by reflection.
  */
 public abstract class PhysicalBlockNode extends SparkPlan {
-  private static final long serialVersionUID = 1;
-
   private transient List<Object> fieldList; // made at need
   private transient Seq<SparkPlan> children; // the same
   private transient scala.collection.immutable.Map<String, SQLMetric> metrics; // the same

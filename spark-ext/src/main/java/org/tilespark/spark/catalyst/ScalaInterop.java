@@ -97,9 +97,9 @@ public final class ScalaInterop {
     return new Function1<>(function);
   }
 
-  /** A partial function that answers where {@code function} gives no null. */
+  /** A partial function that answers where {@code function} has an answer. */
   public static <A, B> AbstractPartialFunction<A, B> partialFunction(
-      SerializableFunction<A, B> function) {
+      SerializableFunction<A, Optional<? extends B>> function) {
     return new PartialFunction<>(function);
   }
 
@@ -117,8 +117,6 @@ public final class ScalaInterop {
 
   private static final class Function1<A, B> extends AbstractFunction1<A, B>
       implements Serializable {
-    private static final long serialVersionUID = 1;
-
     private final SerializableFunction<A, B> function;
 
     private Function1(SerializableFunction<A, B> function) {
@@ -133,24 +131,22 @@ public final class ScalaInterop {
 
   private static final class PartialFunction<A, B> extends AbstractPartialFunction<A, B>
       implements Serializable {
-    private static final long serialVersionUID = 1;
+    private final SerializableFunction<A, Optional<? extends B>> function;
 
-    private final SerializableFunction<A, B> function;
-
-    private PartialFunction(SerializableFunction<A, B> function) {
+    private PartialFunction(SerializableFunction<A, Optional<? extends B>> function) {
       this.function = function;
     }
 
     @Override
     public boolean isDefinedAt(A argument) {
-      return function.apply(argument) != null;
+      return function.apply(argument).isPresent();
     }
 
     @Override
     public <A1 extends A, B1> B1 applyOrElse(A1 argument, scala.Function1<A1, B1> otherwise) {
       @SuppressWarnings("unchecked") // Scala declares B1 a supertype of B, which Java cannot say
-      B1 result = (B1) function.apply(argument);
-      return result == null ? otherwise.apply(argument) : result;
+      Optional<B1> result = (Optional<B1>) function.apply(argument);
+      return result.isPresent() ? result.get() : otherwise.apply(argument);
     }
   }
 }

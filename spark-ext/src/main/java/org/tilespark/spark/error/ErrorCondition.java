@@ -53,11 +53,7 @@ public enum ErrorCondition {
 
   /** The whole message of an exception. */
   String message(String reason) {
-    return "["
-        + id()
-        + "] "
-        + SQL_STATE.matcher(reason).replaceAll(" (SQLSTATE $1)")
-        + " SQLSTATE: "
-        + sqlState;
+    return "[%s] %s SQLSTATE: %s"
+        .formatted(id(), SQL_STATE.matcher(reason).replaceAll(" (SQLSTATE $1)"), sqlState);
   }
 }

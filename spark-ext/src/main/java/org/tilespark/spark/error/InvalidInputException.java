@@ -6,8 +6,6 @@ package org.tilespark.spark.error;
  */
 public final class InvalidInputException extends IllegalArgumentException
     implements TileSparkThrowable {
-  private static final long serialVersionUID = 1;
-
   private final ErrorCondition condition;
   private final String reason;
 

@@ -3,8 +3,6 @@ package org.tilespark.spark.error;
 /** The session cannot plan our operators. */
 public final class NoExtensionException extends IllegalStateException
     implements TileSparkThrowable {
-  private static final long serialVersionUID = 1;
-
   private final String reason;
 
   /** The lack of which {@code reason} says how it is met. */

@@ -12,8 +12,6 @@ import org.apache.spark.sql.execution.QueryExecutionException;
  */
 public final class TileSparkException extends QueryExecutionException
     implements TileSparkThrowable {
-  private static final long serialVersionUID = 1;
-
   private final ErrorCondition condition;
   private final String reason;
 

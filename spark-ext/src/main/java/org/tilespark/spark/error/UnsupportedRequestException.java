@@ -3,8 +3,6 @@ package org.tilespark.spark.error;
 /** What the caller of a Java method of ours asked for cannot be done here. */
 public final class UnsupportedRequestException extends UnsupportedOperationException
     implements TileSparkThrowable {
-  private static final long serialVersionUID = 1;
-
   private final String reason;
 
   /** The request of which {@code reason} says why it cannot be met, and what can. */

@@ -49,8 +49,8 @@ public record BoundPartitioning(HashPartitioning bound) implements Serializable 
             ScalaInterop.partialFunction(
                 e ->
                     e instanceof BoundReference reference
-                        ? columns.get(reference.ordinal())
-                        : null));
+                        ? Optional.of(columns.get(reference.ordinal()))
+                        : Optional.empty()));
   }
 
   /** The partition of a row with these columns, by Spark's own expression. */

@@ -165,19 +165,17 @@ abstract class ArraySource implements AutoCloseable {
         if (check.size()[axis] != extents.extent(axis)) {
           String letter = in.kind().offsetColumns().get(axis);
           throw new IllegalArgumentException(
-              in.kind().describe(check.offset())
-                  + ": it has "
-                  + check.size()[axis]
-                  + " of "
-                  + extents.extent(axis)
-                  + " elements along "
-                  + letter
-                  + "; the column metadata "
-                  + ArrayMetadata.BLOCK_SHAPE
-                  + " says that blocks are whole along it. If it is stale (after a union, say),"
-                  + " drop it with withoutExtents(df) or the option extents='unknown' (in "
-                  + spec.operator()
-                  + ")");
+              ("%s: it has %s of %s elements along %s; the column metadata %s says"
+                      + " that blocks are whole along it. If it is stale (after a union, say),"
+                      + " drop it with withoutExtents(df) or the option extents='unknown' (in"
+                      + " %s)")
+                  .formatted(
+                      in.kind().describe(check.offset()),
+                      check.size()[axis],
+                      extents.extent(axis),
+                      letter,
+                      ArrayMetadata.BLOCK_SHAPE,
+                      spec.operator()));
         }
       }
       return true;

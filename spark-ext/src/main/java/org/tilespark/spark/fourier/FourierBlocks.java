@@ -28,8 +28,6 @@ import scala.collection.immutable.Seq;
  * each volume through it as a whole.
  */
 public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
-  private static final long serialVersionUID = 1;
-
   /** The column of what {@link PlacedStep.Detrend} takes off. */
   static final String TREND = "tilespark_trend";
 

@@ -36,8 +36,6 @@ import scala.collection.immutable.Seq;
  * batches of one block or piece each, whose value columns are Arrow lists.
  */
 public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
-  private static final long serialVersionUID = 1;
-
   /** Batches of results that may wait in pinned memory until they are asked for. */
   private static final long BATCHES_AHEAD = 2;
 
@@ -296,25 +294,24 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
 
   @Override
   public String simpleString(int maxFields) {
-    return "FourierBlocks "
-        + spec
-        + (assembled.isEmpty() ? "" : ", of pieces (" + assembled.get() + ")")
-        + (cut.isEmpty() ? "" : ", into pieces (" + cut.get() + ")")
-        + " ["
-        + backend
-        + "]";
+    return "FourierBlocks %s%s%s [%s]"
+        .formatted(
+            spec,
+            assembled.isEmpty() ? "" : ", of pieces (" + assembled.get() + ")",
+            cut.isEmpty() ? "" : ", into pieces (" + cut.get() + ")",
+            backend);
   }
 
   @Override
   public String verboseStringWithOperatorId() {
     return verbose(
-        "\nSteps: "
-            + spec
-            + (assembled.isEmpty() ? "" : "\nOf pieces: " + assembled.get())
-            + (cut.isEmpty() ? "" : "\nInto pieces: " + cut.get())
-            + "\nBackend: "
-            + backend
-            + (together().isEmpty() ? "" : Exchange.explained(sparkContext())));
+        "\nSteps: %s%s%s\nBackend: %s%s"
+            .formatted(
+                spec,
+                assembled.isEmpty() ? "" : "\nOf pieces: " + assembled.get(),
+                cut.isEmpty() ? "" : "\nInto pieces: " + cut.get(),
+                backend,
+                together().isEmpty() ? "" : Exchange.explained(sparkContext())));
   }
 
   @Override

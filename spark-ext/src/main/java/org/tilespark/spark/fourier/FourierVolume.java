@@ -183,15 +183,13 @@ record FourierVolume(
     }
     if (halved >= 0 && extents.extent(halved) != spectrum.lastExtent() / 2 + 1) {
       throw bad(
-          "half a spectrum of "
-              + spectrum.lastExtent()
-              + " values has "
-              + (spectrum.lastExtent() / 2 + 1)
-              + " frequencies along its last axis "
-              + LETTERS.charAt(halved)
-              + ", found "
-              + extents.extent(halved)
-              + "; if the metadata is stale, state realExtent");
+          ("half a spectrum of %s values has %s frequencies along its last axis %s,"
+                  + " found %s; if the metadata is stale, state realExtent")
+              .formatted(
+                  spectrum.lastExtent(),
+                  spectrum.lastExtent() / 2 + 1,
+                  LETTERS.charAt(halved),
+                  extents.extent(halved)));
     }
     Permutation permutation =
         Permutation.of(spectrum.order().chars().map(current::indexOf).toArray());
@@ -237,11 +235,8 @@ record FourierVolume(
           axes(options.axes().get()).stream().map(this::letter).collect(Collectors.toSet());
       if (!asked.equals(Set.of(told.axes().split("")))) {
         throw bad(
-            "axes is '"
-                + options.axes().get()
-                + "'; the column metadata "
-                + ArrayMetadata.SPECTRUM
-                + " says that the axes "
+            "axes is '%s'; the column metadata %s says that the axes "
+                    .formatted(options.axes().get(), ArrayMetadata.SPECTRUM)
                 + told.axes()
                     .chars()
                     .mapToObj(letter -> LETTERS.substring(letters.indexOf(letter)).substring(0, 1))
@@ -263,10 +258,10 @@ record FourierVolume(
   private Spectrum spectrumOfOptions(FftOptions options) {
     if (options.axes().isEmpty()) {
       throw bad(
-          "the column metadata does not tell which transform made the spectrum ("
-              + ArrayMetadata.SPECTRUM
-              + "); state axes: those to transform, or, of all three, the order in which the"
-              + " spectrum has them, as 'yzx' for what fft leaves");
+          ("the column metadata does not tell which transform made the spectrum (%s);"
+                  + " state axes: those to transform, or, of all three, the order in which the"
+                  + " spectrum has them, as 'yzx' for what fft leaves")
+              .formatted(ArrayMetadata.SPECTRUM));
     }
     String stated = options.axes().get();
     String axes = stated.length() == RANK ? LETTERS : stated;
@@ -312,12 +307,10 @@ record FourierVolume(
         Optional<AxisFrequencies> along = transform.frequencies(letters.charAt(axis), extent);
         if (along.isPresent() && frequencies.put(axis, along.get()) != null) {
           throw bad(
-              "axis "
-                  + LETTERS.charAt(axis)
-                  + " was transformed more than once, by the column metadata "
-                  + ArrayMetadata.SPECTRUM
-                  + ", so its elements belong to no frequencies; undo all but one transform with"
-                  + " ifft");
+              ("axis %s was transformed more than once, by the column metadata %s, so"
+                      + " its elements belong to no frequencies; undo all but one transform"
+                      + " with ifft")
+                  .formatted(LETTERS.charAt(axis), ArrayMetadata.SPECTRUM));
         }
       }
     }

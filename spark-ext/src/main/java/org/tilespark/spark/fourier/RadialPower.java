@@ -20,8 +20,6 @@ import scala.collection.immutable.Seq;
  * summed, of real ones, which are powers already, the values.
  */
 public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
-  private static final long serialVersionUID = 1;
-
   /** Of one ring: the frequency in its middle, the mean power, and how many elements it is of. */
   public static final StructType RING =
       new StructType()
@@ -153,10 +151,5 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
   @Override
   public DataType dataType() {
     return DataTypes.createArrayType(RING, false);
-  }
-
-  @Override
-  public String prettyName() {
-    return "radial_power";
   }
 }

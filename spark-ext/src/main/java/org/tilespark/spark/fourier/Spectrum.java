@@ -66,20 +66,15 @@ public record Spectrum(
   /** The text that {@link #all} and {@link #beforeLast} read, with this transform the last. */
   public String after(Optional<String> earlier) {
     String text =
-        "axes="
-            + axes
-            + ";kind="
-            + (isHalf ? "half" : "full")
-            + ";lastExtent="
-            + lastExtent
-            + ";norm="
-            + norm
-            + ";shift="
-            + shift
-            + ";spacing="
-            + spacing.stream().map(String::valueOf).collect(Collectors.joining(","))
-            + ";order="
-            + order;
+        "axes=%s;kind=%s;lastExtent=%s;norm=%s;shift=%s;spacing=%s;order=%s"
+            .formatted(
+                axes,
+                isHalf ? "half" : "full",
+                lastExtent,
+                norm,
+                shift,
+                spacing.stream().map(String::valueOf).collect(Collectors.joining(",")),
+                order);
     return earlier.map(before -> before + BETWEEN).orElse("") + text;
   }
 
@@ -165,10 +160,10 @@ public record Spectrum(
         .filter(Spectrum::isHalf)
         .map(
             transform ->
-                transform.axes().charAt(transform.axes().length() - 1)
-                    + " of "
-                    + transform.lastExtent()
-                    + " values")
+                "%s of %s values"
+                    .formatted(
+                        transform.axes().charAt(transform.axes().length() - 1),
+                        transform.lastExtent()))
         .sorted()
         .reduce((one, other) -> one + ", " + other)
         .orElse("none");

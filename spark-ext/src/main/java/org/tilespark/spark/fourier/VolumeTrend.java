@@ -20,8 +20,6 @@ import scala.collection.immutable.Seq;
  * sum of its own. Sums are made in double with what rounding takes from them kept aside.
  */
 public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
-  private static final long serialVersionUID = 1;
-
   private static final int RANK = 3;
   private static final int SUMS = 1 + RANK; // of the values, and of values times coordinates
 

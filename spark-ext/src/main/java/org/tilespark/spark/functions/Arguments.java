@@ -19,21 +19,30 @@ import org.tilespark.spark.error.Suggestions;
  * by name ({@code axes => 'yzx'}) and checked against their types.
  */
 final class Arguments {
-  private final String function;
+  private final Caller caller;
   private final String usage;
   private final Map<String, LogicalPlan> tables = new LinkedHashMap<>();
   private final Map<String, String> texts = new LinkedHashMap<>();
 
+  /** Arguments by their parameters; texts are such that their types can read them. */
+  Arguments(
+      Caller caller, String usage, Map<String, LogicalPlan> tables, Map<String, String> texts) {
+    this.caller = caller;
+    this.usage = usage;
+    this.tables.putAll(tables);
+    this.texts.putAll(texts);
+  }
+
   /**
    * Binds arguments to parameters.
    *
-   * @param function the function's name, and {@code usage} its signature, for messages
+   * @param usage the function's signature, for messages
    * @param parameters in positional order
    * @throws IllegalArgumentException if there are too many, an unknown name, one twice, or one that
    *     is not what its parameter takes
    */
-  Arguments(String function, String usage, List<Parameter> parameters, List<Expression> arguments) {
-    this.function = function;
+  Arguments(Caller caller, String usage, List<Parameter> parameters, List<Expression> arguments) {
+    this.caller = caller;
     this.usage = usage;
     List<Parameter> open = new ArrayList<>(parameters);
     boolean isNamed = false;
@@ -67,11 +76,9 @@ final class Arguments {
         .orElseThrow(
             () ->
                 bad(
-                    "there is no parameter "
-                        + name
-                        + "; expected "
-                        + String.join(", ", names)
-                        + Suggestions.didYouMean(name, names)));
+                    "there is no parameter %s; expected %s%s"
+                        .formatted(
+                            name, String.join(", ", names), Suggestions.didYouMean(name, names))));
   }
 
   private void bind(Parameter parameter, Expression value, List<Parameter> parameters) {
@@ -79,13 +86,13 @@ final class Arguments {
     if (value instanceof FunctionTableSubqueryArgumentExpression table) {
       if (!parameter.isTable()) {
         throw bad(
-            name
-                + " is a table; expected tables for "
-                + parameters.stream()
-                    .filter(Parameter::isTable)
-                    .map(Parameter::name)
-                    .collect(Collectors.joining(" and "))
-                + " only");
+            "%s is a table; expected tables for %s only"
+                .formatted(
+                    name,
+                    parameters.stream()
+                        .filter(Parameter::isTable)
+                        .map(Parameter::name)
+                        .collect(Collectors.joining(" and "))));
       }
       tables.put(name, table.plan());
       return;
@@ -98,16 +105,18 @@ final class Arguments {
             .orElseThrow(
                 () ->
                     bad(
-                        name
-                            + " is "
-                            + value.sql()
-                            + "; expected "
-                            + parameter.type().expected())));
+                        "%s is %s; expected %s"
+                            .formatted(name, value.sql(), parameter.type().expected()))));
   }
 
-  /** The function's name. */
+  /** Who asks, for messages. */
   String function() {
-    return function;
+    return caller.name();
+  }
+
+  /** Whose session it is. */
+  Caller caller() {
+    return caller;
   }
 
   /**
@@ -170,6 +179,6 @@ final class Arguments {
   }
 
   private IllegalArgumentException bad(String defect) {
-    return new IllegalArgumentException(function + ": " + defect);
+    return new IllegalArgumentException(caller.name() + ": " + defect);
   }
 }

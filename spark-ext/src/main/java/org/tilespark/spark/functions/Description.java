@@ -56,14 +56,12 @@ public final class Description {
     return function.parameters().stream()
         .map(
             parameter ->
-                "      * "
-                    + parameter.name()
-                    + " - "
-                    + parameter.type().sql()
-                    + (parameter.isRequired() ? "" : ", by default " + parameter.otherwise())
-                    + ". "
-                    + sentence(parameter)
-                    + "\n")
+                "      * %s - %s%s. %s\n"
+                    .formatted(
+                        parameter.name(),
+                        parameter.type().sql(),
+                        parameter.isRequired() ? "" : ", by default " + parameter.otherwise(),
+                        sentence(parameter)))
         .collect(Collectors.joining("", "\n    Arguments:\n", "  "));
   }
 

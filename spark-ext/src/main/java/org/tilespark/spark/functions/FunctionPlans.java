@@ -4,9 +4,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
-import org.apache.spark.sql.Dataset;
-import org.apache.spark.sql.Row;
-import org.apache.spark.sql.SparkSession;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.block.BlockKind;
@@ -25,7 +22,7 @@ import org.tilespark.spark.reblock.ReblockPlans;
 import org.tilespark.spark.transfer.TransferPlans;
 import org.tilespark.spark.validate.BlockValidator;
 
-/** The logical plan of each call of a table function. */
+/** The logical plan of each call of an operator, from SQL or from the facade. */
 final class FunctionPlans {
   private FunctionPlans() {}
 
@@ -41,7 +38,7 @@ final class FunctionPlans {
         stated(call, BlockKind.MATRIX, "a", "extentsA", ", matrix A"),
         stated(call, BlockKind.MATRIX, "b", "extentsB", ", matrix B"),
         options(call, MultiplyOptions.NAMES, MultiplyOptions::of),
-        FunctionPlans::asDataset,
+        call.caller()::asDataset,
         call.function());
   }
 
@@ -49,7 +46,7 @@ final class FunctionPlans {
     return MultiplyPlans.gram(
         stated(call, BlockKind.MATRIX, "a", "extents", ""),
         options(call, MultiplyOptions.NAMES, MultiplyOptions::of),
-        FunctionPlans::asDataset,
+        call.caller()::asDataset,
         call.function());
   }
 
@@ -103,7 +100,7 @@ final class FunctionPlans {
         call.table("input"),
         kind,
         call.optionalText("extents"),
-        FunctionPlans::asDataset,
+        call.caller()::asDataset,
         call.function());
   }
 
@@ -128,8 +125,8 @@ final class FunctionPlans {
         BlockKind.VOLUME.axis(call.function(), call.text("axis")),
         call.optionalWhole("thickness"),
         missing(call),
-        tasks(),
-        FunctionPlans::asDataset,
+        call.caller().tasks(),
+        call.caller()::asDataset,
         call.function());
   }
 
@@ -142,8 +139,8 @@ final class FunctionPlans {
             ? Optional.of(new long[] {call.whole("first"), call.whole("second")})
             : Optional.empty(),
         missing(call),
-        tasks(),
-        FunctionPlans::asDataset,
+        call.caller().tasks(),
+        call.caller()::asDataset,
         call.function());
   }
 
@@ -216,22 +213,11 @@ final class FunctionPlans {
         .orElse(Missing.ERROR);
   }
 
-  /** Tasks that can run at once. */
-  private static int tasks() {
-    return SparkSession.active().sparkContext().defaultParallelism();
-  }
-
   private static FourierPlans.Context fourier(Arguments call) {
     return new FourierPlans.Context(
-        FunctionPlans::asDataset,
-        tasks(),
-        TileSparkConf.FOURIER_TASK_SIZE.read(TileSparkConf.session()),
+        call.caller()::asDataset,
+        call.caller().tasks(),
+        TileSparkConf.FOURIER_TASK_SIZE.read(call.caller().conf().get()),
         call.function());
-  }
-
-  /** A DataFrame of the session whose query is analyzed. */
-  private static Dataset<Row> asDataset(LogicalPlan plan) {
-    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
-        (org.apache.spark.sql.classic.SparkSession) SparkSession.active(), plan);
   }
 }

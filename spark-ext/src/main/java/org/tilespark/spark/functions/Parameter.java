@@ -114,10 +114,10 @@ record Parameter(String name, Type type, boolean isRequired, String otherwise, S
     }
 
     /** What the optimizer puts in the place of an expression that has no value of its own. */
-    private static Expression evaluated(Expression expression) {
+    private static Optional<Expression> evaluated(Expression expression) {
       return expression instanceof RuntimeReplaceable replaceable
-          ? replaceable.replacement()
-          : expression instanceof Alias variable ? variable.child() : null;
+          ? Optional.of(replaceable.replacement())
+          : expression instanceof Alias variable ? Optional.of(variable.child()) : Optional.empty();
     }
 
     private static Optional<String> elements(ArrayData array, DataType type) {

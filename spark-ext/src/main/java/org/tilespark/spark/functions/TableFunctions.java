@@ -2,6 +2,7 @@ package org.tilespark.spark.functions;
 
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -341,8 +342,8 @@ public enum TableFunctions {
   private static final class Packed {
     static final String PACK_DOC =
         "The same rows with the elements of each block as one BINARY column data in place of values"
-            + " and imag, as numpy lays them out: C order, little-endian. The type is in the metadata"
-            + " of data.";
+            + " and imag, as numpy lays them out: C order, little-endian. The type is in the"
+            + " metadata of data.";
     static final String UNPACK_DOC =
         "Blocks of the elements in the BINARY column data: the inverse of packing.";
   }
@@ -427,10 +428,22 @@ public enum TableFunctions {
             ScalaInterop.function(this::build)));
   }
 
+  /**
+   * The plan of a call from Java or Scala.
+   *
+   * @param tables plans by parameter
+   * @param texts of the other arguments, by parameter; what is absent is the default
+   */
+  public LogicalPlan plan(
+      Caller caller, Map<String, LogicalPlan> tables, Map<String, String> texts) {
+    return plan.apply(new Arguments(caller, usage(), tables, texts));
+  }
+
   private LogicalPlan build(scala.collection.immutable.Seq<Expression> expressions) {
     return ErrorBoundary.PLANNING.call(
         () ->
             plan.apply(
-                new Arguments(sqlName(), usage(), parameters, ScalaInterop.list(expressions))));
+                new Arguments(
+                    Caller.inSql(sqlName()), usage(), parameters, ScalaInterop.list(expressions))));
   }
 }

@@ -327,7 +327,6 @@ final class BroadcastTask implements Iterator<InternalRow> {
     private long col;
 
     Marks() {
-
       nextGroup();
     }
 

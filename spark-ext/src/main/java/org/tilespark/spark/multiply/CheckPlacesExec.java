@@ -29,8 +29,6 @@ import scala.collection.immutable.Seq;
  * block covers.
  */
 public final class CheckPlacesExec extends MadeAnewExec<MultiplySpec> {
-  private static final long serialVersionUID = 1;
-
   // The output, before grouping columns: a range along M or N.
   static final int START = 0;
   static final int END = 1;
@@ -136,11 +134,6 @@ public final class CheckPlacesExec extends MadeAnewExec<MultiplySpec> {
       range.setLong(END, to);
       return range;
     }
-  }
-
-  @Override
-  public String nodeName() {
-    return "CheckPlaces";
   }
 
   @Override

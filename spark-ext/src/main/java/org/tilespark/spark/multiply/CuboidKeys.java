@@ -16,7 +16,6 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
  * @param innerAxis the operand's axis that is K: 0 or 1
  */
 record CuboidKeys(Cuboids cuboids, boolean right, int innerAxis) implements PieceKeys {
-
   /** Where the operand is cut: at cuboids, and along K at panels. */
   Cuts cuts() {
     AxisCuts outer = right ? cuboids.axisN() : cuboids.axisM();

@@ -27,8 +27,6 @@ import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
  * <p>Immutable.
  */
 public final class Cuboids implements Serializable {
-  private static final long serialVersionUID = 1;
-
   private final long[] cutsM; // P + 1 boundaries, from 0 to M
   private final long[] cutsN; // Q + 1
   private final long[] cutsK; // R + 1
@@ -71,11 +69,8 @@ public final class Cuboids implements Serializable {
     }
     if (gram && !Arrays.equals(cutsM, cutsN)) {
       throw new IllegalArgumentException(
-          "A gram cut at rows "
-              + Arrays.toString(cutsM)
-              + " and columns "
-              + Arrays.toString(cutsN)
-              + "; expected the same cuts");
+          "A gram cut at rows %s and columns %s; expected the same cuts"
+              .formatted(Arrays.toString(cutsM), Arrays.toString(cutsN)));
     }
     this.depth = depth;
     this.axisM = axis(Axis.M, cutsM, Long.MAX_VALUE);
@@ -358,11 +353,8 @@ public final class Cuboids implements Serializable {
     }
     if (!ascending) {
       throw new IllegalArgumentException(
-          "Cuts of "
-              + axis
-              + " at "
-              + Arrays.toString(cuts)
-              + "; expected ascending boundaries from 0");
+          "Cuts of %s at %s; expected ascending boundaries from 0"
+              .formatted(axis, Arrays.toString(cuts)));
     }
     return cuts.clone();
   }
@@ -396,14 +388,12 @@ public final class Cuboids implements Serializable {
 
   @Override
   public String toString() {
-    return "("
-        + p()
-        + ","
-        + q()
-        + ","
-        + r()
-        + ")"
-        + (gram ? ", upper half" : "")
-        + (placed == null ? "" : ", " + placed + " in " + bands);
+    return "(%s,%s,%s)%s%s"
+        .formatted(
+            p(),
+            q(),
+            r(),
+            gram ? ", upper half" : "",
+            placed == null ? "" : ", " + placed + " in " + bands);
   }
 }

@@ -29,8 +29,6 @@ import scala.collection.immutable.Seq;
  */
 public final class MultiplyBlocks extends LogicalBlockNode
     implements PlacesBlocks, MultiInstanceRelation {
-  private static final long serialVersionUID = 1;
-
   /** The order of the columns of an operand and of the output; grouping columns follow. */
   public enum Column {
     ROW,

@@ -29,8 +29,6 @@ import scala.reflect.ClassTag;
  * it makes parts of sums, which {@link SumBlocksExec} adds.
  */
 public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBlocks {
-  private static final long serialVersionUID = 1;
-
   private final long depth;
   private final long mostOuter;
   private final boolean smallIsRight;
@@ -171,11 +169,6 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
         List.copyOf(ordinals.subList(Column.COUNT, ordinals.size())),
         depth,
         mostOuter);
-  }
-
-  @Override
-  public String nodeName() {
-    return "MultiplyBroadcast";
   }
 
   @Override

@@ -63,16 +63,6 @@ final class MultiplyChoice {
     return backend;
   }
 
-  /** True if one operand is broadcast and the other's blocks produce whole blocks of C. */
-  boolean broadcastsWhole() {
-    try {
-      Candidate chosen = plan().chosen();
-      return chosen.strategy().isBroadcast() && chosen.cost().traffic().partial() == 0;
-    } catch (IllegalArgumentException e) {
-      return false; // planning fails later, and says why
-    }
-  }
-
   /** How the blocks of C will be partitioned, as far as that can be known. */
   Optional<Placement> partitioning() {
     try {
@@ -230,11 +220,9 @@ final class MultiplyChoice {
   private IllegalArgumentException refused(IllegalArgumentException e) {
     String advice =
         e instanceof CuboidPlanner.NoRoomException
-            ? ". More parts of M and N need less memory each; a larger "
-                + TileSparkConf.MULTIPLY_TILE_SIZE.name()
-                + " or "
-                + TileSparkConf.BATCH_SIZE.name()
-                + " gives a task more"
+            ? (". More parts of M and N need less memory each; a larger %s or %s gives a"
+                    + " task more")
+                .formatted(TileSparkConf.MULTIPLY_TILE_SIZE.name(), TileSparkConf.BATCH_SIZE.name())
             : "";
     return new IllegalArgumentException(spec.operator() + ": " + e.getMessage() + advice, e);
   }
@@ -249,10 +237,9 @@ final class MultiplyChoice {
     }
     if (strategy instanceof MultiplyOptions.Strategy.Cuboid cuboid && cuboid.p() != cuboid.q()) {
       throw new IllegalArgumentException(
-          spec.operator()
-              + ": strategy is "
-              + cuboid
-              + "; a gram has the same cuts of rows and columns, so expected P = Q");
+          ("%s: strategy is %s; a gram has the same cuts of rows and columns, so"
+                  + " expected P = Q")
+              .formatted(spec.operator(), cuboid));
     }
     GramPlanner planner =
         new GramPlanner(shape(), limits, placed(false).map(a -> placed(a, true, true)));

@@ -10,8 +10,6 @@ import scala.collection.immutable.Seq;
 
 /** A node that multiplies: what is predicted of it, what it measures, and what EXPLAIN says. */
 abstract class MultiplyExec extends PhysicalBlockNode {
-  private static final long serialVersionUID = 1;
-
   protected final MultiplySpec spec;
   protected final Prediction prediction;
   protected final BackendChoice backend;

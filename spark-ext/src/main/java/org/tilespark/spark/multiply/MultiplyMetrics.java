@@ -13,8 +13,6 @@ import org.tilespark.spark.runtime.TaskMetrics;
 
 /** The metrics of a product: those of every stage on the device, and what only products have. */
 final class MultiplyMetrics implements Serializable, PanelTask.Listener {
-  private static final long serialVersionUID = 1;
-
   private static final String PANELS = "numPanels";
   private static final String FLOPS = "flops";
   private static final String PREDICTED = "predictedShuffleBytes";

@@ -22,8 +22,6 @@ import scala.reflect.ClassTag;
  * are parts of sums, which {@link SumBlocksExec} adds.
  */
 public final class MultiplyPanelsExec extends MultiplyExec {
-  private static final long serialVersionUID = 1;
-
   private final Cuboids cuboids;
   private final Option<BoundPartitioning> placement;
   private final Seq<SparkPlan> pieces;
@@ -52,11 +50,6 @@ public final class MultiplyPanelsExec extends MultiplyExec {
     this.cuboids = cuboids;
     this.placement = placement;
     this.pieces = pieces;
-  }
-
-  /** How the product is cut. */
-  public Cuboids cuboids() {
-    return cuboids;
   }
 
   @Override
@@ -142,11 +135,6 @@ public final class MultiplyPanelsExec extends MultiplyExec {
   @Override
   String explainedExchange() {
     return Exchange.explained(sparkContext());
-  }
-
-  @Override
-  public String nodeName() {
-    return "MultiplyPanels";
   }
 
   @Override

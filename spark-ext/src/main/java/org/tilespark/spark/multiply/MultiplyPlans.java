@@ -69,12 +69,8 @@ public final class MultiplyPlans {
     requireSameGroups(left, right, operator);
     if (left.blocks().elementType() != right.blocks().elementType()) {
       throw new IllegalArgumentException(
-          operator
-              + ": values of A are "
-              + typeText(left)
-              + ", of B "
-              + typeText(right)
-              + "; expected one type, so CAST one of them");
+          "%s: values of A are %s, of B %s; expected one type, so CAST one of them"
+              .formatted(operator, typeText(left), typeText(right)));
     }
     MatrixShape knownA =
         MatrixShape.of(left, options.missing(), asDataset, operator).op(options.transposeA());
@@ -82,17 +78,15 @@ public final class MultiplyPlans {
         MatrixShape.of(right, options.missing(), asDataset, operator).op(options.transposeB());
     if (knownA.cols() != knownB.rows()) {
       throw new IllegalArgumentException(
-          operator
-              + ": the inner extents differ: A"
-              + (options.transposeA() ? " transposed" : "")
-              + " is "
-              + knownA.extentsText()
-              + ", B"
-              + (options.transposeB() ? " transposed" : "")
-              + " is "
-              + knownB.extentsText()
-              + "; expected as many columns of A as rows of B. If the metadata of one is stale,"
-              + " state its extents with withExtents(df, rows, cols)");
+          ("%s: the inner extents differ: A%s is %s, B%s is %s; expected as many"
+                  + " columns of A as rows of B. If the metadata of one is stale, state its"
+                  + " extents with withExtents(df, rows, cols)")
+              .formatted(
+                  operator,
+                  options.transposeA() ? " transposed" : "",
+                  knownA.extentsText(),
+                  options.transposeB() ? " transposed" : "",
+                  knownB.extentsText()));
     }
     requireCountable(knownA.rows(), knownA.cols(), "A", operator);
     requireCountable(knownB.rows(), knownB.cols(), "B", operator);
@@ -174,14 +168,8 @@ public final class MultiplyPlans {
   private static void requireCountable(long rows, long cols, String matrix, String operator) {
     if (Bytes.product(rows, cols) >= KnownArray.TOO_MANY_ELEMENTS) {
       throw new IllegalArgumentException(
-          operator
-              + ": "
-              + matrix
-              + " is "
-              + rows
-              + " x "
-              + cols
-              + "; expected fewer than 2^58 elements");
+          "%s: %s is %s x %s; expected fewer than 2^58 elements"
+              .formatted(operator, matrix, rows, cols));
     }
   }
 
@@ -228,13 +216,10 @@ public final class MultiplyPlans {
   private static void requireSameGroups(BlockFrame left, BlockFrame right, String operator) {
     if (!hasGroupsOf(left, right) || !hasGroupsOf(right, left)) {
       throw new IllegalArgumentException(
-          operator
-              + ": further columns tell several matrices apart and must be the same on both sides;"
-              + " A has ("
-              + groupsText(left)
-              + "), B has ("
-              + groupsText(right)
-              + "). Drop those that are no part of the key");
+          ("%s: further columns tell several matrices apart and must be the same on"
+                  + " both sides; A has (%s), B has (%s). Drop those that are no part of the"
+                  + " key")
+              .formatted(operator, groupsText(left), groupsText(right)));
     }
   }
 
@@ -274,13 +259,9 @@ public final class MultiplyPlans {
     DataType type = group.dataType();
     if (holdsFloats(type) || !UnsafeRowUtils.isBinaryStable(type)) {
       throw new IllegalArgumentException(
-          who
-              + ": further column "
-              + group.name()
-              + " is "
-              + type.sql()
-              + ", which cannot tell matrices apart; drop it, or CAST it to a type whose equal"
-              + " values are the same bytes");
+          ("%s: further column %s is %s, which cannot tell matrices apart; drop it, or"
+                  + " CAST it to a type whose equal values are the same bytes")
+              .formatted(who, group.name(), type.sql()));
     }
   }
 

@@ -31,7 +31,6 @@ public record MultiplySpec(
     Strategy strategy,
     int groups)
     implements Serializable {
-
   /**
    * What is known of an operand's blocks.
    *

@@ -36,8 +36,6 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
   static final class Numbering
       extends AbstractFunction2<Object, Iterator<InternalRow>, Iterator<InternalRow>>
       implements Serializable {
-    private static final long serialVersionUID = 1;
-
     @Override
     public Iterator<InternalRow> apply(Object partition, Iterator<InternalRow> rows) {
       return new NumberedRows((Integer) partition, rows);
@@ -72,8 +70,6 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
   static final class Zipped
       extends AbstractFunction2<Iterator<InternalRow>, Iterator<InternalRow>, Iterator<InternalRow>>
       implements Serializable {
-    private static final long serialVersionUID = 1;
-
     private final MultiplyTask<InternalRow> task;
     private final Cuboids cuboids; // whose shared parts are zipped; null if pieces are their own
     private final PieceColumns.Labels labels;

@@ -7,8 +7,8 @@ final class OperandDefects {
   /** What may be wrong where blocks are taken to be where their places say. */
   static final String STALE_PLACES =
       ". The column metadata tilespark.blockShape says where blocks begin, by which they are"
-          + " partitioned and need not be shuffled; if it is stale (after a union, say), drop it with"
-          + " withoutExtents(df) or the option extents='unknown'";
+          + " partitioned and need not be shuffled; if it is stale (after a union, say), drop it"
+          + " with withoutExtents(df) or the option extents='unknown'";
 
   private OperandDefects() {}
 
@@ -24,17 +24,16 @@ final class OperandDefects {
       MultiplySpec spec, boolean right, String group, String advice, long row, long col) {
     Shape extents = spec.extents(right);
     return new IllegalArgumentException(
-        matrix(spec, right, group)
-            + "no block holds the element at row "
-            + row
-            + ", col "
-            + col
-            + "; expected blocks that cover all of "
-            + extents.extent(0)
-            + " x "
-            + extents.extent(1)
-            + " elements. With missing=zero what is missing counts as zeros"
-            + advice);
+        ("%sno block holds the element at row %s, col %s; expected blocks that cover"
+                + " all of %s x %s elements. With missing=zero what is missing counts as"
+                + " zeros%s")
+            .formatted(
+                matrix(spec, right, group),
+                row,
+                col,
+                extents.extent(0),
+                extents.extent(1),
+                advice));
   }
 
   /** As {@link #hole}, of an element by its places along M or N, and along K. */
@@ -49,13 +48,12 @@ final class OperandDefects {
       MultiplySpec spec, boolean right, String group, long outer, long inner) {
     boolean innerIsRow = spec.innerIsRow(right);
     return new IllegalArgumentException(
-        matrix(spec, right, group)
-            + "two blocks hold the element at row "
-            + (innerIsRow ? inner : outer)
-            + ", col "
-            + (innerIsRow ? outer : inner)
-            + "; expected every element once"
-            + overlapAdvice(spec));
+        ("%stwo blocks hold the element at row %s, col %s; expected every element" + " once%s")
+            .formatted(
+                matrix(spec, right, group),
+                innerIsRow ? inner : outer,
+                innerIsRow ? outer : inner,
+                overlapAdvice(spec)));
   }
 
   /** What may help where elements are there twice. */

@@ -22,7 +22,6 @@ import org.tilespark.spark.permute.PermutedColumns;
  * @param columns of {@code plan}, in {@link Column}'s order, grouping columns behind
  */
 record OperandSource(LogicalPlan plan, List<Attribute> columns) {
-
   /** Below all projections that only choose, reorder or rename columns. */
   OperandSource belowProjections() {
     OperandSource source = this;

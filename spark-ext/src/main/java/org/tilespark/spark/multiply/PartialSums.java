@@ -184,19 +184,10 @@ final class PartialSums implements Iterator<InternalRow> {
   private IllegalArgumentException missing(long[] low, long[] high, UnsafeRow group) {
     if (!strategy.isBroadcast()) {
       return new IllegalArgumentException(
-          spec.operator()
-              + ": block at row "
-              + low[0]
-              + ", col "
-              + low[1]
-              + " of the result"
-              + job.groupText(group)
-              + " lacks what the inner dimension gives from "
-              + low[2]
-              + " to "
-              + high[2]
-              + ": blocks of both A and B are missing there. With missing=zero what is missing"
-              + " counts as zeros");
+          ("%s: block at row %s, col %s of the result%s lacks what the inner dimension"
+                  + " gives from %s to %s: blocks of both A and B are missing there. With"
+                  + " missing=zero what is missing counts as zeros")
+              .formatted(spec.operator(), low[0], low[1], job.groupText(group), low[2], high[2]));
     }
     boolean right = strategy == Strategy.BROADCAST_LEFT;
     return OperandDefects.holeAt(
@@ -206,13 +197,9 @@ final class PartialSums implements Iterator<InternalRow> {
   private RuntimeException overlapping(long[] shared, UnsafeRow group) {
     if (!strategy.isBroadcast()) {
       return new IllegalStateException(
-          "Two parts of the result at row "
-              + shared[0]
-              + ", col "
-              + shared[1]
-              + ", inner index "
-              + shared[2]
-              + "; please report this with the plan");
+          ("Two parts of the result at row %s, col %s, inner index %s; please report"
+                  + " this with the plan")
+              .formatted(shared[0], shared[1], shared[2]));
     }
     boolean right = strategy == Strategy.BROADCAST_LEFT;
     return OperandDefects.twiceAt(

@@ -33,16 +33,8 @@ public record Prediction(
    * @param depth of panels along K
    */
   String explained(MultiplySpec spec, long depth, BackendChoice backend) {
-    return "\nProduct: "
-        + spec.describe()
-        + "\nStrategy: "
-        + chosen
-        + "\nRejected: "
-        + String.join("\n  ", rejected)
-        + "\nPanels: "
-        + depth
-        + " along K\nBackend: "
-        + backend;
+    return "\nProduct: %s\nStrategy: %s\nRejected: %s\nPanels: %s along K\nBackend: %s"
+        .formatted(spec.describe(), chosen, String.join("\n  ", rejected), depth, backend);
   }
 
   @Override

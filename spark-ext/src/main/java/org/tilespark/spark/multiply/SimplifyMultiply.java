@@ -36,26 +36,22 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
               if (node instanceof MultiplyBlocks product) {
                 return simplify(product);
               }
-              return node instanceof PermuteBlocks permute ? transposed(permute) : null;
+              return node instanceof PermuteBlocks permute ? transposed(permute) : Optional.empty();
             }));
   }
 
-  /** The simpler product, or null if there is none. */
-  private static LogicalPlan simplify(MultiplyBlocks product) {
+  /** The simpler product, if there is one. */
+  private static Optional<MultiplyBlocks> simplify(MultiplyBlocks product) {
     MultiplyBlocks simpler = product;
-    while (true) {
-      MultiplyBlocks next = absorbTranspose(simpler);
-      if (next == null) {
-        break;
-      }
-      simpler = next;
+    for (Optional<MultiplyBlocks> next = absorbTranspose(product); next.isPresent(); ) {
+      simpler = next.get();
+      next = absorbTranspose(simpler);
     }
-    MultiplyBlocks gram = asGram(simpler);
-    simpler = gram == null ? simpler : gram;
-    return simpler == product ? null : simpler;
+    simpler = asGram(simpler).orElse(simpler);
+    return simpler == product ? Optional.empty() : Optional.of(simpler);
   }
 
-  private static MultiplyBlocks absorbTranspose(MultiplyBlocks product) {
+  private static Optional<MultiplyBlocks> absorbTranspose(MultiplyBlocks product) {
     List<LogicalPlan> operands = product.operands();
     for (int i = 0; i < operands.size(); i++) {
       Optional<OperandSource> below =
@@ -68,13 +64,14 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
         List<LogicalPlan> plans = new ArrayList<>(operands);
         plans.set(i, below.get().plan());
         boolean gram = product.spec().gram();
-        return product.with(product.spec().flipped(gram || i == 0, gram || i == 1), inputs, plans);
+        return Optional.of(
+            product.with(product.spec().flipped(gram || i == 0, gram || i == 1), inputs, plans));
       }
     }
-    return null;
+    return Optional.empty();
   }
 
-  private static MultiplyBlocks asGram(MultiplyBlocks product) {
+  private static Optional<MultiplyBlocks> asGram(MultiplyBlocks product) {
     MultiplySpec spec = product.spec();
     boolean suits =
         !spec.gram()
@@ -83,7 +80,7 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
             && (spec.strategy() instanceof Strategy.Auto
                 || (spec.strategy() instanceof Strategy.Cuboid cuboid && cuboid.p() == cuboid.q()));
     if (!suits) {
-      return null;
+      return Optional.empty();
     }
     OperandSource left =
         new OperandSource(product.operands().get(0), product.inputs(0)).belowProjections();
@@ -92,34 +89,34 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
     return left.plan().deterministic()
             && left.plan().sameResult(right.plan())
             && left.ordinals().equals(right.ordinals())
-        ? product.with(spec.asGram(), List.of(left.columns()), List.of(left.plan()))
-        : null;
+        ? Optional.of(product.with(spec.asGram(), List.of(left.columns()), List.of(left.plan())))
+        : Optional.empty();
   }
 
-  /** The product that gives what the transpose of a product is, or null. */
-  private static LogicalPlan transposed(PermuteBlocks permute) {
+  /** The product that gives what the transpose of a product is; empty of anything else. */
+  private static Optional<Project> transposed(PermuteBlocks permute) {
     if (!OperandSource.isTranspose(permute)) {
-      return null;
+      return Optional.empty();
     }
     PermutedColumns columns = permute.columns();
     List<Integer> parts = OperandSource.parts(columns.blocks());
     OperandSource read = new OperandSource(permute.child(), columns.inputs()).belowProjections();
     if (!(read.plan() instanceof MultiplyBlocks product)) {
-      return null;
+      return Optional.empty();
     }
     List<Attribute> produced = new ArrayList<>();
     for (int i = 0; i < product.produced().size(); i++) {
       Attribute computed = product.produced().get(i);
       int position = Attributes.indexOf(read.columns(), computed);
       if (i < Column.COUNT && position != parts.get(i)) {
-        return null; // the transpose takes its blocks from elsewhere
+        return Optional.empty(); // the transpose takes its blocks from elsewhere
       }
       // A grouping column that nobody reads is not among the transpose's.
       produced.add(position < 0 ? computed.newInstance() : columns.produced().get(position));
     }
     for (Attribute column : read.columns()) {
       if (Attributes.indexOf(product.produced(), column) < 0) {
-        return null;
+        return Optional.empty();
       }
     }
     List<List<Attribute>> inputs = new ArrayList<>();
@@ -130,7 +127,9 @@ public final class SimplifyMultiply extends Rule<LogicalPlan> {
     }
     MultiplyBlocks turned =
         product.producing(produced).with(product.spec().transposed(), inputs, operands);
-    return new Project(
-        ScalaInterop.<NamedExpression>seq(ScalaInterop.<Attribute>list(permute.output())), turned);
+    return Optional.of(
+        new Project(
+            ScalaInterop.<NamedExpression>seq(ScalaInterop.<Attribute>list(permute.output())),
+            turned));
   }
 }

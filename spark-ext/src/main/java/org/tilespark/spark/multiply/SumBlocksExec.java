@@ -19,8 +19,6 @@ import scala.collection.immutable.Seq;
 
 /** Adds the partial blocks of C that a shuffle brought together, in a fixed order. */
 public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
-  private static final long serialVersionUID = 1;
-
   private final Strategy strategy;
 
   /**
@@ -74,11 +72,6 @@ public final class SumBlocksExec extends MadeAnewExec<MultiplySpec> {
   @Override
   protected boolean isAtExchange() {
     return true;
-  }
-
-  @Override
-  public String nodeName() {
-    return "SumBlocks";
   }
 
   @Override

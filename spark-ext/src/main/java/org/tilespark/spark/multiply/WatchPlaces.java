@@ -3,7 +3,7 @@ package org.tilespark.spark.multiply;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import org.apache.spark.SparkContext;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Filter;
@@ -21,41 +21,37 @@ import org.tilespark.spark.exchange.CheckedBlocks;
 import org.tilespark.spark.exchange.MarkCells;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.MultiplyBlocks.PlaceColumn;
+import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.permute.PermuteBlocks;
 
 /**
- * For a broadcast product, also scans the block coordinates of the larger operand, so that missing
- * blocks are found. Only coordinate columns are read. Where these cannot be had without computing
- * the values, the rule does nothing, and the blocks of C are shuffled instead.
+ * Adds a scan of the larger operand's block coordinates to a product that a broadcast may compute.
+ * The broadcast finds missing blocks by it; a product that is planned in another way leaves it
+ * unused. Only coordinate columns are read. Where these cannot be had without computing the values,
+ * the rule does nothing, and a broadcast's partial blocks of C are shuffled instead.
  */
 public final class WatchPlaces extends Rule<LogicalPlan> {
-  private final SparkContext context;
-
-  /** The rule of one session. */
-  public WatchPlaces(SparkContext context) {
-    this.context = context;
-  }
-
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     return plan.transformUp(
         ScalaInterop.partialFunction(
-            node -> node instanceof MultiplyBlocks product ? watched(product) : null));
+            node -> node instanceof MultiplyBlocks product ? watched(product) : Optional.empty()));
   }
 
-  /** The product that watches, or null if it should not. */
-  private MultiplyBlocks watched(MultiplyBlocks product) {
+  /** The product that watches; empty if it should not, or does already. */
+  private static Optional<MultiplyBlocks> watched(MultiplyBlocks product) {
     MultiplySpec spec = product.spec();
     boolean right = spec.largerIsRight();
-    if (spec.gram() || product.watches() || !spec.side(right).spans()) {
-      return null;
+    if (spec.gram()
+        || spec.strategy() instanceof MultiplyOptions.Strategy.Cuboid
+        || product.watches()
+        || !spec.side(right).spans()) {
+      return Optional.empty();
     }
     LogicalPlan larger = product.operands().get(right ? 1 : 0);
-    if (!coordinatesAreCheap(larger)) {
-      return null;
-    }
-    MultiplyBlocks watching = product.watching(places(product, larger, right));
-    return new MultiplyChoice(context, watching).broadcastsWhole() ? watching : null;
+    return coordinatesAreCheap(larger)
+        ? Optional.of(product.watching(places(product, larger, right)))
+        : Optional.empty();
   }
 
   /** The coordinates, as {@link PlaceColumn} has them, then the grouping columns. */

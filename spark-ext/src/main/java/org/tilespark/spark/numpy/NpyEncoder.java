@@ -222,20 +222,17 @@ public record NpyEncoder(ElementType from, NpyType to, boolean exact) implements
         to.isInteger()
             ? "whole numbers " + min(to) + " to " + max(to)
             : "values it can hold" + (exact ? " exactly" : " as finite numbers");
-    return (part == 0 ? BlockKind.VALUES : BlockKind.IMAG)
-        + " has "
-        + show(numbers.base(), numbers.offset() + index * from.bytes())
-        + " at ("
-        + element
-        + "), which "
-        + to.numpyName()
-        + (exact ? " (the type of the file that was read)" : "")
-        + " does not hold; expected "
-        + range
-        + ", or "
-        + remedy
-        + " with another type, such as "
-        + NpyType.ofColumn(from, to.isComplex()).numpyName();
+    return ("%s has %s at (%s), which %s%s does not hold; expected %s, or %s with another"
+            + " type, such as %s")
+        .formatted(
+            part == 0 ? BlockKind.VALUES : BlockKind.IMAG,
+            show(numbers.base(), numbers.offset() + index * from.bytes()),
+            element,
+            to.numpyName(),
+            exact ? " (the type of the file that was read)" : "",
+            range,
+            remedy,
+            NpyType.ofColumn(from, to.isComplex()).numpyName());
   }
 
   /** Smallest value of an integer type. */

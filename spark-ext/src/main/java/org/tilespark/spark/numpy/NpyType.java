@@ -116,13 +116,12 @@ public enum NpyType {
     if (chosen != null) {
       if (chosen.isComplex() != blocks.isComplex()) {
         throw new IllegalArgumentException(
-            option
-                + " is "
-                + chosen.numpyName
-                + ", and the blocks have "
-                + (blocks.isComplex() ? "a" : "no")
-                + " column imag; expected "
-                + (blocks.isComplex() ? "complex64 or complex128" : "a real type"));
+            "%s is %s, and the blocks have %s column imag; expected %s"
+                .formatted(
+                    option,
+                    chosen.numpyName,
+                    blocks.isComplex() ? "a" : "no",
+                    blocks.isComplex() ? "complex64 or complex128" : "a real type"));
       }
       return chosen;
     }
@@ -135,10 +134,9 @@ public enum NpyType {
     NpyType own = ofColumn(columnType, blocks.isComplex());
     if (own.isComplex() != blocks.isComplex()) {
       throw new IllegalArgumentException(
-          option
-              + " is not given, and columns values and imag are ARRAY<"
-              + BlockSchema.sparkType(columnType).sql().toUpperCase(Locale.ROOT)
-              + ">; expected complex64 or complex128, or columns of FLOAT or DOUBLE (CAST them)");
+          ("%s is not given, and columns values and imag are ARRAY<%s>; expected"
+                  + " complex64 or complex128, or columns of FLOAT or DOUBLE (CAST them)")
+              .formatted(option, BlockSchema.sparkType(columnType).sql().toUpperCase(Locale.ROOT)));
     }
     return own;
   }
@@ -173,14 +171,13 @@ public enum NpyType {
       List<String> names = Arrays.stream(values()).map(NpyType::numpyName).toList();
       String advice = advice(text);
       throw new IllegalArgumentException(
-          what
-              + " is '"
-              + text
-              + "'"
-              + (advice.isEmpty() ? "" : " (" + advice + ")")
-              + "; expected one of "
-              + SUPPORTED
-              + (advice.isEmpty() ? Suggestions.didYouMean(text.trim(), names) : ""));
+          "%s is '%s'%s; expected one of %s%s"
+              .formatted(
+                  what,
+                  text,
+                  advice.isEmpty() ? "" : " (" + advice + ")",
+                  SUPPORTED,
+                  advice.isEmpty() ? Suggestions.didYouMean(text.trim(), names) : ""));
     }
     return type;
   }
@@ -194,14 +191,8 @@ public enum NpyType {
     NpyType type = parse(what, text);
     if (text.trim().startsWith(">") && type.partBytes > 1) {
       throw new IllegalArgumentException(
-          what
-              + " is '"
-              + text
-              + "', which is big-endian; expected '"
-              + type.descr
-              + "' (use a.astype('"
-              + type.descr
-              + "'))");
+          "%s is '%s', which is big-endian; expected '%s' (use a.astype('%s'))"
+              .formatted(what, text, type.descr, type.descr));
     }
     return type;
   }

@@ -1,9 +1,7 @@
 package org.tilespark.spark.options;
 
-import java.io.Serializable;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -57,9 +55,7 @@ import org.tilespark.spark.error.Require;
  * <p>Of the inverse: {@code realExtent}, the extent of the halved axis before the transform, where
  * no metadata tells it.
  */
-public final class FftOptions implements Serializable {
-  private static final long serialVersionUID = 1;
-
+public final class FftOptions extends TextOptions<FftOptions> {
   /** The names of all options. */
   public static final List<String> NAMES =
       List.of(
@@ -102,10 +98,13 @@ public final class FftOptions implements Serializable {
 
   private static final FftOptions DEFAULTS = new FftOptions(Map.of());
 
-  private final Map<String, String> texts; // by name, normal form; what is absent is the default
-
   private FftOptions(Map<String, String> texts) {
-    this.texts = new LinkedHashMap<>(texts);
+    super(texts);
+  }
+
+  @Override
+  FftOptions made(Map<String, String> all) {
+    return new FftOptions(all);
   }
 
   /** All defaults. */
@@ -121,17 +120,12 @@ public final class FftOptions implements Serializable {
    *     can be
    */
   public static FftOptions of(Map<String, String> texts) {
-    Require.given(texts, "FftOptions.of", "texts");
-    FftOptions options = DEFAULTS;
-    for (Map.Entry<String, String> entry : texts.entrySet()) {
-      options = options.set(entry.getKey(), entry.getValue());
-    }
-    return options;
+    return from(DEFAULTS, texts, "FftOptions.of");
   }
 
   /** Those options as texts that were set; {@link #of} makes the same options of them. */
   public Map<String, String> toMap() {
-    return new LinkedHashMap<>(texts);
+    return texts();
   }
 
   /**
@@ -145,7 +139,8 @@ public final class FftOptions implements Serializable {
     return set(name, text);
   }
 
-  private FftOptions set(String name, String text) {
+  @Override
+  FftOptions set(String name, String text) {
     String option = Require.option(name, NAMES);
     String normal = Require.text(text, option).replaceAll("\\s", "").toLowerCase(Locale.ROOT);
     switch (option) {
@@ -170,14 +165,12 @@ public final class FftOptions implements Serializable {
       case "realExtent" -> requireExtent(option, normal);
       default -> throw new IllegalStateException(option);
     }
-    Map<String, String> all = new LinkedHashMap<>(texts);
-    all.put(option, normal);
-    return new FftOptions(all);
+    return replaced(option, normal);
   }
 
   /** The letters of the axes to transform, if they are stated. */
   public Optional<String> axes() {
-    return Optional.ofNullable(texts.get("axes"));
+    return Optional.ofNullable(text("axes"));
   }
 
   /** These options with other axes. */
@@ -188,7 +181,7 @@ public final class FftOptions implements Serializable {
 
   /** The norm, if it is stated. */
   public Optional<Norm> norm() {
-    return Optional.ofNullable(texts.get("norm"))
+    return Optional.ofNullable(text("norm"))
         .map(text -> Norm.valueOf(text.toUpperCase(Locale.ROOT)));
   }
 
@@ -200,7 +193,7 @@ public final class FftOptions implements Serializable {
 
   /** True for real values on one side and half a spectrum on the other; if it is stated. */
   public Optional<Boolean> real() {
-    return Optional.ofNullable(texts.get("real")).map(Boolean::valueOf);
+    return Optional.ofNullable(text("real")).map(Boolean::valueOf);
   }
 
   /** These options with another {@code real}. */
@@ -210,7 +203,7 @@ public final class FftOptions implements Serializable {
 
   /** True if axes and slabs are to be those of the input. */
   public boolean natural() {
-    return texts.getOrDefault("output", "permuted").equals("natural");
+    return text("output", "permuted").equals("natural");
   }
 
   /** These options with another output. */
@@ -221,7 +214,7 @@ public final class FftOptions implements Serializable {
 
   /** What has its origin in the middle, if it is stated. */
   public Optional<Shift> shift() {
-    return Optional.ofNullable(texts.get("shift"))
+    return Optional.ofNullable(text("shift"))
         .map(text -> Shift.valueOf(text.toUpperCase(Locale.ROOT)));
   }
 
@@ -233,8 +226,7 @@ public final class FftOptions implements Serializable {
 
   /** How the work is spread. */
   public Decomposition decomposition() {
-    return Decomposition.valueOf(
-        texts.getOrDefault("decomposition", "auto").toUpperCase(Locale.ROOT));
+    return Decomposition.valueOf(text("decomposition", "auto").toUpperCase(Locale.ROOT));
   }
 
   /** These options with another decomposition. */
@@ -245,7 +237,7 @@ public final class FftOptions implements Serializable {
 
   /** What happens where a block is not there. */
   public Missing missing() {
-    return Missing.parse("missing", texts.getOrDefault("missing", "error"));
+    return Missing.parse("missing", text("missing", "error"));
   }
 
   /** These options with other consequences of a block that is not there. */
@@ -256,7 +248,7 @@ public final class FftOptions implements Serializable {
 
   /** What is taken off first. */
   public Detrend detrend() {
-    return Detrend.valueOf(texts.getOrDefault("detrend", "none").toUpperCase(Locale.ROOT));
+    return Detrend.valueOf(text("detrend", "none").toUpperCase(Locale.ROOT));
   }
 
   /** These options with something else taken off first. */
@@ -302,11 +294,8 @@ public final class FftOptions implements Serializable {
           };
       if (wanted < extent) {
         throw new IllegalArgumentException(
-            "padTo asks for "
-                + wanted
-                + " along an axis of "
-                + extent
-                + " elements; expected as many or more");
+            "padTo asks for %s along an axis of %s elements; expected as many or more"
+                .formatted(wanted, extent));
       }
       padded.add(wanted);
     }
@@ -326,7 +315,7 @@ public final class FftOptions implements Serializable {
    * @throws IllegalArgumentException if there are neither one nor {@code count}
    */
   public Optional<List<Double>> spacing(int count) {
-    return texts.containsKey("spacing")
+    return text("spacing") != null
         ? Optional.of(perAxis("spacing", "1", count).stream().map(Double::valueOf).toList())
         : Optional.empty();
   }
@@ -341,8 +330,8 @@ public final class FftOptions implements Serializable {
 
   /** The extent of the halved axis before the transform, if it is stated. */
   public OptionalLong realExtent() {
-    return texts.containsKey("realExtent")
-        ? OptionalLong.of(Long.parseLong(texts.get("realExtent")))
+    return text("realExtent") != null
+        ? OptionalLong.of(Long.parseLong(text("realExtent")))
         : OptionalLong.empty();
   }
 
@@ -352,14 +341,18 @@ public final class FftOptions implements Serializable {
   }
 
   private List<String> perAxis(String option, String otherwise, int count) {
-    List<String> words = List.of(texts.getOrDefault(option, otherwise).split(",", -1));
+    List<String> words = List.of(text(option, otherwise).split(",", -1));
     if (words.size() == 1) {
       return java.util.Collections.nCopies(count, words.get(0));
     }
     if (words.size() != count) {
-      throw bad(option, texts.get(option), "one word, or one for each of " + count + " axes");
+      throw bad(option, text(option), "one word, or one for each of " + count + " axes");
     }
     return words;
+  }
+
+  private String text(String option, String otherwise) {
+    return Objects.requireNonNullElse(text(option), otherwise);
   }
 
   private static String letters(String text) {
@@ -426,17 +419,7 @@ public final class FftOptions implements Serializable {
   }
 
   @Override
-  public boolean equals(Object o) {
-    return o instanceof FftOptions that && texts.equals(that.texts);
-  }
-
-  @Override
-  public int hashCode() {
-    return Objects.hash(texts);
-  }
-
-  @Override
   public String toString() {
-    return texts.toString();
+    return toMap().toString();
   }
 }

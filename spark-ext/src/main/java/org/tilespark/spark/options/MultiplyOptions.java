@@ -35,9 +35,7 @@ import org.tilespark.spark.error.Require;
  *       as zeros, and infinity times such a zero is 0
  * </ul>
  */
-public final class MultiplyOptions implements Serializable {
-  private static final long serialVersionUID = 1;
-
+public final class MultiplyOptions extends TextOptions<MultiplyOptions> {
   /** The names of all options. */
   public static final List<String> NAMES =
       List.of("transposeA", "transposeB", "precision", "strategy", "blockShape", "missing");
@@ -96,28 +94,21 @@ public final class MultiplyOptions implements Serializable {
       List.of("full", "float32", "tf32", "bfloat16", "float16");
 
   private static final MultiplyOptions DEFAULTS =
-      new MultiplyOptions(false, false, "full", Strategy.AUTO, null, Missing.ERROR);
+      new MultiplyOptions(
+          Map.of(
+              "transposeA", "false",
+              "transposeB", "false",
+              "precision", "full",
+              "strategy", "auto",
+              "missing", "error"));
 
-  private final boolean transposeA;
-  private final boolean transposeB;
-  private final String precision;
-  private final Strategy strategy;
-  private final String blockShape; // "rows,cols"; null for the default
-  private final Missing missing;
+  private MultiplyOptions(Map<String, String> texts) {
+    super(texts);
+  }
 
-  private MultiplyOptions(
-      boolean transposeA,
-      boolean transposeB,
-      String precision,
-      Strategy strategy,
-      String blockShape,
-      Missing missing) {
-    this.transposeA = transposeA;
-    this.transposeB = transposeB;
-    this.precision = precision;
-    this.strategy = strategy;
-    this.blockShape = blockShape;
-    this.missing = missing;
+  @Override
+  MultiplyOptions made(Map<String, String> all) {
+    return new MultiplyOptions(all);
   }
 
   /** All defaults. */
@@ -133,58 +124,46 @@ public final class MultiplyOptions implements Serializable {
    *     can be
    */
   public static MultiplyOptions of(Map<String, String> texts) {
-    Require.given(texts, "MultiplyOptions.of", "texts");
-    MultiplyOptions options = DEFAULTS;
-    for (Map.Entry<String, String> entry : texts.entrySet()) {
-      options = options.with(entry.getKey(), entry.getValue());
-    }
-    return options;
+    return from(DEFAULTS, texts, "MultiplyOptions.of");
   }
 
   /** All options as texts; {@link #of} makes the same options of them. */
   public Map<String, String> toMap() {
-    Map<String, String> texts = new LinkedHashMap<>();
-    texts.put("transposeA", Boolean.toString(transposeA));
-    texts.put("transposeB", Boolean.toString(transposeB));
-    texts.put("precision", precision);
-    texts.put("strategy", strategy.toString());
-    if (blockShape != null) {
-      texts.put("blockShape", blockShape);
-    }
-    texts.put("missing", missing.name().toLowerCase(Locale.ROOT));
-    return texts;
+    Map<String, String> all = texts();
+    Map<String, String> inOrder = new LinkedHashMap<>();
+    NAMES.stream().filter(all::containsKey).forEach(name -> inOrder.put(name, all.get(name)));
+    return inOrder;
   }
 
   /** True if A's transpose is multiplied. */
   public boolean transposeA() {
-    return transposeA;
+    return text("transposeA").equals("true");
   }
 
   /** These options with another {@code transposeA}. */
   public MultiplyOptions withTransposeA(boolean transposed) {
-    return new MultiplyOptions(transposed, transposeB, precision, strategy, blockShape, missing);
+    return set("transposeA", Boolean.toString(transposed));
   }
 
   /** True if B's transpose is multiplied. */
   public boolean transposeB() {
-    return transposeB;
+    return text("transposeB").equals("true");
   }
 
   /** These options with another {@code transposeB}. */
   public MultiplyOptions withTransposeB(boolean transposed) {
-    return new MultiplyOptions(transposeA, transposed, precision, strategy, blockShape, missing);
+    return set("transposeB", Boolean.toString(transposed));
   }
 
   /** How exactly, in the words of the class comment. */
   public String precision() {
-    return precision;
+    return text("precision");
   }
 
   /** These options with another precision. */
   public MultiplyOptions withPrecision(String word) {
     Require.given(word, "MultiplyOptions.withPrecision", "word");
-    return new MultiplyOptions(
-        transposeA, transposeB, word("precision", word, PRECISIONS), strategy, blockShape, missing);
+    return set("precision", word);
   }
 
   /**
@@ -194,12 +173,12 @@ public final class MultiplyOptions implements Serializable {
    */
   public Precision precision(ElementType type) {
     Require.given(type, "MultiplyOptions.precision", "type");
+    String precision = precision();
     if (type == ElementType.FLOAT64 && !precision.equals("full")) {
       throw new IllegalArgumentException(
-          "precision is '"
-              + precision
-              + "', the values are ARRAY<DOUBLE>; expected full, or CAST"
-              + " the values to ARRAY<FLOAT>");
+          ("precision is '%s', the values are ARRAY<DOUBLE>; expected full, or CAST"
+                  + " the values to ARRAY<FLOAT>")
+              .formatted(precision));
     }
     return precision.equals("full") || precision.equals("float32")
         ? Precision.FULL
@@ -208,53 +187,50 @@ public final class MultiplyOptions implements Serializable {
 
   /** Where work and data go. */
   public Strategy strategy() {
-    return strategy;
+    return parseStrategy(text("strategy"));
   }
 
   /** These options with another strategy. */
   public MultiplyOptions withStrategy(Strategy other) {
     Require.given(other, "MultiplyOptions.withStrategy", "other");
-    return new MultiplyOptions(transposeA, transposeB, precision, other, blockShape, missing);
+    return set("strategy", other.toString());
   }
 
   /** Rows and columns of a block of C, if they are asked for. */
   public Optional<Shape> blockShape() {
-    return Optional.ofNullable(blockShape).map(text -> Shape.parse("blockShape", text, 2));
+    return Optional.ofNullable(text("blockShape")).map(text -> Shape.parse("blockShape", text, 2));
   }
 
   /** These options with blocks of C of so many rows and columns. */
   public MultiplyOptions withBlockShape(int rows, int cols) {
-    return with("blockShape", rows + "," + cols);
+    return set("blockShape", rows + "," + cols);
   }
 
   /** What happens where a block is not there. */
   public Missing missing() {
-    return missing;
+    return Missing.parse("missing", text("missing"));
   }
 
   /** These options with other consequences of a block that is not there. */
   public MultiplyOptions withMissing(Missing other) {
     Require.given(other, "MultiplyOptions.withMissing", "other");
-    return new MultiplyOptions(transposeA, transposeB, precision, strategy, blockShape, other);
+    return set("missing", other.toString());
   }
 
-  private MultiplyOptions with(String name, String text) {
+  @Override
+  MultiplyOptions set(String name, String text) {
     String option = Require.option(name, NAMES);
     Require.text(text, option);
-    return switch (option) {
-      case "transposeA" -> withTransposeA(flag(option, text));
-      case "transposeB" -> withTransposeB(flag(option, text));
-      case "precision" -> withPrecision(text);
-      case "strategy" -> withStrategy(parseStrategy(text));
-      case "blockShape" ->
-          new MultiplyOptions(
-              transposeA, transposeB, precision, strategy, requireBlockShape(text), missing);
-      case "missing" ->
-          withMissing(
-              Missing.valueOf(
-                  word(option, text, List.of("error", "zero")).toUpperCase(Locale.ROOT)));
-      default -> throw new IllegalStateException(option);
-    };
+    return replaced(
+        option,
+        switch (option) {
+          case "transposeA", "transposeB" -> word(option, text, List.of("true", "false"));
+          case "precision" -> word(option, text, PRECISIONS);
+          case "strategy" -> parseStrategy(text).toString();
+          case "blockShape" -> requireBlockShape(text);
+          case "missing" -> word(option, text, List.of("error", "zero"));
+          default -> throw new IllegalStateException(option);
+        });
   }
 
   private static Strategy parseStrategy(String text) {
@@ -281,16 +257,11 @@ public final class MultiplyOptions implements Serializable {
     long cols = shape.extent(1);
     if (rows < 1 || cols < 1 || rows > Integer.MAX_VALUE / cols) {
       throw new IllegalArgumentException(
-          "blockShape is '"
-              + text
-              + "'; expected rows and columns of 1 or more, and less than 2^31"
-              + " elements");
+          ("blockShape is '%s'; expected rows and columns of 1 or more, and less than"
+                  + " 2^31 elements")
+              .formatted(text));
     }
     return rows + "," + cols;
-  }
-
-  private static boolean flag(String option, String text) {
-    return word(option, text, List.of("true", "false")).equals("true");
   }
 
   private static String word(String option, String text, List<String> words) {
@@ -300,16 +271,6 @@ public final class MultiplyOptions implements Serializable {
           option + " is '" + text + "'; expected " + String.join(", ", words));
     }
     return word;
-  }
-
-  @Override
-  public boolean equals(Object o) {
-    return o instanceof MultiplyOptions that && toMap().equals(that.toMap());
-  }
-
-  @Override
-  public int hashCode() {
-    return toMap().hashCode();
   }
 
   @Override

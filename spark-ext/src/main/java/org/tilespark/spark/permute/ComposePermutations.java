@@ -3,7 +3,6 @@ package org.tilespark.spark.permute;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
-import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -21,41 +20,40 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
   public LogicalPlan apply(LogicalPlan plan) {
     return plan.transformUp(
         ScalaInterop.partialFunction(
-            node -> node instanceof PermuteBlocks permute ? simplify(permute) : null));
+            node -> node instanceof PermuteBlocks permute ? simplify(permute) : Optional.empty()));
   }
 
-  /** The simpler plan, or null if there is none. */
-  private static LogicalPlan simplify(PermuteBlocks outer) {
+  /** The simpler plan, if there is one. */
+  private static Optional<LogicalPlan> simplify(PermuteBlocks outer) {
     if (outer.spec().permutation().isIdentity()) {
-      return renamed(outer);
+      return Optional.of(renamed(outer));
     }
     // A projection between the two can only choose columns, as far as the ones read are the
     // inner node's own.
     LogicalPlan below = outer.child() instanceof Project project ? project.child() : outer.child();
     return below instanceof PermuteBlocks inner && inner.spec().kind() == outer.spec().kind()
         ? composed(outer, inner)
-        : null;
+        : Optional.empty();
   }
 
   /**
    * One node for two: each column that {@code outer} reads is one that {@code inner} produces, and
    * so comes from the input of {@code inner} in the same place.
    */
-  private static LogicalPlan composed(PermuteBlocks outer, PermuteBlocks inner) {
+  private static Optional<LogicalPlan> composed(PermuteBlocks outer, PermuteBlocks inner) {
     PermutedColumns below = inner.columns();
-    Optional<List<Attribute>> inputs =
-        Attributes.counterparts(outer.columns().inputs(), below.produced(), below.inputs());
-    if (inputs.isEmpty()) {
-      return null; // a projection between them computes one of the columns
-    }
-    return new PermuteBlocks(
-        new BlockOperator(
-            outer.spec().kind(),
-            inner.spec().permutation().then(outer.spec().permutation()),
-            inner.spec().extents()),
-        ScalaInterop.seq(inputs.get()),
-        outer.produced(),
-        inner.child());
+    // Empty if a projection between them computes one of the columns.
+    return Attributes.counterparts(outer.columns().inputs(), below.produced(), below.inputs())
+        .map(
+            inputs ->
+                new PermuteBlocks(
+                    new BlockOperator(
+                        outer.spec().kind(),
+                        inner.spec().permutation().then(outer.spec().permutation()),
+                        inner.spec().extents()),
+                    ScalaInterop.seq(inputs),
+                    outer.produced(),
+                    inner.child()));
   }
 
   /** The columns of a permutation that changes nothing, under the names and ids it gave them. */

@@ -24,8 +24,6 @@ import scala.collection.immutable.Seq;
  * fresh ids too, since Spark tells two instances of a relation apart by all of their ids.
  */
 public final class PermuteBlocks extends MadeAnewNode<BlockOperator> {
-  private static final long serialVersionUID = 1;
-
   /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
   public PermuteBlocks(
       BlockOperator spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {

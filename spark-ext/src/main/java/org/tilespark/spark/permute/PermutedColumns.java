@@ -24,7 +24,6 @@ import scala.collection.immutable.Seq;
  */
 public record PermutedColumns(
     Permutation permutation, List<Attribute> inputs, List<Attribute> produced, BlockSchema blocks) {
-
   /** The columns of blocks of a kind, which are found by the names of the output. */
   public static PermutedColumns of(
       BlockKind kind, Permutation permutation, Seq<Attribute> inputs, Seq<Attribute> produced) {

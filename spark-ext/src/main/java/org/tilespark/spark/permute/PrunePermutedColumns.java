@@ -2,6 +2,7 @@ package org.tilespark.spark.permute;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.AttributeSet;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
@@ -25,18 +26,20 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
             node ->
                 node instanceof Project project && project.child() instanceof PermuteBlocks permute
                     ? prune(project, permute)
-                    : null));
+                    : Optional.empty()));
   }
 
-  private static LogicalPlan prune(Project project, PermuteBlocks permute) {
+  private static Optional<Project> prune(Project project, PermuteBlocks permute) {
     PermutedColumns columns = permute.columns();
     AttributeSet used = project.references();
     boolean valuesUsed =
         columns.blocks().planes().stream().map(columns.produced()::get).anyMatch(used::contains);
-    return valuesUsed ? dropUnusedFurther(project, permute, used) : rename(project, permute, used);
+    return valuesUsed
+        ? dropUnusedFurther(project, permute, used)
+        : Optional.of(rename(project, permute, used));
   }
 
-  private static LogicalPlan rename(Project project, PermuteBlocks permute, AttributeSet used) {
+  private static Project rename(Project project, PermuteBlocks permute, AttributeSet used) {
     PermutedColumns columns = permute.columns();
     List<NamedExpression> kept =
         columns.produced().stream()
@@ -46,7 +49,7 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
     return new Project(project.projectList(), new Project(ScalaInterop.seq(kept), permute.child()));
   }
 
-  private static LogicalPlan dropUnusedFurther(
+  private static Optional<Project> dropUnusedFurther(
       Project project, PermuteBlocks permute, AttributeSet used) {
     PermutedColumns columns = permute.columns();
     List<Attribute> inputs = new ArrayList<>();
@@ -58,12 +61,16 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
       }
     }
     if (produced.size() == columns.produced().size()) {
-      return null;
+      return Optional.empty();
     }
-    return new Project(
-        project.projectList(),
-        new PermuteBlocks(
-            permute.spec(), ScalaInterop.seq(inputs), ScalaInterop.seq(produced), permute.child()));
+    return Optional.of(
+        new Project(
+            project.projectList(),
+            new PermuteBlocks(
+                permute.spec(),
+                ScalaInterop.seq(inputs),
+                ScalaInterop.seq(produced),
+                permute.child())));
   }
 
   /** True for columns the operator itself needs; an unused imaginary part is not among them. */

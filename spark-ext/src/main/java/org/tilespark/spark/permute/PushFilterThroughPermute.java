@@ -24,10 +24,11 @@ public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
   @Override
   public LogicalPlan apply(LogicalPlan plan) {
     return plan.transformDown(
-        ScalaInterop.partialFunction(node -> node instanceof Filter filter ? push(filter) : null));
+        ScalaInterop.partialFunction(
+            node -> node instanceof Filter filter ? push(filter) : Optional.empty()));
   }
 
-  private static LogicalPlan push(Filter filter) {
+  private static Optional<LogicalPlan> push(Filter filter) {
     if (filter.child() instanceof PermuteBlocks permute) {
       return push(
           filter,
@@ -40,16 +41,16 @@ public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
       return push(
           filter, Optional::of, below -> checked.withBlocks(new Filter(below, checked.blocks())));
     }
-    return null;
+    return Optional.empty();
   }
 
   /**
-   * Moves what can be moved.
+   * Moves what can be moved; empty if nothing can.
    *
    * @param source what a column of the node is called below it; empty if it is made there
    * @param onto the node over what is left by a condition
    */
-  private static LogicalPlan push(
+  private static Optional<LogicalPlan> push(
       Filter filter,
       Function<Attribute, Optional<? extends Expression>> source,
       Function<Expression, LogicalPlan> onto) {
@@ -65,13 +66,14 @@ public final class PushFilterThroughPermute extends Rule<LogicalPlan> {
       moved.ifPresentOrElse(below::add, () -> above.add(condition));
     }
     if (below.isEmpty()) {
-      return null;
+      return Optional.empty();
     }
     LogicalPlan pushed = onto.apply(below.stream().reduce(And::new).orElseThrow());
-    return above.stream()
-        .reduce(And::new)
-        .<LogicalPlan>map(condition -> new Filter(condition, pushed))
-        .orElse(pushed);
+    return Optional.of(
+        above.stream()
+            .reduce(And::new)
+            .<LogicalPlan>map(condition -> new Filter(condition, pushed))
+            .orElse(pushed));
   }
 
   private static Stream<Expression> conjuncts(Expression condition) {

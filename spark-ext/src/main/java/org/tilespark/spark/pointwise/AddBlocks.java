@@ -17,8 +17,6 @@ import scala.collection.immutable.Seq;
  * that only one array has is added to zeros.
  */
 public final class AddBlocks extends BlockValuesExpression {
-  private static final long serialVersionUID = 1;
-
   /** For Catalyst and {@link PointwisePlans}. */
   public AddBlocks(BlockArguments arguments, int plane, Seq<Expression> children) {
     super(arguments, plane, children);
@@ -32,16 +30,15 @@ public final class AddBlocks extends BlockValuesExpression {
     Block block = arguments().read(children, hasFirst ? 1 : second + 1, input);
     if (arguments().missing() == Missing.ERROR && !(hasFirst && hasSecond)) {
       throw new IllegalArgumentException(
-          block.describe()
-              + ": only the "
-              + (hasFirst ? "first" : "second")
-              + " "
-              + block.kind().label()
-              + " has a block there ("
-              + block.sizeText()
-              + "); expected both to be cut alike (see reblock), without holes (in "
-              + arguments().operator()
-              + "). With missing=zero what is missing counts as zeros");
+          ("%s: only the %s %s has a block there (%s); expected both to be cut alike"
+                  + " (see reblock), without holes (in %s). With missing=zero what is missing"
+                  + " counts as zeros")
+              .formatted(
+                  block.describe(),
+                  hasFirst ? "first" : "second",
+                  block.kind().label(),
+                  block.sizeText(),
+                  arguments().operator()));
     }
     return block;
   }
@@ -59,16 +56,14 @@ public final class AddBlocks extends BlockValuesExpression {
     Block second = arguments().read(children, flag + 1, input);
     if (!first.size().equals(second.size())) {
       throw new IllegalArgumentException(
-          first.describe()
-              + ": it is "
-              + first.sizeText()
-              + " in the first "
-              + first.kind().label()
-              + " and "
-              + second.sizeText()
-              + " in the second; expected both to be cut alike, see reblock (in "
-              + arguments().operator()
-              + ")");
+          ("%s: it is %s in the first %s and %s in the second; expected both to be cut"
+                  + " alike, see reblock (in %s)")
+              .formatted(
+                  first.describe(),
+                  first.sizeText(),
+                  first.kind().label(),
+                  second.sizeText(),
+                  arguments().operator()));
     }
     HostMemory other = second.planes().get(plane());
     return new Step() {
@@ -100,10 +95,5 @@ public final class AddBlocks extends BlockValuesExpression {
     for (int i = 0; i < count; i++) {
       values[i] += 0;
     }
-  }
-
-  @Override
-  public String prettyName() {
-    return "add_blocks";
   }
 }

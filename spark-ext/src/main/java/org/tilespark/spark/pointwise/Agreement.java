@@ -55,18 +55,15 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
   private void requireSame(String what, String key, Optional<?> a, Optional<?> b) {
     if (a.isPresent() && b.isPresent() && !a.equals(b)) {
       throw bad(
-          "the "
-              + what
-              + " of the first "
-              + label()
-              + " are "
-              + a.get()
-              + ", of the second "
-              + b.get()
-              + " by the column metadata "
-              + key
-              + "; expected the same"
-              + (what.equals("extents") ? " (if the metadata is stale, use withExtents)" : ""));
+          ("the %s of the first %s are %s, of the second %s by the column metadata %s;"
+                  + " expected the same%s")
+              .formatted(
+                  what,
+                  label(),
+                  a.get(),
+                  b.get(),
+                  key,
+                  what.equals("extents") ? " (if the metadata is stale, use withExtents)" : ""));
     }
   }
 
@@ -85,34 +82,27 @@ record Agreement(BlockFrame first, BlockFrame second, String operator) {
         Spectrum.difference(Spectrum.all(one.get()), Spectrum.all(other.get()));
     if (difference.isPresent()) {
       throw bad(
-          "the two spectra differ in "
-              + difference.get()
-              + ", by the column metadata "
-              + ArrayMetadata.SPECTRUM
-              + "; expected the same, so transform both volumes with the same options");
+          ("the two spectra differ in %s, by the column metadata %s; expected the"
+                  + " same, so transform both volumes with the same options")
+              .formatted(difference.get(), ArrayMetadata.SPECTRUM));
     }
   }
 
   private IllegalArgumentException differentTypes() {
     return bad(
-        "the values of the first "
-            + label()
-            + " are "
-            + typeText(first)
-            + ", of the second "
-            + typeText(second)
-            + "; expected one type, so CAST one of them");
+        ("the values of the first %s are %s, of the second %s; expected one type, so"
+                + " CAST one of them")
+            .formatted(label(), typeText(first), typeText(second)));
   }
 
   private IllegalArgumentException differentColumns() {
     return bad(
-        "further columns tell several "
-            + (label().equals("matrix") ? "matrices" : "volumes")
-            + " apart and must be the same on both sides; the first has ("
-            + furtherText(first)
-            + "), the second ("
-            + furtherText(second)
-            + "). Drop those that are no part of the key");
+        ("further columns tell several %s apart and must be the same on both sides;"
+                + " the first has (%s), the second (%s). Drop those that are no part of the key")
+            .formatted(
+                label().equals("matrix") ? "matrices" : "volumes",
+                furtherText(first),
+                furtherText(second)));
   }
 
   private IllegalArgumentException bad(String defect) {

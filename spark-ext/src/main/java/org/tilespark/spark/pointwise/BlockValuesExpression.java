@@ -24,8 +24,6 @@ import scala.collection.immutable.Seq;
  * the processor's cache, a plain loop over it, and a bulk copy into the result.
  */
 public abstract class BlockValuesExpression extends BlockExpression {
-  private static final long serialVersionUID = 1;
-
   /** What is done to a run of a block's values. */
   interface Step {
     /**

@@ -27,8 +27,6 @@ import scala.collection.immutable.Seq;
  * Output: as the first one's, complex if one of the two is.
  */
 public final class MultiplyPointwise extends LogicalBlockNode implements MultiInstanceRelation {
-  private static final long serialVersionUID = 1;
-
   private final PointwiseSpec spec;
   private final Seq<Attribute> leftInputs;
   private final Seq<Attribute> rightInputs;

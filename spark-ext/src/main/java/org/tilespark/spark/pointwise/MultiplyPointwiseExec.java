@@ -28,8 +28,6 @@ import scala.collection.immutable.Seq;
  * partition, sorted, which they are where both come from transforms, and multiplies block by block.
  */
 public final class MultiplyPointwiseExec extends PhysicalBlockNode {
-  private static final long serialVersionUID = 1;
-
   static final String BLOCKS = "numOutputRows";
 
   private final PointwiseSpec spec;
@@ -155,13 +153,12 @@ public final class MultiplyPointwiseExec extends PhysicalBlockNode {
 
   @Override
   public String verboseStringWithOperatorId() {
-    return formattedNodeName()
-        + "\nFactors: "
-        + spec
-        + Exchange.explained(sparkContext())
-        + "\nOutput: "
-        + ScalaInterop.list(output())
-        + "\n";
+    return "%s\nFactors: %s%s\nOutput: %s\n"
+        .formatted(
+            formattedNodeName(),
+            spec,
+            Exchange.explained(sparkContext()),
+            ScalaInterop.list(output()));
   }
 
   @Override

@@ -33,8 +33,6 @@ final class PointwiseTask
         scala.collection.Iterator<InternalRow>,
         scala.collection.Iterator<InternalRow>>
     implements Serializable {
-  private static final long serialVersionUID = 1;
-
   /**
    * One of the two.
    *
@@ -175,22 +173,20 @@ final class PointwiseTask
         throw BoxList.bad(
             kind,
             only.check.offset(),
-            "only the "
-                + (only == first ? "first" : "second")
-                + " volume has a block there ("
-                + Coverage.sizeText(only.check.size())
-                + "); expected both to be cut alike (see VolumeBlocks.reblock), without holes",
+            ("only the %s volume has a block there (%s); expected both to be cut alike"
+                    + " (see VolumeBlocks.reblock), without holes")
+                .formatted(
+                    only == first ? "first" : "second", Coverage.sizeText(only.check.size())),
             spec.operator());
       }
       if (first.isThere && !Arrays.equals(first.check.size(), second.check.size())) {
         throw BoxList.bad(
             kind,
             first.check.offset(),
-            "it is "
-                + Coverage.sizeText(first.check.size())
-                + " in the first volume and "
-                + Coverage.sizeText(second.check.size())
-                + " in the second; expected both to be cut alike, see VolumeBlocks.reblock",
+            ("it is %s in the first volume and %s in the second; expected both to be"
+                    + " cut alike, see VolumeBlocks.reblock")
+                .formatted(
+                    Coverage.sizeText(first.check.size()), Coverage.sizeText(second.check.size())),
             spec.operator());
       }
     }

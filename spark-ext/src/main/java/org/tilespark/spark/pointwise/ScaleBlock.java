@@ -10,8 +10,6 @@ import scala.collection.immutable.Seq;
 
 /** A block's values times a number, computed in double and rounded once. */
 public final class ScaleBlock extends BlockValuesExpression {
-  private static final long serialVersionUID = 1;
-
   private final double alpha;
 
   /** For Catalyst and {@link PointwisePlans}; the children are the block. */
@@ -32,10 +30,5 @@ public final class ScaleBlock extends BlockValuesExpression {
   @Override
   Object parameter() {
     return alpha;
-  }
-
-  @Override
-  public String prettyName() {
-    return "scale_block";
   }
 }

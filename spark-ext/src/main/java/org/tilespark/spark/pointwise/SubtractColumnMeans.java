@@ -19,8 +19,6 @@ import scala.collection.immutable.Seq;
  * each, so that little is lost where the means are large beside what is left.
  */
 public final class SubtractColumnMeans extends BlockValuesExpression {
-  private static final long serialVersionUID = 1;
-
   /** For Catalyst and {@link PointwisePlans}. */
   public SubtractColumnMeans(BlockArguments arguments, int plane, Seq<Expression> children) {
     super(arguments, plane, children);
@@ -32,11 +30,9 @@ public final class SubtractColumnMeans extends BlockValuesExpression {
     int cols = block.size().get(1);
     if (means == null || means.numElements() != 2 * cols) {
       throw new IllegalStateException(
-          block.describe()
-              + ": its columns have no means; did the input give other blocks when it was read"
-              + " again? (in "
-              + arguments().operator()
-              + ")");
+          ("%s: its columns have no means; did the input give other blocks when it was"
+                  + " read again? (in %s)")
+              .formatted(block.describe(), arguments().operator()));
     }
     HostMemory memory = ArrayValues.memory(means, ElementType.FLOAT64);
     double[] high = new double[cols];
@@ -52,10 +48,5 @@ public final class SubtractColumnMeans extends BlockValuesExpression {
         }
       }
     };
-  }
-
-  @Override
-  public String prettyName() {
-    return "subtract_column_means";
   }
 }

@@ -2,6 +2,7 @@ package org.tilespark.spark.reblock;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate;
@@ -33,35 +34,37 @@ public final class CheapChecks extends Rule<LogicalPlan> {
             node ->
                 node instanceof CheckedBlocks checked && checked.grid().isDefined()
                     ? cheap(checked)
-                    : null));
+                    : Optional.empty()));
   }
 
-  /** The node with a cheap check or none; null if it need not change. */
-  private static LogicalPlan cheap(CheckedBlocks checked) {
+  /** The node with a cheap check or none; empty if it need not change. */
+  private static Optional<LogicalPlan> cheap(CheckedBlocks checked) {
     List<LogicalPlan> checks = ScalaInterop.list(checked.checks());
     if (checks.isEmpty()) {
-      return null;
+      return Optional.empty();
     }
     LogicalPlan check =
         checks
             .get(0)
             .transformUp(
                 ScalaInterop.partialFunction(
-                    node -> node instanceof AssembleBlocks blocks ? marks(blocks) : null));
+                    node ->
+                        node instanceof AssembleBlocks blocks ? marks(blocks) : Optional.empty()));
     boolean readsValues = // of a re-block, in a condition, say
         check.exists(ScalaInterop.function(node -> !node.missingInput().isEmpty()));
-    return !readsValues
-            && check instanceof Aggregate places
-            && WatchPlaces.coordinatesAreCheap(places.child())
-        ? checked.withChecks(check)
-        : checked.withoutChecks();
+    return Optional.of(
+        !readsValues
+                && check instanceof Aggregate places
+                && WatchPlaces.coordinatesAreCheap(places.child())
+            ? checked.withChecks(check)
+            : checked.withoutChecks());
   }
 
-  /** The places of assembled blocks without their values, by the same ids; null if unknown. */
-  private static LogicalPlan marks(AssembleBlocks blocks) {
+  /** The places of assembled blocks without their values, by the same ids, if known. */
+  private static Optional<Project> marks(AssembleBlocks blocks) {
     if (!(blocks.child() instanceof PieceUnion union)
         || !(union.marks() instanceof MarkCells marks)) {
-      return null;
+      return Optional.empty();
     }
     List<Attribute> pieces = ScalaInterop.list(blocks.inputs());
     List<Attribute> produced = ScalaInterop.list(blocks.produced());
@@ -76,6 +79,6 @@ public final class CheapChecks extends Rule<LogicalPlan> {
         list.add(Attributes.as(marked.get(keys + i), produced.get(i)));
       }
     }
-    return new Project(ScalaInterop.seq(list), marks);
+    return Optional.of(new Project(ScalaInterop.seq(list), marks));
   }
 }

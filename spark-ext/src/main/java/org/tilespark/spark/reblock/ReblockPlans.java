@@ -212,10 +212,8 @@ public final class ReblockPlans {
     for (int axis = 0; axis < shape.length; axis++) {
       if (shape[axis] < 1 || shape[axis] > Integer.MAX_VALUE) {
         throw new IllegalArgumentException(
-            frame.operator()
-                + ": target blocks of "
-                + Arrays.toString(shape)
-                + " elements; expected 1 to 2^31 - 1 along each axis");
+            "%s: target blocks of %s elements; expected 1 to 2^31 - 1 along each axis"
+                .formatted(frame.operator(), Arrays.toString(shape)));
       }
       long most = extents.isPresent() ? Math.max(1, extents.get().extent(axis)) : shape[axis];
       elements = Bytes.product(elements, Math.min(shape[axis], most));
@@ -225,12 +223,9 @@ public final class ReblockPlans {
             elements, (long) frame.blocks().elementType().bytes() * frame.blocks().planes().size());
     if (extents.isPresent() && bytes > Integer.MAX_VALUE - (64 << 10) - bytes / 8) {
       throw new IllegalArgumentException(
-          frame.operator()
-              + ": target blocks of "
-              + Arrays.toString(shape)
-              + " elements would have "
-              + bytes
-              + " bytes of values; a block must stay below 2 GiB");
+          ("%s: target blocks of %s elements would have %s bytes of values; a block"
+                  + " must stay below 2 GiB")
+              .formatted(frame.operator(), Arrays.toString(shape), bytes));
     }
   }
 

@@ -18,8 +18,6 @@ import scala.collection.immutable.Seq;
  * INT.
  */
 public final class TilingCheck extends BlockAggregate<BoxList> {
-  private static final long serialVersionUID = 1;
-
   private final GridCheck grid;
 
   /** For Catalyst and plans. */
@@ -80,11 +78,6 @@ public final class TilingCheck extends BlockAggregate<BoxList> {
   @Override
   public DataType dataType() {
     return DataTypes.BooleanType;
-  }
-
-  @Override
-  public String prettyName() {
-    return "tiling_check";
   }
 
   @Override

@@ -1,7 +1,6 @@
 package org.tilespark.spark.rows;
 
 import java.io.Serializable;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -29,7 +28,6 @@ import org.tilespark.spark.options.Missing;
  */
 public record BlockArguments(BlockSchema schema, String operator, Shape extents, Missing missing)
     implements Serializable {
-
   /**
    * A block whose row was checked.
    *
@@ -77,13 +75,6 @@ public record BlockArguments(BlockSchema schema, String operator, Shape extents,
       BlockSchema blocks, String operator, Shape extents, Missing missing) {
     List<Integer> own = blocks.blockColumns();
     return new BlockArguments(blocks.mapped(own::indexOf), operator, extents, missing);
-  }
-
-  /** The columns of a block among {@code columns}, in the order of these arguments. */
-  public static List<Expression> columns(BlockSchema blocks, List<? extends Expression> columns) {
-    List<Expression> arguments = new ArrayList<>();
-    blocks.blockColumns().forEach(ordinal -> arguments.add(columns.get(ordinal)));
-    return arguments;
   }
 
   /** Short, for plans. */

@@ -23,8 +23,6 @@ import scala.collection.immutable.Seq;
  */
 public final class BlockBatchesToRowsExec extends PhysicalBlockNode
     implements ColumnarToRowTransition {
-  private static final long serialVersionUID = 1;
-
   private final SparkPlan child;
   private transient scala.collection.immutable.Map<String, SQLMetric> metrics;
 
@@ -75,11 +73,6 @@ public final class BlockBatchesToRowsExec extends PhysicalBlockNode
         child
             .executeColumnar()
             .mapPartitions(open, true, ScalaInterop.classTag(InternalRow.class)));
-  }
-
-  @Override
-  public String nodeName() {
-    return "BlockBatchesToRows";
   }
 
   @Override

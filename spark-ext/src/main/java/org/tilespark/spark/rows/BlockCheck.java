@@ -17,8 +17,6 @@ import org.tilespark.spark.block.BlockSchema;
  * at row 4096, col 0: ...}.
  */
 public final class BlockCheck implements Serializable {
-  private static final long serialVersionUID = 1;
-
   private final BlockSchema blocks;
   private final String operator;
   private final long[] extents; // null where none are stated
@@ -121,16 +119,14 @@ public final class BlockCheck implements Serializable {
       }
       if (extents != null && offset[axis] + size[axis] > extents[axis]) {
         throw bad(
-            "it ends at "
-                + name
-                + " "
-                + (offset[axis] + size[axis])
-                + ", the column metadata "
-                + ArrayMetadata.EXTENTS
-                + " says "
-                + Arrays.toString(extents)
-                + "; if the metadata is stale (after a union, say), state the extents with"
-                + " withExtents(df, ...) or the option extents, or drop them with extents='unknown'");
+            ("it ends at %s %s, the column metadata %s says %s; if the metadata is"
+                    + " stale (after a union, say), state the extents with withExtents(df, ...)"
+                    + " or the option extents, or drop them with extents='unknown'")
+                .formatted(
+                    name,
+                    offset[axis] + size[axis],
+                    ArrayMetadata.EXTENTS,
+                    Arrays.toString(extents)));
       }
     }
   }
@@ -138,13 +134,8 @@ public final class BlockCheck implements Serializable {
   private long notNull(InternalRow row, int ordinal, String name) {
     if (row.isNullAt(ordinal)) {
       throw new IllegalArgumentException(
-          operator
-              + ": a "
-              + blocks.kind().label()
-              + " block has a null "
-              + name
-              + "; expected the place of its first element. "
-              + siblings(row));
+          "%s: a %s block has a null %s; expected the place of its first element. %s"
+              .formatted(operator, blocks.kind().label(), name, siblings(row)));
     }
     return row.getLong(ordinal);
   }

@@ -115,10 +115,8 @@ public final class BlockRowBuilder {
     }
     if (elements > Integer.MAX_VALUE || size > Integer.MAX_VALUE - WORD_BYTES) {
       throw new IllegalArgumentException(
-          blocks.kind().describe(low)
-              + ": it would have "
-              + elements
-              + " elements, and its row 2 GiB or more; use smaller blocks");
+          ("%s: it would have %s elements, and its row 2 GiB or more; use smaller" + " blocks")
+              .formatted(blocks.kind().describe(low), elements));
     }
     place((int) size, low, high);
     long at = headBytes;

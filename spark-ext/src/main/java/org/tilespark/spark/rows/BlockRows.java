@@ -193,8 +193,6 @@ final class BlockRows implements Iterator<InternalRow> {
       extends AbstractFunction1<
           scala.collection.Iterator<ColumnarBatch>, scala.collection.Iterator<InternalRow>>
       implements Serializable {
-    private static final long serialVersionUID = 1;
-
     private final StructType schema;
     private final SQLMetric rowCount;
     private final SQLMetric batchCount;

@@ -1,5 +1,6 @@
 package org.tilespark.spark.rows;
 
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.ColumnarRule;
 import org.apache.spark.sql.execution.ColumnarToRowExec;
@@ -27,16 +28,16 @@ public final class BulkTransitions extends ColumnarRule {
       return plan.transformUp(ScalaInterop.partialFunction(Replace::replace));
     }
 
-    private static SparkPlan replace(SparkPlan node) {
+    private static Optional<SparkPlan> replace(SparkPlan node) {
       if (node instanceof ReadsBlocks reader
           && (reader.blocks() instanceof RowToColumnarExec
               || reader.blocks() instanceof ColumnarToRowTransition)) {
-        return reader.withBlocks(reader.blocks().children().head());
+        return Optional.of(reader.withBlocks(reader.blocks().children().head()));
       }
       if (node instanceof ColumnarToRowExec transition && givesBlockBatches(transition.child())) {
-        return new BlockBatchesToRowsExec(transition.child());
+        return Optional.of(new BlockBatchesToRowsExec(transition.child()));
       }
-      return null;
+      return Optional.empty();
     }
 
     private static boolean givesBlockBatches(SparkPlan plan) {

@@ -44,7 +44,7 @@ final class DeviceRegistry implements AutoCloseable {
   private final Optional<List<String>> gpuAddresses;
   private final Map<Integer, Slot> slots = new ConcurrentSkipListMap<>(); // by device number
   private final AtomicBoolean saidWhyCpu = new AtomicBoolean();
-  private final AtomicReference<String> whyCpu = new AtomicReference<>("");
+  private final AtomicReference<Optional<String>> whyCpu = new AtomicReference<>(Optional.empty());
   private final AtomicReference<CudaFailure> lost = new AtomicReference<>();
   private Availability<TaskDevices> taskDevices; // made at first use, since it may look for devices
   private volatile boolean closed;
@@ -112,15 +112,11 @@ final class DeviceRegistry implements AutoCloseable {
     String reason = usable.whyNot();
     if (backend == Backend.GPU) {
       throw new ResourceException(
-          TileSparkConf.BACKEND.name()
-              + "=gpu, but executor "
-              + executorId
-              + " has no usable"
-              + " GPU: "
-              + reason
-              + ". Set it to auto or cpu to compute on the CPU");
+          ("%s=gpu, but executor %s has no usable GPU: %s. Set it to auto or cpu to"
+                  + " compute on the CPU")
+              .formatted(TileSparkConf.BACKEND.name(), executorId, reason));
     }
-    whyCpu.set(reason);
+    whyCpu.set(Optional.of(reason));
     if (backend == Backend.AUTO && saidWhyCpu.compareAndSet(false, true)) {
       LOG.info(
           "{}=auto: executor {} computes on the CPU, since {}",
@@ -211,9 +207,11 @@ final class DeviceRegistry implements AutoCloseable {
     return Optional.ofNullable(lost.get());
   }
 
-  /** Why tasks that asked for no particular place computed on the CPU; "" if none did. */
-  String whyCpu(Backend backend) {
-    return whyCpu.get().isEmpty() ? usable(backend).whyNot() : whyCpu.get();
+  /** Why tasks that asked for no particular place computed on the CPU; empty if none did. */
+  Optional<String> whyCpu(Backend backend) {
+    return whyCpu
+        .get()
+        .or(() -> Optional.of(usable(backend).whyNot()).filter(why -> !why.isEmpty()));
   }
 
   /** The devices that are open. */

@@ -231,12 +231,9 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
     if (backend == Backend.GPU) {
       throw new ResourceException(
-          TileSparkConf.BACKEND.name()
-              + "=gpu, but executor "
-              + executorId()
-              + " cannot transform on its GPU: "
-              + found.whyNot()
-              + ". Set it to auto or cpu to transform on the CPU");
+          ("%s=gpu, but executor %s cannot transform on its GPU: %s. Set it to auto or"
+                  + " cpu to transform on the CPU")
+              .formatted(TileSparkConf.BACKEND.name(), executorId(), found.whyNot()));
     }
     if (saidWhyNoFourier.compareAndSet(false, true)) {
       LOG.info(
@@ -286,7 +283,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     boolean lost = lostDevice().isPresent();
     return new ExecutorStatus(
         executorId(),
-        devices.whyCpu(backend),
+        devices.whyCpu(backend).orElse(""),
         lostDevice().map(CudaFailure::getMessage).orElse(""),
         gpus().stream().map(gpu -> telemetry.status(gpu, lost)).toList(),
         hostStatus(),

@@ -112,21 +112,16 @@ public record Gpu(
     double share = TileSparkConf.DEVICE_FRACTION.read(conf) * (totalBytes - reserve);
     if (share < 1) {
       throw new ResourceException(
-          "The device has "
-              + totalBytes
-              + " bytes of memory, and "
-              + TileSparkConf.DEVICE_RESERVE.name()
-              + " takes "
-              + reserve
-              + " of them: nothing is left for tasks. Lower it");
+          ("The device has %s bytes of memory, and %s takes %s of them: nothing is"
+                  + " left for tasks. Lower it")
+              .formatted(totalBytes, TileSparkConf.DEVICE_RESERVE.name(), reserve));
     }
     return new MemoryGovernor(
         (long) share,
         new AllocationFaults(
             TileSparkConf.FAIL_EVERY_NTH_ALLOCATION.read(conf), ExecutorRuntime.FAULT_SEED),
-        "Use smaller blocks, or raise "
-            + TileSparkConf.DEVICE_FRACTION.name()
-            + ", or lower "
-            + TileSparkConf.CONCURRENT_TASKS.name());
+        "Use smaller blocks, or raise %s, or lower %s"
+            .formatted(
+                TileSparkConf.DEVICE_FRACTION.name(), TileSparkConf.CONCURRENT_TASKS.name()));
   }
 }

@@ -1,7 +1,9 @@
 package org.tilespark.spark.runtime;
 
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
 import java.util.function.UnaryOperator;
@@ -112,16 +114,18 @@ final class HostMemoryPools {
 
   /** Memory now, beside what the CPU has done. */
   synchronized HostStatus status(PipelineTotals.Snapshot work) {
-    return new HostStatus(
-        pinned == null ? 0 : pinned.allocatedBytes(),
-        pinned == null ? 0 : pinned.peakBytes(),
-        pinnedPool == null ? 0 : pinnedPool.cachedBytes(),
-        budget.pinnedPoolBytes(),
-        plain.allocatedBytes(),
-        plain.peakBytes(),
-        plainSource.keptBytes(),
-        budget.plainPoolBytes(),
-        work);
+    Map<HostStatus.Memory, Long> memory = new EnumMap<>(HostStatus.Memory.class);
+    if (pinned != null) {
+      memory.put(HostStatus.Memory.PINNED_HELD, pinned.allocatedBytes());
+      memory.put(HostStatus.Memory.PINNED_PEAK, pinned.peakBytes());
+      memory.put(HostStatus.Memory.PINNED_KEPT, pinnedPool.cachedBytes());
+    }
+    memory.put(HostStatus.Memory.PINNED_POOL, budget.pinnedPoolBytes());
+    memory.put(HostStatus.Memory.PLAIN_HELD, plain.allocatedBytes());
+    memory.put(HostStatus.Memory.PLAIN_PEAK, plain.peakBytes());
+    memory.put(HostStatus.Memory.PLAIN_KEPT, plainSource.keptBytes());
+    memory.put(HostStatus.Memory.PLAIN_POOL, budget.plainPoolBytes());
+    return new HostStatus(memory, work);
   }
 
   /** Bytes of Arrow buffers alive, pinned and plain. */

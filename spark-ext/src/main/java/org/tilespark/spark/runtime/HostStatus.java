@@ -1,30 +1,60 @@
 package org.tilespark.spark.runtime;
 
 import java.io.Serializable;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.Map;
 
 /**
- * An executor's host memory outside the Java heap, and what it computed on the CPU. Bytes of Arrow
- * buffers, but for those kept, which are free blocks of memory.
+ * An executor's host memory outside the Java heap, and what it computed on the CPU.
  *
- * @param pinnedHeldBytes pinned, alive now
- * @param pinnedPeakBytes pinned, most ever alive
- * @param pinnedKeptBytes pinned, kept for reuse
- * @param pinnedPoolBytes {@code memory.pinnedPoolSize}; what stores held once is kept beside it
- * @param plainHeldBytes plain, alive now
- * @param plainPeakBytes plain, most ever alive
- * @param plainKeptBytes plain, kept for reuse
- * @param plainPoolBytes {@code memory.hostPoolSize}; without a device, what stores held once is
- *     kept too
+ * @param memory bytes, in the order of the enum
  * @param work what was computed on the CPU
  */
-public record HostStatus(
-    long pinnedHeldBytes,
-    long pinnedPeakBytes,
-    long pinnedKeptBytes,
-    long pinnedPoolBytes,
-    long plainHeldBytes,
-    long plainPeakBytes,
-    long plainKeptBytes,
-    long plainPoolBytes,
-    PipelineTotals.Snapshot work)
-    implements Serializable {}
+public record HostStatus(Map<Memory, Long> memory, PipelineTotals.Snapshot work)
+    implements Serializable {
+  /** Bytes of Arrow buffers, but for those kept, which are free blocks of memory. */
+  public enum Memory {
+    /** Pinned, alive now. */
+    PINNED_HELD("pinnedHeldBytes"),
+    /** Pinned, most ever alive. */
+    PINNED_PEAK("pinnedPeakBytes"),
+    /** Pinned, kept for reuse. */
+    PINNED_KEPT("pinnedKeptBytes"),
+    /** {@code memory.pinnedPoolSize}; what stores held once is kept beside it. */
+    PINNED_POOL("pinnedPoolBytes"),
+    /** Plain, alive now. */
+    PLAIN_HELD("plainHeldBytes"),
+    /** Plain, most ever alive. */
+    PLAIN_PEAK("plainPeakBytes"),
+    /** Plain, kept for reuse. */
+    PLAIN_KEPT("plainKeptBytes"),
+    /** {@code memory.hostPoolSize}; without a device, what stores held once is kept too. */
+    PLAIN_POOL("plainPoolBytes");
+
+    private final String key;
+
+    Memory(String key) {
+      this.key = key;
+    }
+
+    /** The key in JSON. */
+    @Override
+    public String toString() {
+      return key;
+    }
+  }
+
+  public HostStatus {
+    Map<Memory, Long> all = new EnumMap<>(Memory.class);
+    for (Memory kind : Memory.values()) {
+      all.put(kind, memory.getOrDefault(kind, 0L));
+    }
+    memory = Collections.unmodifiableMap(all);
+  }
+
+  /** Bytes of one kind; 0 if they were not given. */
+  public long get(Memory kind) {
+    return memory.get(kind);
+  }
+}

@@ -1,161 +1,69 @@
 package org.tilespark.spark.runtime;
 
+import java.io.Serializable;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.Map;
 import java.util.concurrent.atomic.LongAccumulator;
-import java.util.concurrent.atomic.LongAdder;
-import org.tilespark.arrow.pipeline.PipelineListener;
+import java.util.function.ToLongFunction;
 
 /**
  * What all tasks of an executor did on one device, or on the CPU, since the executor started;
  * {@link ExecutorRuntime#pipelineTotals} gives the one that they report to. Safe for several
  * threads.
  */
-public final class PipelineTotals implements PipelineListener {
-  private final LongAdder blocks = new LongAdder();
-  private final LongAdder batches = new LongAdder();
-  private final LongAdder bytesUp = new LongAdder();
-  private final LongAdder bytesDown = new LongAdder();
-  private final LongAdder copyUpNanos = new LongAdder();
-  private final LongAdder kernelNanos = new LongAdder();
-  private final LongAdder copyDownNanos = new LongAdder();
-  private final LongAdder turnNanos = new LongAdder();
-  private final LongAdder memoryNanos = new LongAdder();
-  private final LongAdder resultNanos = new LongAdder();
-  private final LongAdder retries = new LongAdder();
-  private final LongAdder splits = new LongAdder();
-  private final LongAccumulator peakDeviceBytes = new LongAccumulator(Math::max, 0);
-  private final LongAccumulator peakPinnedBytes = new LongAccumulator(Math::max, 0);
+public final class PipelineTotals extends MeasuringListener {
+  private final Map<Measure, LongAccumulator> values = new EnumMap<>(Measure.class);
+
+  /** Of nothing yet. */
+  public PipelineTotals() {
+    for (Measure measure : Measure.values()) {
+      values.put(measure, new LongAccumulator(measure.overTime(), 0));
+    }
+  }
 
   /**
-   * The totals at one time; see {@link PipelineListener} for what the times mean.
+   * The totals at one time.
    *
-   * @param blocks blocks handed to the next operator
-   * @param batches batches they came in
-   * @param bytesUp copied to the device
-   * @param bytesDown copied from the device
-   * @param copyUpNanos device time of copies up
-   * @param kernelNanos device time of kernels; on the CPU, the time tasks computed
-   * @param copyDownNanos device time of copies down
-   * @param turnNanos tasks' time waiting for a turn
-   * @param memoryNanos tasks' time waiting for device memory
-   * @param resultNanos tasks' time waiting for results
-   * @param retries requests for device memory that were repeated
-   * @param splits batches that were cut for want of device memory
-   * @param peakDeviceBytes most memory of the device held at once by all tasks
-   * @param peakPinnedBytes most pinned memory held at once by all tasks
+   * @param figures each measure's value, in their order
    */
-  public record Snapshot(
-      long blocks,
-      long batches,
-      long bytesUp,
-      long bytesDown,
-      long copyUpNanos,
-      long kernelNanos,
-      long copyDownNanos,
-      long turnNanos,
-      long memoryNanos,
-      long resultNanos,
-      long retries,
-      long splits,
-      long peakDeviceBytes,
-      long peakPinnedBytes)
-      implements java.io.Serializable {
+  public record Snapshot(Map<Measure, Long> figures) implements Serializable {
     /** Of nothing. */
-    public static final Snapshot ZERO = new PipelineTotals().snapshot();
+    public static final Snapshot ZERO = of(measure -> 0);
+
+    /** Of each measure's value. */
+    public static Snapshot of(ToLongFunction<Measure> value) {
+      Map<Measure, Long> figures = new EnumMap<>(Measure.class);
+      for (Measure measure : Measure.values()) {
+        figures.put(measure, value.applyAsLong(measure));
+      }
+      return new Snapshot(Collections.unmodifiableMap(figures));
+    }
+
+    /** The value of a measure. */
+    public long get(Measure measure) {
+      return figures.get(measure);
+    }
 
     /** Of this and another device together; a peak of pinned memory is the larger of the two. */
     public Snapshot plus(Snapshot other) {
-      return new Snapshot(
-          blocks + other.blocks,
-          batches + other.batches,
-          bytesUp + other.bytesUp,
-          bytesDown + other.bytesDown,
-          copyUpNanos + other.copyUpNanos,
-          kernelNanos + other.kernelNanos,
-          copyDownNanos + other.copyDownNanos,
-          turnNanos + other.turnNanos,
-          memoryNanos + other.memoryNanos,
-          resultNanos + other.resultNanos,
-          retries + other.retries,
-          splits + other.splits,
-          peakDeviceBytes + other.peakDeviceBytes,
-          Math.max(peakPinnedBytes, other.peakPinnedBytes));
+      return of(m -> m.overDevices().applyAsLong(get(m), other.get(m)));
     }
   }
 
   /** The totals now. */
   public Snapshot snapshot() {
-    return new Snapshot(
-        blocks.sum(),
-        batches.sum(),
-        bytesUp.sum(),
-        bytesDown.sum(),
-        copyUpNanos.sum(),
-        kernelNanos.sum(),
-        copyDownNanos.sum(),
-        turnNanos.sum(),
-        memoryNanos.sum(),
-        resultNanos.sum(),
-        retries.sum(),
-        splits.sum(),
-        peakDeviceBytes.get(),
-        peakPinnedBytes.get());
+    return Snapshot.of(measure -> values.get(measure).get());
   }
 
-  /** A batch of so many blocks went to the next operator. */
+  /** A batch of {@code blockCount} blocks went to the next operator. */
   public void handedOut(int blockCount) {
-    batches.increment();
-    blocks.add(blockCount);
+    add(Measure.BATCHES, 1);
+    add(Measure.BLOCKS, blockCount);
   }
 
   @Override
-  public void moved(long up, long down) {
-    bytesUp.add(up);
-    bytesDown.add(down);
-  }
-
-  @Override
-  public void copiedUp(long nanos) {
-    copyUpNanos.add(nanos);
-  }
-
-  @Override
-  public void computed(long nanos) {
-    kernelNanos.add(nanos);
-  }
-
-  @Override
-  public void copiedDown(long nanos) {
-    copyDownNanos.add(nanos);
-  }
-
-  @Override
-  public void waitedForTurn(long nanos) {
-    turnNanos.add(nanos);
-  }
-
-  @Override
-  public void waitedForMemory(long nanos) {
-    memoryNanos.add(nanos);
-  }
-
-  @Override
-  public void waitedForResults(long nanos) {
-    resultNanos.add(nanos);
-  }
-
-  @Override
-  public void held(long deviceBytes, long pinnedBytes) {
-    peakDeviceBytes.accumulate(deviceBytes);
-    peakPinnedBytes.accumulate(pinnedBytes);
-  }
-
-  @Override
-  public void retried() {
-    retries.increment();
-  }
-
-  @Override
-  public void split() {
-    splits.increment();
+  void add(Measure measure, long value) {
+    values.get(measure).accumulate(value);
   }
 }

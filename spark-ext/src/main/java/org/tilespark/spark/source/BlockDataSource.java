@@ -119,13 +119,9 @@ public abstract class BlockDataSource
   /** The refusal to append. */
   static IllegalArgumentException appended(BlockFormat format) {
     return new IllegalArgumentException(
-        "format "
-            + format.name()
-            + " cannot append to "
-            + format.path()
-            + ": "
-            + format.holds()
-            + ", and its blocks are written at once. Use mode overwrite (INSERT OVERWRITE) or another path");
+        ("format %s cannot append to %s: %s, and its blocks are written at once. Use"
+                + " mode overwrite (INSERT OVERWRITE) or another path")
+            .formatted(format.name(), format.path(), format.holds()));
   }
 
   private IllegalArgumentException partitioned() {

@@ -12,8 +12,6 @@ import org.tilespark.layout.Shape;
  * <p>Immutable.
  */
 public final class BlockGrid implements Serializable {
-  private static final long serialVersionUID = 1;
-
   /** The option that states the elements per axis of a block. */
   public static final String BLOCK_SHAPE = "blockShape";
 
@@ -77,14 +75,9 @@ public final class BlockGrid implements Serializable {
     }
     if (rowBytes >= MAX_BLOCK_BYTES || anyAbove(blockShape, Integer.MAX_VALUE)) {
       throw new IllegalArgumentException(
-          "Option "
-              + BLOCK_SHAPE
-              + ": blocks of "
-              + Shape.of(blockShape)
-              + " elements of "
-              + bytes
-              + " bytes; a block must stay below 2 GiB, choose a smaller "
-              + BLOCK_SHAPE);
+          ("Option %s: blocks of %s elements of %s bytes; a block must stay below 2"
+                  + " GiB, choose a smaller %s")
+              .formatted(BLOCK_SHAPE, Shape.of(blockShape), bytes, BLOCK_SHAPE));
     }
   }
 
@@ -95,18 +88,15 @@ public final class BlockGrid implements Serializable {
     }
     if (count > MAX_BLOCKS) {
       throw new IllegalArgumentException(
-          "Option "
-              + BLOCK_SHAPE
-              + ": blocks of "
-              + Shape.of(blockShape)
-              + " cut the shape "
-              + Shape.of(extents)
-              + " into "
-              + (long) count
-              + " blocks; expected at most "
-              + MAX_BLOCKS
-              + ", choose a larger "
-              + BLOCK_SHAPE);
+          ("Option %s: blocks of %s cut the shape %s into %s blocks; expected at most"
+                  + " %s, choose a larger %s")
+              .formatted(
+                  BLOCK_SHAPE,
+                  Shape.of(blockShape),
+                  Shape.of(extents),
+                  (long) count,
+                  MAX_BLOCKS,
+                  BLOCK_SHAPE));
     }
   }
 
@@ -140,15 +130,9 @@ public final class BlockGrid implements Serializable {
 
   private static IllegalArgumentException invalid(String text, int rank, Throwable cause) {
     return new IllegalArgumentException(
-        "Option "
-            + BLOCK_SHAPE
-            + " is '"
-            + text
-            + "'; expected elements per axis, "
-            + rank
-            + " whole numbers of 1 or more such as '"
-            + (rank == 2 ? "2048,2048" : "128,128,128")
-            + "' (more than the extent means the whole axis)",
+        ("Option %s is '%s'; expected elements per axis, %s whole numbers of 1 or more"
+                + " such as '%s' (more than the extent means the whole axis)")
+            .formatted(BLOCK_SHAPE, text, rank, rank == 2 ? "2048,2048" : "128,128,128"),
         cause);
   }
 

@@ -5,8 +5,6 @@ import org.apache.spark.sql.connector.read.InputPartition;
 
 /** The blocks that one task reads, as ranges of their numbers in the tiling. Immutable. */
 public final class BlockRanges implements InputPartition {
-  private static final long serialVersionUID = 1;
-
   private final long[] ranges;
   private final String[] hosts;
 

@@ -114,15 +114,14 @@ final class BlockTable implements SupportsRead, SupportsWrite {
     }
     if (!same) {
       throw new IllegalArgumentException(
-          format.path()
-              + ": the stated schema is ("
-              + stated.toDDL()
-              + "), the file's is ("
-              + found.toDDL()
-              + "); leave the schema out"
-              + (format.readOptions().containsKey(BlockFormat.AS)
-                  ? ", or convert with the option " + BlockFormat.AS
-                  : ""));
+          "%s: the stated schema is (%s), the file's is (%s); leave the schema out%s"
+              .formatted(
+                  format.path(),
+                  stated.toDDL(),
+                  found.toDDL(),
+                  format.readOptions().containsKey(BlockFormat.AS)
+                      ? ", or convert with the option " + BlockFormat.AS
+                      : ""));
     }
   }
 
@@ -176,13 +175,9 @@ final class BlockTable implements SupportsRead, SupportsWrite {
                           && other.dataType().sql().equals(field.dataType().sql()));
       if (!same || table.length() != written.length()) {
         throw new IllegalArgumentException(
-            "Table "
-                + name()
-                + " has the columns ("
-                + table.toDDL()
-                + "), the query gives ("
-                + written.toDDL()
-                + "); CAST them, or drop and create the table again");
+            ("Table %s has the columns (%s), the query gives (%s); CAST them, or drop"
+                    + " and create the table again")
+                .formatted(name(), table.toDDL(), written.toDDL()));
       }
     }
     chosen.requireReadBack(schema, ArrayMetadata.of(written.fields()[schema.values()].metadata()));

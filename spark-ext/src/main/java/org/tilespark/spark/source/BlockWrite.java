@@ -91,14 +91,13 @@ public final class BlockWrite {
       Optional<String> defect = Coverage.defect(schema.kind(), extents.toArray(), boxes);
       if (defect.isPresent()) {
         throw new IllegalArgumentException(
-            defect.get()
-                + " (the extents are "
-                + Arrays.toString(extents.toArray())
-                + " (from "
-                + extentsSource
-                + "); the option "
-                + BlockFormat.EXTENTS
-                + " overrides them). Nothing was written");
+            ("%s (the extents are %s (from %s); the option %s overrides them). Nothing"
+                    + " was written")
+                .formatted(
+                    defect.get(),
+                    Arrays.toString(extents.toArray()),
+                    extentsSource,
+                    BlockFormat.EXTENTS));
       }
       pending.commit(replace);
     } catch (IOException e) {
@@ -156,14 +155,13 @@ public final class BlockWrite {
     for (int axis = 0; axis < extents.length; axis++) {
       if (row.isNullAt(axis)) {
         throw new IllegalArgumentException(
-            who(sink.format())
-                + ": the DataFrame has no blocks and its column values no metadata "
-                + ArrayMetadata.EXTENTS
-                + "; expected either, or the option "
-                + BlockFormat.EXTENTS
-                + " such as '"
-                + (kind.rank() == 2 ? "0,784" : "0,64,64")
-                + "'");
+            ("%s: the DataFrame has no blocks and its column values no metadata %s;"
+                    + " expected either, or the option %s such as '%s'")
+                .formatted(
+                    who(sink.format()),
+                    ArrayMetadata.EXTENTS,
+                    BlockFormat.EXTENTS,
+                    kind.rank() == 2 ? "0,784" : "0,64,64"));
       }
       extents[axis] = Math.max(0, row.getLong(axis));
     }
@@ -234,16 +232,14 @@ public final class BlockWrite {
     List<String> further = schema.further(List.of(columns.fieldNames()));
     if (!further.isEmpty()) {
       throw new IllegalArgumentException(
-          who
-              + ": further columns "
-              + further
-              + "; "
-              + format.holds()
-              + ", expected ("
-              + schema.kind().columnsText()
-              + ") only. Filter one array and drop them: df.drop(\""
-              + String.join("\", \"", further)
-              + "\")");
+          ("%s: further columns %s; %s, expected (%s) only. Filter one array and drop"
+                  + " them: df.drop(\"%s\")")
+              .formatted(
+                  who,
+                  further,
+                  format.holds(),
+                  schema.kind().columnsText(),
+                  String.join("\", \"", further)));
     }
     return schema;
   }
@@ -257,15 +253,13 @@ public final class BlockWrite {
     boolean volume = hasPlaces(columns, BlockKind.VOLUME);
     if (matrix == volume) {
       throw new IllegalArgumentException(
-          who
-              + ": found columns "
-              + Arrays.toString(columns.fieldNames())
-              + (matrix ? ", blocks of a matrix and of a volume at once" : ", no blocks")
-              + "; expected matrix blocks ("
-              + BlockKind.MATRIX.columnsText()
-              + ") or volume blocks ("
-              + BlockKind.VOLUME.columnsText()
-              + ")");
+          "%s: found columns %s%s; expected matrix blocks (%s) or volume blocks (%s)"
+              .formatted(
+                  who,
+                  Arrays.toString(columns.fieldNames()),
+                  matrix ? ", blocks of a matrix and of a volume at once" : ", no blocks",
+                  BlockKind.MATRIX.columnsText(),
+                  BlockKind.VOLUME.columnsText()));
     }
     return matrix ? BlockKind.MATRIX : BlockKind.VOLUME;
   }
@@ -284,8 +278,6 @@ public final class BlockWrite {
   private static final class WriteTask
       extends AbstractFunction2<TaskContext, scala.collection.Iterator<InternalRow>, long[]>
       implements java.io.Serializable {
-    private static final long serialVersionUID = 1;
-
     private final BlockSink.Target target;
 
     private WriteTask(BlockSink.Target target) {

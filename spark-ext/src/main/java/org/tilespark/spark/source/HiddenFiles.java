@@ -50,11 +50,8 @@ public final class HiddenFiles {
   public static void removeAbandoned(Path target, Path own) {
     Pattern names =
         Pattern.compile(
-            "\\."
-                + Pattern.quote(target.getFileName().toString())
-                + "\\."
-                + UUID_PATTERN
-                + "\\.tmp");
+            "\\.%s\\.%s\\.tmp"
+                .formatted(Pattern.quote(target.getFileName().toString()), UUID_PATTERN));
     try (DirectoryStream<Path> files =
         Files.newDirectoryStream(
             directory(target), file -> names.matcher(file.getFileName().toString()).matches())) {

@@ -42,12 +42,10 @@ public record PosixTarget(Path path) {
     }
     if (!StorePaths.isLocal(qualified)) {
       throw new IllegalArgumentException(
-          "format "
-              + format
-              + " writes to local or shared POSIX paths (file:/...), since its tasks write at"
-              + " places inside one file; found "
-              + qualified
-              + ". Write blocks as Parquet there: df.write().parquet(...)");
+          ("format %s writes to local or shared POSIX paths (file:/...), since its"
+                  + " tasks write at places inside one file; found %s. Write blocks as Parquet"
+                  + " there: df.write().parquet(...)")
+              .formatted(format, qualified));
     }
     Path path;
     try {
@@ -58,11 +56,8 @@ public record PosixTarget(Path path) {
     }
     if (Files.isDirectory(path)) {
       throw new IllegalArgumentException(
-          path
-              + " is a directory; format "
-              + format
-              + " writes one file, name it: "
-              + path.resolve("a." + format));
+          "%s is a directory; format %s writes one file, name it: %s"
+              .formatted(path, format, path.resolve("a." + format)));
     }
     return new PosixTarget(path);
   }
@@ -81,13 +76,9 @@ public record PosixTarget(Path path) {
       // Directories are made on the way to a name that a user gave, not behind a link: it may lead
       // to a disk that is not mounted.
       throw new IllegalArgumentException(
-          "Cannot write "
-              + path
-              + ": it is a link to "
-              + end
-              + ", and the directory "
-              + end.getParent()
-              + " does not exist; make it, or remove the link");
+          ("Cannot write %s: it is a link to %s, and the directory %s does not exist;"
+                  + " make it, or remove the link")
+              .formatted(path, end, end.getParent()));
     }
     return end;
   }
@@ -100,14 +91,15 @@ public record PosixTarget(Path path) {
     }
     if (directory != null && !Files.isDirectory(directory)) {
       throw new IllegalArgumentException(
-          "Cannot write "
-              + path
-              + ": "
-              + directory
-              + (Files.isSymbolicLink(directory)
-                  ? " is a link to " + Files.readSymbolicLink(directory) + ", which does not exist"
-                  : " is a file")
-              + "; expected a directory");
+          "Cannot write %s: %s%s; expected a directory"
+              .formatted(
+                  path,
+                  directory,
+                  Files.isSymbolicLink(directory)
+                      ? " is a link to "
+                          + Files.readSymbolicLink(directory)
+                          + ", which does not exist"
+                      : " is a file"));
     }
   }
 

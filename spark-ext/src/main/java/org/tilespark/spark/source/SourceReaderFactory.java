@@ -20,8 +20,6 @@ import org.tilespark.spark.runtime.ExecutorRuntime;
 
 /** Makes the readers of a scan's partitions on the executors. */
 final class SourceReaderFactory implements PartitionReaderFactory {
-  private static final long serialVersionUID = 1;
-
   private final BlockSource source;
   private final StructType columns;
   private final SerializableConfiguration conf;

@@ -59,17 +59,14 @@ final class SourceScan implements BlockScan, Batch, SupportsReportStatistics {
 
   @Override
   public String description() {
-    return source.format()
-        + " "
-        + source.path()
-        + " "
-        + source.description()
-        + ", blockShape "
-        + Arrays.toString(source.grid().blockShape())
-        + ", PushedFilters: "
-        + Arrays.toString(filters)
-        + ", ReadSchema: "
-        + columns.simpleString();
+    return "%s %s %s, blockShape %s, PushedFilters: %s, ReadSchema: %s"
+        .formatted(
+            source.format(),
+            source.path(),
+            source.description(),
+            Arrays.toString(source.grid().blockShape()),
+            Arrays.toString(filters),
+            columns.simpleString());
   }
 
   @Override

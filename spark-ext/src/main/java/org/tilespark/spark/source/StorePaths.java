@@ -22,13 +22,9 @@ public final class StorePaths {
       path = new Path(text);
     } catch (IllegalArgumentException e) {
       throw new IllegalArgumentException(
-          "'"
-              + text
-              + "' is no path ("
-              + e.getMessage()
-              + "); what stands before a colon is taken for a scheme, so write a relative name with"
-              + " a colon as ./"
-              + text,
+          ("'%s' is no path (%s); what stands before a colon is taken for a scheme, so"
+                  + " write a relative name with a colon as ./%s")
+              .formatted(text, e.getMessage(), text),
           e);
     }
     FileSystem fileSystem = path.getFileSystem(conf);

@@ -20,8 +20,6 @@ import scala.collection.immutable.Seq;
  * elements next to each other. One copy, from the array where it lies. Children: the block.
  */
 public final class PackBlock extends BlockExpression {
-  private static final long serialVersionUID = 1;
-
   private final PackedBlocks blocks;
   private final boolean exact;
 
@@ -72,10 +70,5 @@ public final class PackBlock extends BlockExpression {
   @Override
   protected List<Object> fields() {
     return List.of(blocks, exact);
-  }
-
-  @Override
-  public String prettyName() {
-    return "pack_block";
   }
 }

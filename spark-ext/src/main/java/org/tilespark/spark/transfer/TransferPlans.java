@@ -118,12 +118,9 @@ public final class TransferPlans {
             .orElseThrow(
                 () ->
                     new IllegalArgumentException(
-                        operator
-                            + ": dtype is not given, and column "
-                            + BlockKind.DATA
-                            + " has no metadata "
-                            + ArrayMetadata.FILE_TYPE
-                            + "; expected dtype, as in dtype => 'float32'"));
+                        ("%s: dtype is not given, and column %s has no metadata %s;"
+                                + " expected dtype, as in dtype => 'float32'")
+                            .formatted(operator, BlockKind.DATA, ArrayMetadata.FILE_TYPE)));
     return NpyType.parseLittleEndian(
         operator + ": dtype is not given, and the column metadata " + ArrayMetadata.FILE_TYPE,
         stated);
@@ -144,12 +141,8 @@ public final class TransferPlans {
     for (int axis = 0; axis < rank; axis++) {
       if (shape[axis] < 1) {
         throw new IllegalArgumentException(
-            what
-                + " is '"
-                + blockShape.get()
-                + "'; expected "
-                + rank
-                + " whole numbers of 1 or more");
+            "%s is '%s'; expected %s whole numbers of 1 or more"
+                .formatted(what, blockShape.get(), rank));
       }
       if (extents.isPresent()) { // clipped, as a source does
         shape[axis] = Math.max(1, Math.min(shape[axis], extents.get().extent(axis)));
@@ -167,10 +160,9 @@ public final class TransferPlans {
     for (Attribute column : columns) {
       if (column.name().equalsIgnoreCase(name)) {
         throw new IllegalArgumentException(
-            operator
-                + ": the input has a column "
-                + column.name()
-                + " already, which the result would have twice; drop or rename it");
+            ("%s: the input has a column %s already, which the result would have"
+                    + " twice; drop or rename it")
+                .formatted(operator, column.name()));
       }
     }
   }

@@ -26,8 +26,6 @@ import scala.collection.immutable.Seq;
  * from the bytes where they lie. Children: the block's offsets and sizes, then its data.
  */
 public final class UnpackBlock extends BlockExpression {
-  private static final long serialVersionUID = 1;
-
   private final PackedBlocks blocks;
   private final int part;
 
@@ -62,13 +60,9 @@ public final class UnpackBlock extends BlockExpression {
     if (data.bytes() / width != count || data.bytes() % width != 0) {
       throw blocks.bad(
           row,
-          BlockKind.DATA
-              + " has "
-              + data.bytes()
-              + " bytes; expected "
-              + blocks.bytesText(count, row)
-              + " of "
-              + type.numpyName());
+          "%s has %s bytes; expected %s of %s"
+              .formatted(
+                  BlockKind.DATA, data.bytes(), blocks.bytesText(count, row), type.numpyName()));
     }
     ElementType to = arguments.elementType();
     blocks.bytes(count, to.bytes(), row);
@@ -99,10 +93,5 @@ public final class UnpackBlock extends BlockExpression {
   @Override
   protected List<Object> fields() {
     return List.of(blocks, part);
-  }
-
-  @Override
-  public String prettyName() {
-    return "unpack_block";
   }
 }

@@ -10,7 +10,7 @@ import org.tilespark.spark.runtime.ExchangeStatus;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.HostStatus;
-import org.tilespark.spark.runtime.PipelineTotals;
+import org.tilespark.spark.runtime.Measure;
 
 /**
  * What an executor gives to Spark's metrics system, and so to every sink: sums over its devices.
@@ -35,37 +35,37 @@ public final class ExecutorMetrics {
   }
 
   private void deviceWork() {
-    onDevices("gpu.blocks", PipelineTotals.Snapshot::blocks);
-    onDevices("gpu.batches", PipelineTotals.Snapshot::batches);
-    onDevices("gpu.bytesUp", PipelineTotals.Snapshot::bytesUp);
-    onDevices("gpu.bytesDown", PipelineTotals.Snapshot::bytesDown);
-    onDevices("gpu.copyUpTimeNs", PipelineTotals.Snapshot::copyUpNanos);
-    onDevices("gpu.kernelTimeNs", PipelineTotals.Snapshot::kernelNanos);
-    onDevices("gpu.copyDownTimeNs", PipelineTotals.Snapshot::copyDownNanos);
-    onDevices("gpu.turnWaitTimeNs", PipelineTotals.Snapshot::turnNanos);
-    onDevices("gpu.memoryWaitTimeNs", PipelineTotals.Snapshot::memoryNanos);
-    onDevices("gpu.resultWaitTimeNs", PipelineTotals.Snapshot::resultNanos);
-    onDevices("gpu.retries", PipelineTotals.Snapshot::retries);
-    onDevices("gpu.splits", PipelineTotals.Snapshot::splits);
+    onDevices("gpu.blocks", Measure.BLOCKS);
+    onDevices("gpu.batches", Measure.BATCHES);
+    onDevices("gpu.bytesUp", Measure.BYTES_UP);
+    onDevices("gpu.bytesDown", Measure.BYTES_DOWN);
+    onDevices("gpu.copyUpTimeNs", Measure.COPY_UP);
+    onDevices("gpu.kernelTimeNs", Measure.KERNEL);
+    onDevices("gpu.copyDownTimeNs", Measure.COPY_DOWN);
+    onDevices("gpu.turnWaitTimeNs", Measure.TURN);
+    onDevices("gpu.memoryWaitTimeNs", Measure.MEMORY);
+    onDevices("gpu.resultWaitTimeNs", Measure.RESULT);
+    onDevices("gpu.retries", Measure.RETRIES);
+    onDevices("gpu.splits", Measure.SPLITS);
     gauge("gpu.lostDevices", () -> runtime.lostDevice().isPresent() ? 1 : 0);
   }
 
   private void hostWork() {
-    counter("host.blocks", () -> runtime.hostWork().blocks());
-    counter("host.batches", () -> runtime.hostWork().batches());
-    counter("host.computeTimeNs", () -> runtime.hostWork().kernelNanos());
+    counter("host.blocks", () -> runtime.hostWork().get(Measure.BLOCKS));
+    counter("host.batches", () -> runtime.hostWork().get(Measure.BATCHES));
+    counter("host.computeTimeNs", () -> runtime.hostWork().get(Measure.KERNEL));
   }
 
   private void memory() {
     device("gpu.deviceMemoryUsedBytes", MemoryGovernor::usedBytes);
     device("gpu.deviceMemoryPeakBytes", MemoryGovernor::peakBytes);
     device("gpu.deviceMemoryLimitBytes", MemoryGovernor::limitBytes);
-    host("gpu.pinnedUsedBytes", HostStatus::pinnedHeldBytes);
-    host("gpu.pinnedPeakBytes", HostStatus::pinnedPeakBytes);
-    host("gpu.pinnedKeptBytes", HostStatus::pinnedKeptBytes);
-    host("host.usedBytes", HostStatus::plainHeldBytes);
-    host("host.peakBytes", HostStatus::plainPeakBytes);
-    host("host.keptBytes", HostStatus::plainKeptBytes);
+    host("gpu.pinnedUsedBytes", HostStatus.Memory.PINNED_HELD);
+    host("gpu.pinnedPeakBytes", HostStatus.Memory.PINNED_PEAK);
+    host("gpu.pinnedKeptBytes", HostStatus.Memory.PINNED_KEPT);
+    host("host.usedBytes", HostStatus.Memory.PLAIN_HELD);
+    host("host.peakBytes", HostStatus.Memory.PLAIN_PEAK);
+    host("host.keptBytes", HostStatus.Memory.PLAIN_KEPT);
     store("store.usedBytes", ExchangeStatus::storeHeldBytes);
     store("store.peakBytes", ExchangeStatus::storePeakBytes);
     store("store.limitBytes", ExchangeStatus::storeLimitBytes);
@@ -79,16 +79,16 @@ public final class ExecutorMetrics {
     exchanged("exchange.remoteBytesRead", ExchangeStatus::readRemotelyBytes);
   }
 
-  private void onDevices(String name, ToLongFunction<PipelineTotals.Snapshot> figure) {
-    counter(name, () -> figure.applyAsLong(runtime.deviceWork()));
+  private void onDevices(String name, Measure measure) {
+    counter(name, () -> runtime.deviceWork().get(measure));
   }
 
   private void device(String name, ToLongFunction<MemoryGovernor> figure) {
     gauge(name, () -> runtime.gpus().stream().map(Gpu::governor).mapToLong(figure).sum());
   }
 
-  private void host(String name, ToLongFunction<HostStatus> figure) {
-    gauge(name, () -> figure.applyAsLong(runtime.hostStatus()));
+  private void host(String name, HostStatus.Memory kind) {
+    gauge(name, () -> runtime.hostStatus().get(kind));
   }
 
   private void store(String name, ToLongFunction<ExchangeStatus> figure) {

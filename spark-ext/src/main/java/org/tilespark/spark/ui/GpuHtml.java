@@ -7,6 +7,8 @@ import org.tilespark.spark.runtime.DeviceStatus;
 import org.tilespark.spark.runtime.ExchangeStatus;
 import org.tilespark.spark.runtime.ExecutorStatus;
 import org.tilespark.spark.runtime.HostStatus;
+import org.tilespark.spark.runtime.HostStatus.Memory;
+import org.tilespark.spark.runtime.Measure;
 import org.tilespark.spark.runtime.PipelineTotals;
 import org.tilespark.spark.shuffle.ServedShuffle;
 import org.tilespark.spark.ui.ExecutorBoard.Entry;
@@ -134,7 +136,8 @@ final class GpuHtml {
 
   private void device(Entry entry, DeviceStatus device) {
     PipelineTotals.Snapshot work = device.work();
-    long deviceNanos = work.copyUpNanos() + work.kernelNanos() + work.copyDownNanos();
+    long deviceNanos =
+        work.get(Measure.COPY_UP) + work.get(Measure.KERNEL) + work.get(Measure.COPY_DOWN);
     html.append("<tr>");
     text(executor(entry));
     text(device.ordinal() + ": " + escape(device.description()));
@@ -145,22 +148,20 @@ final class GpuHtml {
             + bytes(device.totalBytes()));
     number(
         device.heldBytes(),
-        bytes(device.heldBytes())
-            + " / "
-            + bytes(device.peakBytes())
-            + " / "
-            + bytes(device.limitBytes()));
-    number(work.blocks(), Long.toString(work.blocks()));
-    number(work.bytesUp(), bytes(work.bytesUp()));
-    rate(work.bytesUp(), work.copyUpNanos());
-    number(work.bytesDown(), bytes(work.bytesDown()));
-    rate(work.bytesDown(), work.copyDownNanos());
-    number(work.kernelNanos(), time(work.kernelNanos()));
-    share(work.kernelNanos(), deviceNanos);
-    number(work.turnNanos(), time(work.turnNanos()));
-    number(work.memoryNanos(), time(work.memoryNanos()));
-    number(work.retries(), Long.toString(work.retries()));
-    number(work.splits(), Long.toString(work.splits()));
+        "%s / %s / %s"
+            .formatted(
+                bytes(device.heldBytes()), bytes(device.peakBytes()), bytes(device.limitBytes())));
+    count(work, Measure.BLOCKS);
+    size(work.get(Measure.BYTES_UP));
+    rate(work.get(Measure.BYTES_UP), work.get(Measure.COPY_UP));
+    size(work.get(Measure.BYTES_DOWN));
+    rate(work.get(Measure.BYTES_DOWN), work.get(Measure.COPY_DOWN));
+    time(work, Measure.KERNEL);
+    share(work.get(Measure.KERNEL), deviceNanos);
+    time(work, Measure.TURN);
+    time(work, Measure.MEMORY);
+    count(work, Measure.RETRIES);
+    count(work, Measure.SPLITS);
     html.append("</tr>");
   }
 
@@ -173,8 +174,8 @@ final class GpuHtml {
         html.append("<tr>");
         text(executor(entry));
         text(escape(status.get().cpuReason()));
-        number(work.blocks(), Long.toString(work.blocks()));
-        number(work.kernelNanos(), time(work.kernelNanos()));
+        count(work, Measure.BLOCKS);
+        time(work, Measure.KERNEL);
         html.append("</tr>");
       }
     }
@@ -183,7 +184,7 @@ final class GpuHtml {
 
   /** An executor that lost its device has said why, unless it went on. */
   private static boolean computesThere(ExecutorStatus status) {
-    boolean did = status.host().work().blocks() > 0;
+    boolean did = status.host().work().get(Measure.BLOCKS) > 0;
     return did || (!status.cpuReason().isEmpty() && status.lostDevice().isEmpty());
   }
 
@@ -194,10 +195,10 @@ final class GpuHtml {
         HostStatus host = entry.status().get().host();
         html.append("<tr>");
         text(executor(entry));
-        pair(host.pinnedHeldBytes(), host.pinnedPeakBytes());
-        pair(host.pinnedKeptBytes(), host.pinnedPoolBytes());
-        pair(host.plainHeldBytes(), host.plainPeakBytes());
-        pair(host.plainKeptBytes(), host.plainPoolBytes());
+        pair(host.get(Memory.PINNED_HELD), host.get(Memory.PINNED_PEAK));
+        pair(host.get(Memory.PINNED_KEPT), host.get(Memory.PINNED_POOL));
+        pair(host.get(Memory.PLAIN_HELD), host.get(Memory.PLAIN_PEAK));
+        pair(host.get(Memory.PLAIN_KEPT), host.get(Memory.PLAIN_POOL));
         html.append("</tr>");
       }
     }
@@ -213,16 +214,16 @@ final class GpuHtml {
         text(executor(entry));
         number(
             exchange.storeHeldBytes(),
-            bytes(exchange.storeHeldBytes())
-                + " / "
-                + bytes(exchange.storePeakBytes())
-                + " / "
-                + bytes(exchange.storeLimitBytes()));
-        number(exchange.inMemoryBytes(), bytes(exchange.inMemoryBytes()));
-        number(exchange.inPlaceBytes(), bytes(exchange.inPlaceBytes()));
-        number(exchange.inFilesBytes(), bytes(exchange.inFilesBytes()));
-        number(exchange.readLocallyBytes(), bytes(exchange.readLocallyBytes()));
-        number(exchange.readRemotelyBytes(), bytes(exchange.readRemotelyBytes()));
+            "%s / %s / %s"
+                .formatted(
+                    bytes(exchange.storeHeldBytes()),
+                    bytes(exchange.storePeakBytes()),
+                    bytes(exchange.storeLimitBytes())));
+        size(exchange.inMemoryBytes());
+        size(exchange.inPlaceBytes());
+        size(exchange.inFilesBytes());
+        size(exchange.readLocallyBytes());
+        size(exchange.readRemotelyBytes());
         html.append("</tr>");
       }
     }
@@ -276,6 +277,18 @@ final class GpuHtml {
 
   private void share(long part, long whole) {
     text(whole == 0 ? "" : String.format(Locale.ROOT, "%.1f %%", 100.0 * part / whole));
+  }
+
+  private void size(long bytes) {
+    number(bytes, bytes(bytes));
+  }
+
+  private void count(PipelineTotals.Snapshot work, Measure measure) {
+    number(work.get(measure), Long.toString(work.get(measure)));
+  }
+
+  private void time(PipelineTotals.Snapshot work, Measure measure) {
+    number(work.get(measure), time(work.get(measure)));
   }
 
   private void pair(long first, long second) {

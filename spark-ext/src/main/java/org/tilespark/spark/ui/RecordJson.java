@@ -3,6 +3,7 @@ package org.tilespark.spark.ui;
 import java.lang.reflect.RecordComponent;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.json4s.JArray;
 import org.json4s.JLong;
@@ -12,15 +13,18 @@ import org.json4s.JValue;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import scala.Tuple2;
 
-/** Records as JSON: components become fields of their name, absent ones none. Stateless. */
+/**
+ * Records as JSON: components become fields of their name, absent ones none; the entries of a map
+ * become fields of the record, by their keys. Stateless.
+ */
 final class RecordJson {
   private RecordJson() {}
 
   /**
    * The JSON of a value.
    *
-   * @throws IllegalArgumentException if it is, or holds, anything but records, lists, options,
-   *     strings and whole numbers
+   * @throws IllegalArgumentException if it is, or holds, anything but records, lists, maps,
+   *     options, strings and whole numbers
    */
   static JValue of(Object value) {
     if (value instanceof Record record) {
@@ -40,7 +44,9 @@ final class RecordJson {
     List<Tuple2<String, JValue>> fields = new ArrayList<>();
     for (RecordComponent component : record.getClass().getRecordComponents()) {
       Object value = read(component, record);
-      if (value instanceof Optional<?> option) {
+      if (value instanceof Map<?, ?> map) {
+        map.forEach((key, entry) -> fields.add(Tuple2.apply(key.toString(), of(entry))));
+      } else if (value instanceof Optional<?> option) {
         option.ifPresent(present -> fields.add(Tuple2.apply(component.getName(), of(present))));
       } else {
         fields.add(Tuple2.apply(component.getName(), of(value)));

@@ -62,7 +62,7 @@ public final class BlockValidator {
   private final Function<LogicalPlan, Dataset<Row>> asDataset;
   private final List<Attribute> columns;
   private final List<Integer> further;
-  private final Shape extents; // null if not stated
+  private final Optional<Shape> extents; // as stated
   private final DefectSql sql;
 
   private BlockValidator(
@@ -83,7 +83,7 @@ public final class BlockValidator {
             .toList();
     GroupingColumns.requireOrdered(schema.further(columns), operator);
     Metadata metadata = columns.get(schema.values()).metadata();
-    this.extents = ArrayMetadata.of(metadata).extents(rank).orElse(null);
+    this.extents = ArrayMetadata.of(metadata).extents(rank);
     this.sql =
         new DefectSql(kind, extents, further.stream().map(i -> columns.get(i).name()).toList());
   }
@@ -149,15 +149,19 @@ public final class BlockValidator {
     }
     for (int part = 0; part < schema.planes().size(); part++) {
       Attribute array = columns.get(schema.planes().get(part));
-      facts.add(Attributes.alias(new ArrayFact(array, false), "length" + part));
+      facts.add(Attributes.alias(fact(false, array), "length" + part));
       boolean mayHoldNulls = ((ArrayType) array.dataType()).containsNull();
       Expression firstNull =
-          mayHoldNulls ? new ArrayFact(array, true) : Literal.create(-1L, DataTypes.LongType);
+          mayHoldNulls ? fact(true, array) : Literal.create(-1L, DataTypes.LongType);
       facts.add(Attributes.alias(firstNull, "null" + part));
       checks.addAll(sql.arrayChecks(part, part == 0 ? BlockKind.VALUES : BlockKind.IMAG));
     }
     return project(facts)
         .selectExpr("inline(filter(array(" + String.join(", ", checks) + "), d -> d IS NOT NULL))");
+  }
+
+  private static ArrayFact fact(boolean firstNull, Expression array) {
+    return new ArrayFact(firstNull, ScalaInterop.seq(List.of(array)));
   }
 
   // ---- what blocks show together
@@ -186,20 +190,9 @@ public final class BlockValidator {
               .where("o" + n + " < e" + n)
               .selectExpr(
                   "*",
-                  "explode(sequence(o"
-                      + n
-                      + " div c"
-                      + n
-                      + ", (least(o"
-                      + n
-                      + " + s"
-                      + n
-                      + ", e"
-                      + n
-                      + ") - 1) div c"
-                      + n
-                      + ")) AS k"
-                      + n);
+                  ("explode(sequence(o%s div c%s, (least(o%s + s%s, e%s) - 1) div"
+                          + " c%s)) AS k%s")
+                      .formatted(n, n, n, n, n, n, n));
       box.add("o" + n);
     }
     box.addAll(names("s", rank));
@@ -248,22 +241,15 @@ public final class BlockValidator {
     List<String> known = new ArrayList<>(names("g", further.size()));
     List<String> sized = new ArrayList<>(names("g", further.size()));
     for (int axis = 0; axis < rank; axis++) {
-      String e = extents == null ? "e" + axis : extents.extent(axis) + "L";
+      int along = axis;
+      String e = extents.map(all -> all.extent(along) + "L").orElse("e" + axis);
       known.add(e + " AS e" + axis);
       known.add("m" + axis);
       // A cell is as wide as several blocks, so that few blocks lie in more than one.
       sized.add("e" + axis);
       sized.add(
-          "greatest(coalesce(m"
-              + axis
-              + ", 1L) * "
-              + blocksPerCellAxis
-              + ", e"
-              + axis
-              + " div "
-              + cellsPerAxis
-              + " + 1) AS c"
-              + axis);
+          "greatest(coalesce(m%s, 1L) * %s, e%s div %s + 1) AS c%s"
+              .formatted(axis, blocksPerCellAxis, axis, cellsPerAxis, axis));
     }
     return measured
         .selectExpr(strings(known))

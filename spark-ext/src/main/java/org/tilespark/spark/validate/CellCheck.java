@@ -24,8 +24,6 @@ final class CellCheck
         scala.collection.Seq<Long>,
         String,
         scala.collection.Seq<Row>> {
-  private static final long serialVersionUID = 1;
-
   private final BlockKind kind;
 
   CellCheck(BlockKind kind) {

@@ -2,6 +2,7 @@ package org.tilespark.spark.validate;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.block.BlockKind;
@@ -14,16 +15,16 @@ import org.tilespark.spark.block.BlockKind;
 final class DefectSql {
   private final BlockKind kind;
   private final int rank;
-  private final Shape extents; // null if not stated
+  private final Optional<Shape> extents; // as stated
   private final List<String> further;
 
   /**
    * Expressions for one DataFrame.
    *
-   * @param extents that the column metadata states, or null
+   * @param extents that the column metadata states
    * @param further names of the columns that tell arrays apart
    */
-  DefectSql(BlockKind kind, Shape extents, List<String> further) {
+  DefectSql(BlockKind kind, Optional<Shape> extents, List<String> further) {
     this.kind = kind;
     this.rank = kind.rank();
     this.extents = extents;
@@ -46,21 +47,20 @@ final class DefectSql {
     checks.add(
         check("negativeOffset", o + " < 0", "concat('" + offset + " ', " + o + ")", "0 or more"));
     String limit =
-        extents == null
-            ? "IS NULL"
-            : "IS NULL OR " + end(axis) + " > " + extents.extent(axis) + "L";
+        extents
+            .map(all -> "IS NULL OR " + end(axis) + " > " + all.extent(axis) + "L")
+            .orElse("IS NULL");
     checks.add(
         check(
             "outsideExtents",
             o + " >= 0 AND " + s + " >= 1 AND (" + end(axis) + " " + limit + ")",
             "concat('" + offset + " ', " + o + ", ' with " + size + " ', " + s + ")",
-            extents == null
-                ? "an end below 2^63"
-                : "an end of at most "
-                    + extents.extent(axis)
-                    + " (column metadata "
-                    + ArrayMetadata.EXTENTS
-                    + ")"));
+            extents
+                .map(
+                    all ->
+                        "an end of at most %s (column metadata %s)"
+                            .formatted(all.extent(axis), ArrayMetadata.EXTENTS))
+                .orElse("an end below 2^63")));
     return checks;
   }
 
@@ -96,20 +96,11 @@ final class DefectSql {
     checks.add(
         defect(
             "wrongLength",
-            length
-                + " IS NOT NULL AND "
-                + String.join(" AND ", positive)
-                + " AND NOT ("
-                + length
-                + " <=> "
-                + product
-                + ")",
+            "%s IS NOT NULL AND %s AND NOT (%s <=> %s)"
+                .formatted(length, String.join(" AND ", positive), length, product),
             "concat('" + column + " has ', " + length + ", ' elements')",
-            "concat("
-                + String.join(", ' * ', ", sizes)
-                + ", ' = ', coalesce(string("
-                + product
-                + "), 'more than 2^63'))"));
+            "concat(%s, ' = ', coalesce(string(%s), 'more than 2^63'))"
+                .formatted(String.join(", ' * ', ", sizes), product)));
     return checks;
   }
 
@@ -122,29 +113,17 @@ final class DefectSql {
   }
 
   private String defect(String code, String condition, String found, String expected) {
-    return "if("
-        + condition
-        + ", named_struct('code', '"
-        + code
-        + "', 'block', "
-        + blockText()
-        + ", 'found', "
-        + found
-        + ", 'expected', "
-        + expected
-        + "), NULL)";
+    return ("if(%s, named_struct('code', '%s', 'block', %s, 'found', %s, 'expected', %s),"
+            + " NULL)")
+        .formatted(condition, code, blockText(), found, expected);
   }
 
   private String blockText() {
     List<String> parts = new ArrayList<>();
     for (int axis = 0; axis < rank; axis++) {
       parts.add(
-          "'"
-              + (axis == 0 ? "block at " : ", ")
-              + kind.offsetColumns().get(axis)
-              + " ', coalesce(string(o"
-              + axis
-              + "), 'null')");
+          "'%s%s ', coalesce(string(o%s), 'null')"
+              .formatted(axis == 0 ? "block at " : ", ", kind.offsetColumns().get(axis), axis));
     }
     return "concat(" + String.join(", ", parts) + ", " + groupText() + ")";
   }

@@ -27,7 +27,6 @@ import org.tilespark.layout.Box;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.Datasets;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.block.ArrayMetadata;
@@ -131,7 +130,7 @@ class ReblockTest extends SparkTest {
         Dataset<Row> df = plain(array);
         Dataset<Row> input = stated ? VolumeBlocks.withExtents(df, 11, 13, 7) : df;
         Dataset<Row> other =
-            Datasets.map(
+            mapped(
                 input,
                 plan ->
                     ReblockPlans.reblock(

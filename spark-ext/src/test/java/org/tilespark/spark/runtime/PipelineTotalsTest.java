@@ -26,10 +26,10 @@ class PipelineTotalsTest {
     PipelineTotals totals = new PipelineTotals();
     totals.handedOut(3);
     totals.handedOut(4);
-    assertEquals(7, totals.snapshot().blocks());
-    assertEquals(2, totals.snapshot().batches());
-    assertEquals(14, totals.snapshot().plus(totals.snapshot()).blocks());
-    assertEquals(4, totals.snapshot().plus(totals.snapshot()).batches());
+    assertEquals(7, totals.snapshot().get(Measure.BLOCKS));
+    assertEquals(2, totals.snapshot().get(Measure.BATCHES));
+    assertEquals(14, totals.snapshot().plus(totals.snapshot()).get(Measure.BLOCKS));
+    assertEquals(4, totals.snapshot().plus(totals.snapshot()).get(Measure.BATCHES));
   }
 
   /** Tells {@code scale} times a number of its own for each kind. */
@@ -52,20 +52,13 @@ class PipelineTotalsTest {
   }
 
   private static PipelineTotals.Snapshot expected(long scale, long peakDevice, long peakPinned) {
-    return new PipelineTotals.Snapshot(
-        0,
-        0,
-        scale,
-        2 * scale,
-        3 * scale,
-        4 * scale,
-        5 * scale,
-        6 * scale,
-        7 * scale,
-        8 * scale,
-        9 * scale,
-        10 * scale,
-        peakDevice,
-        peakPinned);
+    return PipelineTotals.Snapshot.of(
+        measure ->
+            switch (measure) {
+              case BLOCKS, BATCHES -> 0;
+              case PEAK_DEVICE -> peakDevice;
+              case PEAK_PINNED -> peakPinned;
+              default -> (measure.ordinal() - 1) * scale; // as tell() numbers them
+            });
   }
 }

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -21,7 +22,7 @@ class StatusSenderTest {
           "",
           "",
           List.of(),
-          new HostStatus(0, 0, 0, 0, 0, 0, 0, 0, PipelineTotals.Snapshot.ZERO),
+          new HostStatus(Map.of(), PipelineTotals.Snapshot.ZERO),
           new ExchangeStatus(0, 0, 0, 0, 0, 0, 0, 0));
 
   private final BlockingQueue<Object> sent = new LinkedBlockingQueue<>();

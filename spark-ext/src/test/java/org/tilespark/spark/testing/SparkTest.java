@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.TimeoutException;
+import java.util.function.UnaryOperator;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.SparkExecutorInfo;
 import org.apache.spark.SparkStatusTracker;
@@ -17,6 +18,7 @@ import org.apache.spark.metrics.source.Source;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -140,6 +142,12 @@ public abstract class SparkTest {
   /** The plans of a query. */
   public static QueryExecution plan(Dataset<Row> df) {
     return ((org.apache.spark.sql.classic.Dataset<Row>) df).queryExecution();
+  }
+
+  /** A DataFrame over the plan that {@code f} makes of this one's. */
+  public static Dataset<Row> mapped(Dataset<Row> df, UnaryOperator<LogicalPlan> f) {
+    return org.apache.spark.sql.classic.Dataset$.MODULE$.ofRows(
+        (org.apache.spark.sql.classic.SparkSession) df.sparkSession(), f.apply(plan(df).logical()));
   }
 
   /** What EXPLAIN prints. */

@@ -1,10 +1,14 @@
 package org.tilespark.spark.ui;
 
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import org.tilespark.spark.runtime.DeviceStatus;
 import org.tilespark.spark.runtime.ExchangeStatus;
 import org.tilespark.spark.runtime.ExecutorStatus;
 import org.tilespark.spark.runtime.HostStatus;
+import org.tilespark.spark.runtime.HostStatus.Memory;
+import org.tilespark.spark.runtime.Measure;
 import org.tilespark.spark.runtime.PipelineTotals;
 
 /** Hand-made status of executors. */
@@ -36,22 +40,22 @@ final class StatusSamples {
 
   /** 40 GB up in 1 s, 20 GB down in 1 s, half a second of kernels. */
   private static DeviceStatus device(String description) {
-    PipelineTotals.Snapshot work =
-        new PipelineTotals.Snapshot(
-            321,
-            12,
-            40_000_000_000L,
-            20_000_000_000L,
-            1_000_000_000,
-            500_000_000,
-            1_000_000_000,
-            70_000_000,
-            80_000_000,
-            90_000_000,
-            6,
-            5,
-            GIB,
-            GIB);
+    Map<Measure, Long> figures = new EnumMap<>(Measure.class);
+    figures.put(Measure.BLOCKS, 321L);
+    figures.put(Measure.BATCHES, 12L);
+    figures.put(Measure.BYTES_UP, 40_000_000_000L);
+    figures.put(Measure.BYTES_DOWN, 20_000_000_000L);
+    figures.put(Measure.COPY_UP, 1_000_000_000L);
+    figures.put(Measure.KERNEL, 500_000_000L);
+    figures.put(Measure.COPY_DOWN, 1_000_000_000L);
+    figures.put(Measure.TURN, 70_000_000L);
+    figures.put(Measure.MEMORY, 80_000_000L);
+    figures.put(Measure.RESULT, 90_000_000L);
+    figures.put(Measure.RETRIES, 6L);
+    figures.put(Measure.SPLITS, 5L);
+    figures.put(Measure.PEAK_DEVICE, GIB);
+    figures.put(Measure.PEAK_PINNED, GIB);
+    PipelineTotals.Snapshot work = new PipelineTotals.Snapshot(figures);
     return new DeviceStatus(
         0, description, 140 * GIB, 21 * GIB, 112 * GIB, 3 * GIB, 20 * GIB, work);
   }
@@ -62,11 +66,24 @@ final class StatusSamples {
   }
 
   private static HostStatus host(long blocks) {
-    PipelineTotals totals = new PipelineTotals();
-    for (long i = 0; i < blocks; i++) {
-      totals.handedOut(1);
-    }
     return new HostStatus(
-        1 << 20, GIB, 2 * GIB, 4 * GIB, 1 << 10, 1 << 21, 0, GIB, totals.snapshot());
+        Map.of(
+            Memory.PINNED_HELD,
+            1L << 20,
+            Memory.PINNED_PEAK,
+            GIB,
+            Memory.PINNED_KEPT,
+            2 * GIB,
+            Memory.PINNED_POOL,
+            4 * GIB,
+            Memory.PLAIN_HELD,
+            1L << 10,
+            Memory.PLAIN_PEAK,
+            1L << 21,
+            Memory.PLAIN_KEPT,
+            0L,
+            Memory.PLAIN_POOL,
+            GIB),
+        PipelineTotals.Snapshot.of(measure -> measure == Measure.BLOCKS ? blocks : 0));
   }
 }

@@ -66,12 +66,9 @@ final class NewestConstructor<T> {
 
   private UnsupportedOperationException unsupported() {
     return new UnsupportedOperationException(
-        "Spark "
-            + SparkVersion.running()
-            + " has no constructor "
-            + type.getSimpleName()
-            + parameters(first)
-            + " with defaults for all further parameters; its constructors are "
+        ("Spark %s has no constructor %s%s with defaults for all further parameters;"
+                    + " its constructors are ")
+                .formatted(SparkVersion.running(), type.getSimpleName(), parameters(first))
             + Arrays.stream(type.getConstructors())
                 .map(other -> type.getSimpleName() + parameters(other.getParameterTypes()))
                 .toList()

@@ -20,8 +20,6 @@ import org.tilespark.layout.AxisCuts;
  * <p>Immutable.
  */
 public final class Bands implements Serializable {
-  private static final long serialVersionUID = 1;
-
   private final long length; // of a band; the last one may be shorter
   private final long extent;
   private final int[] partition; // of each band

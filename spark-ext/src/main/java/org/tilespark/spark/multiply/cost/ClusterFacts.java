@@ -12,13 +12,9 @@ public record ClusterFacts(int cores, int machines, int devices) {
   public ClusterFacts {
     if (cores < 1 || machines < 1 || devices < 0) {
       throw new IllegalArgumentException(
-          "A cluster of "
-              + cores
-              + " cores, "
-              + machines
-              + " machines, "
-              + devices
-              + " devices; expected 1 or more cores and machines");
+          ("A cluster of %s cores, %s machines, %s devices; expected 1 or more cores"
+                  + " and machines")
+              .formatted(cores, machines, devices));
     }
   }
 }

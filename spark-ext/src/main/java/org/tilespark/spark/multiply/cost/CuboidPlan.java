@@ -3,6 +3,7 @@ package org.tilespark.spark.multiply.cost;
 import java.util.List;
 import java.util.Locale;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.spark.block.Bytes;
@@ -57,9 +58,10 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
    * @param q parts of N; 1 for a broadcast
    * @param r parts of K; for a broadcast, blocks of the large side along K
    * @param cost what it is predicted to take
-   * @param refusal why it cannot run, or "" if it can
+   * @param refusal why it cannot run; empty if it can
    */
-  public record Candidate(Strategy strategy, int p, int q, int r, Cost cost, String refusal) {
+  public record Candidate(
+      Strategy strategy, int p, int q, int r, Cost cost, Optional<String> refusal) {
     /** True if the limits allow it. */
     public boolean isAllowed() {
       return refusal.isEmpty();
@@ -83,7 +85,7 @@ public record CuboidPlan(MultiplyShape shape, Candidate chosen, List<Candidate> 
 
     @Override
     public String toString() {
-      return name() + " " + (isAllowed() ? cost.toString() : "refused: " + refusal);
+      return name() + " " + refusal.map(why -> "refused: " + why).orElseGet(cost::toString);
     }
   }
 

@@ -33,8 +33,6 @@ public final class CuboidPlanner {
 
   /** No task's memory holds what it would have to: smaller parts, or more memory, help. */
   public static final class NoRoomException extends IllegalArgumentException {
-    private static final long serialVersionUID = 1;
-
     NoRoomException(String message) {
       super(message);
     }
@@ -106,9 +104,9 @@ public final class CuboidPlanner {
           case LEFT_IN_PLACE, RIGHT_IN_PLACE, BOTH_IN_PLACE ->
               throw new IllegalArgumentException(strategy + " cannot be asked for");
         };
-    if (!asked.isAllowed()) {
+    if (asked.refusal().isPresent()) {
       throw new NoRoomException(
-          "Strategy " + asked.name() + " was asked for, but " + asked.refusal());
+          "Strategy " + asked.name() + " was asked for, but " + asked.refusal().get());
     }
     List<Candidate> others = planner.candidates();
     others.removeIf(other -> other.name().equals(asked.name()));
@@ -119,14 +117,8 @@ public final class CuboidPlanner {
     List<Candidate> ranked = candidates();
     if (!ranked.get(0).isAllowed()) {
       throw new NoRoomException(
-          "Multiply of "
-              + shape.m()
-              + " x "
-              + shape.k()
-              + " x "
-              + shape.n()
-              + ": no cut fits the memory of a task; "
-              + ranked.get(0));
+          "Multiply of %s x %s x %s: no cut fits the memory of a task; %s"
+              .formatted(shape.m(), shape.k(), shape.n(), ranked.get(0)));
     }
     return new CuboidPlan(shape, ranked.get(0), ranked.subList(1, ranked.size()));
   }
@@ -232,14 +224,8 @@ public final class CuboidPlanner {
     String asked = "Strategy cuboid(" + p + "," + q + "," + r + ") was asked for; expected ";
     if (Math.min(Math.min(p, q), r) < 1 || p > shape.m() || q > shape.n() || r > shape.k()) {
       throw new IllegalArgumentException(
-          asked
-              + "1 to "
-              + shape.m()
-              + " parts of M, 1 to "
-              + shape.n()
-              + " of N and 1 to "
-              + shape.k()
-              + " of K");
+          "%s1 to %s parts of M, 1 to %s of N and 1 to %s of K"
+              .formatted(asked, shape.m(), shape.n(), shape.k()));
     }
     if ((long) p * q > MOST_TASKS || (long) p * q * r > MOST_TASKS) {
       throw new IllegalArgumentException(asked + "at most " + MOST_TASKS + " cuboids");

@@ -96,7 +96,7 @@ public final class GramPlanner {
                     1,
                     where.parts(),
                     new CostModel(shape, limits).gramInPlace(where),
-                    ""));
+                    Optional.empty()));
   }
 
   static long tiles(int p) {

@@ -70,19 +70,9 @@ public record MultiplyShape(
         || Math.min(gridM, gridN) < 1
         || Math.min(a.bytes, b.bytes) < 0) {
       throw new IllegalArgumentException(
-          "Multiply of "
-              + extents
-              + " in blocks of "
-              + a.outer
-              + " x "
-              + Math.max(a.inner, b.inner)
-              + " x "
-              + b.outer
-              + ", "
-              + a.bytes
-              + " and "
-              + b.bytes
-              + " bytes; expected extents and blocks of 1 or more and bytes of 0 or more");
+          ("Multiply of %s in blocks of %s x %s x %s, %s and %s bytes; expected"
+                  + " extents and blocks of 1 or more and bytes of 0 or more")
+              .formatted(extents, a.outer, Math.max(a.inner, b.inner), b.outer, a.bytes, b.bytes));
     }
   }
 

@@ -1,5 +1,6 @@
 package org.tilespark.spark.multiply.cost;
 
+import java.util.Optional;
 import org.tilespark.spark.block.Bytes;
 
 /** Whether a task's memory holds what a plan asks of it, and why not. */
@@ -16,10 +17,10 @@ final class TaskMemory {
   }
 
   /**
-   * Why a task's memory does not hold a cuboid with a tile of m x n; "" if it does. The extent
+   * Why a task's memory does not hold a cuboid with a tile of m x n; empty if it does. The extent
    * along K plays no part.
    */
-  String refusal(long m, long n) {
+  Optional<String> refusal(long m, long n) {
     return refusalOf(Bytes.product(m, n, width()), panelBytes(m, n));
   }
 
@@ -36,16 +37,13 @@ final class TaskMemory {
         : both <= limits.hostBytes();
   }
 
-  /** Why A, or else B, of at most {@code most} bytes, cannot be broadcast; "" if it can. */
-  String refusalOfBroadcast(boolean left, long most) {
+  /** Why A, or else B, of at most {@code most} bytes, cannot be broadcast; empty if it can. */
+  Optional<String> refusalOfBroadcast(boolean left, long most) {
     long small = (left ? shape.a() : shape.b()).bytes();
     if (small > most) {
-      return (left ? "A" : "B")
-          + " of "
-          + Bytes.text(small)
-          + " is larger than the "
-          + Bytes.text(most)
-          + " that may be broadcast";
+      return Optional.of(
+          "%s of %s is larger than the %s that may be broadcast"
+              .formatted(left ? "A" : "B", Bytes.text(small), Bytes.text(most)));
     }
     // A block with a tile larger than a task's is multiplied in slices.
     MultiplyShape.Operand large = left ? shape.b() : shape.a();
@@ -58,30 +56,25 @@ final class TaskMemory {
     return refusalOf(Bytes.product(sliced, other, width()), panels);
   }
 
-  private String refusalOf(long tile, long operands) {
+  private Optional<String> refusalOf(long tile, long operands) {
     if (tile > limits.tileBytes()) {
-      return "its tile of C of "
-          + Bytes.text(tile)
-          + " is larger than the "
-          + Bytes.text(limits.tileBytes())
-          + " of a task";
+      return Optional.of(
+          "its tile of C of %s is larger than the %s of a task"
+              .formatted(Bytes.text(tile), Bytes.text(limits.tileBytes())));
     }
     boolean onDevice = limits.cluster().devices() > 0;
     long both = Bytes.sum(tile, operands);
     if (onDevice && both > limits.deviceBytes()) {
-      return needs(both, "device", limits.deviceBytes());
+      return Optional.of(needs(both, "device", limits.deviceBytes()));
     }
-    long onHost = onDevice ? operands : both;
-    return onHost > limits.hostBytes() ? needs(onHost, "host", limits.hostBytes()) : "";
+    return Optional.of(onDevice ? operands : both)
+        .filter(onHost -> onHost > limits.hostBytes())
+        .map(onHost -> needs(onHost, "host", limits.hostBytes()));
   }
 
   private static String needs(long bytes, String where, long has) {
-    return "a task needs "
-        + Bytes.text(bytes)
-        + " of "
-        + where
-        + " memory and has "
-        + Bytes.text(has);
+    return "a task needs %s of %s memory and has %s"
+        .formatted(Bytes.text(bytes), where, Bytes.text(has));
   }
 
   private long panelBytes(long m, long n) {

@@ -73,14 +73,13 @@ final class NpyBlockReader implements BlockReader {
       found = e.getMessage();
     }
     throw new IOException(
-        layout.path()
-            + " was changed since the DataFrame was made: expected "
-            + Shape.of(layout.grid().extents())
-            + " of "
-            + layout.type().numpyName()
-            + ", found "
-            + found
-            + ". Load it again");
+        ("%s was changed since the DataFrame was made: expected %s of %s, found %s."
+                + " Load it again")
+            .formatted(
+                layout.path(),
+                Shape.of(layout.grid().extents()),
+                layout.type().numpyName(),
+                found));
   }
 
   /**

@@ -48,10 +48,9 @@ final class NpyBlockWriter implements BlockSink.Writer {
       this.channel = FileChannel.open(target.temporaryFile(), StandardOpenOption.WRITE);
     } catch (NoSuchFileException e) {
       throw new IOException(
-          "This executor does not see "
-              + target.temporaryFile()
-              + ", which the driver made."
-              + " format npy writes to a path that the driver and all executors share",
+          ("This executor does not see %s, which the driver made. format npy writes to"
+                  + " a path that the driver and all executors share")
+              .formatted(target.temporaryFile()),
           e);
     }
     try {
@@ -102,18 +101,15 @@ final class NpyBlockWriter implements BlockSink.Writer {
       if (offset[axis] < 0 || size[axis] > extent || offset[axis] > extent - size[axis]) {
         throw defect(
             offset,
-            kind.offsetColumns().get(axis)
-                + " "
-                + offset[axis]
-                + " with "
-                + kind.sizeColumns().get(axis)
-                + " "
-                + size[axis]
-                + " lies outside the stated extents "
-                + target.extentsText()
-                + "; the option "
-                + NpyOptions.EXTENTS
-                + " overrides them");
+            ("%s %s with %s %s lies outside the stated extents %s; the option %s"
+                    + " overrides them")
+                .formatted(
+                    kind.offsetColumns().get(axis),
+                    offset[axis],
+                    kind.sizeColumns().get(axis),
+                    size[axis],
+                    target.extentsText(),
+                    NpyOptions.EXTENTS));
       }
     }
   }
@@ -141,13 +137,8 @@ final class NpyBlockWriter implements BlockSink.Writer {
     if (array.numElements() != length) {
       throw defect(
           offset,
-          column
-              + " has "
-              + array.numElements()
-              + " elements; expected "
-              + sizeText(size)
-              + " = "
-              + length);
+          "%s has %s elements; expected %s = %s"
+              .formatted(column, array.numElements(), sizeText(size), length));
     }
     long missing = ArrayValues.firstNull(array);
     if (missing >= 0) {
@@ -261,15 +252,13 @@ final class NpyBlockWriter implements BlockSink.Writer {
       why.addSuppressed(unknown);
     }
     return new IOException(
-        "Cannot write "
-            + (bytes > 0 ? bytes + " bytes at " + at + " of " : "")
-            + file
-            + ": "
-            + why.getMessage()
-            + "; the whole file takes "
-            + (target.dataOffset() + elements * target.type().elementBytes())
-            + " bytes"
-            + (free < 0 ? "" : ", the file system has " + free + " bytes free"),
+        "Cannot write %s%s: %s; the whole file takes %s bytes%s"
+            .formatted(
+                bytes > 0 ? bytes + " bytes at " + at + " of " : "",
+                file,
+                why.getMessage(),
+                target.dataOffset() + elements * target.type().elementBytes(),
+                free < 0 ? "" : ", the file system has " + free + " bytes free"),
         why);
   }
 

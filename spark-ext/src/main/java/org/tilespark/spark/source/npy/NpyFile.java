@@ -20,7 +20,6 @@ import org.tilespark.spark.source.StorePaths;
  * @param modificationMillis when it was last written, to tell two files of one name apart
  */
 record NpyFile(Path path, NpyHeader header, long modificationMillis) {
-
   /**
    * Reads the header and nothing else.
    *
@@ -69,28 +68,21 @@ record NpyFile(Path path, NpyHeader header, long modificationMillis) {
     int rank = header.shape().rank();
     if (rank != 2 && rank != 3) {
       throw new IllegalArgumentException(
-          path
-              + ": an array of "
-              + rank
-              + " axes, shape "
-              + header.shape()
-              + "; expected 2 (a matrix) or 3 (a volume)"
-              + (rank == 1 ? "; save a.reshape(1, -1) instead" : ""));
+          "%s: an array of %s axes, shape %s; expected 2 (a matrix) or 3 (a volume)%s"
+              .formatted(
+                  path, rank, header.shape(), rank == 1 ? "; save a.reshape(1, -1) instead" : ""));
     }
     if (header.fileBytes() != length) {
       throw new IllegalArgumentException(
-          path
-              + (length < header.fileBytes() ? " is truncated" : " has bytes after its array")
-              + ": expected "
-              + header.fileBytes()
-              + " bytes ("
-              + header.dataOffset()
-              + " of header, then "
-              + header.shape()
-              + " of "
-              + header.type().numpyName()
-              + "), found "
-              + length);
+          "%s%s: expected %s bytes (%s of header, then %s of %s), found %s"
+              .formatted(
+                  path,
+                  length < header.fileBytes() ? " is truncated" : " has bytes after its array",
+                  header.fileBytes(),
+                  header.dataOffset(),
+                  header.shape(),
+                  header.type().numpyName(),
+                  length));
     }
     return header;
   }

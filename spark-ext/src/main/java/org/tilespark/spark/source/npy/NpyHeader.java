@@ -45,11 +45,8 @@ public record NpyHeader(
     Objects.requireNonNull(shape, "shape");
     if (shape.elements() > (Long.MAX_VALUE - dataOffset) / type.elementBytes()) {
       throw new IllegalArgumentException(
-          "Shape "
-              + shape
-              + " of "
-              + type.numpyName()
-              + " has more than 2^63 - 1 bytes; the header is damaged");
+          "Shape %s of %s has more than 2^63 - 1 bytes; the header is damaged"
+              .formatted(shape, type.numpyName()));
     }
   }
 

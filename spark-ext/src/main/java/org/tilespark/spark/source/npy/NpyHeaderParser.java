@@ -82,12 +82,8 @@ final class NpyHeaderParser {
     }
     String advice = code.isEmpty() ? "" : NpyType.advice(descr);
     throw new IllegalArgumentException(
-        "elements of type '"
-            + descr
-            + "'"
-            + (advice.isEmpty() ? "" : " (" + advice + ")")
-            + "; expected one of "
-            + NpyType.SUPPORTED);
+        "elements of type '%s'%s; expected one of %s"
+            .formatted(descr, advice.isEmpty() ? "" : " (" + advice + ")", NpyType.SUPPORTED));
   }
 
   private String descr() {
@@ -95,11 +91,8 @@ final class NpyHeaderParser {
     char c = peek();
     if (c == '[' || c == '(' || c == '{') {
       throw new IllegalArgumentException(
-          "elements of a structured type ("
-              + shorten(text.substring(at).trim())
-              + "); expected one of "
-              + NpyType.SUPPORTED
-              + "; save one field, a['name']");
+          ("elements of a structured type (%s); expected one of %s; save one field," + " a['name']")
+              .formatted(shorten(text.substring(at).trim()), NpyType.SUPPORTED));
     }
     return string();
   }
@@ -211,12 +204,8 @@ final class NpyHeaderParser {
 
   private IllegalArgumentException error(String found, String expected) {
     return new IllegalArgumentException(
-        "malformed header: found "
-            + found
-            + ", expected "
-            + expected
-            + "; the header is "
-            + shorten(text.trim()));
+        "malformed header: found %s, expected %s; the header is %s"
+            .formatted(found, expected, shorten(text.trim())));
   }
 
   private static String shorten(String text) {

@@ -109,11 +109,8 @@ interface NpyInput extends Closeable {
 
   private static EOFException ended(Path path, long at, long expected) {
     return new EOFException(
-        path
-            + " ends at byte "
-            + at
-            + "; expected at least "
-            + expected
-            + " (was it changed since the DataFrame was made?)");
+        ("%s ends at byte %s; expected at least %s (was it changed since the DataFrame"
+                + " was made?)")
+            .formatted(path, at, expected));
   }
 }

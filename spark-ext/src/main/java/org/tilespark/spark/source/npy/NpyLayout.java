@@ -38,8 +38,6 @@ record NpyLayout(
     ElementType columnType,
     BlockGrid grid)
     implements BlockSource {
-  private static final long serialVersionUID = 1;
-
   /**
    * The layout that the options ask for.
    *

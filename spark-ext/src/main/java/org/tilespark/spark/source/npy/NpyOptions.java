@@ -147,17 +147,14 @@ public record NpyOptions(
     ElementType readBack = as == null ? type.columnType() : as;
     if (readBack != blocks.elementType()) {
       throw new IllegalArgumentException(
-          "Option "
-              + DTYPE
-              + " is "
-              + type.numpyName()
-              + ", which reads back as ARRAY<"
-              + BlockSchema.sparkType(readBack).sql()
-              + ">, and the table's column "
-              + BlockKind.VALUES
-              + " is ARRAY<"
-              + BlockSchema.sparkType(blocks.elementType()).sql()
-              + ">; CAST the column");
+          ("Option %s is %s, which reads back as ARRAY<%s>, and the table's column %s"
+                  + " is ARRAY<%s>; CAST the column")
+              .formatted(
+                  DTYPE,
+                  type.numpyName(),
+                  BlockSchema.sparkType(readBack).sql(),
+                  BlockKind.VALUES,
+                  BlockSchema.sparkType(blocks.elementType()).sql()));
     }
   }
 
@@ -173,11 +170,8 @@ public record NpyOptions(
           && NAMES.stream().noneMatch(name::equalsIgnoreCase)
           && SPARKS.stream().noneMatch(name::equalsIgnoreCase)) {
         throw new IllegalArgumentException(
-            "format npy has no option "
-                + name
-                + ", it has "
-                + String.join(", ", NAMES)
-                + Suggestions.didYouMean(name, NAMES));
+            "format npy has no option %s, it has %s%s"
+                .formatted(name, String.join(", ", NAMES), Suggestions.didYouMean(name, NAMES)));
       }
     }
   }

@@ -14,8 +14,6 @@ import org.tilespark.spark.source.BlockSink;
  * array it holds. Immutable.
  */
 final class NpyTarget implements BlockSink.Target {
-  private static final long serialVersionUID = 1;
-
   private final String temporaryFile;
   private final NpyEncoder encoder;
   private final long dataOffset;

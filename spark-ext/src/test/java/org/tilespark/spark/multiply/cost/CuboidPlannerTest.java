@@ -229,7 +229,9 @@ class CuboidPlannerTest {
               .filter(c -> c.strategy() == Strategy.BROADCAST_RIGHT)
               .findFirst()
               .orElseThrow();
-      assertTrue(refused.refusal().contains("B of 49.0 KiB is larger than"), refused.refusal());
+      assertTrue(
+          refused.refusal().orElseThrow().contains("B of 49.0 KiB is larger than"),
+          refused::toString);
     }
     MultiplyShape mirrored =
         new MultiplyShape(
@@ -395,7 +397,9 @@ class CuboidPlannerTest {
     assertTrue(plan.chosen().equals(same) || plan.rejected().contains(same));
     ClusterLimits scant =
         new ClusterLimits(new ClusterFacts(16, 1, 0), 64, 0, 16 * GIB, 1000, 0, 0, RATES);
-    assertTrue(CuboidPlanner.inPlace(shape, scant, placed).refusal().contains("tile of C"), name);
+    assertTrue(
+        CuboidPlanner.inPlace(shape, scant, placed).refusal().orElseThrow().contains("tile of C"),
+        name);
   }
 
   @ParameterizedTest
@@ -439,7 +443,9 @@ class CuboidPlannerTest {
               .anyMatch(
                   c ->
                       c.name().equals("cuboid(1,1,1)")
-                          && c.refusal().contains("its tile of C of 74.5 GiB is larger than")),
+                          && c.refusal()
+                              .orElse("")
+                              .contains("its tile of C of 74.5 GiB is larger than")),
           plan::toString);
     }
     // The panels count too: two of each side, 256 deep.

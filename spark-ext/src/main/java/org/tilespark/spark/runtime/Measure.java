@@ -1,0 +1,65 @@
+package org.tilespark.spark.runtime;
+
+import java.util.function.LongBinaryOperator;
+
+/**
+ * A figure of what tasks did on a device or on the CPU. Times are in nanoseconds; {@link
+ * org.tilespark.arrow.pipeline.PipelineListener} says what they mean.
+ */
+public enum Measure {
+  /** Blocks handed to the next operator. */
+  BLOCKS("blocks"),
+  /** Batches they came in. */
+  BATCHES("batches"),
+  /** Bytes copied to the device. */
+  BYTES_UP("bytesUp"),
+  /** Bytes copied from the device. */
+  BYTES_DOWN("bytesDown"),
+  /** Device time of copies up. */
+  COPY_UP("copyUpNanos"),
+  /** Device time of kernels; on the CPU, the time that tasks computed. */
+  KERNEL("kernelNanos"),
+  /** Device time of copies down. */
+  COPY_DOWN("copyDownNanos"),
+  /** Tasks' time waiting for a turn. */
+  TURN("turnNanos"),
+  /** Tasks' time waiting for device memory. */
+  MEMORY("memoryNanos"),
+  /** Tasks' time waiting for results. */
+  RESULT("resultNanos"),
+  /** Requests for device memory that were repeated. */
+  RETRIES("retries"),
+  /** Batches that were cut for want of device memory. */
+  SPLITS("splits"),
+  /** Most memory of the device held at once by all tasks; devices are added up. */
+  PEAK_DEVICE("peakDeviceBytes"),
+  /** Most pinned memory held at once by all tasks, on all devices. */
+  PEAK_PINNED("peakPinnedBytes");
+
+  private final String key;
+
+  Measure(String key) {
+    this.key = key;
+  }
+
+  /** True if of several values of a device the largest counts, not their sum. */
+  boolean isPeak() {
+    return this == PEAK_DEVICE || this == PEAK_PINNED;
+  }
+
+  /** How values of one device become one. */
+  LongBinaryOperator overTime() {
+    return isPeak() ? Math::max : Long::sum;
+  }
+
+  /** How values of several devices become one. */
+  LongBinaryOperator overDevices() {
+    return this == PEAK_PINNED ? Math::max : Long::sum;
+  }
+
+  /** The key in JSON. */
+  @Override
+  public String toString() {
+    return key;
+  }
+}
