@@ -123,9 +123,12 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
     return false;
   }
 
-  /** Keeps as many bytes more as {@code bytes} says whenever an allocation is freed. */
-  public void keepsMore(LongSupplier bytes) {
-    slabs.keepsMore(bytes);
+  /**
+   * Keeps as many bytes more as {@code bytes} says whenever an allocation is freed; {@code most} at
+   * most.
+   */
+  public void keepsMore(LongSupplier bytes, long most) {
+    slabs.keepsMore(bytes, most);
   }
 
   /** Bytes kept for the next request. */
