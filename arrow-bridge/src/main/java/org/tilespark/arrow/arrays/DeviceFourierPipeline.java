@@ -8,6 +8,7 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.pipeline.DeviceTask;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.layout.Shape;
@@ -25,9 +26,9 @@ import org.tilespark.layout.Shape;
  *   two streams down:                                take | copy | take | copy ...
  * </pre>
  *
- * <p>Planes in pinned memory are read where they lie; others, and small ones, are gathered in two
- * pinned buffers first. Small parts share a copy and a launch, and the buffers that they come down
- * in.
+ * <p>Planes in pinned memory are read where they lie, and rooms there are written where they lie;
+ * others, and small ones, go through pinned buffers. Small parts share a launch, and the buffers
+ * that they come down in.
  *
  * <p>The turn and the device's memory are taken when the first copy goes up, that is when about 16
  * MiB were put or the array is run, and the memory is given back when the last part has come down.
@@ -83,14 +84,14 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
   }
 
   @Override
-  public void run(List<Part> outputs) {
+  public void run(List<Part> outputs, Rooms rooms) {
     FourierRun array = filling;
     Shape shape = array.outputShape();
     outputs.forEach(part -> part.requireInside(shape));
     filling = null;
     boolean queued = false;
     try {
-      array.run(outputs);
+      array.run(outputs, rooms);
       queued = true;
     } finally {
       underWay.add(array); // also after a failure: close() waits for what was queued
@@ -107,7 +108,7 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
   public List<ArrowBuf> take() {
     FourierRun array = underWay.element();
     List<ArrowBuf> taken = array.take();
-    if (array.isTaken()) {
+    if (array.download().isTaken()) {
       underWay.remove();
       array.close();
     }
@@ -119,13 +120,14 @@ public final class DeviceFourierPipeline implements FourierPipeline, DeviceTask.
   private void fetchAhead() {
     long bytes = 0;
     for (FourierRun array : underWay) {
-      bytes += array.fetchedBytes();
+      bytes += array.download().fetchedBytes();
     }
     for (FourierRun array : underWay) {
-      while (array.hasMore() && (bytes == 0 || bytes + array.nextBytes() <= aheadBytes)) {
-        bytes += array.fetch();
+      while (array.download().hasMore()
+          && (bytes == 0 || bytes + array.download().nextBytes() <= aheadBytes)) {
+        bytes += array.download().fetch();
       }
-      if (array.hasMore()) {
+      if (array.download().hasMore()) {
         return;
       }
     }

@@ -6,12 +6,35 @@ import java.util.Arrays;
 import java.util.Deque;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
+import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.kernels.device.CudaEvent;
+import org.tilespark.kernels.memory.HostMemory;
 
-/** Parts that come down together, in one buffer; or one large part, in a buffer per plane. */
+/** Parts that come down together, or one large part. */
 final class FetchedParts implements AutoCloseable {
-  final Deque<List<ArrowBuf>> parts = new ArrayDeque<>();
+  /**
+   * A part that comes down.
+   *
+   * @param planes buffers that the device writes; none if it writes the room itself
+   * @param room where the values go in the end; empty if buffers are handed out
+   */
+  record Fetched(List<ArrowBuf> planes, List<HostMemory> room) {
+    /** The buffers to hand out, once the device is done. */
+    List<ArrowBuf> arrived() {
+      if (room.isEmpty()) {
+        return planes;
+      }
+      for (int p = 0; p < planes.size(); p++) {
+        HostMemory to = room.get(p);
+        Buffers.memory(planes.get(p), 0, to.bytes()).copyTo(to);
+      }
+      Buffers.close(planes);
+      return List.of();
+    }
+  }
+
+  final Deque<Fetched> parts = new ArrayDeque<>();
   final long bytes;
   final CudaEvent[] arrived =
       new CudaEvent[FourierMemory.LANES]; // last copies, of an array's clocks
@@ -32,7 +55,7 @@ final class FetchedParts implements AutoCloseable {
   @Override
   public void close() {
     List<ArrowBuf> all = new ArrayList<>();
-    parts.forEach(all::addAll);
+    parts.forEach(part -> all.addAll(part.planes()));
     parts.clear();
     Closing.all(all);
   }

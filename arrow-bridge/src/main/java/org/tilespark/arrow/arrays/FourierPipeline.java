@@ -5,6 +5,8 @@ import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.tilespark.arrow.arrays.FourierChain.State;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
+import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
 
 /**
@@ -83,6 +85,31 @@ public interface FourierPipeline extends AutoCloseable {
       }
     }
 
+    /**
+     * The room of this part, checked.
+     *
+     * @throws IllegalArgumentException if it is neither empty nor of the planes' bytes
+     */
+    List<HostMemory> requireRoom(List<HostMemory> room, State state) {
+      long bytes = elements() * state.type().bytes();
+      if (!room.isEmpty()
+          && (room.size() != state.planes()
+              || room.stream().anyMatch(plane -> plane.bytes() != bytes))) {
+        throw new IllegalArgumentException(
+            "A room of "
+                + room.stream().map(HostMemory::bytes).toList()
+                + " bytes for a part of size "
+                + size
+                + " of a "
+                + state
+                + " array; expected "
+                + state.planes()
+                + " of "
+                + bytes);
+      }
+      return room;
+    }
+
     /** Count of elements. */
     public long elements() {
       long elements = 1;
@@ -118,20 +145,27 @@ public interface FourierPipeline extends AutoCloseable {
    */
   void put(Part part, List<Plane> planes);
 
+  /** Runs an array whose parts go into buffers. */
+  default void run(List<Part> outputs) {
+    run(outputs, Rooms.NONE);
+  }
+
   /**
    * Sends the array being started on its way; what was not put is zero. At most {@link #capacity()}
    * arrays may be under way.
    *
    * @param outputs the parts of the result that will be taken, in this order; each element of the
    *     result may be in several or in none. Empty: nothing is taken, the array is dropped
+   * @param rooms where these parts go
    * @throws IllegalArgumentException if a part is not inside the result
    */
-  void run(List<Part> outputs);
+  void run(List<Part> outputs, Rooms rooms);
 
   /**
    * Waits for the next part of the oldest array that was run.
    *
-   * @return one buffer per plane of the result, dense, row-major; the caller closes them
+   * @return one buffer per plane of the result, dense, row-major; the caller closes them. Empty if
+   *     the part has gone into its room
    */
   List<ArrowBuf> take();
 

@@ -1,8 +1,6 @@
 package org.tilespark.arrow.arrays;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -17,6 +15,7 @@ import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.DeviceClock.Phase;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.device.CudaStream;
@@ -34,7 +33,7 @@ import org.tilespark.layout.Shape;
  */
 final class FourierRun implements AutoCloseable {
   /** Pinned planes of fewer bytes are gathered too: a copy by the CPU costs less than a call. */
-  private static final long LEAST_COPY_BYTES = 32 << 10;
+  static final long LEAST_COPY_BYTES = 32 << 10;
 
   private final TaskScope scope = new TaskScope();
   private final FourierMachine machine;
@@ -45,15 +44,11 @@ final class FourierRun implements AutoCloseable {
   private final long stagingBytes;
   private final List<ArrowBuf> held = new ArrayList<>(); // pinned memory that copies read
   private final Map<CudaStream, DeviceClock> clocks = new LinkedHashMap<>();
-  private final Deque<Part> parts = new ArrayDeque<>(); // not taken
-  private final Deque<Part> unfetched = new ArrayDeque<>();
-  private final Deque<FetchedParts> fetched = new ArrayDeque<>();
+  private final FourierDownload download;
   private MemoryGovernor.Grant<FourierBuffers> granted; // null before the first copy
   private FourierLoad load;
   private int at; // the buffer that holds the array
   private long bytesUp;
-  private long bytesDown;
-  private long fetchedBytes; // not taken
   private boolean settled;
 
   /** An array to be put through {@code chain}; zero until parts are put. */
@@ -72,7 +67,8 @@ final class FourierRun implements AutoCloseable {
     // Closed in the reverse order; acquire() adds device memory, which is closed first.
     scope.own(() -> Closing.emptied(clocks.values()));
     scope.own(this::letGo);
-    scope.own(() -> Closing.emptied(fetched));
+    this.download =
+        scope.own(new FourierDownload(machine.place(), output, stagingBytes, new Down()));
   }
 
   private long workBytes(Transform transform) {
@@ -215,7 +211,7 @@ final class FourierRun implements AutoCloseable {
   // On the device
 
   /** As {@link FourierPipeline#run}; nothing comes down yet. */
-  void run(List<Part> outputs) {
+  void run(List<Part> outputs, Rooms rooms) {
     flush();
     acquire();
     CudaStream compute = lanes.compute();
@@ -230,154 +226,58 @@ final class FourierRun implements AutoCloseable {
     for (CudaStream stream : lanes.allDown()) {
       stream.waitFor(done);
     }
-    parts.addAll(outputs);
-    unfetched.addAll(outputs);
+    download.begin(outputs, rooms);
   }
 
   // Down
 
-  /** True if there are parts of the result whose way down is not queued. */
-  boolean hasMore() {
-    return !unfetched.isEmpty();
-  }
-
-  private long planeBytes(Part part) {
-    return part.elements() * output.type().bytes();
-  }
-
-  /** Room of a part among others in one buffer. */
-  private long roomOf(Part part) {
-    return output.planes() * FourierLoad.aligned(planeBytes(part));
-  }
-
-  /** Bytes that have come down, or are on their way, and are not taken. */
-  long fetchedBytes() {
-    return fetchedBytes;
-  }
-
-  /** True if all parts of the result are taken. */
-  boolean isTaken() {
-    return parts.isEmpty();
-  }
-
-  /** Bytes that the next {@link #fetch} brings. */
-  long nextBytes() {
-    long bytes = 0;
-    for (Part part : unfetched) {
-      if (bytes + roomOf(part) > stagingBytes) {
-        break;
-      }
-      bytes += roomOf(part);
+  /** Where parts come from, once the result is there. */
+  private final class Down implements FourierDownload.Device {
+    @Override
+    public DeviceBuffer stage(List<Piece> pieces) {
+      DeviceBuffer staging = granted.resource().staging[lanes.downIndex()];
+      DeviceClock clock = clock(lanes.down());
+      machine
+          .fourier()
+          .move(
+              new Transfer(Direction.TAKE, output.type(), output.isComplex(), plan.factor()),
+              pieces,
+              staging,
+              granted.resource().buffers[at],
+              lanes.down());
+      clock.ended(Phase.KERNELS);
+      return staging;
     }
-    return bytes == 0 ? output.planes() * planeBytes(unfetched.element()) : bytes;
-  }
 
-  /** Queues the way down of the next parts; their bytes. */
-  long fetch() {
-    long bytes = nextBytes();
-    FetchedParts group = new FetchedParts(bytes);
-    fetched.add(group);
-    fetchedBytes += bytes;
-    if (roomOf(unfetched.element()) > stagingBytes) {
-      fetchLarge(unfetched.remove(), group);
-    } else {
-      fetchSmall(group);
+    @Override
+    public CudaStream stream() {
+      return lanes.down();
     }
-    bytesDown += bytes;
-    return bytes;
-  }
 
-  private void fetchSmall(FetchedParts group) {
-    List<Piece> pieces = new ArrayList<>();
-    long used = 0;
-    try (ArrowBuf buffer = machine.place().allocator().buffer(group.bytes)) {
-      while (used < group.bytes) {
-        Part part = unfetched.remove();
-        long[] to = new long[2];
-        List<ArrowBuf> planes = new ArrayList<>();
-        for (int p = 0; p < output.planes(); p++) {
-          to[p] = used;
-          ArrowBuf slice = buffer.slice(used, planeBytes(part));
-          slice.getReferenceManager().retain();
-          planes.add(slice);
-          used += FourierLoad.aligned(planeBytes(part));
-        }
-        group.parts.add(planes);
-        pieces.add(
-            new Piece(output.shape(), part.low(), shape(part), 0, part.elements(), to[0], to[1]));
-      }
-      DeviceBuffer staging = stageDown(pieces);
-      lanes.down().download(staging, 0, Buffers.memory(buffer, 0, group.bytes));
-      endCopy(group);
+    @Override
+    public void copied(FetchedParts group) {
+      int lane = lanes.downIndex();
+      group.arrived[lane] = clocks.get(lanes.down()).ended(Phase.COPY_DOWN);
+      lanes.turnDown();
     }
   }
 
-  private void fetchLarge(Part part, FetchedParts group) {
-    List<ArrowBuf> planes =
-        Buffers.allocate(machine.place().allocator(), output.planes(), planeBytes(part));
-    group.parts.add(planes);
-    long width = output.type().bytes();
-    long most =
-        stagingBytes / output.planes() / FourierLoad.ALIGNMENT * FourierLoad.ALIGNMENT / width;
-    for (long done = 0; done < part.elements(); done += most) {
-      long count = Math.min(most, part.elements() - done);
-      long[] from = {0, FourierLoad.aligned(count * width)};
-      DeviceBuffer staging =
-          stageDown(
-              List.of(
-                  new Piece(
-                      output.shape(), part.low(), shape(part), done, count, from[0], from[1])));
-      for (int p = 0; p < planes.size(); p++) {
-        HostMemory to = Buffers.memory(planes.get(p), done * width, count * width);
-        lanes.down().download(staging, from[p], to);
-      }
-      endCopy(group);
-    }
-  }
-
-  /** Queues the move of pieces into the staging buffer of the next lane down. */
-  private DeviceBuffer stageDown(List<Piece> pieces) {
-    DeviceBuffer staging = granted.resource().staging[lanes.downIndex()];
-    DeviceClock clock = clock(lanes.down());
-    machine
-        .fourier()
-        .move(
-            new Transfer(Direction.TAKE, output.type(), output.isComplex(), plan.factor()),
-            pieces,
-            staging,
-            granted.resource().buffers[at],
-            lanes.down());
-    clock.ended(Phase.KERNELS);
-    return staging;
-  }
-
-  /** What was queued last is a copy down. The other lane is next. */
-  private void endCopy(FetchedParts group) {
-    int lane = lanes.downIndex();
-    group.arrived[lane] = clocks.get(lanes.down()).ended(Phase.COPY_DOWN);
-    lanes.turnDown();
+  /** The parts of the result, once it is on its way. */
+  FourierDownload download() {
+    return download;
   }
 
   /** As {@link FourierPipeline#take}; the array is settled with the last part that comes down. */
   List<ArrowBuf> take() {
-    if (fetched.isEmpty()) {
-      fetch();
-    }
-    FetchedParts group = fetched.element();
+    FetchedParts group = download.next();
     if (!settled) {
       machine.place().awaitResults(group::await);
       letGo(); // what has come down has gone up before
-      if (unfetched.isEmpty() && fetched.size() == 1) {
+      if (download.isLast()) {
         settle(); // it was the last: others may have the memory
       }
     }
-    List<ArrowBuf> planes = group.parts.remove();
-    parts.remove();
-    if (group.parts.isEmpty()) {
-      fetched.remove();
-      fetchedBytes -= group.bytes;
-    }
-    return planes;
+    return download.take();
   }
 
   /** Waits until the device is done, all parts fetched, and frees its memory. */
@@ -385,13 +285,13 @@ final class FourierRun implements AutoCloseable {
     if (settled || granted == null) {
       return;
     }
-    while (hasMore()) {
-      fetch();
+    while (download.hasMore()) {
+      download.fetch();
     }
     DeviceClock.Times times = DeviceClock.await(clocks.values());
     settled = true;
     times.tell(machine.place().listener());
-    machine.place().listener().moved(bytesUp, bytesDown);
+    machine.place().listener().moved(bytesUp, download.movedBytes());
     granted.close();
     letGo();
   }

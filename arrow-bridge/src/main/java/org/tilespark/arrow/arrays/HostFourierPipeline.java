@@ -21,6 +21,7 @@ import org.tilespark.arrow.arrays.FourierMoves.Move;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.host.fourier.HostFourier;
@@ -70,7 +71,18 @@ public final class HostFourierPipeline implements FourierPipeline {
   }
 
   /** A result, and what of it is still to be taken. */
-  private record Result(Planes planes, Deque<Part> parts) {}
+  private static final class Result {
+    final Planes planes;
+    final List<Part> parts;
+    final Rooms rooms;
+    int next; // part to be taken
+
+    Result(Planes planes, List<Part> parts, Rooms rooms) {
+      this.planes = planes;
+      this.parts = List.copyOf(parts);
+      this.rooms = rooms;
+    }
+  }
 
   @Override
   public int capacity() {
@@ -103,7 +115,7 @@ public final class HostFourierPipeline implements FourierPipeline {
   }
 
   @Override
-  public void run(List<Part> outputs) {
+  public void run(List<Part> outputs, Rooms rooms) {
     State result = chain.output();
     outputs.forEach(part -> part.requireInside(result.shape()));
     long start = System.nanoTime();
@@ -116,7 +128,7 @@ public final class HostFourierPipeline implements FourierPipeline {
     if (outputs.isEmpty()) {
       filling.close();
     } else {
-      done.add(new Result(filling, new ArrayDeque<>(outputs)));
+      done.add(new Result(filling, outputs, rooms));
     }
     filling = null;
   }
@@ -211,25 +223,21 @@ public final class HostFourierPipeline implements FourierPipeline {
   @Override
   public List<ArrowBuf> take() {
     Result result = done.element();
-    Planes planes = result.planes();
-    State state = planes.state();
-    Part part = result.parts().element();
-    List<ArrowBuf> taken;
-    if (result.parts().size() == 1 && part.equals(Part.whole(state.shape()))) {
+    Planes planes = result.planes;
+    Part part = result.parts.get(result.next);
+    List<HostMemory> room = part.requireRoom(result.rooms.of(result.next), planes.state());
+    boolean isLast = ++result.next == result.parts.size();
+    List<ArrowBuf> taken = List.of();
+    if (!room.isEmpty()) {
+      copyOut(planes, part, room);
+    } else if (result.parts.size() == 1 && part.equals(Part.whole(planes.state().shape()))) {
       taken = planes.buffers(); // as it is
     } else {
-      taken = Buffers.allocate(allocator, state.planes(), part.elements() * state.type().bytes());
-      Move move = FourierMoves.take(part, state.shape());
-      for (int p = 0; p < taken.size(); p++) {
-        copy(
-            move,
-            planes.memory(p),
-            Buffers.memory(taken.get(p), 0, part.elements() * state.type().bytes()),
-            state.type().bytes());
-      }
+      long bytes = part.elements() * planes.state().type().bytes();
+      taken = Buffers.allocate(allocator, planes.state().planes(), bytes);
+      copyOut(planes, part, taken.stream().map(to -> Buffers.memory(to, 0, bytes)).toList());
     }
-    result.parts().remove();
-    if (result.parts().isEmpty()) {
+    if (isLast) {
       done.remove();
       if (taken != planes.buffers()) {
         planes.close();
@@ -238,12 +246,19 @@ public final class HostFourierPipeline implements FourierPipeline {
     return taken;
   }
 
+  private void copyOut(Planes planes, Part part, List<HostMemory> to) {
+    Move move = FourierMoves.take(part, planes.state().shape());
+    for (int p = 0; p < to.size(); p++) {
+      copy(move, planes.memory(p), to.get(p), planes.state().type().bytes());
+    }
+  }
+
   @Override
   public void close() {
     if (filling != null) {
       filling.close();
     }
-    done.forEach(result -> result.planes().close());
+    done.forEach(result -> result.planes.close());
     done.clear();
     filling = null;
     chain = null;

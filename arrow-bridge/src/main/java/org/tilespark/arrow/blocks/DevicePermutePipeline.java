@@ -14,6 +14,7 @@ import org.tilespark.arrow.memory.MemoryGovernor;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.DeviceTask;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceTransposer;
@@ -72,9 +73,9 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
   }
 
   @Override
-  public void begin(int planes, long planeBytes) {
+  public void begin(int planes, long planeBytes, Rooms rooms) {
     user = Thread.currentThread();
-    filling = new Batch(planes, planeBytes);
+    filling = new Batch(planes, planeBytes, rooms);
   }
 
   @Override
@@ -147,19 +148,26 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
      */
     private static final int WHOLE_BLOCKS = 32;
 
+    /** Smaller rooms are filled by the CPU: that costs less than a copy of its own. */
+    private static final long LEAST_DIRECT_BYTES = 32 << 10;
+
     private final long capacityBytes;
     private final ArrowBuf[] staging; // per plane; null until a block needs it
     private final TaskScope scope = new TaskScope();
     private final List<List<PinnedUpload>> uploads = new ArrayList<>(); // per plane
     private final List<Run> runs = new ArrayList<>();
-    private List<ArrowBuf> outputs = List.of();
+    private final Rooms rooms;
+    private final List<List<HostMemory>> given = new ArrayList<>(); // rooms of blocks
+    private final List<PlaneResults> results = new ArrayList<>(); // per plane
+    private List<ArrowBuf> outputs = List.of(); // per plane; none if the device writes to rooms
     private MemoryGovernor.Grant<PermuteLanes> granted;
     private DeviceClock.Times times = new DeviceClock.Times(0, 0, 0);
     private long usedBytes;
     private int launched; // pieces
     private boolean settled;
 
-    private Batch(int planes, long capacityBytes) {
+    private Batch(int planes, long capacityBytes, Rooms rooms) {
+      this.rooms = rooms;
       this.capacityBytes = capacityBytes;
       this.staging = new ArrowBuf[planes];
       for (int p = 0; p < planes; p++) {
@@ -232,7 +240,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
           for (PinnedUpload upload : uploads.get(p)) {
             lane.copy(upload, piece.from());
           }
-          lane.finish(piece, outputs.get(p));
+          lane.finish(piece, results.get(p));
         }
       }
       launchedAll();
@@ -245,7 +253,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
         for (Piece piece : pieces) {
           PermuteLanes.Lane lane = granted.resource().lane(launched++);
           lane.stage(planes.get(p).values(), piece.from());
-          lane.finish(piece, outputs.get(p));
+          lane.finish(piece, results.get(p));
         }
       }
       launchedAll();
@@ -258,8 +266,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
      */
     private List<Piece> prepare(boolean passes) {
       place.takeTurn();
-      outputs = Buffers.allocate(place.allocator(), staging.length, usedBytes);
-      scope.own(() -> Closing.all(outputs)); // unless they are taken
+      makeRoom();
       long largest = 0;
       long thinnest = 0;
       for (Run run : runs) {
@@ -278,6 +285,29 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
                   Math.max(2 * thinnestBytes, Math.min(2 * largest, worthwhile)),
                   bytes -> lanes(Layout.of(usedBytes, thinnestBytes, bytes))));
       return Piece.cut(runs, granted.resource().layout().pieceBytes());
+    }
+
+    /** The results' rooms, and buffers if there are none or the device cannot write there. */
+    private void makeRoom() {
+      if (rooms != Rooms.NONE) {
+        long blocks = runs.stream().mapToLong(Run::count).sum();
+        for (int block = 0; block < blocks; block++) {
+          given.add(rooms.of(block));
+        }
+        if (given.stream().flatMap(List::stream).allMatch(this::isDirect)) {
+          for (int p = 0; p < staging.length; p++) {
+            results.add(PlaneResults.in(given, p));
+          }
+          return;
+        }
+      }
+      outputs = Buffers.allocate(place.allocator(), staging.length, usedBytes);
+      scope.own(() -> Closing.all(outputs)); // unless they are taken
+      outputs.forEach(plane -> results.add(PlaneResults.in(Buffers.memory(plane, 0, usedBytes))));
+    }
+
+    private boolean isDirect(HostMemory room) {
+      return room.bytes() >= LEAST_DIRECT_BYTES && place.memory().pins(room);
     }
 
     private PermuteLanes lanes(Layout layout) {
@@ -304,9 +334,25 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
     List<ArrowBuf> finish() {
       place.awaitResults(this::settle);
       times.tell(place.listener());
+      if (!given.isEmpty()) {
+        intoRooms();
+        return List.of();
+      }
       List<ArrowBuf> done = outputs;
       outputs = List.of();
       return done;
+    }
+
+    /** Copies results to rooms that the device cannot write to. */
+    private void intoRooms() {
+      for (int p = 0; p < outputs.size(); p++) {
+        long start = 0;
+        for (List<HostMemory> room : given) {
+          HostMemory to = room.get(p);
+          Buffers.memory(outputs.get(p), start, to.bytes()).copyTo(to);
+          start += to.bytes();
+        }
+      }
     }
 
     /** Frees everything; the device must be done with it. */

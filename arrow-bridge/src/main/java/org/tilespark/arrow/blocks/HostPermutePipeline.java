@@ -8,6 +8,7 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.kernels.transpose.Transposer;
@@ -22,7 +23,10 @@ public final class HostPermutePipeline implements PermutePipeline {
   private final BufferAllocator allocator;
   private final PipelineListener listener;
   private final Deque<List<ArrowBuf>> done = new ArrayDeque<>();
-  private List<ArrowBuf> filling = List.of();
+  private List<ArrowBuf> filling = List.of(); // none if results go into rooms
+  private Rooms rooms = Rooms.NONE;
+  private int blocks; // in the batch being filled
+  private long capacity; // of each of its planes; 0 if there is none
   private final GrowingBuffer scratch; // as large as a block, once a chain needs it
   private long used;
 
@@ -46,21 +50,26 @@ public final class HostPermutePipeline implements PermutePipeline {
   }
 
   @Override
-  public void begin(int planes, long planeBytes) {
-    filling = Buffers.allocate(allocator, planes, planeBytes);
+  public void begin(int planes, long planeBytes, Rooms newRooms) {
+    rooms = newRooms;
+    filling = rooms == Rooms.NONE ? Buffers.allocate(allocator, planes, planeBytes) : List.of();
+    capacity = planeBytes;
+    blocks = 0;
     used = 0;
   }
 
   @Override
   public boolean fits(long bytes) {
-    return !filling.isEmpty() && bytes <= filling.get(0).capacity() - used;
+    return bytes <= capacity - used;
   }
 
   @Override
   public void add(TransposeChain chain, List<Plane> planes) {
     long start = System.nanoTime();
+    List<HostMemory> room = rooms.of(blocks++);
     for (int p = 0; p < planes.size(); p++) {
-      HostMemory target = Buffers.memory(filling.get(p), used, chain.bytes());
+      HostMemory target =
+          room.isEmpty() ? Buffers.memory(filling.get(p), used, chain.bytes()) : room.get(p);
       transpose(chain, planes.get(p).values(), target);
     }
     used += chain.bytes();
@@ -83,6 +92,7 @@ public final class HostPermutePipeline implements PermutePipeline {
   public void submit() {
     done.add(filling);
     filling = List.of();
+    capacity = 0;
   }
 
   @Override

@@ -113,8 +113,8 @@ final class PermuteLanes implements AutoCloseable {
       stream.upload(target, in, 0);
     }
 
-    /** Queues the steps of a piece that was uploaded, and its download into a plane. */
-    void finish(Piece piece, ArrowBuf plane) {
+    /** Queues the steps of a piece that was uploaded, and its download to where results go. */
+    void finish(Piece piece, PlaneResults results) {
       staged = clock.ended(Phase.COPY_UP);
       DeviceBuffer from = in;
       DeviceBuffer to = out;
@@ -125,14 +125,7 @@ final class PermuteLanes implements AutoCloseable {
         to = swapped;
       }
       clock.ended(Phase.KERNELS);
-      Region region = piece.to();
-      stream.downloadRows(
-          from,
-          0,
-          Buffers.memory(plane, region.startBytes(), region.spanBytes()),
-          region.pitchBytes(),
-          region.rowBytes(),
-          region.rows());
+      results.download(piece.to(), from, stream);
       clock.ended(Phase.COPY_DOWN);
     }
 

@@ -3,6 +3,7 @@ package org.tilespark.arrow.blocks;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.tilespark.arrow.memory.OutOfHostMemoryException;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
 
@@ -32,13 +33,19 @@ public interface PermutePipeline extends AutoCloseable {
   /** Batches submitted and not yet taken. */
   int inFlight();
 
+  /** Starts a batch whose results go into buffers. */
+  default void begin(int planes, long planeBytes) {
+    begin(planes, planeBytes, Rooms.NONE);
+  }
+
   /**
    * Starts a batch with room for {@code planeBytes} bytes in each of {@code planes} planes. A block
    * that is larger than usual batches is best added to a batch of exactly its own size.
    *
+   * @param rooms where each block's result goes, all of them or none
    * @throws OutOfHostMemoryException if there is no such amount of memory
    */
-  void begin(int planes, long planeBytes);
+  void begin(int planes, long planeBytes, Rooms rooms);
 
   /** True if the batch being filled has room for {@code bytes} more bytes in each plane. */
   boolean fits(long bytes);
@@ -64,7 +71,8 @@ public interface PermutePipeline extends AutoCloseable {
   /**
    * Waits for the oldest submitted batch.
    *
-   * @return one buffer per plane; the caller closes them
+   * @return one buffer per plane; the caller closes them. Empty if the results have gone into their
+   *     rooms
    */
   List<ArrowBuf> take();
 

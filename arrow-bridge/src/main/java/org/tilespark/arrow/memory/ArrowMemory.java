@@ -5,6 +5,7 @@ import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.arrow.memory.ReferenceManager;
 import org.apache.arrow.memory.RootAllocator;
+import org.tilespark.kernels.memory.HostMemory;
 
 /**
  * The root of one process's Arrow memory: an allocator of ours whose buffers lie in memory from a
@@ -49,6 +50,14 @@ public final class ArrowMemory implements AutoCloseable {
   public boolean owns(ArrowBuf buffer) {
     ReferenceManager manager = buffer.getReferenceManager();
     return manager != ReferenceManager.NO_OP && manager.getAllocator().getRoot() == root;
+  }
+
+  /**
+   * True if values lie where this memory's buffers do, pinned, whoever holds them: a device can
+   * copy from and to them directly.
+   */
+  public boolean pins(HostMemory values) {
+    return values.base() == null && source.pins(values.offset(), values.bytes());
   }
 
   /** Bytes of all live buffers. */

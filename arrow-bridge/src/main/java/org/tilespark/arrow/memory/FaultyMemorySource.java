@@ -33,4 +33,9 @@ public final class FaultyMemorySource implements HostMemorySource {
   public boolean isPinned() {
     return source.isPinned();
   }
+
+  @Override
+  public boolean pins(long address, long bytes) {
+    return source.pins(address, bytes);
+  }
 }

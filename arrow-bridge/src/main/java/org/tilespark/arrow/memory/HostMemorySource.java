@@ -28,4 +28,9 @@ public interface HostMemorySource {
 
   /** True if a device can copy from and to this memory directly. */
   boolean isPinned();
+
+  /** True if all of a range lies in this memory, and a device can copy from and to it directly. */
+  default boolean pins(long address, long bytes) {
+    return false;
+  }
 }

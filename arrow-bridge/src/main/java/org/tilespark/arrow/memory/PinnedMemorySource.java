@@ -37,4 +37,9 @@ public final class PinnedMemorySource implements HostMemorySource {
   public boolean isPinned() {
     return true;
   }
+
+  @Override
+  public boolean pins(long address, long bytes) {
+    return pool.holds(address, bytes);
+  }
 }

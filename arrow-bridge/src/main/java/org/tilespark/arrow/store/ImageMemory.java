@@ -52,6 +52,14 @@ public final class ImageMemory {
     return users.getAndUpdate(n -> n == 0 ? 0 : n + 1) > 0;
   }
 
+  /** A use of it that the result ends. Its maker has not released it. */
+  public Runnable held() {
+    if (!retain()) {
+      throw new IllegalStateException("The memory of images has been freed");
+    }
+    return this::release;
+  }
+
   /** Ends one use; the last one frees it. */
   public void release() {
     int left = users.decrementAndGet();

@@ -6,6 +6,8 @@ import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.WritableByteChannel;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.kernels.memory.HostMemory;
@@ -42,7 +44,7 @@ public final class MapOutput {
   private final AtomicInteger users = new AtomicInteger(1);
   private OverflowRuns runs; // null while all rows lie in memory
   private long rows;
-  private long room; // the address of the row that is being made; 0 if none is
+  private final Set<Long> rooms = new HashSet<>(); // of rows that are being made: their addresses
 
   /**
    * An output without rows.
@@ -66,8 +68,8 @@ public final class MapOutput {
   }
 
   /**
-   * Room in memory for a row, which the caller fills and {@link #place}s before it asks for another
-   * one. Room that is not placed stays empty.
+   * Room in memory for a row, which the caller fills and {@link #place}s; several rows may be made
+   * at a time. Room that is not placed stays empty.
    *
    * @return the address of the row's first byte, or 0 if there is no room: then {@link #append}
    *     writes it to a file
@@ -76,24 +78,22 @@ public final class MapOutput {
     long header = RowImage.header(bytes, fields);
     long address = arena.allocate(RowImage.HEADER_BYTES + bytes);
     if (address == 0) {
-      room = 0;
       return 0;
     }
     HostMemory.unsafe().putLong(address, header);
-    room = address + RowImage.HEADER_BYTES;
-    return room;
+    rooms.add(address + RowImage.HEADER_BYTES);
+    return address + RowImage.HEADER_BYTES;
   }
 
   /**
-   * Takes the row in the room that was given last.
+   * Takes the row in a room.
    *
-   * @return false if {@code address} is not that of the room
+   * @return false if {@code address} is not that of a room whose row has not been taken
    */
   public boolean place(int partition, long address) {
-    if (address == 0 || address != room) {
+    if (!rooms.remove(address)) {
       return false;
     }
-    room = 0;
     long image = address - RowImage.HEADER_BYTES;
     long[] known = images[partition];
     if (known == null) {
@@ -108,13 +108,14 @@ public final class MapOutput {
   }
 
   /**
-   * Copies a row: into memory, or to the file, with everything that lies in memory.
+   * Copies a row: into memory, or to the file, with everything that lies in memory, unless rows are
+   * being made there.
    *
    * @throws IOException if there is neither memory nor disk for it
    */
   public void append(int partition, HostMemory row, int fields) throws IOException {
     long address = room(row.bytes(), fields);
-    if (address == 0) {
+    if (address == 0 && rooms.isEmpty()) {
       toRun();
       address = room(row.bytes(), fields);
     }
@@ -253,6 +254,14 @@ public final class MapOutput {
   /** Becomes a user of it, who {@link #release}s it; false if it has been freed. */
   public boolean retain() {
     return users.getAndUpdate(n -> n == 0 ? 0 : n + 1) > 0;
+  }
+
+  /** A use of it that the result ends. Its maker has not released it. */
+  public Runnable held() {
+    if (!retain()) {
+      throw new IllegalStateException("Output " + id + " has been freed");
+    }
+    return this::release;
   }
 
   /** Ends one use; the last one frees it. */

@@ -29,7 +29,9 @@ import org.tilespark.arrow.arrays.ArrayStep.Subtract;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.pipeline.PipelineListener;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
@@ -401,6 +403,85 @@ abstract class FourierPipelineContract {
     }
   }
 
+  /**
+   * Parts of all sizes go where the caller says: into memory of the pipeline's kind, which a device
+   * writes itself, into other memory, or into buffers. What lies around the rooms stays.
+   */
+  @Test
+  void partsGoIntoRooms() {
+    Random random = new Random(16);
+    for (Shape shape : List.of(Shape.of(100, 170, 189), Shape.of(64, 100, 30))) {
+      ElementType type = ElementType.FLOAT32;
+      List<byte[]> planes = bits(shape, type, true, random);
+      List<Part> outputs = FourierParts.shuffled(FourierParts.cut(shape, random), random);
+      outputs.addAll(FourierParts.grid(shape, 25, 60, 30));
+      outputs.add(Part.whole(shape));
+      outputs.add(new Part(List.of(0L, 0L, 0L), List.of(7L, 3L, 5L)));
+      Collections.shuffle(outputs, random);
+      try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource(0));
+          BufferAllocator plainRooms = plain.newChild("rooms")) {
+        List<ArrowBuf> rooms = new ArrayList<>(); // of each output; null for none
+        Rooms made =
+            output -> {
+              assertEquals(rooms.size(), output);
+              int kind = random.nextInt(3);
+              if (kind == 0) {
+                rooms.add(null);
+                return List.of();
+              }
+              long bytes = outputs.get(output).elements() * type.bytes();
+              ArrowBuf room = (kind == 1 ? allocator : plainRooms).buffer(2 * bytes + 24);
+              room.setZero(0, room.capacity());
+              rooms.add(room);
+              return List.of(
+                  HostMemory.ofAddress(room.memoryAddress() + 8, bytes),
+                  HostMemory.ofAddress(room.memoryAddress() + 16 + bytes, bytes));
+            };
+        pipeline.begin(new FourierChain(shape, type, true, List.of()));
+        put(Part.whole(shape), shape, type, planes, true);
+        pipeline.run(outputs, made);
+        for (int i = 0; i < outputs.size(); i++) {
+          Part part = outputs.get(i);
+          List<ArrowBuf> buffers = pipeline.take();
+          ArrowBuf room = rooms.get(i);
+          if (room == null) {
+            assertEquals(2, buffers.size());
+            assertBytes(part, shape, type, planes, buffers, new long[2]);
+            buffers.forEach(ArrowBuf::close);
+          } else {
+            assertEquals(List.of(), buffers);
+            long bytes = part.elements() * type.bytes();
+            assertBytes(part, shape, type, planes, List.of(room, room), new long[] {8, 16 + bytes});
+            assertEquals(0, room.getLong(0));
+            assertEquals(0, room.getLong(8 + bytes));
+            assertEquals(0, room.getLong(16 + 2 * bytes));
+            room.close();
+          }
+        }
+        assertEquals(outputs.size(), rooms.size());
+      }
+    }
+  }
+
+  @Test
+  void roomsOfAnotherSizeAreRefused() {
+    Shape shape = Shape.of(4, 5);
+    pipeline.begin(new FourierChain(shape, ElementType.FLOAT32, false, List.of()));
+    try (ArrowBuf room = allocator.buffer(100)) {
+      IllegalArgumentException refused =
+          assertThrows(
+              IllegalArgumentException.class,
+              () -> {
+                pipeline.run(
+                    List.of(Part.whole(shape)),
+                    output -> List.of(HostMemory.ofAddress(room.memoryAddress(), 76)));
+                pipeline.take();
+              });
+      assertTrue(refused.getMessage().contains("[76]"), refused::getMessage);
+      pipeline.close();
+    }
+  }
+
   @Test
   void whatIsNotPutIsZero() {
     for (ElementType type : TYPES) {
@@ -596,14 +677,24 @@ abstract class FourierPipelineContract {
   private void assertTaken(Part part, Shape shape, ElementType type, List<byte[]> planes) {
     List<ArrowBuf> taken = pipeline.take();
     assertEquals(planes.size(), taken.size());
-    for (int p = 0; p < taken.size(); p++) {
+    assertBytes(part, shape, type, planes, taken, new long[planes.size()]);
+    taken.forEach(ArrowBuf::close);
+  }
+
+  private static void assertBytes(
+      Part part,
+      Shape shape,
+      ElementType type,
+      List<byte[]> planes,
+      List<ArrowBuf> buffers,
+      long[] starts) {
+    for (int p = 0; p < planes.size(); p++) {
       byte[] found = new byte[(int) (part.elements() * type.bytes())];
-      taken.get(p).getBytes(0, found);
+      buffers.get(p).getBytes(starts[p], found);
       assertArrayEquals(
           FourierParts.dense(part, shape, type.bytes(), planes.get(p)),
           found,
           part + " of plane " + p);
-      taken.get(p).close();
     }
   }
 

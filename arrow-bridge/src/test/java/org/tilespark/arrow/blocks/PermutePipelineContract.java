@@ -17,6 +17,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
@@ -230,6 +231,65 @@ abstract class PermutePipelineContract {
     HostMemory values = HostMemory.ofAddress(to.memoryAddress(), plane.values().bytes());
     plane.values().copyTo(values);
     return new Plane(values, to);
+  }
+
+  /** Large and small blocks, whose results go where the caller says, pinned or not. */
+  @Test
+  void resultsGoIntoRooms() {
+    Random random = new Random(5);
+    TransposeChain large =
+        TransposeChain.of(Shape.of(61, 67, 33), List.of(Permutation.parse("yzx")), 4);
+    TransposeChain small = TransposeChain.of(Shape.of(9, 7), List.of(Permutation.of(1, 0)), 4);
+    TransposeChain middle =
+        TransposeChain.of(
+            Shape.of(120, 100), List.of(Permutation.of(1, 0), Permutation.of(1, 0)), 4);
+    try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource(0));
+        BufferAllocator others = plain.newChild("rooms")) {
+      for (List<TransposeChain> batch :
+          List.of(
+              List.of(large),
+              List.of(middle, middle, large, middle),
+              List.of(middle, small, small, middle),
+              List.of(small))) {
+        for (BufferAllocator from : List.of(allocator, others)) {
+          long bytes = batch.stream().mapToLong(TransposeChain::bytes).sum();
+          List<byte[]> wanted = List.of(new byte[(int) bytes], new byte[(int) bytes]);
+          List<ArrowBuf> rooms = new ArrayList<>();
+          pipeline.begin(
+              2,
+              bytes,
+              block -> {
+                assertEquals(rooms.size(), block);
+                long each = batch.get(block).bytes();
+                ArrowBuf room = from.buffer(2 * each + 16);
+                rooms.add(room);
+                return List.of(
+                    HostMemory.ofAddress(room.memoryAddress() + 8, each),
+                    HostMemory.ofAddress(room.memoryAddress() + 16 + each, each));
+              });
+          int used = 0;
+          for (TransposeChain chain : batch) {
+            pipeline.add(chain, planes(random, chain, wanted, used));
+            used += (int) chain.bytes();
+          }
+          pipeline.submit();
+          assertEquals(List.of(), pipeline.take());
+          assertEquals(batch.size(), rooms.size());
+          used = 0;
+          for (ArrowBuf room : rooms) {
+            int each = (int) batch.get(rooms.indexOf(room)).bytes();
+            for (int plane = 0; plane < 2; plane++) {
+              byte[] found = new byte[each];
+              room.getBytes(8 + plane * (8L + each), found);
+              assertArrayEquals(
+                  java.util.Arrays.copyOfRange(wanted.get(plane), used, used + each), found);
+            }
+            used += each;
+            room.close();
+          }
+        }
+      }
+    }
   }
 
   @Test

@@ -60,6 +60,11 @@ public final class PinnedPool extends Owned {
     return new PinnedBuffer(device, this, bytes == 0 ? 0 : slabs.take(bytes), bytes);
   }
 
+  /** True if all of a range lies in this pool's memory. */
+  public boolean holds(long address, long bytes) {
+    return slabs.holds(address, bytes);
+  }
+
   /** Bytes handed out and not returned, in whole pages. */
   public long liveBytes() {
     return slabs.liveBytes();

@@ -244,6 +244,12 @@ public final class SlabAllocator {
     return gone;
   }
 
+  /** True if {@code bytes} bytes at {@code address} lie in one of the slabs. */
+  synchronized boolean holds(long address, long bytes) {
+    Map.Entry<Long, Use> found = slabs.floorEntry(address);
+    return found != null && bytes <= found.getValue().end() - address;
+  }
+
   /** Bytes in use, in whole pages. */
   public synchronized long liveBytes() {
     return liveBytes;

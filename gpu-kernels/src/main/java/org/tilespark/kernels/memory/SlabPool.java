@@ -121,6 +121,11 @@ public final class SlabPool {
     return bytes;
   }
 
+  /** True if all of a range lies in this pool's memory. */
+  public boolean holds(long address, long bytes) {
+    return slabs.holds(address, bytes);
+  }
+
   /** Bytes taken and not given back, in whole pages. */
   public long liveBytes() {
     return slabs.liveBytes();

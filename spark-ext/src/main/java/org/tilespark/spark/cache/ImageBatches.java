@@ -2,9 +2,11 @@ package org.tilespark.spark.cache;
 
 import java.io.Serializable;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Set;
 import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -39,7 +41,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
   private final List<Long> images = new ArrayList<>();
   private final List<byte[]> arrays = new ArrayList<>();
   private long batchBytes;
-  private long room; // of the row that the node below makes; 0 if it makes none
+  private final Set<Long> rooms = new HashSet<>(); // of rows that the node below makes
 
   private ImageBatches(Iterator<InternalRow> rows, Opener how) {
     this.rows = rows;
@@ -64,16 +66,28 @@ final class ImageBatches implements Iterator<CachedBatch> {
       memory = store.newMemory();
     }
     if (madeInPlace && store != null) {
-      ExchangedRows.<RuntimeException>to(this::roomBelow, this::fill);
+      ExchangedRows.<RuntimeException>to(new Below(), this::fill);
     } else {
       fill();
     }
     return batch();
   }
 
-  private long roomBelow(long bytes, int fields) {
-    room = memory.room(bytes, fields);
-    return room;
+  /** For the rows of the node below. */
+  private final class Below implements ExchangedRows.Room {
+    @Override
+    public long room(long bytes, int rowFields) {
+      long address = memory.room(bytes, rowFields);
+      if (address != 0) {
+        rooms.add(address);
+      }
+      return address;
+    }
+
+    @Override
+    public Runnable hold() {
+      return memory.held();
+    }
   }
 
   /** Reads rows until the batch is full, or until there is no more room where its rows lie. */
@@ -120,8 +134,8 @@ final class ImageBatches implements Iterator<CachedBatch> {
     if (store == null) {
       return 0;
     }
-    if (row.getBaseObject() == null && row.getBaseOffset() == room && room != 0) {
-      room = 0; // should the row come again, it is copied
+    // Should the row come again, it is copied.
+    if (row.getBaseObject() == null && rooms.remove(row.getBaseOffset())) {
       return row.getBaseOffset();
     }
     long address = memory.room(row.getSizeInBytes(), row.numFields());

@@ -28,6 +28,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.BlockValues;
+import org.tilespark.spark.runtime.StayingMemory;
 
 /**
  * The arrays that a partition's rows make for a {@link FourierPipeline}, one after another: a block
@@ -286,11 +287,13 @@ abstract class ArraySource implements AutoCloseable {
   static final class Pieces extends ArraySource {
     private final PieceGroups groups;
     private final BlockSchema in; // by the child's ordinals
+    private final StayingMemory staying;
 
-    Pieces(BlockSchema in, PieceGroups groups, BufferAllocator allocator) {
+    Pieces(BlockSchema in, PieceGroups groups, StayingMemory staying, BufferAllocator allocator) {
       super(allocator);
       this.in = in;
       this.groups = groups;
+      this.staying = staying;
     }
 
     @Override
@@ -319,9 +322,8 @@ abstract class ArraySource implements AutoCloseable {
         }
         List<Plane> planes = new ArrayList<>();
         for (int ordinal : in.planes()) {
-          planes.add(
-              new Plane(
-                  ArrayValues.memory(groups.row().getArray(ordinal), in.elementType()), null));
+          HostMemory values = ArrayValues.memory(groups.row().getArray(ordinal), in.elementType());
+          planes.add(new Plane(values, groups.rowsStay() ? staying.owner(values) : null));
         }
         parts.take(local, groups.pieceSize(), planes);
       }

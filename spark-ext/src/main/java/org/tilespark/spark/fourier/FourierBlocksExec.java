@@ -237,6 +237,15 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
 
   @Override
   public RDD<ColumnarBatch> doExecuteColumnar() {
+    return results(FourierBatches::new, ColumnarBatch.class);
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return results(FourierRows::new, InternalRow.class);
+  }
+
+  private <R> RDD<R> results(FourierTask.Form<R> form, Class<R> type) {
     if (assembled.isDefined()) {
       assembled.get().predicted().tell(metrics().apply(PREDICTED), sparkContext());
     }
@@ -244,13 +253,12 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
     FourierTask.Job job = job();
     return atExchange(
         child.supportsColumnar()
-            ? new FourierTask<ColumnarBatch>(job, backend, taskMetrics, FourierTask::overBatches)
-                .over(
-                    gathered(child.executeColumnar(), ColumnarBatch.class),
-                    ColumnarBatch.class,
-                    true)
-            : new FourierTask<InternalRow>(job, backend, taskMetrics, FourierTask::overRows)
-                .over(gathered(rows(), InternalRow.class), ColumnarBatch.class, true));
+            ? new FourierTask<ColumnarBatch, R>(
+                    job, backend, taskMetrics, FourierTask::overBatches, form)
+                .over(gathered(child.executeColumnar(), ColumnarBatch.class), type, true)
+            : new FourierTask<InternalRow, R>(
+                    job, backend, taskMetrics, FourierTask::overRows, form)
+                .over(gathered(rows(), InternalRow.class), type, true));
   }
 
   @Override
@@ -272,8 +280,8 @@ public final class FourierBlocksExec extends BatchStageExec<FourierSpec> {
             Attributes.schema(ScalaInterop.list(inputs)),
             ChildColumns.ordinals(this, child, inputs),
             ChildColumns.ordinals(this, child, ScalaInterop.seq(together()))),
-        new FourierIterator.Output(
-            outputCuts(), cut.isDefined() ? cut.get().keys() : null, produced.size()),
+        new FourierResults.Output(
+            outputCuts(), cut.isDefined() ? cut.get().keys() : null, schema()),
         BATCHES_AHEAD * batchBytes);
   }
 

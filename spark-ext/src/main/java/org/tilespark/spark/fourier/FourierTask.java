@@ -25,16 +25,18 @@ import org.tilespark.spark.runtime.TaskRun;
  * both to the end of the task, whether it succeeds, fails or is killed.
  *
  * @param <T> what the child gives: rows or batches
+ * @param <R> what it gives: rows or batches
  */
-record FourierTask<T>(Job job, BackendChoice backend, TaskMetrics metrics, Source<T> source)
-    implements PartitionTask<T, ColumnarBatch> {
+record FourierTask<T, R>(
+    Job job, BackendChoice backend, TaskMetrics metrics, Source<T> source, Form<R> form)
+    implements PartitionTask<T, R> {
   /**
    * What a task must know.
    *
    * @param spec what happens
    * @param aheadBytes of pinned memory for parts that come down before they are asked for
    */
-  record Job(FourierSpec spec, Input input, FourierIterator.Output output, long aheadBytes)
+  record Job(FourierSpec spec, Input input, FourierResults.Output output, long aheadBytes)
       implements Serializable {
     private BlockSchema in() {
       return spec.in().mapped(input.ordinals::get);
@@ -64,24 +66,24 @@ record FourierTask<T>(Job job, BackendChoice backend, TaskMetrics metrics, Sourc
 
   /** How the child's partition becomes arrays. */
   interface Source<T> extends Serializable {
-    ArraySource open(Job job, Iterator<T> partition, BufferAllocator allocator);
+    ArraySource open(Job job, Iterator<T> partition, TaskRun run);
   }
 
   /** Blocks or pieces in rows. */
-  static ArraySource overRows(Job job, Iterator<InternalRow> rows, BufferAllocator allocator) {
+  static ArraySource overRows(Job job, Iterator<InternalRow> rows, TaskRun run) {
     Input input = job.input();
     return input.assembled() == null
-        ? overBlocks(job, BlockCursor.overRows(rows), allocator)
+        ? overBlocks(job, BlockCursor.overRows(rows), run.allocator())
         : new ArraySource.Pieces(
             job.in(),
             new PieceGroups(input.assembled(), input.rows(), input.pieceKeys(), job.in(), rows),
-            allocator);
+            run.stayingMemory(),
+            run.allocator());
   }
 
   /** Blocks in batches. */
-  static ArraySource overBatches(
-      Job job, Iterator<ColumnarBatch> batches, BufferAllocator allocator) {
-    return overBlocks(job, BlockCursor.overBatches(batches), allocator);
+  static ArraySource overBatches(Job job, Iterator<ColumnarBatch> batches, TaskRun run) {
+    return overBlocks(job, BlockCursor.overBatches(batches), run.allocator());
   }
 
   private static ArraySource overBlocks(Job job, BlockCursor blocks, BufferAllocator allocator) {
@@ -93,8 +95,13 @@ record FourierTask<T>(Job job, BackendChoice backend, TaskMetrics metrics, Sourc
     return new ArraySource.Volumes(spec, job.in(), job.input().rows(), further, blocks, allocator);
   }
 
+  /** How results leave. */
+  interface Form<R> extends Serializable {
+    FourierResults<R> open(FourierResults.Job job, BufferAllocator allocator);
+  }
+
   @Override
-  public Iterator<ColumnarBatch> open(Iterator<T> partition) {
+  public Iterator<R> open(Iterator<T> partition) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     ExecutorRuntime.FourierPlace place = runtime.fourier(backend.requested(), task);
@@ -105,17 +112,17 @@ record FourierTask<T>(Job job, BackendChoice backend, TaskMetrics metrics, Sourc
             .own(
                 place.open(
                     run, job.aheadBytes(), run.listener(metrics.onDevice(), metrics.onHost())));
-    ArraySource arrays = source.open(job, partition, allocator);
-    FourierIterator iterator =
-        new FourierIterator(
-            job.spec(),
-            job.output(),
-            arrays,
-            new CarriedColumns(job.input().columns(), job.further(), job.input().ordinals()),
-            job.spec().trend() < 0 ? -1 : job.input().ordinals().get(job.spec().trend()),
-            pipeline,
+    FourierResults<R> results =
+        form.open(
+            new FourierResults.Job(
+                job.spec(),
+                job.output(),
+                source.open(job, partition, run),
+                new CarriedColumns(job.input().columns(), job.further(), job.input().ordinals()),
+                job.spec().trend() < 0 ? -1 : job.input().ordinals().get(job.spec().trend()),
+                pipeline),
             allocator);
-    run.scope().ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
-    return run.counted(iterator, metrics);
+    run.scope().ownUsedBy(pipeline, results); // holds memory that the pipeline may be filling
+    return run.counted(results, metrics);
   }
 }

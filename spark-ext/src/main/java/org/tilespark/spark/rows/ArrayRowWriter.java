@@ -19,7 +19,7 @@ public final class ArrayRowWriter {
   private final int arrayOrdinal;
   private final ElementType type;
   private final UnsafeRow row;
-  private final RowSpace space = new RowSpace();
+  private final RowSpace space = new ReusedSpace();
 
   /**
    * @param columns of the row

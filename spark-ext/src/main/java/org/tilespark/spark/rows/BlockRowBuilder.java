@@ -34,7 +34,7 @@ public final class BlockRowBuilder {
   private final HostMemory[] planes;
   private UnsafeRow cells;
   private boolean isFinal = true;
-  private final RowSpace space = new RowSpace();
+  private final RowSpace space;
 
   /**
    * A builder of rows of one schema.
@@ -46,6 +46,17 @@ public final class BlockRowBuilder {
    */
   public BlockRowBuilder(
       StructType schema, BlockSchema blocks, int[] keys, IntFunction<Expression> carried) {
+    this(schema, blocks, keys, carried, new ReusedSpace());
+  }
+
+  /** As the other one, of rows in {@code space}. */
+  BlockRowBuilder(
+      StructType schema,
+      BlockSchema blocks,
+      int[] keys,
+      IntFunction<Expression> carried,
+      RowSpace space) {
+    this.space = space;
     this.blocks = blocks;
     this.columns = schema.length();
     this.row = new UnsafeRow(columns);

@@ -46,7 +46,7 @@ final class BlockRows implements Iterator<InternalRow> {
   private final UnsafeRow row;
   private final SQLMetric rowCount;
   private final SQLMetric batchCount;
-  private final RowSpace space = new RowSpace();
+  private final RowSpace space = new ReusedSpace();
   private ColumnarBatch batch;
   private ListVector[] lists;
   private int index;

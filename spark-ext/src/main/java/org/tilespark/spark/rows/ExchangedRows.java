@@ -1,5 +1,7 @@
 package org.tilespark.spark.rows;
 
+import java.util.Optional;
+
 /**
  * The exchange or the cache that takes the rows of this thread's task as they are made, if there is
  * one. Rows are made in its memory, so that it need not copy them.
@@ -12,6 +14,9 @@ public final class ExchangedRows {
      * memory, and the row has to be copied.
      */
     long room(long bytes, int fields);
+
+    /** Keeps all of that memory until the result is run, also if the task fails. */
+    Runnable hold();
   }
 
   private static final ThreadLocal<Room> TAKER = new ThreadLocal<>();
@@ -37,6 +42,11 @@ public final class ExchangedRows {
   @FunctionalInterface
   public interface Writing<E extends Exception> {
     void run() throws E;
+  }
+
+  /** As {@link Room#hold} of the taker; empty if there is none. */
+  static Optional<Runnable> hold() {
+    return Optional.ofNullable(TAKER.get()).map(Room::hold);
   }
 
   static long room(long bytes, int fields) {

@@ -75,14 +75,20 @@ public record TaskRun(
     return new DeviceWatch<>(results, runtime, result -> {});
   }
 
-  /** {@code batches}, counted; a device that is lost meanwhile is reported to the executor. */
-  public Iterator<ColumnarBatch> counted(Iterator<ColumnarBatch> batches, TaskMetrics metrics) {
+  /** Which of the memory that stays until the task ends its device can read. */
+  public StayingMemory stayingMemory() {
+    return scope.own(new StayingMemory(memory));
+  }
+
+  /** {@code results}, counted; a device that is lost meanwhile is reported to the executor. */
+  public <R> Iterator<R> counted(Iterator<R> results, TaskMetrics metrics) {
     return new DeviceWatch<>(
-        batches,
+        results,
         runtime,
-        batch -> {
-          metrics.handedOut(batch.numRows());
-          totals.handedOut(batch.numRows());
+        result -> {
+          int blocks = result instanceof ColumnarBatch batch ? batch.numRows() : 1;
+          metrics.handedOut(blocks);
+          totals.handedOut(blocks);
         });
   }
 }

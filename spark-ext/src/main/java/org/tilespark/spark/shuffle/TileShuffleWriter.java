@@ -51,11 +51,24 @@ final class TileShuffleWriter extends ShuffleWriter<Object, Object> {
   @Override
   public void write(Iterator<Product2<Object, Object>> records) {
     output = resolver.newOutput(id, partitions);
-    ExchangedRows.<RuntimeException>to(output::room, () -> take(records));
+    ExchangedRows.<RuntimeException>to(new Room(output), () -> take(records));
     lengths = output.wireBytes();
     metrics.incRecordsWritten(output.rows());
     for (long bytes : lengths) {
       metrics.incBytesWritten(bytes);
+    }
+  }
+
+  /** Room for rows of the node below, in an output. */
+  private record Room(MapOutput output) implements ExchangedRows.Room {
+    @Override
+    public long room(long bytes, int fields) {
+      return output.room(bytes, fields);
+    }
+
+    @Override
+    public Runnable hold() {
+      return output.held();
     }
   }
 

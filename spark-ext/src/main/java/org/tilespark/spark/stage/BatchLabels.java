@@ -16,6 +16,7 @@ import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.arrow.blocks.BlockVectors;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
@@ -23,7 +24,7 @@ import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.CarriedColumns;
 
 /** Everything of a batch but its values: places and sizes of its blocks, and further columns. */
-final class BatchLabels implements AutoCloseable {
+final class BatchLabels implements StageResults.Labels {
   private static final int FIRST_CAPACITY = 64;
 
   private final StageSpec spec;
@@ -46,13 +47,18 @@ final class BatchLabels implements AutoCloseable {
         OnHeapColumnVector.allocateColumns(FIRST_CAPACITY, axes(rank, DataTypes.IntegerType));
   }
 
-  /** Count of blocks. */
-  int rows() {
+  @Override
+  public int rows() {
     return rows;
   }
 
-  /** Adds the block that the first operator checked last, which {@code row} holds. */
-  void add(InternalRow row, BlockCheck block) {
+  @Override
+  public Rooms rooms() {
+    return Rooms.NONE;
+  }
+
+  @Override
+  public void add(InternalRow row, BlockCheck block) {
     for (int axis = 0; axis < offsets.length; axis++) {
       int from = permutation.axis(axis);
       offsets[axis].appendLong(block.offset()[from]);

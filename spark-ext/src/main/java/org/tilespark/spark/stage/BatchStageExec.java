@@ -3,8 +3,6 @@ package org.tilespark.spark.stage;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
-import org.apache.spark.rdd.RDD;
-import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.metric.SQLMetric;
@@ -12,7 +10,6 @@ import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.tilespark.spark.catalyst.MadeAnewExec;
 import org.tilespark.spark.catalyst.ScalaInterop;
-import org.tilespark.spark.rows.BlockBatchesToRowsExec;
 import org.tilespark.spark.rows.GivesBlockBatches;
 import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -21,8 +18,8 @@ import scala.Option;
 import scala.collection.immutable.Seq;
 
 /**
- * A physical node that computes with blocks on a backend: takes rows or batches, gives batches
- * whose value columns are Arrow lists.
+ * A physical node that computes with blocks on a backend: takes rows or batches, gives rows or
+ * batches whose value columns are Arrow lists.
  *
  * @param <S> what the node does
  */
@@ -70,6 +67,12 @@ public abstract class BatchStageExec<S> extends MadeAnewExec<S>
     return true;
   }
 
+  /** Rows are made where they go: nobody turns batches into rows. */
+  @Override
+  public final boolean supportsRowBased() {
+    return true;
+  }
+
   @Override
   public final Option<Seq<String>> vectorTypes() {
     List<Integer> planes = planes();
@@ -84,10 +87,5 @@ public abstract class BatchStageExec<S> extends MadeAnewExec<S>
   @Override
   protected Map<String, SQLMetric> newMetrics() {
     return TaskMetrics.stageMetrics(sparkContext());
-  }
-
-  @Override
-  public final RDD<InternalRow> doExecute() {
-    return new BlockBatchesToRowsExec(this).doExecute();
   }
 }

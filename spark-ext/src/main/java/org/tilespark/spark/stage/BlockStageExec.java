@@ -80,13 +80,30 @@ public final class BlockStageExec extends BatchStageExec<Seq<BlockOperator>> {
 
   @Override
   public RDD<ColumnarBatch> doExecuteColumnar() {
+    return results(StageBatches::new, ColumnarBatch.class);
+  }
+
+  @Override
+  public RDD<InternalRow> doExecute() {
+    return results(StageRows::new, InternalRow.class);
+  }
+
+  @Override
+  protected boolean isAtExchange() {
+    return true;
+  }
+
+  private <R> RDD<R> results(StageTask.Form<R> form, Class<R> type) {
     TaskMetrics taskMetrics = new TaskMetrics(metrics());
     StageSpec stage = stage();
-    return child.supportsColumnar()
-        ? new StageTask<ColumnarBatch>(stage, backend, taskMetrics, BlockCursor::overBatches)
-            .over(child.executeColumnar(), ColumnarBatch.class, true)
-        : new StageTask<InternalRow>(stage, backend, taskMetrics, BlockCursor::overRows)
-            .over(child.execute(), ColumnarBatch.class, true);
+    return atExchange(
+        child.supportsColumnar()
+            ? new StageTask<ColumnarBatch, R>(
+                    stage, backend, taskMetrics, BlockCursor::overBatches, form)
+                .over(child.executeColumnar(), type, true)
+            : new StageTask<InternalRow, R>(
+                    stage, backend, taskMetrics, BlockCursor::overRows, form)
+                .over(child.execute(), type, true));
   }
 
   private StageSpec stage() {

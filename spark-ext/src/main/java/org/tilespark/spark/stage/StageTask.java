@@ -1,8 +1,9 @@
 package org.tilespark.spark.stage;
 
+import java.io.Serializable;
 import java.util.Iterator;
+import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.TaskContext;
-import org.apache.spark.sql.vectorized.ColumnarBatch;
 import org.tilespark.arrow.blocks.DevicePermutePipeline;
 import org.tilespark.arrow.blocks.HostPermutePipeline;
 import org.tilespark.arrow.blocks.PermutePipeline;
@@ -19,12 +20,23 @@ import org.tilespark.spark.runtime.TaskRun;
  * of the task, whether it succeeds, fails or is killed.
  *
  * @param <T> what the child gives: rows or batches
+ * @param <R> what it gives: rows or batches
  */
-record StageTask<T>(
-    StageSpec spec, BackendChoice backend, TaskMetrics metrics, BlockCursor.Source<T> source)
-    implements PartitionTask<T, ColumnarBatch> {
+record StageTask<T, R>(
+    StageSpec spec,
+    BackendChoice backend,
+    TaskMetrics metrics,
+    BlockCursor.Source<T> source,
+    Form<R> form)
+    implements PartitionTask<T, R> {
+  /** How results leave. */
+  interface Form<R> extends Serializable {
+    StageResults<R, ?> open(
+        StageSpec spec, BlockCursor cursor, PermutePipeline pipeline, BufferAllocator allocator);
+  }
+
   @Override
-  public Iterator<ColumnarBatch> open(Iterator<T> partition) {
+  public Iterator<R> open(Iterator<T> partition) {
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     TaskRun run = TaskRun.start(task, runtime, runtime.gpu(backend.requested(), task), "");
@@ -36,9 +48,8 @@ record StageTask<T>(
                     ? new HostPermutePipeline(runtime.hostTransposer(), run.allocator(), listener)
                     : new DevicePermutePipeline(
                         run.place(listener), run.gpu().get().transposer(), spec.batchBytes()));
-    StageIterator iterator =
-        new StageIterator(spec, source.open(partition), pipeline, run.allocator());
-    run.scope().ownUsedBy(pipeline, iterator); // holds buffers that the pipeline may be filling
-    return run.counted(iterator, metrics);
+    StageResults<R, ?> results = form.open(spec, source.open(partition), pipeline, run.allocator());
+    run.scope().ownUsedBy(pipeline, results); // holds memory that the pipeline may be filling
+    return run.counted(results, metrics);
   }
 }

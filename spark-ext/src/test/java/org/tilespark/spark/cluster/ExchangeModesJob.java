@@ -26,6 +26,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.shuffle.StoredBlocks;
+import org.tilespark.spark.testing.ExchangedBytes;
 import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.TestField;
 import org.tilespark.spark.testing.TestProduct;
@@ -121,21 +122,6 @@ public final class ExchangeModesJob {
     TestField.of(there, 12, 8, 9).assertNear(field.fft("xyz"), ElementType.FLOAT64, "fft");
   }
 
-  /** Files of shuffles, of which the sources of the test data write some too. */
-  private static long filesOfReblock(SparkSession spark) {
-    long before = shuffleFiles();
-    assertTrue(reblocked(spark).count() > 0);
-    return shuffleFiles() - before;
-  }
-
-  private static long shuffleFiles() {
-    return scala.jdk.javaapi.CollectionConverters.asJava(
-            SparkEnv.get().blockManager().diskBlockManager().getAllFiles())
-        .stream()
-        .filter(file -> file.getName().startsWith("shuffle_") && file.getName().endsWith(".data"))
-        .count();
-  }
-
   private static void assertAllInMemory(SparkSession spark) {
     spark.conf().set(TileSparkConf.EXCHANGE_MODE.name(), "memory");
     assertEquals(0, StoredBlocks.usedBytes(), "bytes of the session before");
@@ -146,8 +132,11 @@ public final class ExchangeModesJob {
   private static void assertSpills(SparkSession spark) {
     spark.conf().set(TileSparkConf.EXCHANGE_MODE.name(), "memory");
     assertRight(spark);
-    // More than the six that the test data's own shuffle writes.
-    assertTrue(filesOfReblock(spark) > 6, "no output went to files");
+    Dataset<Row> query = reblocked(spark);
+    assertTrue(query.collectAsList().size() > 0);
+    assertTrue(
+        ExchangedBytes.of(query.queryExecution().executedPlan()).inFiles() > 0,
+        "no output went to files");
   }
 
   private static void assertSparks(SparkSession spark, String reason) {

@@ -15,6 +15,7 @@ import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.memory.NativeMemorySource;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Box;
 
@@ -80,7 +81,7 @@ class ArraySourceTest {
     }
 
     @Override
-    public void run(List<Part> outputs) {}
+    public void run(List<Part> outputs, Rooms rooms) {}
 
     @Override
     public List<ArrowBuf> take() {

@@ -243,7 +243,7 @@ class PermutePlanTest extends SparkTest {
   }
 
   @Test
-  void transitionsAreBulkAndOursReadRows() {
+  void oursReadAndMakeRowsThemselves() {
     Dataset<Row> df = MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2));
     for (Map<String, String> mode : executionModes()) {
       with(
@@ -252,7 +252,7 @@ class PermutePlanTest extends SparkTest {
             Dataset<Row> fresh = df.select("*");
             fresh.collectAsList();
             String plan = plan(fresh).executedPlan().toString();
-            assertTrue(plan.contains("BlockBatchesToRows"), plan);
+            assertFalse(plan.contains("BatchesToRows"), plan);
             assertFalse(plan.contains("RowToColumnar"), plan);
             assertFalse(plan.contains("ColumnarToRow"), plan);
           });

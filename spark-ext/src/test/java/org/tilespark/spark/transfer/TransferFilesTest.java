@@ -145,9 +145,10 @@ class TransferFilesTest extends SparkTest {
     read.createOrReplaceTempView("pack_of_file");
     Dataset<Row> packed =
         spark.sql(
-            "SELECT * FROM matrix_pack(TABLE(SELECT * FROM matrix_transpose(TABLE(pack_of_file))))");
+            "SELECT * FROM matrix_pack(TABLE(SELECT * FROM"
+                + " matrix_transpose(TABLE(pack_of_file))))");
     String plan = packed.queryExecution().executedPlan().toString();
-    assertTrue(plan.contains("BlockBatchesToRows"), plan);
+    assertTrue(!plan.contains("BatchesToRows"), plan);
     assertTrue(!plan.contains("ColumnarToRow") && !plan.contains("RowToColumnar"), plan);
     long bytes = 0;
     for (Row row : packed.collectAsList()) {

@@ -151,7 +151,8 @@ public final class HostFourierBenchmark {
       }
       long[] best =
           turns(pieces, String.format("prepare %s %s %d %d", name(kind), dtype, LINES, n), 1);
-      double flops = (inPlace ? 5.0 : 2.5) * n * Math.log(n) / Math.log(2) * LINES;
+      double flops =
+          (inPlace ? 5.0 : 2.5) * (double) n * Math.log((double) n) / Math.log(2) * LINES;
       print(name, best, flops, errors);
     }
   }

@@ -5,12 +5,10 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.Iterator;
 import java.util.List;
-import java.util.NoSuchElementException;
-import org.apache.arrow.memory.ArrowBuf;
-import org.apache.arrow.memory.BufferAllocator;
-import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.arrow.blocks.PermutePipeline;
 import org.tilespark.arrow.blocks.TransposeChain;
+import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.permute.BlockOperator;
@@ -21,84 +19,81 @@ import org.tilespark.spark.rows.CarriedColumns;
 
 /**
  * Runs a stage over the blocks of one partition: reads rows or batches, keeps as many batches under
- * way as the pipeline allows, and hands them out in order.
+ * way as the pipeline allows, and hands out the results in order. Closed by the task at its end,
+ * whatever that end is, after the pipeline, which its maker closes.
  *
- * <p>It owns the batch it handed out last: that one is freed by the following {@code next()} or by
- * {@link #close}, which the task calls at its end, whatever that end is.
+ * @param <R> what is handed out: rows, or batches; each is valid until the next one is asked for
+ * @param <B> the labels of a batch
  */
-final class StageIterator implements Iterator<ColumnarBatch>, AutoCloseable {
+abstract class StageResults<R, B extends StageResults.Labels>
+    implements Iterator<R>, AutoCloseable {
   /** Rows of one batch at most, so that many tiny blocks do not make one endless batch. */
   private static final int MOST_ROWS = 1 << 16;
 
-  private final StageSpec spec;
+  /** Everything of a batch but its values; closed if the batch is not handed out. */
+  interface Labels extends AutoCloseable {
+    /** Count of blocks. */
+    int rows();
+
+    /** Adds the block that the first operator checked last, which {@code row} holds. */
+    void add(InternalRow row, BlockCheck block);
+
+    /** Where the blocks' results go. */
+    Rooms rooms();
+
+    @Override
+    void close();
+  }
+
+  final StageSpec spec;
+  final PermutePipeline pipeline;
   private final BlockCursor cursor;
-  private final PermutePipeline pipeline;
-  private final BufferAllocator allocator;
   private final List<Permutation> permutations;
   private final List<BlockCheck> checks; // of each operator
   private final BlockCheck check; // the first operator's
-  private final CarriedColumns carried;
-  private final Deque<BatchLabels> underWay = new ArrayDeque<>();
+  final CarriedColumns carried;
+  private final Deque<B> underWay = new ArrayDeque<>();
   private TransposeChain chain; // of the block added last
   private boolean pending; // the cursor stands on a block that is in no batch yet
   private boolean exhausted;
-  private ColumnarBatch handedOut;
 
-  StageIterator(
-      StageSpec spec, BlockCursor cursor, PermutePipeline pipeline, BufferAllocator allocator) {
+  StageResults(StageSpec spec, BlockCursor cursor, PermutePipeline pipeline) {
     this.spec = spec;
     this.cursor = cursor;
     this.pipeline = pipeline;
-    this.allocator = allocator;
     this.permutations = spec.operators().stream().map(BlockOperator::permutation).toList();
     this.checks = spec.checks();
     this.check = checks.get(0);
     this.carried = new CarriedColumns(spec.inputSchema(), spec.carried(), spec.inputOrdinals());
   }
 
-  @Override
-  public boolean hasNext() {
+  /** The labels of a batch that begins. */
+  abstract B begin();
+
+  /** True if a batch is under way, after as many as may be were sent on their way. */
+  final boolean isUnderWay() {
     fillPipeline();
     return !underWay.isEmpty();
   }
 
-  @Override
-  public ColumnarBatch next() {
-    if (!hasNext()) {
-      throw new NoSuchElementException();
-    }
-    release();
-    BatchLabels labels = underWay.remove();
-    List<ArrowBuf> planes = pipeline.take();
-    try {
-      handedOut = labels.batch(planes, allocator);
-    } finally {
-      planes.forEach(ArrowBuf::close); // the batch's vectors hold their own references
-    }
-    return handedOut;
+  /** The labels of the oldest batch, which is taken from the pipeline next. */
+  final B oldest() {
+    return underWay.remove();
   }
 
-  /** Frees the batch handed out last; the pipeline is closed by its maker. */
   @Override
   public void close() {
-    release();
-    underWay.forEach(BatchLabels::close);
+    underWay.forEach(Labels::close);
     underWay.clear();
     exhausted = true;
   }
 
-  private void release() {
-    if (handedOut != null) {
-      handedOut.close();
-      handedOut = null;
-    }
-  }
-
   private void fillPipeline() {
     while (pipeline.inFlight() < pipeline.capacity() && moveToBlock()) {
-      BatchLabels labels = new BatchLabels(spec, carried);
+      B labels = begin();
       underWay.add(labels);
-      pipeline.begin(spec.blocks().planes().size(), Math.max(spec.batchBytes(), blockBytes()));
+      pipeline.begin(
+          spec.blocks().planes().size(), Math.max(spec.batchBytes(), blockBytes()), labels.rooms());
       do {
         addBlock(labels);
       } while (labels.rows() < MOST_ROWS && moveToBlock() && pipeline.fits(blockBytes()));
@@ -125,14 +120,14 @@ final class StageIterator implements Iterator<ColumnarBatch>, AutoCloseable {
     return Shape.of(check.size()).elements() * spec.blocks().elementType().bytes();
   }
 
-  private void addBlock(BatchLabels labels) {
+  private void addBlock(B labels) {
     List<PermutePipeline.Plane> planes = new ArrayList<>();
     for (int ordinal : spec.inputBlocks().planes()) {
       BlockValues values = cursor.values(ordinal, spec.blocks().elementType());
       planes.add(new PermutePipeline.Plane(values.values(), values.owner()));
     }
+    labels.add(cursor.row(), check); // first: the pipeline may ask for its room
     pipeline.add(chain(), planes);
-    labels.add(cursor.row(), check);
     pending = false;
   }
 

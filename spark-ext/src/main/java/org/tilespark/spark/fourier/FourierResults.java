@@ -1,0 +1,221 @@
+package org.tilespark.spark.fourier;
+
+import java.io.Serializable;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.Iterator;
+import java.util.List;
+import java.util.NoSuchElementException;
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.sql.types.StructType;
+import org.tilespark.arrow.arrays.FourierPipeline;
+import org.tilespark.arrow.arrays.FourierPipeline.Part;
+import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.layout.Box;
+import org.tilespark.layout.Cuts;
+import org.tilespark.layout.PieceCursor;
+import org.tilespark.spark.exchange.PieceKeys;
+import org.tilespark.spark.rows.CarriedColumns;
+
+/**
+ * Runs a {@link FourierProgram} over the arrays of one partition, keeps as many under way as the
+ * pipeline allows, and hands out the results, cut where that is asked for, one block or piece at a
+ * time. Closed by the task at its end, whatever that end is, after the pipeline, which its maker
+ * closes.
+ *
+ * @param <R> what is handed out: rows, or batches of one row; each is valid until the next one is
+ *     asked for
+ */
+abstract class FourierResults<R> implements Iterator<R>, AutoCloseable {
+  /**
+   * How results leave.
+   *
+   * @param cuts where they are cut; null if they leave whole
+   * @param keys columns put before those of the blocks; null if there are none
+   * @param schema of the output, keys first
+   */
+  record Output(Cuts cuts, PieceKeys keys, StructType schema) implements Serializable {
+    int keyCount() {
+      return keys == null ? 0 : keys.columns().size();
+    }
+
+    /** Blocks or pieces in the output, without keys. */
+    int columns() {
+      return schema.length() - keyCount();
+    }
+  }
+
+  /** A block or piece of a result, and the further columns it goes with. */
+  record Label(Box place, List<long[]> keys, UnsafeRow further) {
+    /** How often it is handed out, with other keys each time. */
+    int copies() {
+      return Math.max(1, keys.size());
+    }
+  }
+
+  /**
+   * What results are made of.
+   *
+   * @param carried the further columns, in the order of the output
+   * @param trendOrdinal of the trend in the source's rows, or -1
+   */
+  record Job(
+      FourierSpec spec,
+      Output output,
+      ArraySource source,
+      CarriedColumns carried,
+      int trendOrdinal,
+      FourierPipeline pipeline) {}
+
+  final FourierSpec spec;
+  final Output output;
+  private final ArraySource source;
+  private final CarriedColumns carried;
+  private final FourierPipeline pipeline;
+  private final int trendOrdinal;
+  private final Deque<Label> underWay = new ArrayDeque<>();
+  private boolean exhausted;
+  private Label current; // whose values were taken last; null if the next is still to be taken
+  private int copy; // of the current piece that comes next
+
+  FourierResults(Job job) {
+    this.spec = job.spec();
+    this.output = job.output();
+    this.source = job.source();
+    this.carried = job.carried();
+    this.trendOrdinal = job.trendOrdinal();
+    this.pipeline = job.pipeline();
+  }
+
+  /** The further columns, in the order of the output. */
+  final CarriedColumns carried() {
+    return carried;
+  }
+
+  /** Where the results of one array go. */
+  abstract Rooms rooms(List<Label> labels);
+
+  /** The values of the next piece are there; buffers are ours. */
+  abstract void taken(List<ArrowBuf> planes);
+
+  /** One copy of the piece that was taken last. */
+  abstract R result(Label label, int copyOfIt);
+
+  /** Frees what was handed out last. */
+  abstract void release();
+
+  /** Frees the piece that was taken last, if there is one; all its copies were handed out. */
+  abstract void finish();
+
+  @Override
+  public final boolean hasNext() {
+    fillPipeline();
+    return current != null || !underWay.isEmpty();
+  }
+
+  @Override
+  public final R next() {
+    if (!hasNext()) {
+      throw new NoSuchElementException();
+    }
+    release();
+    if (current == null) {
+      current = underWay.remove();
+      taken(pipeline.take());
+    }
+    R result = result(current, copy++);
+    if (copy == current.copies()) {
+      finish();
+      current = null;
+      copy = 0;
+    }
+    return result;
+  }
+
+  @Override
+  public void close() {
+    release();
+    finish();
+    current = null;
+    underWay.clear();
+    exhausted = true;
+    source.close();
+  }
+
+  private void fillPipeline() {
+    while (!exhausted && pipeline.inFlight() < pipeline.capacity()) {
+      if (!source.next()) {
+        exhausted = true;
+        return;
+      }
+      runArray();
+    }
+  }
+
+  private void runArray() {
+    FourierProgram.Part part = spec.program().on(source.box(), trend());
+    List<Label> labels = labels(part.place(), carried.kept(source.row()));
+    begin(part);
+    source.put(pipeline, spec.program().isComplex());
+    underWay.addAll(labels);
+    long[] low = part.place().offset();
+    List<Part> outputs = new ArrayList<>();
+    for (Label label : labels) {
+      long[] local = label.place().offset();
+      for (int axis = 0; axis < local.length; axis++) {
+        local[axis] -= low[axis];
+      }
+      outputs.add(new Part(ArraySource.boxed(local), ArraySource.boxed(label.place().sizes())));
+    }
+    pipeline.run(outputs, rooms(labels));
+  }
+
+  /** Makes room for an array. A block far out makes it seem larger than any memory. */
+  private void begin(FourierProgram.Part part) {
+    try {
+      pipeline.begin(part.chain());
+    } catch (RuntimeException e) {
+      source.check();
+      throw e;
+    }
+  }
+
+  /** Null if none is taken off; of an array without parts, whose elements are all 0, it is 0. */
+  private double[] trend() {
+    if (trendOrdinal < 0) {
+      return null;
+    }
+    InternalRow row = source.row();
+    return row.isNullAt(trendOrdinal)
+        ? new double[2 * (1 + spec.in().kind().rank())]
+        : row.getArray(trendOrdinal).toDoubleArray();
+  }
+
+  private List<Label> labels(Box result, UnsafeRow further) {
+    if (output.cuts() == null) {
+      return List.of(new Label(result, List.of(), further));
+    }
+    List<Label> labels = new ArrayList<>();
+    PieceCursor pieces = new PieceCursor(output.cuts());
+    pieces.start(result.offset(), result.sizes());
+    while (pieces.advance()) {
+      labels.add(new Label(Box.between(pieces.low(), pieces.high()), keys(pieces), further));
+    }
+    return labels;
+  }
+
+  private List<long[]> keys(PieceCursor piece) {
+    List<long[]> keys = new ArrayList<>();
+    if (output.keys() != null) {
+      for (int i = 0; i < output.keys().copies(piece.part()); i++) {
+        long[] of = new long[output.keys().columns().size()];
+        output.keys().fill(i, piece.part(), piece.low(), of);
+        keys.add(of);
+      }
+    }
+    return keys;
+  }
+}

@@ -1,0 +1,27 @@
+package org.tilespark.spark.rows;
+
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.apache.spark.unsafe.Platform;
+import org.tilespark.spark.catalyst.ExchangeInput;
+
+/**
+ * Makes one row at a time: where an exchange will keep it, if the node's rows go into one directly,
+ * so that nobody copies it; else in a {@code byte[]} that is used again for the next row.
+ */
+final class ReusedSpace implements RowSpace {
+  private final boolean isExchanged = ExchangeInput.isOpening();
+  private byte[] bytes = {};
+
+  @Override
+  public void begin(UnsafeRow row, int size, boolean isFinal) {
+    long address = isFinal && isExchanged ? ExchangedRows.room(size, row.numFields()) : 0;
+    if (address != 0) {
+      row.pointTo(null, address, size);
+      return;
+    }
+    if (bytes.length < size) {
+      bytes = new byte[size];
+    }
+    row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET, size);
+  }
+}

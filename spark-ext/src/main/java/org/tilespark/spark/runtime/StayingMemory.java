@@ -1,0 +1,50 @@
+package org.tilespark.spark.runtime;
+
+import org.apache.arrow.memory.ArrowBuf;
+import org.apache.arrow.memory.ForeignAllocation;
+import org.tilespark.arrow.memory.ArrowMemory;
+import org.tilespark.kernels.memory.HostMemory;
+
+/**
+ * Tells a task which of the memory that stays until its end, such as what an exchange gave it, a
+ * device can copy from directly. For the task's thread; closed with the task's allocator.
+ */
+public final class StayingMemory implements AutoCloseable {
+  private final ArrowMemory memory;
+  private ArrowBuf owner; // stands for all of it; null before it is needed
+
+  StayingMemory(ArrowMemory memory) {
+    this.memory = memory;
+  }
+
+  /**
+   * The owner by which a pipeline knows that values can be read where they lie until the task ends;
+   * null if no device can.
+   */
+  public ArrowBuf owner(HostMemory values) {
+    if (!memory.pins(values)) {
+      return null;
+    }
+    if (owner == null) {
+      owner =
+          memory
+              .root()
+              .wrapForeignAllocation(
+                  new ForeignAllocation(1, values.offset()) {
+                    @Override
+                    protected void release0() {
+                      // It stays for other reasons.
+                    }
+                  });
+    }
+    return owner;
+  }
+
+  @Override
+  public void close() {
+    if (owner != null) {
+      owner.close();
+      owner = null;
+    }
+  }
+}

@@ -1,0 +1,131 @@
+package org.tilespark.spark.stage;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.NoSuchElementException;
+import org.apache.arrow.memory.BufferAllocator;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
+import org.tilespark.arrow.blocks.PermutePipeline;
+import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.layout.Permutation;
+import org.tilespark.spark.catalyst.Attributes;
+import org.tilespark.spark.rows.BlockCheck;
+import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.rows.KeptRows;
+
+/**
+ * Results as rows, into which the pipeline writes the values: where an exchange keeps them, if they
+ * go into one directly.
+ */
+final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
+  private final KeptRows rows;
+  private final Permutation permutation;
+  private final Deque<KeptRows.Kept> arrived = new ArrayDeque<>(); // of the batch taken last
+  private KeptRows.Kept handedOut; // null if there is none
+
+  /**
+   * The results of a partition.
+   *
+   * @param allocator of rows that do not go into an exchange
+   */
+  StageRows(
+      StageSpec spec, BlockCursor cursor, PermutePipeline pipeline, BufferAllocator allocator) {
+    super(spec, cursor, pipeline);
+    this.permutation = StageSpec.permutation(spec.operators());
+    List<Integer> further = spec.carried();
+    this.rows =
+        new KeptRows(
+            spec.inputSchema(),
+            spec.blocks(),
+            new int[0],
+            column ->
+                Attributes.bound(further.indexOf(column), spec.inputSchema().fields()[column]),
+            allocator);
+  }
+
+  /** The blocks of a batch, and their rows once the pipeline has asked for room. */
+  final class RowLabels implements StageResults.Labels {
+    private record Label(long[] low, long[] high, UnsafeRow further) {}
+
+    private final List<Label> labels = new ArrayList<>();
+    private final List<KeptRows.Kept> made = new ArrayList<>();
+
+    @Override
+    public int rows() {
+      return labels.size();
+    }
+
+    @Override
+    public void add(InternalRow row, BlockCheck block) {
+      long[] low = new long[permutation.rank()];
+      long[] high = new long[low.length];
+      for (int axis = 0; axis < low.length; axis++) {
+        int from = permutation.axis(axis);
+        low[axis] = block.offset()[from];
+        high[axis] = low[axis] + block.size()[from];
+      }
+      labels.add(new Label(low, high, carried.kept(row)));
+    }
+
+    @Override
+    public Rooms rooms() {
+      return block -> {
+        Label label = labels.get(block);
+        KeptRows.Kept row = rows.begin(label.further(), label.low(), label.high(), true);
+        made.add(row);
+        return row.planes();
+      };
+    }
+
+    @Override
+    public void close() {
+      made.forEach(KeptRows.Kept::close);
+      made.clear();
+    }
+  }
+
+  @Override
+  RowLabels begin() {
+    return new RowLabels();
+  }
+
+  @Override
+  public boolean hasNext() {
+    return !arrived.isEmpty() || isUnderWay();
+  }
+
+  @Override
+  public InternalRow next() {
+    if (!hasNext()) {
+      throw new NoSuchElementException();
+    }
+    release();
+    if (arrived.isEmpty()) {
+      RowLabels batch = oldest();
+      arrived.addAll(batch.made);
+      batch.made.clear();
+      pipeline.take();
+    }
+    handedOut = arrived.remove();
+    return handedOut.row();
+  }
+
+  private void release() {
+    if (handedOut != null) {
+      handedOut.close();
+      handedOut = null;
+    }
+  }
+
+  @Override
+  public void close() {
+    release();
+    arrived.forEach(KeptRows.Kept::close);
+    arrived.clear();
+    super.close();
+    rows.close();
+  }
+}
