@@ -317,28 +317,12 @@ public final class DeviceMultiplier implements Multiplier {
       return;
     }
     MultiplyProblem dense = plan.problem();
-    int width = problem.type().bytes();
     BatchTransfer batchA =
-        BatchTransfer.of(
-            problem.rowsA(),
-            problem.colsA() * width,
-            problem.a().lead() * width,
-            batch.count(),
-            batch.strideA() * width);
+        transfer(problem, problem.rowsA(), problem.colsA(), problem.a().lead(), batch.strideA());
     BatchTransfer batchB =
-        BatchTransfer.of(
-            problem.rowsB(),
-            problem.colsB() * width,
-            problem.b().lead() * width,
-            batch.count(),
-            batch.strideB() * width);
+        transfer(problem, problem.rowsB(), problem.colsB(), problem.b().lead(), batch.strideB());
     BatchTransfer batchC =
-        BatchTransfer.of(
-            problem.m(),
-            problem.n() * width,
-            problem.leadC() * width,
-            batch.count(),
-            batch.strideC() * width);
+        transfer(problem, problem.m(), problem.n(), problem.leadC(), batch.strideC());
     boolean staged = !a.isOffHeap() || !b.isOffHeap() || !c.isOffHeap();
     long most = Math.max(dense.bytesA(), Math.max(dense.bytesB(), dense.bytesC()));
     long stagingBytes = staged ? Math.min(STAGING_BYTES, most) : 0;
@@ -360,6 +344,13 @@ public final class DeviceMultiplier implements Multiplier {
       enqueue(plan, new Operands(left, 0, right, 0, result, 0), stream);
       batchC.download(result, c, stream, buffers);
     }
+  }
+
+  private static BatchTransfer transfer(
+      MultiplyProblem problem, long rows, long cols, long lead, long stride) {
+    int width = problem.type().bytes();
+    return BatchTransfer.of(
+        rows, cols * width, lead * width, problem.batch().count(), stride * width);
   }
 
   /** Frees cuBLAS's handles and the staging buffers; the device belongs to whoever opened it. */

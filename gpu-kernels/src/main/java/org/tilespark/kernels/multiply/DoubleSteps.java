@@ -116,12 +116,14 @@ final class DoubleSteps extends TensorSteps {
   private DoublePair operands(long p, long k) {
     Place packedA = new Place(Side.WORKSPACE, 0);
     Place packedB = new Place(Side.WORKSPACE, TensorWorkspace.bytesA(form, problem, k, countA()));
-    boolean acrossA = problem.a().transposed();
-    boolean acrossB = !problem.b().transposed();
-    boolean phased = strategy.isPhased();
-    Doubles a = readable(new Doubles(storedA(p, k), evenA, acrossA, acrossA && phased), packedA);
-    Doubles b = readable(new Doubles(storedB(p, k), evenB, acrossB, acrossB && phased), packedB);
+    Doubles a = readable(doubles(Side.A, p, k, evenA), packedA);
+    Doubles b = readable(doubles(Side.B, p, k, evenB), packedB);
     return form.isExchanged(problem) ? new DoublePair(b, a) : new DoublePair(a, b);
+  }
+
+  private Doubles doubles(Side side, long p, long k, boolean even) {
+    boolean across = isAcross(side);
+    return new Doubles(stored(side, p, k), even, across, across && strategy.isPhased());
   }
 
   private void addMultiply(DoublePair operands, long k, long parts, long partPanels, Target c) {

@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.stream.LongStream;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.launch.KernelIndex;
-import org.tilespark.kernels.multiply.MultiplyStep.Place;
 import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 
@@ -64,24 +63,8 @@ final class FusedSteps extends TensorSteps {
   @Override
   void addMultiply(long p, long k, long parts, long partPanels, Target c) {
     long batches = parts * products();
-    TensorMap a =
-        map(
-            from(Side.A, p),
-            problem.a().transposed() ? problem.m() : k,
-            problem.a().transposed() ? k : problem.m(),
-            problem.a().lead(),
-            countA(),
-            batch.strideA(),
-            BOX);
-    TensorMap b =
-        map(
-            from(Side.B, p),
-            problem.b().transposed() ? k : problem.n(),
-            problem.b().transposed() ? problem.n() : k,
-            problem.b().lead(),
-            countB(),
-            batch.strideB(),
-            atOnce ? BOX * (shape.cols() / COLS) : BOX);
+    TensorMap a = map(stored(Side.A, p, k), BOX);
+    TensorMap b = map(stored(Side.B, p, k), atOnce ? BOX * (shape.cols() / COLS) : BOX);
     // Fields of FusedArguments.
     launch(
         List.of(a, b),
@@ -111,15 +94,16 @@ final class FusedSteps extends TensorSteps {
    *
    * @param high rows of a box
    */
-  private TensorMap map(
-      Place at, long cols, long rows, long lead, long count, long stride, int high) {
-    boolean blocks = atOnce && cols % BOX == 0;
-    long leadBytes = lead * width;
-    long strideBytes = count > 1 ? stride * width : leadBytes;
+  private TensorMap map(Matrices of, int high) {
+    boolean blocks = atOnce && of.cols() % BOX == 0;
+    long leadBytes = of.lead() * width;
+    long strideBytes = of.count() > 1 ? of.stride() * width : leadBytes;
     return new TensorMap(
-        at,
+        of.at(),
         form == TensorForm.TF32 ? MultiplyStep.Element.TF32 : MultiplyStep.Element.FLOAT32,
-        blocks ? List.of((long) BOX, rows, cols / BOX, count) : List.of(cols, rows, 1L, count),
+        blocks
+            ? List.of((long) BOX, of.rows(), of.cols() / BOX, of.count())
+            : List.of(of.cols(), of.rows(), 1L, of.count()),
         List.of(leadBytes, blocks ? (long) BOX * width : leadBytes, strideBytes),
         List.of(BOX, high, blocks ? BLOCKS : 1, 1),
         true,

@@ -130,7 +130,7 @@ final class PackedSteps extends TensorSteps {
 
   /** A as stored, or a copy of it with even rows. */
   private Packed splitA(long p, long k, Place to) {
-    Matrices a = storedA(p, k);
+    Matrices a = stored(Side.A, p, k);
     int boxRows = problem.a().transposed() ? SPLIT_ACROSS_BOX : shape.rows();
     // The rows below a product belong to the next one of the batch. A half tile or panel
     // that reached them would be flagged for values that are not its own.
@@ -148,8 +148,8 @@ final class PackedSteps extends TensorSteps {
   /** A or B, rounded or cut, with K along its rows: a copy, or as stored. */
   private Packed packed(Side side, long p, long k, Place to) {
     boolean isA = side == Side.A;
-    boolean across = isA ? problem.a().transposed() : !problem.b().transposed();
-    Matrices stored = isA ? storedA(p, k) : storedB(p, k);
+    boolean across = isAcross(side);
+    Matrices stored = stored(side, p, k);
     int boxRows = isA ? shape.rows() : shape.cols();
     // The copy engine rounds to tf32, and transposes nothing.
     if (form == TensorForm.TF32

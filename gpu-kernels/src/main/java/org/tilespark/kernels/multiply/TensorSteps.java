@@ -135,10 +135,9 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   /** Where the chunk begins in A or B of the first product. */
   final Place from(Side side, long p) {
     boolean isA = side == Side.A;
-    boolean across = isA ? problem.a().transposed() : !problem.b().transposed();
     long lead = isA ? problem.a().lead() : problem.b().lead();
     long stride = isA ? batch.strideA() : batch.strideB();
-    return new Place(side, (first * stride + (across ? p * lead : p)) * width);
+    return new Place(side, (first * stride + (isAcross(side) ? p * lead : p)) * width);
   }
 
   /** Matrices that differ among the products that go at once. */
@@ -227,29 +226,23 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
    */
   record Matrices(Place at, long rows, long cols, long lead, long count, long stride) {}
 
-  /** What {@code k} steps from step {@code p} of K on need of A. */
-  final Matrices storedA(long p, long k) {
-    boolean across = problem.a().transposed();
-    long count = countA();
+  /** What {@code k} steps from step {@code p} of K on need of A or B. */
+  final Matrices stored(Side side, long p, long k) {
+    boolean isA = side == Side.A;
+    boolean across = isAcross(side);
+    long extent = isA ? problem.m() : problem.n();
+    long count = isA ? countA() : countB();
     return new Matrices(
-        from(Side.A, p),
-        across ? k : problem.m(),
-        across ? problem.m() : k,
-        problem.a().lead(),
+        from(side, p),
+        across ? k : extent,
+        across ? extent : k,
+        isA ? problem.a().lead() : problem.b().lead(),
         count,
-        count > 1 ? batch.strideA() : 0);
+        count == 1 ? 0 : isA ? batch.strideA() : batch.strideB());
   }
 
-  /** What these steps need of B. */
-  final Matrices storedB(long p, long k) {
-    boolean across = !problem.b().transposed();
-    long count = countB();
-    return new Matrices(
-        from(Side.B, p),
-        across ? k : problem.n(),
-        across ? problem.n() : k,
-        problem.b().lead(),
-        count,
-        count > 1 ? batch.strideB() : 0);
+  /** True if K goes down the columns of A or B as stored. */
+  final boolean isAcross(Side side) {
+    return side == Side.A ? problem.a().transposed() : !problem.b().transposed();
   }
 }

@@ -2,6 +2,9 @@ package org.tilespark.kernels.transpose;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.tilespark.layout.Strides;
 
 /**
@@ -51,37 +54,26 @@ public record Move(int elementBytes, List<Axis> axes) {
 
   /** True if all is one contiguous range on both sides. */
   public boolean isCopy() {
-    return axes.isEmpty() || (axes.size() == 1 && runAxis() == 0);
+    return axes.isEmpty() || (axes.size() == 1 && runAxis().isPresent());
   }
 
-  /** The axis that is contiguous in input and output; -1 if there is none. */
-  public int runAxis() {
-    for (int i = 0; i < axes.size(); i++) {
-      if (axes.get(i).inStride() == 1 && axes.get(i).outStride() == 1) {
-        return i;
-      }
-    }
-    return -1;
+  /** The axis that is contiguous in input and output. */
+  public OptionalInt runAxis() {
+    return first(axis -> axis.inStride() == 1 && axis.outStride() == 1);
   }
 
-  /** The axis that is contiguous in the input; -1 if there is none. */
-  public int inInnermost() {
-    for (int i = 0; i < axes.size(); i++) {
-      if (axes.get(i).inStride() == 1) {
-        return i;
-      }
-    }
-    return -1;
+  /** The axis that is contiguous in the input. */
+  public OptionalInt inInnermost() {
+    return first(axis -> axis.inStride() == 1);
   }
 
-  /** The axis that is contiguous in the output; -1 if there is none. */
-  public int outInnermost() {
-    for (int i = 0; i < axes.size(); i++) {
-      if (axes.get(i).outStride() == 1) {
-        return i;
-      }
-    }
-    return -1;
+  /** The axis that is contiguous in the output. */
+  public OptionalInt outInnermost() {
+    return first(axis -> axis.outStride() == 1);
+  }
+
+  private OptionalInt first(Predicate<Axis> which) {
+    return IntStream.range(0, axes.size()).filter(i -> which.test(axes.get(i))).findFirst();
   }
 
   /** The axes but those at the given places. */
@@ -118,7 +110,7 @@ public record Move(int elementBytes, List<Axis> axes) {
    */
   public Move inUnits(int bytes) {
     int elements = bytes / elementBytes;
-    int run = runAxis();
+    int run = runAxis().orElseThrow();
     List<Axis> units = new ArrayList<>();
     for (int i = 0; i < axes.size(); i++) {
       Axis axis = axes.get(i);

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
@@ -201,8 +202,9 @@ public final class TransposePlanner {
       DeviceKernels device,
       TuningTable<ProblemClass, Tiling> tilings) {
     Availability<TransposePlan> of(Move move) {
-      int run = move.runAxis();
-      if (run >= 0) {
+      OptionalInt found = move.runAxis();
+      if (found.isPresent()) {
+        int run = found.getAsInt();
         long runBytes = move.axes().get(run).extent() * move.elementBytes();
         if (runBytes > alignment || Long.bitCount(runBytes) != 1 || !move.absorbs(run)) {
           return packedRuns(move, run)
@@ -213,10 +215,10 @@ public final class TransposePlanner {
         }
         return of(move.absorb(run));
       }
-      int rows = move.outInnermost();
-      int cols = move.inInnermost();
-      return rows >= 0 && cols >= 0
-          ? matrices(move, MatrixBatch.of(move, rows, cols))
+      OptionalInt rows = move.outInnermost();
+      OptionalInt cols = move.inInnermost();
+      return rows.isPresent() && cols.isPresent()
+          ? matrices(move, MatrixBatch.of(move, rows.getAsInt(), cols.getAsInt()))
           : runs(move.elementBytes(), 1, move.axes());
     }
 

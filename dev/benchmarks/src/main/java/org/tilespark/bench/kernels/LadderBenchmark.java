@@ -98,7 +98,8 @@ public final class LadderBenchmark {
   private void climb(Shape shape, Permutation order, int width, List<String> families) {
     TransposeProblem problem = new TransposeProblem(shape, order, width);
     Move move = Move.of(problem);
-    MatrixBatch matrices = MatrixBatch.of(move, move.outInnermost(), move.inInnermost());
+    MatrixBatch matrices =
+        MatrixBatch.of(move, move.outInnermost().getAsInt(), move.inInnermost().getAsInt());
     System.out.printf("%s %s, %d-byte elements%n", shape, order, width);
     try (DeviceTimer timer = new DeviceTimer(device, problem.bytes(), runs)) {
       double copy = timer.timeCopy()[runs / 2];
