@@ -136,11 +136,11 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     begin(filling.a, a, granted == null ? null : granted.resource().a[next]);
     lastA = filling.a.id.or(() -> lastA);
     if (filling.shared) {
-      return new Panels(filling.a.memory, filling.a.memory);
+      return new Panels(filling.a.toFill(), filling.a.toFill());
     }
     begin(filling.b, b.get(), granted == null ? null : granted.resource().b[next]);
     lastB = filling.b.id.or(() -> lastB);
-    return new Panels(filling.a.memory, filling.b.memory);
+    return new Panels(filling.a.toFill(), filling.b.toFill());
   }
 
   /**
@@ -148,38 +148,35 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
    *
    * @param to null before the first panels of a tile
    */
-  private void begin(PanelSlot.PinnedPanel pinned, Wanted wanted, DeviceBuffer to) {
+  private void begin(PanelSlot.PinnedPanel panel, Wanted wanted, DeviceBuffer to) {
     long bytes = wanted.bytes();
-    pinned.bytes = bytes;
-    pinned.id = bytes == 0 ? Optional.empty() : wanted.id();
-    boolean found =
-        pinned.id.isPresent()
-            && to != null
-            && stage.member().find(pinned.id.get(), bytes, panel -> panel.copyTo(to, uploads));
-    pinned.memory = found ? Optional.empty() : Optional.of(pinned.host.memory(bytes));
+    panel.begin(bytes, bytes == 0 ? Optional.empty() : wanted.id());
+    panel.isFilled =
+        panel.id.isEmpty()
+            || to == null
+            || !stage.member().find(panel.id.get(), bytes, found -> found.copyTo(to, uploads));
   }
 
   /** Brings one panel to the device, unless it is there; bytes that were uploaded. */
-  private long bring(PanelSlot.PinnedPanel pinned, DeviceBuffer to) {
-    if (pinned.memory.isEmpty()) {
+  private long bring(PanelSlot.PinnedPanel panel, DeviceBuffer to) {
+    if (!panel.isFilled) {
       return 0;
     }
-    HostMemory memory = pinned.memory.get();
-    Runnable upload = () -> uploads.upload(memory, to, 0);
-    if (pinned.id.isPresent()) {
+    Runnable upload = () -> panel.upload(uploads, to);
+    if (panel.id.isPresent()) {
       return stage
               .member()
               .bring(
-                  pinned.id.get(),
-                  pinned.bytes,
-                  panel -> panel.copyTo(to, uploads),
+                  panel.id.get(),
+                  panel.bytes,
+                  found -> found.copyTo(to, uploads),
                   upload,
-                  panel -> panel.fill(to, uploads))
-          ? pinned.bytes
+                  made -> made.fill(to, uploads))
+          ? panel.bytes
           : 0;
     }
     upload.run();
-    return pinned.bytes;
+    return panel.bytes;
   }
 
   @Override
@@ -285,7 +282,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
    */
   private void downloadInPieces(DeviceBuffer from, HostMemory to) {
     long most = Math.min(PIECE_BYTES, to.bytes());
-    HostMemory[] staging = {slots[0].a.host.memory(most), slots[1].a.host.memory(most)};
+    HostMemory[] staging = {slots[0].a.gathered(most), slots[1].a.gathered(most)};
     try (TaskScope events = new TaskScope()) {
       CudaEvent before = null;
       for (long at = 0, piece = 0; at < to.bytes() + most; at += most, piece++) {

@@ -7,6 +7,7 @@ import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.kernels.multiply.Multiplier;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.layout.ElementType;
@@ -51,11 +52,20 @@ public final class HostPanelMultiplier implements PanelMultiplier {
     }
   }
 
+  /** A panel whose values are gathered. */
+  private record Filled(HostMemory memory) implements Panel {
+    @Override
+    public void put(MemoryRows values, long start, long pitch, boolean stay) {
+      values.copyTo(memory, start, pitch);
+    }
+  }
+
   @Override
   public Panels panels(Wanted a, Optional<Wanted> b) {
     panelA = bufferA.memory(a.bytes());
     panelB = b.map(wanted -> bufferB.memory(wanted.bytes())).orElse(panelA);
-    return new Panels(Optional.of(panelA), Optional.of(panelB));
+    Optional<Panel> filledA = Optional.of(new Filled(panelA));
+    return new Panels(filledA, b.isEmpty() ? filledA : Optional.of(new Filled(panelB)));
   }
 
   @Override

@@ -3,6 +3,7 @@ package org.tilespark.arrow.panels;
 import java.util.List;
 import java.util.Optional;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 
 /**
@@ -14,15 +15,33 @@ import org.tilespark.kernels.multiply.MultiplyProblem;
  * there are panels, then {@link #finish}.
  */
 public interface PanelMultiplier extends AutoCloseable {
+  /** A panel that is being filled; what it holds is not defined. */
+  interface Panel {
+    /**
+     * Puts rows of values.
+     *
+     * @param start first byte of the first row in the panel
+     * @param pitch bytes from one row's start to the next one's there
+     * @param stay true if the values stay where they are until the multiplier is closed; else they
+     *     have been read when this returns
+     */
+    void put(MemoryRows values, long start, long pitch, boolean stay);
+
+    /** Puts all of a panel at once; it has been read when this returns. */
+    default void put(HostMemory values) {
+      put(new MemoryRows(values, 0, values.bytes(), values.bytes(), 1), 0, values.bytes(), false);
+    }
+  }
+
   /**
-   * Host memory for one panel of A and one of B, to be filled by the caller; what it holds is not
-   * defined. Valid until the {@link #multiply} that follows.
+   * One panel of A and one of B, to be filled by the caller until the {@link #multiply} that
+   * follows.
    *
    * @param a empty if the panel is where it is multiplied already, and need not be filled; likewise
    *     {@code b}
-   * @param b the same range as {@code a} where one panel serves as both
+   * @param b the same as {@code a} where one panel serves as both
    */
-  record Panels(Optional<HostMemory> a, Optional<HostMemory> b) {}
+  record Panels(Optional<Panel> a, Optional<Panel> b) {}
 
   /**
    * A panel that is to be filled and multiplied.
@@ -106,7 +125,7 @@ public interface PanelMultiplier extends AutoCloseable {
   void begin(Tile tile);
 
   /**
-   * Memory for the next panels. Tasks that have a panel of the same name fill it alike.
+   * The next panels. Tasks that have a panel of the same name fill it alike.
    *
    * @param b empty if B's panel is A's
    */

@@ -1,14 +1,22 @@
 package org.tilespark.arrow.panels;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.DeviceClock;
 import org.tilespark.arrow.pipeline.TaskScope;
+import org.tilespark.kernels.device.CudaStream;
+import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.memory.MemoryRows;
 
 /** One pair of pinned panels, and what was queued with them last; closing it closes the clocks. */
 final class PanelSlot implements AutoCloseable {
+  private static final long LEAST_COPY_BYTES = 32 << 10;
+  private static final long LEAST_ROW_BYTES = 1 << 10;
+
   final PinnedPanel a;
   final PinnedPanel b;
   final TaskScope clocks = new TaskScope(); // owns the two:
@@ -24,17 +32,79 @@ final class PanelSlot implements AutoCloseable {
     this.b = new PinnedPanel(scope.own(new GrowingBuffer(place.allocator())));
   }
 
-  /** One pinned panel. */
-  static final class PinnedPanel {
-    final GrowingBuffer host;
-    Optional<HostMemory> memory = Optional.empty(); // so if the panel is on the device already
+  /**
+   * One panel on its way to the device: what a device can read where it stays is copied from there,
+   * the rest is gathered in pinned memory first.
+   */
+  final class PinnedPanel implements PanelMultiplier.Panel {
+    private final GrowingBuffer host;
+    private final List<Upload> uploads = new ArrayList<>();
+    private HostMemory memory; // for what is gathered; null if nothing is
+    boolean isFilled; // by the caller; false if the panel is on the device already
     long bytes;
     Optional<PanelId> id = Optional.empty(); // so if no other task has it
 
     private PinnedPanel(GrowingBuffer host) {
       this.host = host;
     }
+
+    /** Begins a panel. */
+    void begin(long newBytes, Optional<PanelId> newId) {
+      bytes = newBytes;
+      id = newId;
+      uploads.clear();
+      memory = null;
+    }
+
+    /** The panel, if the caller is to fill it. */
+    Optional<PanelMultiplier.Panel> toFill() {
+      return isFilled ? Optional.of(this) : Optional.empty();
+    }
+
+    /** Its pinned memory, of at least {@code least} bytes. */
+    HostMemory gathered(long least) {
+      return host.memory(least);
+    }
+
+    @Override
+    public void put(MemoryRows values, long start, long pitch, boolean stay) {
+      if (values.bytes() == 0) {
+        return;
+      }
+      MemoryRows from = values;
+      if (!stay || !isDirect(values)) {
+        if (memory == null) {
+          memory = host.memory(bytes);
+        }
+        values.copyTo(memory, start, pitch);
+        from = new MemoryRows(memory, start, pitch, values.rowBytes(), values.rows());
+      }
+      uploads.add(new Upload(from, start, pitch));
+    }
+
+    /** True if a copy of its own costs less than one by the CPU. */
+    private boolean isDirect(MemoryRows values) {
+      return values.bytes() >= LEAST_COPY_BYTES
+          && (values.isDense() || values.rowBytes() >= LEAST_ROW_BYTES)
+          && place.memory().pins(values.span());
+    }
+
+    /** Queues the copies; of what was gathered as one if that is all. */
+    void upload(CudaStream stream, DeviceBuffer to) {
+      if (memory != null && uploads.stream().allMatch(each -> each.from.memory() == memory)) {
+        stream.upload(memory, to, 0);
+        return;
+      }
+      for (Upload each : uploads) {
+        MemoryRows from = each.from;
+        stream.uploadRows(
+            from.span(), from.pitch(), from.rowBytes(), from.rows(), to, each.start, each.pitch);
+      }
+    }
   }
+
+  /** Rows that go to a panel. */
+  private record Upload(MemoryRows from, long start, long pitch) {}
 
   /** Waits until the device is done with what was queued, and reports its times. */
   void settle() {

@@ -36,6 +36,7 @@ import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceMultiplier;
+import org.tilespark.kernels.device.PinnedBuffer;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.device.RequiresGpu;
 import org.tilespark.kernels.memory.HostMemory;
@@ -109,6 +110,12 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
     assertTrue(governor.peakBytes() <= limit);
   }
 
+  @Override
+  PinnedOrNot room(long bytes, boolean pinned) {
+    PinnedBuffer buffer = pinned ? pool.take(bytes) : device.allocatePinned(bytes);
+    return new PinnedOrNot(HostMemory.ofAddress(buffer.address(), bytes), buffer::close);
+  }
+
   /** Tiles that are too large for their share of the pinned memory come down in pieces. */
   @Test
   void tilesLargerThanThePool() {
@@ -137,8 +144,8 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
           for (int i = 0; i < n; i++) {
             counted[i] = i + 1;
           }
-          HostMemory.ofArray(counted).copyTo(filled.a().orElseThrow());
-          HostMemory.ofArray(counted).copyTo(filled.b().orElseThrow());
+          filled.a().orElseThrow().put(HostMemory.ofArray(counted));
+          filled.b().orElseThrow().put(HostMemory.ofArray(counted));
           panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
           double[] found = new double[n * n];
           panels.finish().copyTo(HostMemory.ofArray(found));
@@ -187,8 +194,8 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
                   double[] a = numbers(random, n * depth);
                   double[] b = numbers(random, n * depth);
                   Panels filled = panels(panels, problem.bytesA(), problem.bytesB());
-                  HostMemory.ofArray(a).copyTo(filled.a().orElseThrow());
-                  HostMemory.ofArray(b).copyTo(filled.b().orElseThrow());
+                  filled.a().orElseThrow().put(HostMemory.ofArray(a));
+                  filled.b().orElseThrow().put(HostMemory.ofArray(b));
                   panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
                   add(expected, n, a, b, depth, 0, n, 0, depth, 0, n);
                 }
@@ -251,8 +258,8 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
           panels.begin(new Tile(problem, false, 5));
           for (int i = 0; i < 5; i++) {
             Panels filled = panels(panels, bytes, bytes);
-            filled.a().orElseThrow().fill((byte) 0);
-            filled.b().orElseThrow().fill((byte) 0);
+            filled.a().orElseThrow().put(HostMemory.ofArray(new float[(int) (n * n)]));
+            filled.b().orElseThrow().put(HostMemory.ofArray(new float[(int) (n * n)]));
             panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
           }
           panels.finish();
@@ -376,8 +383,8 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
                   new Wanted(
                       problem.bytesB(),
                       Optional.of(new PanelId("B" + col, inner, TILES, row, false)))));
-      filled.a().ifPresent(HostMemory.ofArray(a)::copyTo);
-      filled.b().ifPresent(HostMemory.ofArray(b)::copyTo);
+      filled.a().ifPresent(panel -> panel.put(HostMemory.ofArray(a)));
+      filled.b().ifPresent(panel -> panel.put(HostMemory.ofArray(b)));
       panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
       add(expected, EXTENT, a, b, DEPTH, 0, EXTENT, 0, DEPTH, 0, EXTENT);
     }

@@ -8,6 +8,7 @@ import org.tilespark.arrow.memory.ArrowMemory;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.host.HostMultiplier;
+import org.tilespark.kernels.memory.HostMemory;
 
 class HostPanelMultiplierTest extends PanelMultiplierContract {
   @Override
@@ -22,5 +23,10 @@ class HostPanelMultiplierTest extends PanelMultiplierContract {
       }
       assertEquals(0, allocator.getAllocatedMemory());
     }
+  }
+
+  @Override
+  PinnedOrNot room(long bytes, boolean pinned) {
+    return new PinnedOrNot(HostMemory.ofArray(new byte[(int) bytes]), () -> {});
   }
 }

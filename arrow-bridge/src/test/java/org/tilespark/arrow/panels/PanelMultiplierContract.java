@@ -11,11 +11,13 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.tilespark.arrow.panels.PanelMultiplier.Panel;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
 import org.tilespark.arrow.panels.PanelMultiplier.Wanted;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
@@ -48,8 +50,8 @@ abstract class PanelMultiplierContract {
               double[] a = numbers(random, M * k); // (M, k)
               double[] b = numbers(random, N * k); // (N, k), B transposed
               Panels panels = panels(multiplier, bytes(M, k), bytes(N, k));
-              HostMemory.ofArray(a).copyTo(panels.a().orElseThrow());
-              HostMemory.ofArray(b).copyTo(panels.b().orElseThrow());
+              panels.a().orElseThrow().put(HostMemory.ofArray(a));
+              panels.b().orElseThrow().put(HostMemory.ofArray(b));
               multiplier.multiply(List.of(new PanelProduct(problem(M, k, N, k, k), 0, 0, 0)));
               add(expected, N, a, b, k, 0, M, 0, k, 0, N);
             }
@@ -68,8 +70,8 @@ abstract class PanelMultiplierContract {
           double[] expected = new double[M * N];
           multiplier.begin(new Tile(problem(M, k, N, k, k), false, 2));
           Panels panels = panels(multiplier, bytes(M, k), bytes(N, k));
-          HostMemory.ofArray(a).copyTo(panels.a().orElseThrow());
-          HostMemory.ofArray(b).copyTo(panels.b().orElseThrow());
+          panels.a().orElseThrow().put(HostMemory.ofArray(a));
+          panels.b().orElseThrow().put(HostMemory.ofArray(b));
           List<PanelProduct> products = new ArrayList<>();
           for (int[] part : new int[][] {{0, 10, 0, 7, 3, 12}, {5, 37, 7, 40, 0, 29}}) {
             products.add(
@@ -85,6 +87,87 @@ abstract class PanelMultiplierContract {
         });
   }
 
+  /**
+   * Panels in pieces, from memory of which a device reads some where it lies: of many sizes, with
+   * rows that lie apart on either side.
+   */
+  @Test
+  void panelsOfPieces() {
+    int m = 1200;
+    int n = N;
+    int k = 130;
+    withMultiplier(
+        multiplier -> {
+          Random random = new Random(8);
+          for (int round = 0; round < 4; round++) {
+            double[] a = numbers(random, m * k);
+            double[] b = numbers(random, n * k);
+            double[] expected = new double[m * n];
+            add(expected, n, a, b, k, 0, m, 0, k, 0, n);
+            List<PinnedOrNot> pieces = new ArrayList<>();
+            multiplier.begin(new Tile(problem(m, k, n, k, k), false, 1));
+            Panels panels = panels(multiplier, bytes(m, k), bytes(n, k));
+            putPieces(panels.a().orElseThrow(), a, m, k, round, random, pieces);
+            putPieces(panels.b().orElseThrow(), b, n, k, round, random, pieces);
+            multiplier.multiply(List.of(new PanelProduct(problem(m, k, n, k, k), 0, 0, 0)));
+            assertTile(expected, multiplier.finish());
+            pieces.forEach(PinnedOrNot::close);
+          }
+        });
+  }
+
+  /** Memory whose values stay until it is closed. */
+  record PinnedOrNot(HostMemory memory, Runnable free) {
+    void close() {
+      free.run();
+    }
+  }
+
+  /** Memory of the kind that a device reads itself, if {@code pinned}. */
+  abstract PinnedOrNot room(long bytes, boolean pinned);
+
+  /** Cuts a panel into four, each a part of a larger block. */
+  private void putPieces(
+      Panel panel,
+      double[] values,
+      int rows,
+      int cols,
+      int round,
+      Random random,
+      List<PinnedOrNot> pieces) {
+    int midRow = round == 0 ? rows / 2 : 1 + random.nextInt(rows - 1);
+    int midCol = round == 0 ? cols : 1 + random.nextInt(cols - 1); // whole rows first
+    for (int[] box :
+        new int[][] {
+          {0, midRow, 0, midCol},
+          {midRow, rows, 0, midCol},
+          {0, midRow, midCol, cols},
+          {midRow, rows, midCol, cols}
+        }) {
+      int height = box[1] - box[0];
+      int width = box[3] - box[2];
+      int lead = width + random.nextInt(3);
+      double[] block = new double[height * lead + 2];
+      for (int i = 0; i < height; i++) {
+        System.arraycopy(values, (box[0] + i) * cols + box[2], block, 2 + i * lead, width);
+      }
+      boolean stays = random.nextBoolean() || round == 0;
+      PinnedOrNot room = room(block.length * 8L, round == 0 || random.nextBoolean());
+      HostMemory.ofArray(block).copyTo(room.memory());
+      panel.put(
+          new MemoryRows(room.memory(), 16, lead * 8L, width * 8L, height),
+          (box[0] * (long) cols + box[2]) * 8,
+          cols * 8L,
+          stays);
+      if (stays) {
+        pieces.add(room);
+      } else {
+        room.memory().fill((byte) -1); // it has been read
+        room.close();
+      }
+    }
+  }
+
   @Test
   void onePanelServesAsBoth() {
     withMultiplier(
@@ -96,7 +179,7 @@ abstract class PanelMultiplierContract {
             double[] a = numbers(new Random(panel), N * k);
             Panels panels = panels(multiplier, bytes(N, k), -1);
             assertSame(panels.a().orElseThrow(), panels.b().orElseThrow());
-            HostMemory.ofArray(a).copyTo(panels.a().orElseThrow());
+            panels.a().orElseThrow().put(HostMemory.ofArray(a));
             multiplier.multiply(List.of(new PanelProduct(problem(N, k, N, k, k), 0, 0, 0)));
             add(expected, N, a, a, k, 0, N, 0, k, 0, N);
           }
@@ -123,8 +206,8 @@ abstract class PanelMultiplierContract {
         multiplier -> {
           multiplier.begin(new Tile(problem(M, 1, N, 1, 1), false, 2));
           Panels panels = panels(multiplier, bytes(M, 1), bytes(N, 1));
-          panels.a().orElseThrow().fill((byte) 0);
-          panels.b().orElseThrow().fill((byte) 0);
+          panels.a().orElseThrow().put(HostMemory.ofArray(new double[M]));
+          panels.b().orElseThrow().put(HostMemory.ofArray(new double[N]));
           multiplier.multiply(List.of(new PanelProduct(problem(M, 1, N, 1, 1), 0, 0, 0)));
           panels(multiplier, bytes(M, 1), bytes(N, 1));
           multiplier.close();
@@ -211,8 +294,8 @@ abstract class PanelMultiplierContract {
       double[] a = elements(m * depth, single, inputs, random); // (m, depth)
       double[] b = elements(n * depth, single, inputs, random); // (n, depth)
       Panels filled = panels(multiplier, problem.bytesA(), problem.bytesB());
-      memory(a, single).copyTo(filled.a().orElseThrow());
-      memory(b, single).copyTo(filled.b().orElseThrow());
+      filled.a().orElseThrow().put(memory(a, single));
+      filled.b().orElseThrow().put(memory(b, single));
       multiplier.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
       for (int at = 0; at < sum.length; at++) {
         double part = 0;
@@ -297,8 +380,8 @@ abstract class PanelMultiplierContract {
             double[] a = numbers(random, M * k);
             double[] b = numbers(random, N * k);
             Panels filled = panels(multiplier, bytes(M, k), bytes(N, k));
-            HostMemory.ofArray(a).copyTo(filled.a().orElseThrow());
-            HostMemory.ofArray(b).copyTo(filled.b().orElseThrow());
+            filled.a().orElseThrow().put(HostMemory.ofArray(a));
+            filled.b().orElseThrow().put(HostMemory.ofArray(b));
             List<PanelProduct> products = new ArrayList<>();
             int middle = 1 + panel % 30;
             for (int[] part :

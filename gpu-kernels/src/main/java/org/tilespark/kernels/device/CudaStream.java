@@ -119,10 +119,31 @@ public final class CudaStream extends Owned {
    */
   public void uploadRows(
       HostMemory from, long pitchBytes, long rowBytes, long rows, DeviceBuffer to, long toOffset) {
+    uploadRows(from, pitchBytes, rowBytes, rows, to, toOffset, rowBytes);
+  }
+
+  /**
+   * As the other one, to rows that lie apart on the device too; what lies between them is left
+   * alone.
+   *
+   * @param toPitchBytes from one row's first byte to the next one's on the device
+   */
+  public void uploadRows(
+      HostMemory from,
+      long pitchBytes,
+      long rowBytes,
+      long rows,
+      DeviceBuffer to,
+      long toOffset,
+      long toPitchBytes) {
     requireRows(from, pitchBytes, rowBytes, rows);
-    if (rows == 1 || pitchBytes > device.maxPitchBytes()) {
+    if (rows > 1 && pitchBytes == rowBytes && toPitchBytes == rowBytes) {
+      upload(from, to, toOffset);
+      return;
+    }
+    if (rows == 1 || Math.max(pitchBytes, toPitchBytes) > device.maxPitchBytes()) {
       for (long row = 0; row < rows; row++) {
-        upload(from.slice(row * pitchBytes, rowBytes), to, toOffset + row * rowBytes);
+        upload(from.slice(row * pitchBytes, rowBytes), to, toOffset + row * toPitchBytes);
       }
       return;
     }
@@ -131,8 +152,9 @@ public final class CudaStream extends Owned {
     copy.srcHost = new HostPointer(from.offset());
     copy.srcPitch = pitchBytes;
     copy.dstMemoryType = CUmemorytype.CU_MEMORYTYPE_DEVICE;
-    copy.dstDevice = new DevicePointer(to.address(device, toOffset, rows * rowBytes));
-    copy.dstPitch = rowBytes;
+    copy.dstDevice =
+        new DevicePointer(to.address(device, toOffset, (rows - 1) * toPitchBytes + rowBytes));
+    copy.dstPitch = toPitchBytes;
     copyRows(copy);
   }
 

@@ -1,6 +1,5 @@
 package org.tilespark.spark.exchange;
 
-import java.util.Objects;
 import org.tilespark.kernels.memory.HostMemory;
 import sun.misc.Unsafe;
 
@@ -8,7 +7,7 @@ import sun.misc.Unsafe;
  * Copies a box of elements from one dense block to another, both of one array: run by run, where a
  * run is all that lies together in both. Stateless.
  */
-public final class BoxCopy {
+final class BoxCopy {
   /** Runs up to here are copied word by word, which is faster than a call. */
   private static final long SHORT_RUN_BYTES = 32;
 
@@ -102,45 +101,6 @@ public final class BoxCopy {
     }
     if ((bytes & 1) != 0) {
       unsafe.putByte(target.base(), out + done, unsafe.getByte(source.base(), in + done));
-    }
-  }
-
-  /**
-   * Rows that lie apart.
-   *
-   * @param start first byte
-   * @param pitch bytes from one row's start to the next one's
-   */
-  public record Rows(HostMemory memory, long start, long pitch) {
-    private void check(long rowBytes, long rows) {
-      Objects.checkFromIndexSize(start, (rows - 1) * pitch + rowBytes, memory.bytes());
-    }
-
-    private long address(long row) {
-      return memory.offset() + start + row * pitch;
-    }
-  }
-
-  /**
-   * Copies rows that lie apart.
-   *
-   * @param rowBytes length of each row
-   * @param rows count of rows, 0 or more
-   * @throws IndexOutOfBoundsException if a row does not lie in its memory
-   */
-  public static void copyRows(Rows from, Rows to, long rowBytes, long rows) {
-    if (rows == 0 || rowBytes == 0) {
-      return;
-    }
-    from.check(rowBytes, rows);
-    to.check(rowBytes, rows);
-    boolean together = from.pitch == rowBytes && to.pitch == rowBytes;
-    long runs = together ? 1 : rows;
-    long runBytes = together ? rows * rowBytes : rowBytes;
-    for (long run = 0; run < runs; run++) {
-      HostMemory.unsafe()
-          .copyMemory(
-              from.memory.base(), from.address(run), to.memory.base(), to.address(run), runBytes);
     }
   }
 }

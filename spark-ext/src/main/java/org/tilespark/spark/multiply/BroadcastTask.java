@@ -243,7 +243,13 @@ final class BroadcastTask implements Iterator<InternalRow> {
       panels.begin(inner, end - inner);
       panels
           .side(large.right())
-          .add(check.offset()[0], check.offset()[1], check.size()[0], check.size()[1], values);
+          .add(
+              check.offset()[0],
+              check.offset()[1],
+              check.size()[0],
+              check.size()[1],
+              values,
+              false);
       if (others != null) {
         others.addTo(panels.side(!large.right()), inner, end, spec);
       }
@@ -310,7 +316,8 @@ final class BroadcastTask implements Iterator<InternalRow> {
             row.getLong(PieceColumns.COL),
             row.getInt(PieceColumns.ROWS),
             row.getInt(PieceColumns.COLS),
-            ArrayValues.memory(row.getArray(PieceColumns.VALUES), spec.type()));
+            ArrayValues.memory(row.getArray(PieceColumns.VALUES), spec.type()),
+            false);
       }
     }
   }

@@ -117,8 +117,8 @@ final class PanelPair {
         multiplier.panels(
             wanted(tile.rows(), depth, stripeA, inner),
             shared ? Optional.empty() : Optional.of(wanted(tile.cols(), depth, stripeB, inner)));
-    sideA.begin(tile.row(), tile.rows(), inner, depth, panels.a().orElse(null));
-    sideB.begin(tile.col(), tile.cols(), inner, depth, panels.b().orElse(null));
+    sideA.begin(tile.row(), tile.rows(), inner, depth, panels.a());
+    sideB.begin(tile.col(), tile.cols(), inner, depth, panels.b());
   }
 
   private Wanted wanted(long extent, long depth, Stripe stripe, long inner) {

@@ -2,8 +2,10 @@ package org.tilespark.spark.multiply;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
+import org.tilespark.arrow.panels.PanelMultiplier.Panel;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.spark.exchange.BoxCopy;
+import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 
 /**
@@ -36,7 +38,7 @@ final class PanelSide {
   private long outerExtent;
   private long innerStart;
   private long innerExtent;
-  private HostMemory memory; // null if nothing is to be copied
+  private Optional<Panel> panel = Optional.empty(); // so if its values are known already
 
   PanelSide(MultiplySpec spec, Cuboids cuboids, boolean right) {
     this.spec = spec;
@@ -50,7 +52,7 @@ final class PanelSide {
    * Begins a panel between the given places of the product. They are ranks where cuboids are
    * placed, see {@link Cuboids#rank}.
    *
-   * @param newMemory where it is put together; null if its values are known already, and pieces are
+   * @param newPanel where it is put together; empty if its values are known already, and pieces are
    *     only checked
    */
   void begin(
@@ -58,12 +60,12 @@ final class PanelSide {
       long newOuterExtent,
       long newInnerStart,
       long newInnerExtent,
-      HostMemory newMemory) {
+      Optional<Panel> newPanel) {
     outerStart = newOuterStart;
     outerExtent = newOuterExtent;
     innerStart = newInnerStart;
     innerExtent = newInnerExtent;
-    memory = newMemory;
+    panel = newPanel;
     parts.clear();
     cover.clear(rows(), cols());
   }
@@ -93,9 +95,10 @@ final class PanelSide {
    *
    * @param blockRow its first element, as stored
    * @param values rows x cols, row-major
+   * @param stay true if the values stay where they are until the task ends
    * @throws IllegalArgumentException if one of the elements was added before
    */
-  void add(long blockRow, long blockCol, long rows, long cols, HostMemory values) {
+  void add(long blockRow, long blockCol, long rows, long cols, HostMemory values, boolean stay) {
     long row = rank(innerIsRow, blockRow);
     long col = rank(!innerIsRow, blockCol);
     long firstRow = innerIsRow ? innerStart : outerStart;
@@ -120,14 +123,19 @@ final class PanelSide {
               + "; expected every element once"
               + OperandDefects.overlapAdvice(spec));
     }
-    if (memory != null) {
-      int bytes = spec.type().bytes();
-      BoxCopy.copyRows(
-          new BoxCopy.Rows(values, ((top - row) * cols + (left - col)) * bytes, cols * bytes),
-          new BoxCopy.Rows(memory, (panelRow * cols() + panelCol) * bytes, cols() * bytes),
-          width * bytes,
-          height);
-    }
+    int bytes = spec.type().bytes();
+    panel.ifPresent(
+        to ->
+            to.put(
+                new MemoryRows(
+                    values,
+                    ((top - row) * cols + (left - col)) * bytes,
+                    cols * bytes,
+                    width * bytes,
+                    height),
+                (panelRow * cols() + panelCol) * bytes,
+                cols() * bytes,
+                stay));
     parts.add(
         innerIsRow
             ? new Part(panelCol, width, panelRow, height)

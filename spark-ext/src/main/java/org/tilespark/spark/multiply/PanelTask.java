@@ -22,6 +22,7 @@ import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.ArrayRowWriter;
+import org.tilespark.spark.rows.StayingRows;
 import scala.collection.immutable.Seq;
 
 /**
@@ -139,6 +140,7 @@ final class PanelTask implements Iterator<InternalRow> {
   private final UnsafeProjection groupOf;
   private final PieceColumns.Labels labels;
   private InternalRow piece; // the next one to look at; null at the end
+  private final boolean stay; // pieces do, until the task ends
   private final int ownKey; // of the partition's cuboid; -1 if it has none, or several
   private int ownCuboid; // this partition's, still to be computed; -1 if the pieces say it
 
@@ -170,6 +172,7 @@ final class PanelTask implements Iterator<InternalRow> {
     this.ownCuboid = spec.groups() == 0 ? cuboids.ofPartition(partition) : -1;
     this.ownKey = ownCuboid < 0 ? -1 : cuboids.key(ownCuboid);
     this.piece = pieces.hasNext() ? pieces.next() : null;
+    this.stay = piece != null && StayingRows.keep(piece);
   }
 
   @Override
@@ -284,7 +287,8 @@ final class PanelTask implements Iterator<InternalRow> {
               piece.getLong(PieceColumns.COL),
               piece.getInt(PieceColumns.ROWS),
               piece.getInt(PieceColumns.COLS),
-              ArrayValues.memory(piece.getArray(PieceColumns.VALUES), spec.type()));
+              ArrayValues.memory(piece.getArray(PieceColumns.VALUES), spec.type()),
+              stay);
       piece = pieces.hasNext() ? pieces.next() : null;
     }
     panels.multiply(group);

@@ -6,12 +6,12 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.memory.MemoryRows;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.kernels.transpose.Transposer;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
 import org.tilespark.layout.Strides;
-import org.tilespark.spark.exchange.BoxCopy;
 import org.tilespark.spark.multiply.MultiplyBlocks.Column;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 import org.tilespark.spark.rows.ArrayRowWriter;
@@ -157,14 +157,13 @@ final class TileBlocks implements Iterator<InternalRow> {
               Strides.of(width, 1));
       transposer.transpose(problem, values.slice(start, problem.inBytes()), to);
     } else {
-      BoxCopy.copyRows(
-          new BoxCopy.Rows(
+      new MemoryRows(
               values,
               ((row - tile.row()) * tile.cols() + (col - tile.col())) * bytes,
-              tile.cols() * bytes),
-          new BoxCopy.Rows(to, 0, width * bytes),
-          width * bytes,
-          height);
+              tile.cols() * bytes,
+              width * bytes,
+              height)
+          .copyTo(to, 0, width * bytes);
     }
   }
 

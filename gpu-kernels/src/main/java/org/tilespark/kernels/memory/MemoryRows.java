@@ -1,0 +1,58 @@
+package org.tilespark.kernels.memory;
+
+import java.util.Objects;
+
+/**
+ * Rows of bytes that lie apart in host memory; the memory is borrowed.
+ *
+ * @param start first byte
+ * @param pitch bytes from one row's start to the next one's
+ * @param rowBytes length of each row, at most {@code pitch}
+ * @param rows count of rows, 0 or more
+ */
+public record MemoryRows(HostMemory memory, long start, long pitch, long rowBytes, long rows) {
+  /** Bytes of all rows, without what lies between. */
+  public long bytes() {
+    return rows * rowBytes;
+  }
+
+  /** True if the rows lie back to back. */
+  public boolean isDense() {
+    return rows <= 1 || pitch == rowBytes;
+  }
+
+  /**
+   * The memory from the first row's first byte to the last row's last.
+   *
+   * @throws IndexOutOfBoundsException if a row does not lie in the memory
+   */
+  public HostMemory span() {
+    long bytes = bytes() == 0 ? 0 : (rows - 1) * pitch + rowBytes;
+    return memory.slice(Objects.checkFromIndexSize(start, bytes, memory.bytes()), bytes);
+  }
+
+  /**
+   * Copies the rows.
+   *
+   * @param to where the first one begins
+   * @param toPitch bytes from one row's start to the next one's there
+   * @throws IndexOutOfBoundsException if a row does not lie in its memory
+   */
+  public void copyTo(HostMemory to, long toStart, long toPitch) {
+    HostMemory from = span();
+    MemoryRows target = new MemoryRows(to, toStart, toPitch, rowBytes, rows);
+    HostMemory into = target.span();
+    boolean together = isDense() && target.isDense();
+    long runs = together ? Math.min(rows, 1) : rows;
+    long runBytes = together ? bytes() : rowBytes;
+    for (long run = 0; run < runs; run++) {
+      HostMemory.unsafe()
+          .copyMemory(
+              from.base(),
+              from.offset() + run * pitch,
+              into.base(),
+              into.offset() + run * toPitch,
+              runBytes);
+    }
+  }
+}
