@@ -27,9 +27,9 @@ final class PanelSlot implements AutoCloseable {
   /** One pinned panel. */
   static final class PinnedPanel {
     final GrowingBuffer host;
-    Optional<HostMemory> memory = Optional.empty(); // so if the panel is on the device already
+    Optional<HostMemory> memory = Optional.empty(); // empty if it is on the device already
     long bytes;
-    Optional<PanelId> id = Optional.empty(); // so if no other task has it
+    Optional<PanelId> id = Optional.empty(); // empty if no other task has it
 
     private PinnedPanel(GrowingBuffer host) {
       this.host = host;
