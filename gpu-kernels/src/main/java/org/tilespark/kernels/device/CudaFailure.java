@@ -8,15 +8,11 @@ import jcuda.driver.CUresult;
  */
 public final class CudaFailure extends RuntimeException {
   private final String call;
-  private final int code;
-  private final String codeName;
   private final boolean sticky;
 
-  private CudaFailure(String message, String call, int code, String codeName, boolean sticky) {
+  private CudaFailure(String message, String call, boolean sticky) {
     super(message);
     this.call = call;
-    this.code = code;
-    this.codeName = codeName;
     this.sticky = sticky;
   }
 
@@ -30,18 +26,13 @@ public final class CudaFailure extends RuntimeException {
    */
   static CudaFailure of(String call, int code, String launch, String device) {
     boolean sticky = isSticky(code);
-    StringBuilder message = new StringBuilder(call);
-    message.append(" failed with ").append(codeName(code)).append(" (").append(code).append(')');
-    if (!launch.isEmpty()) {
-      message.append(" for ").append(launch);
-    }
-    message.append(" on ").append(device);
-    if (sticky) {
-      message.append(
-          "; the fault may be from earlier asynchronous work, and every later call in this process"
-              + " will fail on this device");
-    }
-    return new CudaFailure(message.toString(), call, code, codeName(code), sticky);
+    String later =
+        sticky
+            ? "; the fault may be from earlier asynchronous work, and every later call in this"
+                + " process will fail on this device"
+            : "";
+    return new CudaFailure(
+        message(call, code, CUresult.stringFor(code), launch, device) + later, call, sticky);
   }
 
   /**
@@ -55,13 +46,13 @@ public final class CudaFailure extends RuntimeException {
    */
   static CudaFailure ofLibrary(
       String call, int code, String codeName, String detail, String device) {
-    return new CudaFailure(
-        "%s failed with %s (%s)%s on %s"
-            .formatted(call, codeName, code, detail.isEmpty() ? "" : " for " + detail, device),
-        call,
-        code,
-        codeName,
-        false);
+    return new CudaFailure(message(call, code, codeName, detail, device), call, false);
+  }
+
+  private static String message(
+      String call, int code, String codeName, String detail, String device) {
+    return "%s failed with %s (%s)%s on %s"
+        .formatted(call, codeName, code, detail.isEmpty() ? "" : " for " + detail, device);
   }
 
   /** The call that reported it, such as {@code cuLaunchKernel} or {@code cublasGemmEx}. */
@@ -75,10 +66,6 @@ public final class CudaFailure extends RuntimeException {
    */
   public boolean isSticky() {
     return sticky;
-  }
-
-  private static String codeName(int code) {
-    return CUresult.stringFor(code);
   }
 
   private static boolean isSticky(int code) {

@@ -57,7 +57,7 @@ public final class MultiplyPlanner {
   /**
    * A planner for one device.
    *
-   * @param device and the kernels of this jar
+   * @param device its limits and the kernels of this jar
    * @param cublas whether cuBLAS can be used
    * @param engine whose kernels multiply
    */

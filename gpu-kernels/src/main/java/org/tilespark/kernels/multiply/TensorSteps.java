@@ -181,7 +181,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     return Ceil.div(problem.n(), shape.cols());
   }
 
-  /** The words that kernels for a Target begin with. */
+  /** The words that the arguments of most kernels begin with. */
   final long[] head(Target c, long partPanels) {
     return new long[] {problem.m(), problem.n(), c.lead(), partPanels, rowTiles(), colTiles()};
   }

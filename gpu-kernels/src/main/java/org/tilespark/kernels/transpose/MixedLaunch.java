@@ -50,7 +50,7 @@ public final class MixedLaunch {
    * The launches that together do all of {@code plans}, whose outputs must not overlap.
    *
    * @param plans in any order
-   * @param device and the kernels of this jar
+   * @param device its limits and the kernels of this jar
    */
   public static List<Placed> of(List<PlacedPlan> plans, DeviceKernels device) {
     List<Placed> launches = new ArrayList<>();

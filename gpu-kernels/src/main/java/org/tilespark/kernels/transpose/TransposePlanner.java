@@ -107,7 +107,7 @@ public final class TransposePlanner {
    * @param problem what is asked
    * @param alignmentBytes a power of two that divides both addresses, at least the element width;
    *     more than {@link #MAX_ALIGNMENT} helps no further
-   * @param device and the kernels of this jar
+   * @param device its limits and the kernels of this jar
    * @param tilings the tilings known to be best; where they know none, a rule decides
    * @throws IllegalArgumentException if the alignment is less than the element's width
    */

@@ -38,7 +38,7 @@ public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> 
   /**
    * A tuner of one device.
    *
-   * @param device and the kernels of this jar
+   * @param device its limits and the kernels of this jar
    * @param bundled tilings to start from; where they were measured on another architecture they
    *     hold until the class is tuned here
    * @param store where to keep what is found; what it holds comes before {@code bundled}
