@@ -64,13 +64,17 @@ public final class PlanBlocks extends SparkStrategy {
       return new MultiplyNodes(context, product).plan(this::planLater);
     }
     if (plan instanceof FourierBlocks last) {
-      return transform(FourierStage.endingIn(last), last.spec().out(), last.produced(), null);
+      return transform(
+          FourierStage.endingIn(last), last.spec().out(), last.produced(), Optional.empty());
     }
     if (plan instanceof CutBlocks cut) {
       Optional<FourierBlocks> last = FourierStage.below(cut);
       return last.isPresent()
           ? transform(
-              FourierStage.endingIn(last.get()), last.get().spec().out(), cut.produced(), cut)
+              FourierStage.endingIn(last.get()),
+              last.get().spec().out(),
+              cut.produced(),
+              Optional.of(cut))
           : new CutBlocksExec(
               cut.spec(), cut.inputs(), cut.keys(), cut.produced(), planLater(cut.child()));
     }
@@ -110,7 +114,8 @@ public final class PlanBlocks extends SparkStrategy {
   private SparkPlan permutation(PermuteBlocks permute) {
     Optional<FourierStage> transforms = FourierStage.endingIn(permute);
     if (transforms.isPresent()) {
-      return transform(transforms.get(), permute.columns().blocks(), permute.produced(), null);
+      return transform(
+          transforms.get(), permute.columns().blocks(), permute.produced(), Optional.empty());
     }
     BlockChain chain = BlockChain.endingIn(permute);
     return new BlockStageExec(
@@ -127,15 +132,14 @@ public final class PlanBlocks extends SparkStrategy {
    *
    * @param out positions of the block columns in {@code produced}
    * @param produced what is given, but for the keys of pieces
-   * @param cut what cuts the results into pieces; null if they stay blocks
+   * @param cut what cuts the results into pieces; empty if they stay blocks
    */
   private SparkPlan transform(
-      FourierStage stage, BlockSchema out, Seq<Attribute> produced, CutBlocks cut) {
+      FourierStage stage, BlockSchema out, Seq<Attribute> produced, Optional<CutBlocks> cut) {
     return stage.exec(
         out,
-        cut == null ? List.of() : ScalaInterop.list(cut.keys()),
-        ScalaInterop.list(produced),
-        cut == null ? null : cut.spec(),
+        produced,
+        cut,
         fourierBackend(),
         TileSparkConf.BATCH_SIZE.read(TileSparkConf.session()),
         stage.assembly().isPresent()

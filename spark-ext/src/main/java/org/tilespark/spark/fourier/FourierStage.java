@@ -19,12 +19,11 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.AssembleBlocks;
 import org.tilespark.spark.exchange.AssembleSpec;
 import org.tilespark.spark.exchange.CutBlocks;
-import org.tilespark.spark.exchange.CutSpec;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.permute.PermutedColumns;
 import org.tilespark.spark.runtime.BackendChoice;
-import scala.Option;
+import scala.collection.immutable.Seq;
 
 /**
  * Programs that follow each other block by block, with the assembling of blocks below them, so that
@@ -142,14 +141,14 @@ public record FourierStage(
    * The physical stage.
    *
    * @param out positions of the block columns in {@code produced}
-   * @param cut how results are cut into pieces; null if they are not
+   * @param produced what is given, but for the keys of pieces
+   * @param cut what cuts the results into pieces; empty if they stay blocks
    * @param batchBytes bytes of values that make a batch
    */
   public SparkPlan exec(
       BlockSchema out,
-      List<Attribute> keys,
-      List<Attribute> produced,
-      CutSpec cut,
+      Seq<Attribute> produced,
+      Optional<CutBlocks> cut,
       BackendChoice backend,
       long batchBytes,
       SparkPlan plannedChild) {
@@ -166,11 +165,11 @@ public record FourierStage(
             missing,
             operator),
         ScalaInterop.option(assembly.map(Assembly::spec)),
-        Option.apply(cut),
+        ScalaInterop.option(cut.map(CutBlocks::spec)),
         ScalaInterop.seq(assembly.map(Assembly::cells).orElse(List.of())),
         ScalaInterop.seq(columns.all()),
-        ScalaInterop.seq(keys),
-        ScalaInterop.seq(produced),
+        cut.map(CutBlocks::keys).orElse(ScalaInterop.emptySeq()),
+        produced,
         backend,
         batchBytes,
         plannedChild);
