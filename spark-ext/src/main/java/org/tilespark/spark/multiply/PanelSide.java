@@ -2,6 +2,7 @@ package org.tilespark.spark.multiply;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.exchange.BoxCopy;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
@@ -109,8 +110,9 @@ final class PanelSide {
     }
     long panelRow = top - firstRow;
     long panelCol = left - firstCol;
-    PanelCover.Place clash = cover.fill(panelRow, panelCol, height, width);
-    if (clash != null) {
+    Optional<PanelCover.Place> filled = cover.fill(panelRow, panelCol, height, width);
+    if (filled.isPresent()) {
+      PanelCover.Place clash = filled.get();
       throw new IllegalArgumentException(
           OperandDefects.blockAt(spec, right, blockRow, blockCol)
               + " (or the block it was cut from) overlaps another one at row "
