@@ -8,8 +8,8 @@ import java.nio.file.attribute.PosixFileAttributes;
 import java.nio.file.attribute.PosixFilePermission;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.nio.file.attribute.UserPrincipal;
-import java.util.Optional;
 import java.util.Set;
+import org.tilespark.kernels.launch.Availability;
 
 /**
  * Whether other users of a machine could have put something in place of our files. What is loaded
@@ -25,28 +25,28 @@ public final class OwnFiles {
   private OwnFiles() {}
 
   /**
-   * Why a directory may hold what others put there; empty if it is a directory, not a link, that
-   * belongs to the user of this process and that nobody else may write to.
+   * A directory, not a link, that belongs to the user of this process and that nobody else may
+   * write to; or why it may hold what others put there.
    *
    * @throws IOException if that cannot be found out
    * @throws UnsupportedOperationException if the file system is no POSIX one
    */
-  public static Optional<String> objectionToDirectory(Path directory) throws IOException {
-    return objection(directory, true);
+  public static Availability<Path> directory(Path directory) throws IOException {
+    return own(directory, true);
   }
 
   /**
-   * Why others may have written a file; empty if it is a regular file, not a link, that belongs to
-   * the user of this process and that nobody else may write to.
+   * A regular file, not a link, that belongs to the user of this process and that nobody else may
+   * write to; or why others may have written it.
    *
    * @throws IOException if that cannot be found out
    * @throws UnsupportedOperationException if the file system is no POSIX one
    */
-  public static Optional<String> objectionToFile(Path file) throws IOException {
-    return objection(file, false);
+  public static Availability<Path> file(Path file) throws IOException {
+    return own(file, false);
   }
 
-  private static Optional<String> objection(Path path, boolean directory) throws IOException {
+  private static Availability<Path> own(Path path, boolean directory) throws IOException {
     PosixFileAttributes attributes =
         Files.readAttributes(path, PosixFileAttributes.class, LinkOption.NOFOLLOW_LINKS);
     Set<PosixFilePermission> permissions = attributes.permissions();
@@ -57,56 +57,53 @@ public final class OwnFiles {
             && !permissions.contains(PosixFilePermission.GROUP_WRITE)
             && !permissions.contains(PosixFilePermission.OTHERS_WRITE);
     return ours
-        ? Optional.empty()
-        : Optional.of(
-            path
-                + (attributes.isSymbolicLink() ? " is a link, which" : "")
-                + " belongs to "
-                + attributes.owner().getName()
-                + " with permissions "
-                + PosixFilePermissions.toString(permissions)
-                + "; expected a "
-                + (directory ? "directory" : "file")
-                + " of "
-                + self.getName()
-                + " that nobody else may write to");
+        ? Availability.of(path)
+        : Availability.not(
+            "%s%s belongs to %s with permissions %s; expected a %s of %s that nobody else may write to"
+                .formatted(
+                    path,
+                    attributes.isSymbolicLink() ? " is a link, which" : "",
+                    attributes.owner().getName(),
+                    PosixFilePermissions.toString(permissions),
+                    directory ? "directory" : "file",
+                    self.getName()));
   }
 
   /**
-   * Why others could replace a directory of ours in {@code parent}; empty if only we could. A
+   * A directory in which nobody else can replace a directory of ours, or why others can. A
    * directory for everybody's temporary files has the sticky bit, so that nobody removes or renames
    * what is another's.
    *
    * @throws IOException if that cannot be found out
    * @throws UnsupportedOperationException if the file system is no POSIX one
    */
-  public static Optional<String> objectionToParent(Path parent) throws IOException {
+  public static Availability<Path> parent(Path parent) throws IOException {
     int mode = (int) Files.getAttribute(parent, "unix:mode");
     boolean shared =
         PosixFilePermissions.toString(Files.getPosixFilePermissions(parent)).charAt(7) == 'w';
     return shared && (mode & STICKY) == 0
-        ? Optional.of(
-            "everybody may remove files of others from "
-                + parent
-                + "; expected the sticky bit (chmod +t) or a directory of one's own")
-        : Optional.empty();
+        ? Availability.not(
+            ("everybody may remove files of others from %s; expected the sticky bit (chmod +t) or a"
+                    + " directory of one's own")
+                .formatted(parent))
+        : Availability.of(parent);
   }
 
   /**
-   * Why everybody may have written a file that somebody else installed; empty if neither it nor its
-   * directory is writable for all.
+   * A file that somebody else installed, if neither it nor its directory is writable for all; or
+   * why everybody may have written it.
    *
    * @param file links are followed
    * @throws IOException if that cannot be found out
    * @throws UnsupportedOperationException if the file system is no POSIX one
    */
-  public static Optional<String> objectionToInstalled(Path file) throws IOException {
+  public static Availability<Path> installed(Path file) throws IOException {
     Path real = file.toRealPath();
     for (Path path : new Path[] {real, real.getParent()}) {
       if (Files.getPosixFilePermissions(path).contains(PosixFilePermission.OTHERS_WRITE)) {
-        return Optional.of("everybody may write to " + path);
+        return Availability.not("everybody may write to " + path);
       }
     }
-    return Optional.empty();
+    return Availability.of(file);
   }
 }

@@ -5,8 +5,6 @@ package org.tilespark.kernels;
  * was right, and may succeed later or elsewhere.
  */
 public class ResourceException extends RuntimeException {
-  private static final long serialVersionUID = 1L;
-
   /** A failure with a message that says what was asked, what was found and what helps. */
   public ResourceException(String message) {
     super(message);

@@ -8,8 +8,6 @@ import java.util.Arrays;
  * boundaries, or every {@code step} elements from each boundary on. Immutable.
  */
 public final class AxisCuts implements Serializable {
-  private static final long serialVersionUID = 1;
-
   private final long step; // 0 where there is none
   private final long extent; // end of the last part; Long.MAX_VALUE where the axis has no known end
   private final long[] boundaries; // starts of all ranges, then the extent; empty where regular
@@ -31,11 +29,8 @@ public final class AxisCuts implements Serializable {
   public static AxisCuts every(long step, long extent) {
     if (step < 1 || extent < 0) {
       throw new IllegalArgumentException(
-          "Cuts every "
-              + step
-              + " elements along "
-              + extent
-              + "; expected 1 or more, and 0 or more");
+          "Cuts every %s elements along %s; expected 1 or more, and 0 or more"
+              .formatted(step, extent));
     }
     return new AxisCuts(step, extent, new long[0], new long[0]);
   }

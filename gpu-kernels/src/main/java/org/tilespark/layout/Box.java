@@ -2,15 +2,12 @@ package org.tilespark.layout;
 
 import java.io.Serializable;
 import java.util.Arrays;
-import java.util.Optional;
 
 /**
  * A box of elements of an array: along each axis the half-open range from {@code low} to {@code
  * high}. Never empty. Immutable.
  */
 public final class Box implements Serializable {
-  private static final long serialVersionUID = 1;
-
   private final long[] low;
   private final long[] high;
 
@@ -33,11 +30,9 @@ public final class Box implements Serializable {
     }
     if (!good) {
       throw new IllegalArgumentException(
-          "Box from "
-              + Arrays.toString(low)
-              + " to "
-              + Arrays.toString(high)
-              + "; expected as many ends as starts, starts of 0 or more, and no empty range");
+          ("Box from %s to %s; expected as many ends as starts, starts of 0 or more, and"
+                  + " no empty range")
+              .formatted(Arrays.toString(low), Arrays.toString(high)));
     }
     return new Box(low.clone(), high.clone());
   }
@@ -104,30 +99,6 @@ public final class Box implements Serializable {
       volume = Math.multiplyExact(volume, size(axis));
     }
     return volume;
-  }
-
-  /** The elements that are in both; empty if there are none. */
-  public Optional<Box> intersect(Box other) {
-    long[] from = new long[low.length];
-    long[] to = new long[low.length];
-    for (int axis = 0; axis < low.length; axis++) {
-      from[axis] = Math.max(low[axis], other.low[axis]);
-      to[axis] = Math.min(high[axis], other.high[axis]);
-      if (from[axis] >= to[axis]) {
-        return Optional.empty();
-      }
-    }
-    return Optional.of(new Box(from, to));
-  }
-
-  /** True if all elements of {@code other} are in this box. */
-  public boolean contains(Box other) {
-    for (int axis = 0; axis < low.length; axis++) {
-      if (other.low[axis] < low[axis] || other.high[axis] > high[axis]) {
-        return false;
-      }
-    }
-    return true;
   }
 
   @Override

@@ -11,8 +11,6 @@ import java.util.stream.Collectors;
  * of each axis together make a cell. Immutable.
  */
 public final class Cuts implements Serializable {
-  private static final long serialVersionUID = 1;
-
   private final AxisCuts[] axes;
 
   private Cuts(AxisCuts[] axes) {
@@ -66,17 +64,6 @@ public final class Cuts implements Serializable {
       cells = Math.multiplyExact(cells, axis.parts());
     }
     return cells;
-  }
-
-  /** The box of a cell. */
-  public Box cell(long... part) {
-    long[] low = new long[axes.length];
-    long[] high = new long[axes.length];
-    for (int axis = 0; axis < axes.length; axis++) {
-      low[axis] = axes[axis].low(part[axis]);
-      high[axis] = axes[axis].high(part[axis]);
-    }
-    return Box.between(low, high);
   }
 
   /** The pieces of a box, one for each cell that it touches, in row-major order of the cells. */

@@ -11,8 +11,6 @@ import java.util.Locale;
  * "zxy"}; {@code "yzx"} is {@code [1, 2, 0]}, the reorder of a 3-D FFT. Immutable.
  */
 public final class Permutation implements java.io.Serializable {
-  private static final long serialVersionUID = 1;
-
   private static final String LETTERS = "xyz";
 
   private final int[] axes;
@@ -22,23 +20,13 @@ public final class Permutation implements java.io.Serializable {
     for (int axis : axes) {
       if (axis < 0 || axis >= axes.length) {
         throw new IllegalArgumentException(
-            "Permutation "
-                + Arrays.toString(axes)
-                + " names axis "
-                + axis
-                + "; expected each of 0.."
-                + (axes.length - 1)
-                + " once");
+            "Permutation %s names axis %s; expected each of 0..%s once"
+                .formatted(Arrays.toString(axes), axis, axes.length - 1));
       }
       if (seen[axis]) {
         throw new IllegalArgumentException(
-            "Permutation "
-                + Arrays.toString(axes)
-                + " repeats axis "
-                + axis
-                + "; expected each of 0.."
-                + (axes.length - 1)
-                + " once");
+            "Permutation %s repeats axis %s; expected each of 0..%s once"
+                .formatted(Arrays.toString(axes), axis, axes.length - 1));
       }
       seen[axis] = true;
     }
@@ -72,10 +60,9 @@ public final class Permutation implements java.io.Serializable {
     boolean valid = axes.length == 3 && Arrays.stream(axes).distinct().count() == 3;
     if (!valid || Arrays.stream(axes).anyMatch(axis -> axis < 0)) {
       throw new IllegalArgumentException(
-          "Axes '"
-              + letters
-              + "' are no order of x, y and z; expected one of"
-              + " xyz, xzy, yxz, yzx, zxy, zyx");
+          ("Axes '%s' are no order of x, y and z; expected one of xyz, xzy, yxz, yzx,"
+                  + " zxy, zyx")
+              .formatted(letters));
     }
     return new Permutation(axes);
   }

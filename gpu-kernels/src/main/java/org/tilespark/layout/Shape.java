@@ -10,8 +10,6 @@ import java.util.stream.Collectors;
  * <p>Extents are at least 0 and their product fits a {@code long}. Immutable.
  */
 public final class Shape implements java.io.Serializable {
-  private static final long serialVersionUID = 1;
-
   private final long[] extents;
   private final long elements;
 

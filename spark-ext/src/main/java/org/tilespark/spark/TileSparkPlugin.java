@@ -151,7 +151,7 @@ public final class TileSparkPlugin implements SparkPlugin {
       exitOnLostDevice =
           !plugin.executorID().equals(ExecutorRuntime.LOCAL_EXECUTOR)
               && TileSparkConf.EXIT_ON_LOST_DEVICE.read(TileSparkConf.application(plugin.conf()));
-      DeviceProbe probe = DeviceProbe.run();
+      Availability<DeviceProbe> probe = DeviceProbe.run();
       ResourceInformation gpus = plugin.resources().get("gpu");
       ExecutorRuntime runtime =
           ExecutorRuntime.start(Optional.of(gpus == null ? List.of() : List.of(gpus.addresses())));
@@ -167,7 +167,7 @@ public final class TileSparkPlugin implements SparkPlugin {
             new ExecutorReport(
                 plugin.executorID(),
                 devices.thing().orElse(0),
-                devices.isPresent() ? probe.description() : devices.whyNot(),
+                devices.isPresent() ? probe.get().description() : devices.whyNot(),
                 deviceBytes));
       } catch (Exception e) { // the interface declares it; a report is worth no executor
         LOG.warn("Could not report the GPU to the driver; EXPLAIN will not know it", e);

@@ -109,9 +109,9 @@ public interface ArrayStep extends Serializable {
       FourierProblem problem = problem(before);
       if (problem.inputIsComplex() != before.isComplex()) {
         throw new IllegalArgumentException(
-            problem.kind()
-                + " takes "
-                + (problem.inputIsComplex() ? "complex numbers" : "real values"));
+            "%s takes %s"
+                .formatted(
+                    problem.kind(), problem.inputIsComplex() ? "complex numbers" : "real values"));
       }
       if (!Double.isFinite(scale)) {
         throw new IllegalArgumentException("the factor is " + scale);
@@ -353,14 +353,8 @@ public interface ArrayStep extends Serializable {
     for (int axis = 0; axis < vectors.size(); axis++) {
       if (vectors.get(axis).length != state.shape().extent(axis)) {
         throw new IllegalArgumentException(
-            "the "
-                + what
-                + " vector of axis "
-                + axis
-                + " has "
-                + vectors.get(axis).length
-                + " numbers, the axis "
-                + state.shape().extent(axis));
+            "the %s vector of axis %s has %s numbers, the axis %s"
+                .formatted(what, axis, vectors.get(axis).length, state.shape().extent(axis)));
       }
     }
   }

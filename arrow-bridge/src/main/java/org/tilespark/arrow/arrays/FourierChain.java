@@ -78,16 +78,13 @@ public record FourierChain(
         state = steps.get(i).after(state);
       } catch (IllegalArgumentException e) {
         throw new IllegalArgumentException(
-            "Step "
-                + (i + 1)
-                + " of "
-                + steps.size()
-                + " ("
-                + steps.get(i).getClass().getSimpleName()
-                + ") on "
-                + state
-                + ": "
-                + e.getMessage(),
+            "Step %s of %s (%s) on %s: %s"
+                .formatted(
+                    i + 1,
+                    steps.size(),
+                    steps.get(i).getClass().getSimpleName(),
+                    state,
+                    e.getMessage()),
             e);
       }
       states.add(state);

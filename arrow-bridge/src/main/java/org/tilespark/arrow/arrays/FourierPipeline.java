@@ -75,16 +75,13 @@ public interface FourierPipeline extends AutoCloseable {
       if (planes.size() != state.planes()
           || planes.stream().anyMatch(plane -> plane.values().bytes() != bytes)) {
         throw new IllegalArgumentException(
-            "A part of size "
-                + size
-                + " of a "
-                + state
-                + " array with planes of "
-                + planes.stream().map(plane -> plane.values().bytes()).toList()
-                + " bytes; expected "
-                + state.planes()
-                + " of "
-                + bytes);
+            "A part of size %s of a %s array with planes of %s bytes; expected %s of %s"
+                .formatted(
+                    size,
+                    state,
+                    planes.stream().map(plane -> plane.values().bytes()).toList(),
+                    state.planes(),
+                    bytes));
       }
     }
 

@@ -22,6 +22,7 @@ import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.fourier.FourierBoxes.Direction;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.kernels.fourier.FourierBoxes.Transfer;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Shape;
 
@@ -149,13 +150,10 @@ final class FourierRun implements AutoCloseable {
     machine
         .fourier()
         .move(
-            Direction.PUT,
-            input.type(),
-            input.isComplex(),
+            new Transfer(Direction.PUT, input.type(), input.isComplex(), 1),
             sent.pieces(),
             target,
             granted.resource().buffers[0],
-            1,
             stream);
     clock.ended(Phase.KERNELS);
     lanes.turnUp();
@@ -242,13 +240,10 @@ final class FourierRun implements AutoCloseable {
       machine
           .fourier()
           .move(
-              Direction.TAKE,
-              output.type(),
-              output.isComplex(),
+              new Transfer(Direction.TAKE, output.type(), output.isComplex(), plan.factor()),
               pieces,
               staging,
               granted.resource().buffers[at],
-              plan.factor(),
               lanes.down());
       clock.ended(Phase.KERNELS);
       return staging;

@@ -61,14 +61,9 @@ record BlockSlices(TransposeChain chain, int axis, long thickness) {
     }
     if (best == null) {
       throw new IllegalArgumentException(
-          "A block of shape "
-              + chain.shape()
-              + " of "
-              + chain.elementBytes()
-              + "-byte elements has no slices of at most "
-              + mostBytes
-              + " bytes; the thinnest have "
-              + thinnestBytes(chain));
+          ("A block of shape %s of %s-byte elements has no slices of at most %s bytes;"
+                  + " the thinnest have %s")
+              .formatted(chain.shape(), chain.elementBytes(), mostBytes, thinnestBytes(chain)));
     }
     return best;
   }

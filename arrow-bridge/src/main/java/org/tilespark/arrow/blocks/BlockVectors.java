@@ -41,21 +41,14 @@ public final class BlockVectors {
     }
     if (elements > Integer.MAX_VALUE) {
       throw new IllegalArgumentException(
-          "A batch of "
-              + elements
-              + " elements exceeds an Arrow list vector's 2^31 - 1; lower"
-              + " the batch size");
+          ("A batch of %s elements exceeds an Arrow list vector's 2^31 - 1; lower the"
+                  + " batch size")
+              .formatted(elements));
     }
     if (elements * type.bytes() > data.capacity()) {
       throw new IllegalArgumentException(
-          "Blocks of "
-              + elements
-              + " elements of "
-              + type.bytes()
-              + " bytes need "
-              + elements * type.bytes()
-              + " bytes, the buffer has "
-              + data.capacity());
+          "Blocks of %s elements of %s bytes need %s bytes, the buffer has %s"
+              .formatted(elements, type.bytes(), elements * type.bytes(), data.capacity()));
     }
     ListVector list =
         new ListVector(name, allocator, FieldType.notNullable(ArrowType.List.INSTANCE), null);

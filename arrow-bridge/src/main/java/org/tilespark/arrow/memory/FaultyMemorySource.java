@@ -22,11 +22,9 @@ public final class FaultyMemorySource implements HostMemorySource {
   public Allocation allocate(long bytes) {
     if (faults.strikes()) {
       throw new OutOfHostMemoryException(
-          "A request for "
-              + bytes
-              + " bytes of "
-              + (isPinned() ? "pinned" : "plain")
-              + " host memory was refused on purpose, as the configuration says");
+          ("A request for %s bytes of %s host memory was refused on purpose, as the"
+                  + " configuration says")
+              .formatted(bytes, isPinned() ? "pinned" : "plain"));
     }
     return source.allocate(bytes);
   }

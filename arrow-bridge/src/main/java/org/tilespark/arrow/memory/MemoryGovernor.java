@@ -345,15 +345,14 @@ public final class MemoryGovernor {
 
   private ResourceException exhausted(long bytes, ResourceException refusal) {
     return new ResourceException(
-        "Device memory: "
-            + bytes
-            + " bytes requested, the least that will do; the limit is "
-            + limitBytes
-            + " bytes, other tasks of this executor hold "
-            + usedBytes()
-            + (refusal == null ? "" : "; the driver said: " + refusal.getMessage())
-            + ". "
-            + advice,
+        ("Device memory: %s bytes requested, the least that will do; the limit is %s"
+                + " bytes, other tasks of this executor hold %s%s. %s")
+            .formatted(
+                bytes,
+                limitBytes,
+                usedBytes(),
+                refusal == null ? "" : "; the driver said: " + refusal.getMessage(),
+                advice),
         refusal);
   }
 }

@@ -82,11 +82,11 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
   // OutOfMemoryError anywhere among the causes.
   private static OutOfHostMemoryException refused(long bytes) {
     return new OutOfHostMemoryException(
-        "The operating system refused "
-            + bytes
-            + " bytes of memory outside the Java heap, also after what was kept for reuse had been"
-            + " freed; lower the batch size or the number of tasks per executor, or give the"
-            + " executor more spark.executor.memoryOverhead");
+        ("The operating system refused %s bytes of memory outside the Java heap, also"
+                + " after what was kept for reuse had been freed; lower the batch size or the"
+                + " number of tasks per executor, or give the executor more"
+                + " spark.executor.memoryOverhead")
+            .formatted(bytes));
   }
 
   /** Slabs from the C heap, at multiples of a huge page. */
@@ -123,9 +123,12 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
     return false;
   }
 
-  /** Keeps as many bytes more as {@code bytes} says whenever an allocation is freed. */
-  public void keepsMore(LongSupplier bytes) {
-    slabs.keepsMore(bytes);
+  /**
+   * Keeps as many bytes more as {@code bytes} says whenever an allocation is freed; {@code most} at
+   * most.
+   */
+  public void keepsMore(LongSupplier bytes, long most) {
+    slabs.keepsMore(bytes, most);
   }
 
   /** Bytes kept for the next request. */

@@ -4,8 +4,6 @@ import org.tilespark.kernels.ResourceException;
 
 /** Host memory ran out: a lack of resources, so the same work may succeed elsewhere or later. */
 public final class OutOfHostMemoryException extends ResourceException {
-  private static final long serialVersionUID = 1;
-
   OutOfHostMemoryException(String message) {
     super(message);
   }

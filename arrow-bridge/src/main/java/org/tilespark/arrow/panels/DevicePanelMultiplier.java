@@ -40,7 +40,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
 
   private final DevicePlace place;
   private final DeviceMultiplier multiplier;
-  private final DevicePanels.Stage stage; // null if nothing is shared
+  private final DevicePanels.Stage stage;
   private final long mostPinnedBytes;
   private final PanelSlot[] slots;
   private final TaskScope streams = new TaskScope();
@@ -55,8 +55,8 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   private PanelSlot filling;
   private Tile tile;
   private TileSums sums;
-  private PanelId lastA; // shared panels of this tile; null if there were none
-  private PanelId lastB;
+  private Optional<PanelId> lastA = Optional.empty(); // shared panels of this tile
+  private Optional<PanelId> lastB = Optional.empty();
 
   /**
    * What is for finished tiles.
@@ -71,7 +71,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
    * A multiplier on one device; borrows everything.
    *
    * @param place where it works; its allocator is for panels and small tiles
-   * @param stage with whose other tasks it shares panels; null if with none
+   * @param stage with whose other tasks it shares panels
    */
   public DevicePanelMultiplier(
       DevicePlace place, DeviceMultiplier multiplier, Results results, DevicePanels.Stage stage) {
@@ -124,27 +124,22 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     tile = newTile;
     sums = new TileSums(newTile);
     way = null;
-    lastA = null;
-    lastB = null;
+    lastA = Optional.empty();
+    lastB = Optional.empty();
   }
 
   @Override
-  public Panels panels(long bytesA, long bytesB) {
-    return panels(bytesA, null, bytesB, null);
-  }
-
-  @Override
-  public Panels panels(long bytesA, PanelId a, long bytesB, PanelId b) {
+  public Panels panels(Wanted a, Optional<Wanted> b) {
     filling = slots[next];
     filling.settle();
-    filling.shared = bytesB < 0;
-    begin(filling.a, bytesA, a, granted == null ? null : granted.resource().a[next]);
-    lastA = filling.a.id == null ? lastA : filling.a.id;
+    filling.shared = b.isEmpty();
+    begin(filling.a, a, granted == null ? null : granted.resource().a[next]);
+    lastA = filling.a.id.or(() -> lastA);
     if (filling.shared) {
       return new Panels(filling.a.memory, filling.a.memory);
     }
-    begin(filling.b, bytesB, b, granted == null ? null : granted.resource().b[next]);
-    lastB = filling.b.id == null ? lastB : filling.b.id;
+    begin(filling.b, b.get(), granted == null ? null : granted.resource().b[next]);
+    lastB = filling.b.id.or(() -> lastB);
     return new Panels(filling.a.memory, filling.b.memory);
   }
 
@@ -153,27 +148,29 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
    *
    * @param to null before the first panels of a tile
    */
-  private void begin(PanelSlot.PinnedPanel pinned, long bytes, PanelId id, DeviceBuffer to) {
+  private void begin(PanelSlot.PinnedPanel pinned, Wanted wanted, DeviceBuffer to) {
+    long bytes = wanted.bytes();
     pinned.bytes = bytes;
-    pinned.id = stage == null || bytes == 0 ? null : id;
+    pinned.id = bytes == 0 ? Optional.empty() : wanted.id();
     boolean found =
-        pinned.id != null
+        pinned.id.isPresent()
             && to != null
-            && stage.member().find(pinned.id, bytes, panel -> panel.copyTo(to, uploads));
-    pinned.memory = found ? null : pinned.host.memory(bytes);
+            && stage.member().find(pinned.id.get(), bytes, panel -> panel.copyTo(to, uploads));
+    pinned.memory = found ? Optional.empty() : Optional.of(pinned.host.memory(bytes));
   }
 
   /** Brings one panel to the device, unless it is there; bytes that were uploaded. */
   private long bring(PanelSlot.PinnedPanel pinned, DeviceBuffer to) {
-    if (pinned.memory == null) {
+    if (pinned.memory.isEmpty()) {
       return 0;
     }
-    Runnable upload = () -> uploads.upload(pinned.memory, to, 0);
-    if (pinned.id != null) {
+    HostMemory memory = pinned.memory.get();
+    Runnable upload = () -> uploads.upload(memory, to, 0);
+    if (pinned.id.isPresent()) {
       return stage
               .member()
               .bring(
-                  pinned.id,
+                  pinned.id.get(),
                   pinned.bytes,
                   panel -> panel.copyTo(to, uploads),
                   upload,
@@ -203,7 +200,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     if (way == null) {
       way =
           isScarce()
-              ? multiplier.lowMemoryWay(tile.panel(), tile.terms())
+              ? multiplier.planner().lowMemoryWay(tile.panel(), tile.terms())
               : multiplier.choose(
                   tile.panel(), tile.terms(), a, b, memories.c, memories.workspace, kernels);
       kernels.fill(memories.c, (byte) 0);
@@ -217,7 +214,9 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
     }
     for (PanelProduct product : products) {
       multiplier.enqueue(
-          multiplier.plan(product.problem(), tile.terms(), way).orElseThrow(),
+          multiplier
+              .plan(product.problem(), tile.terms(), way)
+              .orElseThrow(UnsupportedOperationException::new),
           new DeviceMultiplier.Operands(
               a, product.startA(), b, product.startB(), memories.c, product.startC()),
           memories.workspace,
@@ -274,13 +273,10 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
 
   /** Says that this tile needs none of the shared panels any more. */
   private void tellPassed() {
-    for (PanelId last : new PanelId[] {lastA, lastB}) {
-      if (last != null) {
-        stage.member().passed(last);
-      }
-    }
-    lastA = null;
-    lastB = null;
+    lastA.ifPresent(stage.member()::passed);
+    lastB.ifPresent(stage.member()::passed);
+    lastA = Optional.empty();
+    lastB = Optional.empty();
   }
 
   /**
@@ -313,14 +309,14 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
   /** True if there is no memory for this tile and for packed panels beside it, ever. */
   private boolean isScarce() {
     return tile.deviceBytes()
-            > place.governor().limitBytes() - multiplier.mostWorkspaceBytes(tile.panel())
-        && multiplier.lowMemoryWay(tile.panel(), tile.terms()).isPresent();
+            > place.governor().limitBytes() - multiplier.planner().mostWorkspaceBytes(tile.panel())
+        && multiplier.planner().lowMemoryWay(tile.panel(), tile.terms()).isPresent();
   }
 
   private long workspaceBytes() {
     return isScarce()
-        ? multiplier.mostWorkspaceBytes()
-        : multiplier.mostWorkspaceBytes(tile.panel());
+        ? multiplier.planner().mostWorkspaceBytes()
+        : multiplier.planner().mostWorkspaceBytes(tile.panel());
   }
 
   /** A turn, and the memory of the tile and the panels, if this tile has none yet. */

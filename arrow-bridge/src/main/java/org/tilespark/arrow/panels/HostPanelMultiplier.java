@@ -1,6 +1,7 @@
 package org.tilespark.arrow.panels;
 
 import java.util.List;
+import java.util.Optional;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.Closing;
@@ -23,7 +24,8 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   private HostMemory total; // null where one tile will do
   private TileSums sums;
   private ElementType type;
-  private Panels panels;
+  private HostMemory panelA;
+  private HostMemory panelB;
 
   /** Borrows all three. */
   public HostPanelMultiplier(
@@ -50,10 +52,10 @@ public final class HostPanelMultiplier implements PanelMultiplier {
   }
 
   @Override
-  public Panels panels(long bytesA, long bytesB) {
-    HostMemory a = bufferA.memory(bytesA);
-    panels = new Panels(a, bytesB < 0 ? a : bufferB.memory(bytesB));
-    return panels;
+  public Panels panels(Wanted a, Optional<Wanted> b) {
+    panelA = bufferA.memory(a.bytes());
+    panelB = b.map(wanted -> bufferB.memory(wanted.bytes())).orElse(panelA);
+    return new Panels(Optional.of(panelA), Optional.of(panelB));
   }
 
   @Override
@@ -66,8 +68,8 @@ public final class HostPanelMultiplier implements PanelMultiplier {
       MultiplyProblem problem = product.problem();
       multiplier.multiply(
           problem,
-          panels.a().slice(product.startA(), problem.bytesA()),
-          panels.b().slice(product.startB(), problem.bytesB()),
+          panelA.slice(product.startA(), problem.bytesA()),
+          panelB.slice(product.startB(), problem.bytesB()),
           partial.slice(product.startC(), problem.bytesC()));
     }
     listener.computed(System.nanoTime() - start);

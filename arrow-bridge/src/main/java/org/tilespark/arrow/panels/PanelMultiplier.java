@@ -1,6 +1,7 @@
 package org.tilespark.arrow.panels;
 
 import java.util.List;
+import java.util.Optional;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 
@@ -17,11 +18,19 @@ public interface PanelMultiplier extends AutoCloseable {
    * Host memory for one panel of A and one of B, to be filled by the caller; what it holds is not
    * defined. Valid until the {@link #multiply} that follows.
    *
-   * @param a null if the panel is where it is multiplied already, and need not be filled; likewise
+   * @param a empty if the panel is where it is multiplied already, and need not be filled; likewise
    *     {@code b}
    * @param b the same range as {@code a} where one panel serves as both
    */
-  record Panels(HostMemory a, HostMemory b) {}
+  record Panels(Optional<HostMemory> a, Optional<HostMemory> b) {}
+
+  /**
+   * A panel that is to be filled and multiplied.
+   *
+   * @param bytes how large it is
+   * @param id which panel it is; empty if no other task has it
+   */
+  record Wanted(long bytes, Optional<PanelId> id) {}
 
   private static void requireAdds(MultiplyProblem problem) {
     if (!problem.factors().equals(MultiplyProblem.Factors.ADD)) {
@@ -97,23 +106,11 @@ public interface PanelMultiplier extends AutoCloseable {
   void begin(Tile tile);
 
   /**
-   * Memory for the next panels.
+   * Memory for the next panels. Tasks that have a panel of the same name fill it alike.
    *
-   * @param bytesA of the panel of A
-   * @param bytesB of the panel of B; negative if B's panel is A's
+   * @param b empty if B's panel is A's
    */
-  Panels panels(long bytesA, long bytesB);
-
-  /**
-   * As {@link #panels(long, long)}, where other tasks may have the same panels: all that have a
-   * panel of the same name fill it alike.
-   *
-   * @param a which panel of A it is; null if no other task has it
-   * @param b likewise of B; not looked at where B's panel is A's
-   */
-  default Panels panels(long bytesA, PanelId a, long bytesB, PanelId b) {
-    return panels(bytesA, bytesB);
-  }
+  Panels panels(Wanted a, Optional<Wanted> b);
 
   /**
    * Adds products of the panels handed out last to the tile, in this order. May return before it is

@@ -1,5 +1,6 @@
 package org.tilespark.arrow.panels;
 
+import java.util.Optional;
 import org.tilespark.arrow.memory.DevicePlace;
 import org.tilespark.arrow.memory.GrowingBuffer;
 import org.tilespark.arrow.pipeline.DeviceClock;
@@ -26,9 +27,9 @@ final class PanelSlot implements AutoCloseable {
   /** One pinned panel. */
   static final class PinnedPanel {
     final GrowingBuffer host;
-    HostMemory memory; // null if the panel is on the device already
+    Optional<HostMemory> memory = Optional.empty(); // so if the panel is on the device already
     long bytes;
-    PanelId id; // null if no other task has it
+    Optional<PanelId> id = Optional.empty(); // so if no other task has it
 
     private PinnedPanel(GrowingBuffer host) {
       this.host = host;

@@ -9,12 +9,12 @@ import org.tilespark.kernels.memory.HostMemory;
  * then several may read. It is freed when its maker and all who retained it have released it.
  */
 public final class ImageMemory {
-  private final Extents extents;
+  private final Arena arena;
   private final AtomicInteger users = new AtomicInteger(1);
 
   /** No memory yet; borrows both. */
   public ImageMemory(HostMemorySource source, StoreBudget budget) {
-    this.extents = new Extents(source, budget, Extents.Growth.LONG_LIVED);
+    this.arena = new Arena(source, budget, Arena.Growth.LONG_LIVED);
   }
 
   /**
@@ -24,7 +24,7 @@ public final class ImageMemory {
    */
   public long room(long bytes, int fields) {
     long header = RowImage.header(bytes, fields);
-    long address = extents.allocate(RowImage.HEADER_BYTES + bytes);
+    long address = arena.allocate(RowImage.HEADER_BYTES + bytes);
     if (address == 0) {
       return 0;
     }
@@ -34,17 +34,17 @@ public final class ImageMemory {
 
   /** Bytes of memory that it holds. */
   public long heldBytes() {
-    return extents.heldBytes();
+    return arena.heldBytes();
   }
 
   /** Where it begins; 0 if it holds none. */
   public long address() {
-    return extents.address();
+    return arena.address();
   }
 
   /** True if a device can copy from all of it directly. Asked once it is filled. */
   public boolean isPinned() {
-    return extents.isPinned();
+    return arena.isPinned();
   }
 
   /** Becomes a user of it, who {@link #release}s it; false if it has been freed. */
@@ -67,7 +67,7 @@ public final class ImageMemory {
       throw new IllegalStateException("Memory of images was released more often than retained");
     }
     if (left == 0) {
-      extents.close();
+      arena.close();
     }
   }
 }

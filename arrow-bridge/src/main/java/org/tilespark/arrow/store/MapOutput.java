@@ -36,7 +36,7 @@ public final class MapOutput {
   }
 
   private final Id id;
-  private final Extents extents;
+  private final Arena arena;
   private final Overflow overflow;
   private final long[][] images; // of each partition: the addresses of its images, in memory
   private final int[] counts; // of each partition: used elements of images[p]
@@ -55,7 +55,7 @@ public final class MapOutput {
   public MapOutput(
       Id id, int partitions, HostMemorySource source, StoreBudget budget, Overflow overflow) {
     this.id = id;
-    this.extents = new Extents(source, budget);
+    this.arena = new Arena(source, budget);
     this.overflow = overflow;
     this.images = new long[partitions][];
     this.counts = new int[partitions];
@@ -76,7 +76,7 @@ public final class MapOutput {
    */
   public long room(long bytes, int fields) {
     long header = RowImage.header(bytes, fields);
-    long address = extents.allocate(RowImage.HEADER_BYTES + bytes);
+    long address = arena.allocate(RowImage.HEADER_BYTES + bytes);
     if (address == 0) {
       return 0;
     }
@@ -143,7 +143,7 @@ public final class MapOutput {
 
   /** Writes what lies in memory to the file, and frees it. */
   private void toRun() throws IOException {
-    if (extents.heldBytes() == 0) {
+    if (arena.heldBytes() == 0) {
       return;
     }
     OverflowRuns file = runs();
@@ -154,7 +154,7 @@ public final class MapOutput {
     }
     Arrays.fill(images, null);
     Arrays.fill(counts, 0);
-    extents.close();
+    arena.close();
   }
 
   /** True if all rows lie in memory. */
@@ -164,7 +164,7 @@ public final class MapOutput {
 
   /** Bytes of memory that it holds. */
   public long heldBytes() {
-    return extents.heldBytes();
+    return arena.heldBytes();
   }
 
   /** Count of rows. */
@@ -271,7 +271,7 @@ public final class MapOutput {
       throw new IllegalStateException("Output " + id + " was released more often than retained");
     }
     if (left == 0) {
-      extents.close();
+      arena.close();
       if (runs != null) {
         runs.close();
       }

@@ -30,15 +30,9 @@ public final class RowImage {
   public static long header(long bytes, int fields) {
     if (bytes < 0 || bytes > MOST_BYTES || fields < 0 || fields >= MOST_FIELDS) {
       throw new IllegalArgumentException(
-          "A row of "
-              + bytes
-              + " bytes and "
-              + fields
-              + " fields; expected at most "
-              + MOST_BYTES
-              + " bytes and fewer than "
-              + MOST_FIELDS
-              + " fields");
+          ("A row of %s bytes and %s fields; expected at most %s bytes and fewer than %s"
+                  + " fields")
+              .formatted(bytes, fields, MOST_BYTES, MOST_FIELDS));
     }
     return bytes | (long) fields << LENGTH_BITS;
   }

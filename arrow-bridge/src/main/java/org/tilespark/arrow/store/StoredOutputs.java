@@ -96,8 +96,8 @@ public final class StoredOutputs implements AutoCloseable {
    * @throws IOException if one could not be written; it and those behind it stay in memory
    */
   public void spillAll() throws IOException {
-    for (MapOutput victim = takeOldest(); victim != null; victim = takeOldest()) {
-      spill(victim);
+    for (Optional<MapOutput> oldest = takeOldest(); oldest.isPresent(); oldest = takeOldest()) {
+      spill(oldest.get());
     }
   }
 
@@ -109,10 +109,11 @@ public final class StoredOutputs implements AutoCloseable {
   public boolean evict(long missing) {
     long evicted = 0;
     while (evicted < missing) {
-      MapOutput victim = takeOldest();
-      if (victim == null) {
+      Optional<MapOutput> oldest = takeOldest();
+      if (oldest.isEmpty()) {
         break;
       }
+      MapOutput victim = oldest.get();
       long bytes = victim.heldBytes();
       try {
         spill(victim);
@@ -125,15 +126,15 @@ public final class StoredOutputs implements AutoCloseable {
     return evicted > 0;
   }
 
-  /** The output that was not read for longest and that nobody writes yet, retained; or null. */
-  private synchronized MapOutput takeOldest() {
+  /** The output that was not read for longest and that nobody writes yet, retained. */
+  private synchronized Optional<MapOutput> takeOldest() {
     for (MapOutput output : outputs.values()) {
       if (!spilling.contains(output.id()) && output.retain()) {
         spilling.add(output.id());
-        return output;
+        return Optional.of(output);
       }
     }
-    return null;
+    return Optional.empty();
   }
 
   /** Ends what {@link #takeOldest} began. The output can be found until its files are there. */

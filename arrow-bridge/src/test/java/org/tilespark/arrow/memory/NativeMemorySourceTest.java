@@ -31,7 +31,7 @@ class NativeMemorySourceTest {
   void moreIsKeptWhileThatIsAllowed() {
     long[] more = {2 << 20};
     try (NativeMemorySource source = new NativeMemorySource(2 << 20)) {
-      source.keepsMore(() -> more[0]);
+      source.keepsMore(() -> more[0], 0);
       HostMemorySource.Allocation first = source.allocate(2 << 20);
       HostMemorySource.Allocation second = source.allocate(2 << 20);
       HostMemorySource.Allocation third = source.allocate(2 << 20);

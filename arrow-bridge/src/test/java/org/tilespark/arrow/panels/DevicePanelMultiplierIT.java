@@ -31,6 +31,7 @@ import org.tilespark.arrow.memory.PinnedMemorySource;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
+import org.tilespark.arrow.panels.PanelMultiplier.Wanted;
 import org.tilespark.arrow.pipeline.DeviceTask;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaDevice;
@@ -38,8 +39,12 @@ import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.device.RequiresGpu;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
@@ -79,19 +84,21 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
   }
 
   private void withMultiplier(DeviceMultiplier kernels, Consumer<PanelMultiplier> body) {
-    long limit = (1 << 26) + kernels.mostWorkspaceBytes();
+    long limit = (1 << 26) + kernels.planner().mostWorkspaceBytes();
     MemoryGovernor governor = new MemoryGovernor(limit, new AllocationFaults(3, 5), "none");
     try (NativeMemorySource source = new NativeMemorySource(1 << 20);
         ArrowMemory unpinned = new ArrowMemory(source);
         BufferAllocator allocator = memory.newChild("test");
-        BufferAllocator plain = unpinned.newChild("test")) {
+        BufferAllocator plain = unpinned.newChild("test");
+        DevicePanels shared = new DevicePanels(device, governor);
+        DevicePanels.Stage stage = shared.join("test")) {
       try (PanelMultiplier panels =
           new DevicePanelMultiplier(
               new DevicePlace(
                   device, memory, governor, allocator, new DeviceTask(() -> {}), listener),
               kernels,
               new DevicePanelMultiplier.Results(plain, mostPinnedBytes),
-              null)) {
+              stage)) {
         body.accept(panels);
       }
       assertEquals(0, allocator.getAllocatedMemory());
@@ -116,15 +123,22 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
         panels -> {
           MultiplyProblem problem =
               new MultiplyProblem(
-                  n, 1, n, ElementType.FLOAT64, Precision.FULL, false, true, 1, 1, n, true);
+                  new Extents(n, 1, n),
+                  ElementType.FLOAT64,
+                  Precision.FULL,
+                  new Stored(false, 1),
+                  new Stored(true, 1),
+                  n,
+                  Factors.ADD,
+                  Batch.ONE);
           panels.begin(new Tile(problem, false, 1));
-          Panels filled = panels.panels(problem.bytesA(), problem.bytesB());
+          Panels filled = panels(panels, problem.bytesA(), problem.bytesB());
           double[] counted = new double[n];
           for (int i = 0; i < n; i++) {
             counted[i] = i + 1;
           }
-          HostMemory.ofArray(counted).copyTo(filled.a());
-          HostMemory.ofArray(counted).copyTo(filled.b());
+          HostMemory.ofArray(counted).copyTo(filled.a().orElseThrow());
+          HostMemory.ofArray(counted).copyTo(filled.b().orElseThrow());
           panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
           double[] found = new double[n * n];
           panels.finish().copyTo(HostMemory.ofArray(found));
@@ -146,7 +160,14 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
     int depth = 256;
     MultiplyProblem problem =
         new MultiplyProblem(
-            n, depth, n, ElementType.FLOAT64, Precision.FULL, false, true, depth, depth, n, true);
+            new Extents(n, depth, n),
+            ElementType.FLOAT64,
+            Precision.FULL,
+            new Stored(false, depth),
+            new Stored(true, depth),
+            n,
+            Factors.ADD,
+            Batch.ONE);
     Path kept = directory.resolve("tilespark");
     for (int run = 0; run < 2; run++) { // the second takes what the first kept
       try (DeviceMultiplier tuned =
@@ -165,9 +186,9 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
                 for (int panel = 0; panel < 3; panel++) {
                   double[] a = numbers(random, n * depth);
                   double[] b = numbers(random, n * depth);
-                  Panels filled = panels.panels(problem.bytesA(), problem.bytesB());
-                  HostMemory.ofArray(a).copyTo(filled.a());
-                  HostMemory.ofArray(b).copyTo(filled.b());
+                  Panels filled = panels(panels, problem.bytesA(), problem.bytesB());
+                  HostMemory.ofArray(a).copyTo(filled.a().orElseThrow());
+                  HostMemory.ofArray(b).copyTo(filled.b().orElseThrow());
                   panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
                   add(expected, n, a, b, depth, 0, n, 0, depth, 0, n);
                 }
@@ -219,12 +240,19 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
           long bytes = n * n * Float.BYTES;
           MultiplyProblem problem =
               new MultiplyProblem(
-                  n, n, n, ElementType.FLOAT32, Precision.FULL, false, false, n, n, n, true);
+                  new Extents(n, n, n),
+                  ElementType.FLOAT32,
+                  Precision.FULL,
+                  new Stored(false, n),
+                  new Stored(false, n),
+                  n,
+                  Factors.ADD,
+                  Batch.ONE);
           panels.begin(new Tile(problem, false, 5));
           for (int i = 0; i < 5; i++) {
-            Panels filled = panels.panels(bytes, bytes);
-            filled.a().fill((byte) 0);
-            filled.b().fill((byte) 0);
+            Panels filled = panels(panels, bytes, bytes);
+            filled.a().orElseThrow().fill((byte) 0);
+            filled.b().orElseThrow().fill((byte) 0);
             panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
           }
           panels.finish();
@@ -249,19 +277,17 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
   void tilesThatSharePanels() throws Exception {
     MultiplyProblem problem =
         new MultiplyProblem(
-            EXTENT,
-            DEPTH,
-            EXTENT,
+            new Extents(EXTENT, DEPTH, EXTENT),
             ElementType.FLOAT64,
             Precision.FULL,
-            false,
-            true,
-            DEPTH,
-            DEPTH,
+            new Stored(false, DEPTH),
+            new Stored(true, DEPTH),
             EXTENT,
-            true);
+            Factors.ADD,
+            Batch.ONE);
     long one =
-        new Tile(problem, false, PANELS).deviceBytes() + multiplier.mostWorkspaceBytes(problem);
+        new Tile(problem, false, PANELS).deviceBytes()
+            + multiplier.planner().mostWorkspaceBytes(problem);
     long once = 2L * TILES * PANELS * problem.bytesA();
     long[] roomy = sharing(problem, new MemoryGovernor(1L << 30, AllocationFaults.NONE, "none"));
     assertEquals(once, roomy[0], "every panel went up once");
@@ -344,16 +370,14 @@ class DevicePanelMultiplierIT extends PanelMultiplierContract {
       double[] b = numbers(new Random(10_000 + col * 100L + inner), EXTENT * DEPTH);
       Panels filled =
           panels.panels(
-              problem.bytesA(),
-              new PanelId("A" + row, inner, TILES, col, true),
-              problem.bytesB(),
-              new PanelId("B" + col, inner, TILES, row, false));
-      if (filled.a() != null) {
-        HostMemory.ofArray(a).copyTo(filled.a());
-      }
-      if (filled.b() != null) {
-        HostMemory.ofArray(b).copyTo(filled.b());
-      }
+              new Wanted(
+                  problem.bytesA(), Optional.of(new PanelId("A" + row, inner, TILES, col, true))),
+              Optional.of(
+                  new Wanted(
+                      problem.bytesB(),
+                      Optional.of(new PanelId("B" + col, inner, TILES, row, false)))));
+      filled.a().ifPresent(HostMemory.ofArray(a)::copyTo);
+      filled.b().ifPresent(HostMemory.ofArray(b)::copyTo);
       panels.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
       add(expected, EXTENT, a, b, DEPTH, 0, EXTENT, 0, DEPTH, 0, EXTENT);
     }

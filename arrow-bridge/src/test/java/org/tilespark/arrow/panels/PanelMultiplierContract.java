@@ -7,15 +7,20 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
+import org.tilespark.arrow.panels.PanelMultiplier.Wanted;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
@@ -42,9 +47,9 @@ abstract class PanelMultiplierContract {
             for (int k : depths) {
               double[] a = numbers(random, M * k); // (M, k)
               double[] b = numbers(random, N * k); // (N, k), B transposed
-              Panels panels = multiplier.panels(bytes(M, k), bytes(N, k));
-              HostMemory.ofArray(a).copyTo(panels.a());
-              HostMemory.ofArray(b).copyTo(panels.b());
+              Panels panels = panels(multiplier, bytes(M, k), bytes(N, k));
+              HostMemory.ofArray(a).copyTo(panels.a().orElseThrow());
+              HostMemory.ofArray(b).copyTo(panels.b().orElseThrow());
               multiplier.multiply(List.of(new PanelProduct(problem(M, k, N, k, k), 0, 0, 0)));
               add(expected, N, a, b, k, 0, M, 0, k, 0, N);
             }
@@ -62,9 +67,9 @@ abstract class PanelMultiplierContract {
           double[] b = numbers(new Random(3), N * k);
           double[] expected = new double[M * N];
           multiplier.begin(new Tile(problem(M, k, N, k, k), false, 2));
-          Panels panels = multiplier.panels(bytes(M, k), bytes(N, k));
-          HostMemory.ofArray(a).copyTo(panels.a());
-          HostMemory.ofArray(b).copyTo(panels.b());
+          Panels panels = panels(multiplier, bytes(M, k), bytes(N, k));
+          HostMemory.ofArray(a).copyTo(panels.a().orElseThrow());
+          HostMemory.ofArray(b).copyTo(panels.b().orElseThrow());
           List<PanelProduct> products = new ArrayList<>();
           for (int[] part : new int[][] {{0, 10, 0, 7, 3, 12}, {5, 37, 7, 40, 0, 29}}) {
             products.add(
@@ -89,9 +94,9 @@ abstract class PanelMultiplierContract {
           double[] expected = new double[N * N];
           for (int panel = 0; panel < 3; panel++) {
             double[] a = numbers(new Random(panel), N * k);
-            Panels panels = multiplier.panels(bytes(N, k), -1);
-            assertSame(panels.a(), panels.b());
-            HostMemory.ofArray(a).copyTo(panels.a());
+            Panels panels = panels(multiplier, bytes(N, k), -1);
+            assertSame(panels.a().orElseThrow(), panels.b().orElseThrow());
+            HostMemory.ofArray(a).copyTo(panels.a().orElseThrow());
             multiplier.multiply(List.of(new PanelProduct(problem(N, k, N, k, k), 0, 0, 0)));
             add(expected, N, a, a, k, 0, N, 0, k, 0, N);
           }
@@ -106,7 +111,7 @@ abstract class PanelMultiplierContract {
           multiplier.begin(new Tile(problem(M, 0, N, 1, 1), false, 0));
           assertTile(new double[M * N], multiplier.finish());
           multiplier.begin(new Tile(problem(M, 9, N, 9, 9), false, 1));
-          multiplier.panels(bytes(M, 9), bytes(N, 9));
+          panels(multiplier, bytes(M, 9), bytes(N, 9));
           multiplier.multiply(List.of());
           assertTile(new double[M * N], multiplier.finish());
         });
@@ -117,11 +122,11 @@ abstract class PanelMultiplierContract {
     withMultiplier(
         multiplier -> {
           multiplier.begin(new Tile(problem(M, 1, N, 1, 1), false, 2));
-          Panels panels = multiplier.panels(bytes(M, 1), bytes(N, 1));
-          panels.a().fill((byte) 0);
-          panels.b().fill((byte) 0);
+          Panels panels = panels(multiplier, bytes(M, 1), bytes(N, 1));
+          panels.a().orElseThrow().fill((byte) 0);
+          panels.b().orElseThrow().fill((byte) 0);
           multiplier.multiply(List.of(new PanelProduct(problem(M, 1, N, 1, 1), 0, 0, 0)));
-          multiplier.panels(bytes(M, 1), bytes(N, 1));
+          panels(multiplier, bytes(M, 1), bytes(N, 1));
           multiplier.close();
         });
   }
@@ -188,7 +193,15 @@ abstract class PanelMultiplierContract {
     int m = 3;
     int n = 2;
     MultiplyProblem problem =
-        new MultiplyProblem(m, depth, n, type, Precision.FULL, false, true, depth, depth, n, true);
+        new MultiplyProblem(
+            new Extents(m, depth, n),
+            type,
+            Precision.FULL,
+            new Stored(false, depth),
+            new Stored(true, depth),
+            n,
+            Factors.ADD,
+            Batch.ONE);
     SplittableRandom random = new SplittableRandom(panels + inputs.ordinal());
     double[] sum = new double[m * n];
     double[] lost = new double[m * n]; // what sums of doubles lose to rounding
@@ -197,9 +210,9 @@ abstract class PanelMultiplierContract {
     for (int panel = 0; panel < panels; panel++) {
       double[] a = elements(m * depth, single, inputs, random); // (m, depth)
       double[] b = elements(n * depth, single, inputs, random); // (n, depth)
-      Panels filled = multiplier.panels(problem.bytesA(), problem.bytesB());
-      memory(a, single).copyTo(filled.a());
-      memory(b, single).copyTo(filled.b());
+      Panels filled = panels(multiplier, problem.bytesA(), problem.bytesB());
+      memory(a, single).copyTo(filled.a().orElseThrow());
+      memory(b, single).copyTo(filled.b().orElseThrow());
       multiplier.multiply(List.of(new PanelProduct(problem, 0, 0, 0)));
       for (int at = 0; at < sum.length; at++) {
         double part = 0;
@@ -283,9 +296,9 @@ abstract class PanelMultiplierContract {
           for (int panel = 0; panel < panels; panel++) {
             double[] a = numbers(random, M * k);
             double[] b = numbers(random, N * k);
-            Panels filled = multiplier.panels(bytes(M, k), bytes(N, k));
-            HostMemory.ofArray(a).copyTo(filled.a());
-            HostMemory.ofArray(b).copyTo(filled.b());
+            Panels filled = panels(multiplier, bytes(M, k), bytes(N, k));
+            HostMemory.ofArray(a).copyTo(filled.a().orElseThrow());
+            HostMemory.ofArray(b).copyTo(filled.b().orElseThrow());
             List<PanelProduct> products = new ArrayList<>();
             int middle = 1 + panel % 30;
             for (int[] part :
@@ -306,7 +319,14 @@ abstract class PanelMultiplierContract {
 
   private static MultiplyProblem problem(long m, long k, long n, long leadA, long leadB) {
     return new MultiplyProblem(
-        m, k, n, ElementType.FLOAT64, Precision.FULL, false, true, leadA, leadB, N, true);
+        new Extents(m, k, n),
+        ElementType.FLOAT64,
+        Precision.FULL,
+        new Stored(false, leadA),
+        new Stored(true, leadB),
+        N,
+        Factors.ADD,
+        Batch.ONE);
   }
 
   private static long bytes(long rows, long cols) {
@@ -349,5 +369,12 @@ abstract class PanelMultiplierContract {
     for (int i = 0; i < values.length; i++) {
       assertEquals(expected[i], values[i], "element " + i);
     }
+  }
+
+  /** Panels that no other task has; of A alone if {@code bytesB} is negative. */
+  static Panels panels(PanelMultiplier multiplier, long bytesA, long bytesB) {
+    return multiplier.panels(
+        new Wanted(bytesA, Optional.empty()),
+        bytesB < 0 ? Optional.empty() : Optional.of(new Wanted(bytesB, Optional.empty())));
   }
 }

@@ -8,7 +8,11 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Tile;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
@@ -45,7 +49,14 @@ class TileSumsTest {
   private static PanelProduct product(long k, long startC) {
     return new PanelProduct(
         new MultiplyProblem(
-            8, k, 8, ElementType.FLOAT32, Precision.FULL, false, true, k, k, 8, true),
+            new Extents(8, k, 8),
+            ElementType.FLOAT32,
+            Precision.FULL,
+            new Stored(false, k),
+            new Stored(true, k),
+            8,
+            Factors.ADD,
+            Batch.ONE),
         0,
         0,
         startC);

@@ -106,8 +106,8 @@ final class Cublas implements AutoCloseable {
       int width = problem.type().bytes();
       for (long p = 0; p < problem.k(); p += strategy.chunk()) {
         long steps = Math.min(strategy.chunk(), problem.k() - p);
-        long fromA = a + (problem.transposeA() ? p * problem.leadA() : p) * width;
-        long fromB = b + (problem.transposeB() ? p : p * problem.leadB()) * width;
+        long fromA = a + (problem.a().transposed() ? p * problem.a().lead() : p) * width;
+        long fromB = b + (problem.b().transposed() ? p : p * problem.b().lead()) * width;
         MultiplyProblem.Factors factors = problem.factorsFrom(p);
         check(
             stream.callByAddress(
@@ -147,8 +147,8 @@ final class Cublas implements AutoCloseable {
       words.setFloat(Handle.ALPHA, (float) factors.alpha());
       words.setFloat(Handle.BETA, (float) factors.beta());
     }
-    int operationA = problem.transposeA() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N;
-    int operationB = problem.transposeB() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N;
+    int operationA = problem.a().transposed() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N;
+    int operationB = problem.b().transposed() ? LibCublas.CUBLAS_OP_T : LibCublas.CUBLAS_OP_N;
     int computeType = isDouble ? LibCublas.CUBLAS_COMPUTE_64F : computeType(problem.precision());
     MultiplyProblem.Batch batch = problem.batch();
     if (batch.count() > 1) {
@@ -162,11 +162,11 @@ final class Cublas implements AutoCloseable {
           words.share(Handle.ALPHA),
           b,
           type,
-          problem.leadB(),
+          problem.b().lead(),
           batch.strideB(),
           a,
           type,
-          problem.leadA(),
+          problem.a().lead(),
           batch.strideA(),
           words.share(Handle.BETA),
           c,
@@ -187,10 +187,10 @@ final class Cublas implements AutoCloseable {
         words.share(Handle.ALPHA),
         b,
         type,
-        problem.leadB(),
+        problem.b().lead(),
         a,
         type,
-        problem.leadA(),
+        problem.a().lead(),
         words.share(Handle.BETA),
         c,
         type,
@@ -209,10 +209,10 @@ final class Cublas implements AutoCloseable {
   }
 
   private Handle take() {
-    Handle known = idle.take();
-    if (known != null) {
-      return known;
-    }
+    return idle.take().orElseGet(this::create);
+  }
+
+  private Handle create() {
     device.enter();
     PointerByReference made = new PointerByReference();
     check(LibCublas.cublasCreate_v2(made), "cublasCreate", () -> "");
@@ -238,13 +238,9 @@ final class Cublas implements AutoCloseable {
     if (status == LibCublas.CUBLAS_STATUS_ALLOC_FAILED) {
       MemoryInfo memory = device.memoryInfo();
       throw new DeviceOutOfMemoryException(
-          call
-              + " failed with CUBLAS_STATUS_ALLOC_FAILED: cuBLAS got no memory for itself, "
-              + memory.freeBytes()
-              + " of "
-              + memory.totalBytes()
-              + " bytes free on "
-              + device.where(),
+          ("%s failed with CUBLAS_STATUS_ALLOC_FAILED: cuBLAS got no memory for itself,"
+                  + " %s of %s bytes free on %s")
+              .formatted(call, memory.freeBytes(), memory.totalBytes(), device.where()),
           0,
           memory.freeBytes());
     }

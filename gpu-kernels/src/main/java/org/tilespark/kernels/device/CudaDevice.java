@@ -16,6 +16,8 @@ import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 
@@ -86,16 +88,14 @@ public final class CudaDevice implements AutoCloseable {
 
   /** As {@link #open(int)}, with the kernels of {@code index}. */
   public static CudaDevice open(int ordinal, KernelIndex index) {
-    DeviceProbe probe = DeviceProbe.run();
-    if (!probe.available()) {
-      throw new CudaUnavailableException("No CUDA device: " + probe.reason());
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    if (!probe.isPresent()) {
+      throw new CudaUnavailableException("No CUDA device: " + probe.whyNot());
     }
-    if (ordinal < 0 || ordinal >= probe.deviceCount()) {
+    if (ordinal < 0 || ordinal >= probe.get().count()) {
       throw new IllegalArgumentException(
-          "Device "
-              + ordinal
-              + " asked for; the driver shows devices 0.."
-              + (probe.deviceCount() - 1));
+          "Device %s asked for; the driver shows devices 0..%s"
+              .formatted(ordinal, probe.get().count() - 1));
     }
     CUdevice device = new CUdevice();
     CUcontext context = new CUcontext();
@@ -104,13 +104,9 @@ public final class CudaDevice implements AutoCloseable {
     if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY
         || code == CUresult.CUDA_ERROR_DEVICE_UNAVAILABLE) {
       throw new CudaUnavailableException(
-          "No context on device "
-              + ordinal
-              + " ("
-              + DeviceProbe.name(device)
-              + "): "
-              + CUresult.stringFor(code)
-              + "; other processes may fill it or hold it in exclusive mode");
+          ("No context on device %s (%s): %s; other processes may fill it or hold it in"
+                  + " exclusive mode")
+              .formatted(ordinal, DeviceProbe.name(device), CUresult.stringFor(code)));
     }
     requireSuccess(code, "cuDevicePrimaryCtxRetain", ordinal);
     try {
@@ -324,6 +320,11 @@ public final class CudaDevice implements AutoCloseable {
     live.remove(owned);
   }
 
+  /** Our kernels that this device runs. */
+  public DeviceKernels ownKernels() {
+    return new DeviceKernels(limits, kernels.index());
+  }
+
   /** What buffers of this device allocate from and free to. */
   DriverMemory memory() {
     return memory;
@@ -339,8 +340,6 @@ public final class CudaDevice implements AutoCloseable {
         attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
         attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
         attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
-        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
-        attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z),
         attribute(CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
         total[0]);
   }

@@ -14,8 +14,7 @@ public final class CudaEvent extends Owned {
 
   CudaEvent(CudaDevice device) {
     super(device);
-    CUevent idle = device.idleEvents().take();
-    handle = idle == null ? create(device) : idle;
+    handle = device.idleEvents().take().orElseGet(() -> create(device));
     device.register(this);
   }
 

@@ -7,8 +7,6 @@ import jcuda.driver.CUresult;
  * {@link DeviceOutOfMemoryException}) and never wrong input.
  */
 public final class CudaFailure extends RuntimeException {
-  private static final long serialVersionUID = 1L;
-
   private final String call;
   private final int code;
   private final String codeName;
@@ -58,15 +56,8 @@ public final class CudaFailure extends RuntimeException {
   static CudaFailure ofLibrary(
       String call, int code, String codeName, String detail, String device) {
     return new CudaFailure(
-        call
-            + " failed with "
-            + codeName
-            + " ("
-            + code
-            + ")"
-            + (detail.isEmpty() ? "" : " for " + detail)
-            + " on "
-            + device,
+        "%s failed with %s (%s)%s on %s"
+            .formatted(call, codeName, code, detail.isEmpty() ? "" : " for " + detail, device),
         call,
         code,
         codeName,
@@ -76,16 +67,6 @@ public final class CudaFailure extends RuntimeException {
   /** The call that reported it, such as {@code cuLaunchKernel} or {@code cublasGemmEx}. */
   public String call() {
     return call;
-  }
-
-  /** The driver's or the library's number for it. */
-  public int code() {
-    return code;
-  }
-
-  /** Its name for it, such as {@code CUDA_ERROR_ILLEGAL_ADDRESS}. */
-  public String codeName() {
-    return codeName;
   }
 
   /**

@@ -50,8 +50,7 @@ public final class CudaStream extends Owned {
 
   CudaStream(CudaDevice device) {
     super(device);
-    Handle idle = device.idleStreams().take();
-    made = idle == null ? Handle.create(device) : idle;
+    made = device.idleStreams().take().orElseGet(() -> Handle.create(device));
     handle = made.stream();
     launchArea = made.launchArea();
     device.register(this);
@@ -72,17 +71,12 @@ public final class CudaStream extends Owned {
     if (from.bytes() == 0) {
       return;
     }
-    device.enter();
-    device.check(
-        call(
-            stream ->
-                JCudaDriver.cuMemcpyHtoDAsync(
-                    new DevicePointer(address),
-                    new HostPointer(from.offset()),
-                    from.bytes(),
-                    stream)),
+    queue(
         "cuMemcpyHtoDAsync",
-        from.bytes() + " bytes");
+        from.bytes() + " bytes",
+        stream ->
+            JCudaDriver.cuMemcpyHtoDAsync(
+                new DevicePointer(address), new HostPointer(from.offset()), from.bytes(), stream));
   }
 
   /**
@@ -100,14 +94,12 @@ public final class CudaStream extends Owned {
     if (to.bytes() == 0) {
       return;
     }
-    device.enter();
-    device.check(
-        call(
-            stream ->
-                JCudaDriver.cuMemcpyDtoHAsync(
-                    new HostPointer(to.offset()), new DevicePointer(address), to.bytes(), stream)),
+    queue(
         "cuMemcpyDtoHAsync",
-        to.bytes() + " bytes");
+        to.bytes() + " bytes",
+        stream ->
+            JCudaDriver.cuMemcpyDtoHAsync(
+                new HostPointer(to.offset()), new DevicePointer(address), to.bytes(), stream));
   }
 
   /**
@@ -192,36 +184,25 @@ public final class CudaStream extends Owned {
   }
 
   private void copyRows(CUDA_MEMCPY2D copy) {
-    device.enter();
-    device.check(
-        call(stream -> JCudaDriver.cuMemcpy2DAsync(copy, stream)),
+    queue(
         "cuMemcpy2DAsync",
-        copy.Height + " rows of " + copy.WidthInBytes + " bytes");
+        copy.Height + " rows of " + copy.WidthInBytes + " bytes",
+        stream -> JCudaDriver.cuMemcpy2DAsync(copy, stream));
   }
 
   private static void requireRows(HostMemory host, long pitchBytes, long rowBytes, long rows) {
     requireOffHeap(host);
     if (rowBytes < 1 || rows < 1 || (rows > 1 && pitchBytes < rowBytes)) {
       throw new IllegalArgumentException(
-          rows
-              + " rows of "
-              + rowBytes
-              + " bytes with a pitch of "
-              + pitchBytes
-              + "; expected rows that hold something and do not overlap");
+          ("%s rows of %s bytes with a pitch of %s; expected rows that hold something"
+                  + " and do not overlap")
+              .formatted(rows, rowBytes, pitchBytes));
     }
     long span = Math.addExact(Math.multiplyExact(rows - 1, pitchBytes), rowBytes);
     if (host.bytes() != span) {
       throw new IllegalArgumentException(
-          rows
-              + " rows of "
-              + rowBytes
-              + " bytes with a pitch of "
-              + pitchBytes
-              + " span "
-              + span
-              + " bytes, the host memory has "
-              + host.bytes());
+          "%s rows of %s bytes with a pitch of %s span %s bytes, the host memory has %s"
+              .formatted(rows, rowBytes, pitchBytes, span, host.bytes()));
     }
   }
 
@@ -241,14 +222,12 @@ public final class CudaStream extends Owned {
     if (bytes == 0) {
       return;
     }
-    device.enter();
-    device.check(
-        call(
-            stream ->
-                JCudaDriver.cuMemcpyDtoDAsync(
-                    new DevicePointer(target), new DevicePointer(source), bytes, stream)),
+    queue(
         "cuMemcpyDtoDAsync",
-        bytes + " bytes");
+        bytes + " bytes",
+        stream ->
+            JCudaDriver.cuMemcpyDtoDAsync(
+                new DevicePointer(target), new DevicePointer(source), bytes, stream));
   }
 
   /**
@@ -266,13 +245,10 @@ public final class CudaStream extends Owned {
     if (bytes == 0) {
       return;
     }
-    device.enter();
-    device.check(
-        call(
-            stream ->
-                JCudaDriver.cuMemsetD8Async(new DevicePointer(address), value, bytes, stream)),
+    queue(
         "cuMemsetD8Async",
-        bytes + " bytes");
+        bytes + " bytes",
+        stream -> JCudaDriver.cuMemsetD8Async(new DevicePointer(address), value, bytes, stream));
   }
 
   /** An event that is done when all work queued so far is; the caller closes it. */
@@ -293,10 +269,8 @@ public final class CudaStream extends Owned {
   /** Makes work queued from now on wait for {@code event}, without holding up the caller. */
   public void waitFor(CudaEvent event) {
     event.requireDevice(device);
-    device.enter();
     CUevent other = event.handle();
-    device.check(
-        call(stream -> JCudaDriver.cuStreamWaitEvent(stream, other, 0)), "cuStreamWaitEvent", "");
+    queue("cuStreamWaitEvent", "", stream -> JCudaDriver.cuStreamWaitEvent(stream, other, 0));
   }
 
   /** Waits until all work queued so far is done. */
@@ -323,6 +297,12 @@ public final class CudaStream extends Owned {
   /** Makes one call of a library that takes this stream as a number. */
   int callByAddress(LongToIntFunction call) {
     return call(stream -> call.applyAsInt(made.stream().address()));
+  }
+
+  /** Makes one driver call that takes this stream, and checks it. */
+  private void queue(String name, String detail, ToIntFunction<CUstream> call) {
+    device.enter();
+    device.check(call(call), name, detail);
   }
 
   /** Makes one driver call that takes this stream. */

@@ -4,8 +4,6 @@ import org.tilespark.kernels.ResourceException;
 
 /** This process cannot use a CUDA device; the message says why and what helps. */
 public final class CudaUnavailableException extends ResourceException {
-  private static final long serialVersionUID = 1L;
-
   CudaUnavailableException(String reason) {
     super(reason);
   }

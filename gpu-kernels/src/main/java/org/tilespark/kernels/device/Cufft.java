@@ -244,15 +244,9 @@ final class Cufft implements AutoCloseable {
     if (status == LibCufft.CUFFT_ALLOC_FAILED) {
       MemoryInfo memory = device.memoryInfo();
       throw new DeviceOutOfMemoryException(
-          call
-              + " failed with CUFFT_ALLOC_FAILED: cuFFT got no memory for the tables of "
-              + detail
-              + ", "
-              + memory.freeBytes()
-              + " of "
-              + memory.totalBytes()
-              + " bytes free on "
-              + device.where(),
+          ("%s failed with CUFFT_ALLOC_FAILED: cuFFT got no memory for the tables of %s,"
+                  + " %s of %s bytes free on %s")
+              .formatted(call, detail, memory.freeBytes(), memory.totalBytes(), device.where()),
           0,
           memory.freeBytes());
     }

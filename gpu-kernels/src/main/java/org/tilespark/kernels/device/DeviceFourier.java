@@ -6,6 +6,7 @@ import org.tilespark.kernels.device.library.LibCufft;
 import org.tilespark.kernels.fourier.FourierBoxes;
 import org.tilespark.kernels.fourier.FourierBoxes.Direction;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.kernels.fourier.FourierBoxes.Transfer;
 import org.tilespark.kernels.fourier.FourierPass;
 import org.tilespark.kernels.fourier.FourierPlanner;
 import org.tilespark.kernels.fourier.FourierProblem;
@@ -13,7 +14,6 @@ import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.PlanCache;
 import org.tilespark.kernels.pointwise.PointwiseProgram;
-import org.tilespark.layout.ElementType;
 
 /**
  * What Fourier transforms on a device are made of: transforms by cuFFT, steps that treat each
@@ -143,22 +143,18 @@ public final class DeviceFourier implements AutoCloseable {
   /**
    * Queues moves of pieces between planes and an array.
    *
-   * @param type FLOAT32 or FLOAT64, of the parts
    * @param planes borrowed until it is done; piece offsets count from its beginning
    * @param array borrowed until it is done
-   * @param factor of what is taken; 1 keeps bits as they are
    */
   public void move(
-      Direction direction,
-      ElementType type,
-      boolean isComplex,
+      Transfer transfer,
       List<Piece> pieces,
       DeviceBuffer planes,
       DeviceBuffer array,
-      double factor,
       CudaStream stream) {
     device.enter();
-    int width = type.bytes();
+    int width = transfer.type().bytes();
+    boolean isComplex = transfer.isComplex();
     for (Piece piece : pieces) {
       planes.address(device, piece.re(), piece.count() * width);
       if (isComplex) {
@@ -168,16 +164,8 @@ public final class DeviceFourier implements AutoCloseable {
     }
     long ofPlanes = planes.address(device, 0, 0);
     long ofArray = array.address(device, 0, 0);
-    for (KernelLaunch launch :
-        FourierBoxes.launches(
-            direction,
-            type,
-            isComplex,
-            pieces,
-            factor,
-            device.limits(),
-            device.kernels().index())) {
-      boolean put = direction == Direction.PUT;
+    for (KernelLaunch launch : FourierBoxes.launches(transfer, pieces, device.ownKernels())) {
+      boolean put = transfer.direction() == Direction.PUT;
       device.kernels().launch(launch, put ? ofPlanes : ofArray, put ? ofArray : ofPlanes, stream);
     }
   }
@@ -206,7 +194,7 @@ public final class DeviceFourier implements AutoCloseable {
     device
         .kernels()
         .launch(
-            program.launch(device.limits(), device.kernels().index()),
+            program.launch(device.ownKernels()),
             new long[] {
               in.address(device, 0, elements * width * (program.isComplex() ? 2 : 1)),
               vectors.address(device, vectorsOffset, program.vectorElements() * Double.BYTES),

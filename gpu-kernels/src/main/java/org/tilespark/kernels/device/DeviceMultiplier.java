@@ -4,15 +4,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.launch.Availability;
-import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.PlanCache;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.Multiplier;
-import org.tilespark.kernels.multiply.MultiplyClass;
-import org.tilespark.kernels.multiply.MultiplyDecision;
 import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
@@ -20,8 +15,6 @@ import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyStep;
 import org.tilespark.kernels.multiply.MultiplyStrategy;
 import org.tilespark.kernels.multiply.MultiplyWay;
-import org.tilespark.kernels.tune.MultiplyTuner;
-import org.tilespark.kernels.tune.TuningStore;
 import org.tilespark.layout.ElementType;
 
 /**
@@ -30,10 +23,6 @@ import org.tilespark.layout.ElementType;
  * several threads.
  */
 public final class DeviceMultiplier implements Multiplier {
-  private static final Logger LOG = LoggerFactory.getLogger(DeviceMultiplier.class);
-
-  private static final int PLANS = 1024;
-
   /** Plans whose steps are kept ready; tasks use few at a time. */
   private static final int BOUND_PLANS = 128;
 
@@ -47,12 +36,9 @@ public final class DeviceMultiplier implements Multiplier {
 
   private final CudaDevice device;
   private final MultiplyEngine engine;
-  private final Tuning tuning;
-  private final List<Path> libraryPath;
+  private final DeviceMultiplyPlans plans;
   private final PinnedPool staging;
-  private final PlanCache<Key, MultiplyDecision> plans = new PlanCache<>(PLANS);
-  private final PlanCache<Same, BoundPlan> bound = new PlanCache<>(BOUND_PLANS);
-  private Opened opened; // null until needed; guarded by this
+  private final PlanCache<IdentityKey, BoundPlan> bound = new PlanCache<>(BOUND_PLANS);
 
   /**
    * How ways to multiply are compared.
@@ -76,20 +62,17 @@ public final class DeviceMultiplier implements Multiplier {
   public record Operands(
       DeviceBuffer a, long aOffset, DeviceBuffer b, long bOffset, DeviceBuffer c, long cOffset) {}
 
-  /** What plans depend on; without a way they are made by rule. */
-  private record Key(MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {}
-
   /** A plan as a key, equal to itself alone: to compare plans takes as long as a launch. */
-  private static final class Same {
+  private static final class IdentityKey {
     private final MultiplyPlan plan;
 
-    Same(MultiplyPlan plan) {
+    IdentityKey(MultiplyPlan plan) {
       this.plan = plan;
     }
 
     @Override
     public boolean equals(Object o) {
-      return o instanceof Same other && plan == other.plan;
+      return o instanceof IdentityKey other && plan == other.plan;
     }
 
     @Override
@@ -97,10 +80,6 @@ public final class DeviceMultiplier implements Multiplier {
       return System.identityHashCode(plan);
     }
   }
-
-  /** The library and the tuner, whose choices hold for its version. */
-  private record Opened(
-      Optional<Cublas> cublas, MultiplyPlanner.CublasPresence presence, MultiplyTuner tuner) {}
 
   /**
    * A multiplier on {@code device}, which is borrowed; cuBLAS where the system knows it, and
@@ -123,74 +102,22 @@ public final class DeviceMultiplier implements Multiplier {
       CudaDevice device, MultiplyEngine engine, List<Path> libraryPath, Tuning tuning) {
     this.device = device;
     this.engine = engine;
-    this.libraryPath = List.copyOf(libraryPath);
-    this.tuning = tuning;
+    this.plans = new DeviceMultiplyPlans(device, engine, libraryPath, tuning);
     this.staging = device.newPinnedPool(KEPT_STAGING_BYTES);
   }
 
-  private synchronized Opened opened() {
-    if (opened == null) {
-      opened = open();
-    }
-    return opened;
+  /** The version of cuBLAS, such as 13.1.0, or why it cannot be used. */
+  public Availability<String> cublas() {
+    return plans.cublas().map(Cublas::version);
   }
 
-  private Opened open() {
-    if (engine == MultiplyEngine.OWN) {
-      return new Opened(
-          Optional.empty(),
-          MultiplyPlanner.CublasPresence.absent("it is ruled out by engine OWN"),
-          tuner(""));
-    }
-    Availability<Cublas> found = Cublas.open(device, libraryPath);
-    String reason = found.whyNot();
-    if (found.isPresent()) {
-      Cublas cublas = found.get();
-      try {
-        return new Opened(
-            found.thing(), MultiplyPlanner.CublasPresence.PRESENT, tuner(cublas.version()));
-      } catch (DeviceOutOfMemoryException e) {
-        cublas.close();
-        throw e; // another time there may be some
-      } catch (CudaFailure e) {
-        cublas.close();
-        if (e.isSticky() || engine == MultiplyEngine.CUBLAS) {
-          throw e;
-        }
-        reason = "it cannot be used: " + e.getMessage();
-        LOG.warn("cuBLAS was found, but {}; own kernels multiply", reason);
-      }
-    }
-    return new Opened(Optional.empty(), MultiplyPlanner.CublasPresence.absent(reason), tuner(""));
-  }
-
-  private MultiplyTuner tuner(String cublasVersion) {
-    if (tuning.budget().isZero() || engine == MultiplyEngine.CUBLAS) {
-      return MultiplyTuner.off();
-    }
-    String kernels = device.kernels().index().hash();
-    return new MultiplyTuner(
-        tuning
-            .cacheDirectory()
-            .map(
-                directory ->
-                    TuningStore.ofMultiplies(
-                        directory, device.description(), kernels, cublasVersion)),
-        tuning.budget());
-  }
-
-  /** Whether cuBLAS can be used, and if not why. */
-  public MultiplyPlanner.CublasPresence cublas() {
-    return opened().presence();
-  }
-
-  /** The version of cuBLAS, such as 13.1.0; empty if there is none. */
-  public Optional<String> cublasVersion() {
-    return opened().cublas().map(Cublas::version);
+  /** What plans here: by rule, without the plans that are kept. */
+  public MultiplyPlanner planner() {
+    return plans.planner();
   }
 
   /** How a problem would run by rule, or why it will not. */
-  public MultiplyDecision plan(MultiplyProblem problem) {
+  public Availability<MultiplyPlan> plan(MultiplyProblem problem) {
     return plan(problem, problem.k(), Optional.empty());
   }
 
@@ -202,49 +129,9 @@ public final class DeviceMultiplier implements Multiplier {
    *     more
    * @param way what {@link #choose} chose for the likes of it; empty to go by rule
    */
-  public MultiplyDecision plan(MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {
-    return plans.get(
-        new Key(problem, terms, way),
-        key -> {
-          MultiplyPlanner.CublasPresence cublas = cublas();
-          KernelIndex index = device.kernels().index();
-          return key.way().isPresent()
-              ? MultiplyPlanner.plan(
-                  key.problem(), key.terms(), key.way().get(), cublas, device.limits(), index)
-              : MultiplyPlanner.plan(
-                  key.problem(), key.terms(), engine, cublas, device.limits(), index);
-        });
-  }
-
-  /** Every way to run a problem here, for tests, for benchmarks and for tuning. */
-  public List<MultiplyPlan> candidates(MultiplyProblem problem) {
-    return MultiplyPlanner.candidates(
-        problem, problem.k(), cublas(), device.limits(), device.kernels().index());
-  }
-
-  /** Device memory that a plan of a {@link #lowMemoryWay} may use beside the operands. */
-  public long mostWorkspaceBytes() {
-    return MultiplyPlanner.mostWorkspaceBytes(cublas(), device.limits());
-  }
-
-  /**
-   * Device memory that any plan here may use beside the operands, of this problem or of one of
-   * smaller extents.
-   */
-  public long mostWorkspaceBytes(MultiplyProblem problem) {
-    return MultiplyPlanner.mostWorkspaceBytes(
-        problem, cublas(), device.limits(), device.kernels().index());
-  }
-
-  /**
-   * The way to multiply problems like this one where {@link #mostWorkspaceBytes()} is all there is;
-   * empty where there is none.
-   *
-   * @param terms as in {@link #plan}
-   */
-  public Optional<MultiplyWay> lowMemoryWay(MultiplyProblem problem, long terms) {
-    return MultiplyPlanner.lowMemoryWay(
-        problem, terms, engine, cublas(), device.limits(), device.kernels().index());
+  public Availability<MultiplyPlan> plan(
+      MultiplyProblem problem, long terms, Optional<MultiplyWay> way) {
+    return plans.plan(problem, terms, way);
   }
 
   /**
@@ -257,7 +144,7 @@ public final class DeviceMultiplier implements Multiplier {
    * @param a memory as the problem needs it, of any content; borrowed
    * @param b likewise
    * @param c likewise; what it holds is lost
-   * @param workspace at least {@link #mostWorkspaceBytes(MultiplyProblem)}; borrowed
+   * @param workspace at least {@link MultiplyPlanner#mostWorkspaceBytes(MultiplyProblem)}; borrowed
    * @param stream where trials are queued; they are done when this returns
    * @return empty where the planner's rule holds, as it does for batches and where A and B have no
    *     share in C
@@ -270,45 +157,19 @@ public final class DeviceMultiplier implements Multiplier {
       DeviceBuffer c,
       DeviceBuffer workspace,
       CudaStream stream) {
-    if (problem.batch().count() != 1
-        || !problem.readsOperands()
-        || !(plan(problem, terms, Optional.empty()) instanceof MultiplyPlan byRule)) {
-      return Optional.empty();
-    }
-    MultiplyTuner tuner = opened().tuner();
-    MultiplyClass products = MultiplyClass.of(problem);
-    if (!tuner.isOpen(byRule)) {
-      return tuner.find(products).filter(way -> keepsBits(byRule, terms, way));
-    }
-    List<MultiplyPlan> ways =
-        MultiplyPlanner.choices(
-            byRule,
-            MultiplyPlanner.trial(problem),
-            terms,
-            engine,
-            cublas(),
-            device.limits(),
-            device.kernels().index());
     Operands operands = new Operands(a, 0, b, 0, c, 0);
-    MultiplyWay chosen =
-        tuner.choose(
-            products,
-            ways,
-            way -> {
-              try (CudaEvent before = stream.record()) {
-                enqueue(way, operands, workspace, stream);
-                try (CudaEvent after = stream.record()) {
-                  after.synchronize();
-                  return after.millisSince(before);
-                }
-              }
-            });
-    return Optional.of(chosen).filter(way -> keepsBits(byRule, terms, way));
-  }
-
-  private boolean keepsBits(MultiplyPlan byRule, long terms, MultiplyWay way) {
-    return MultiplyPlanner.keepsBits(
-        byRule, terms, way, engine, cublas(), device.limits(), device.kernels().index());
+    return plans.choose(
+        problem,
+        terms,
+        way -> {
+          try (CudaEvent before = stream.record()) {
+            enqueue(way, operands, workspace, stream);
+            try (CudaEvent after = stream.record()) {
+              after.synchronize();
+              return after.millisSince(before);
+            }
+          }
+        });
   }
 
   /**
@@ -330,8 +191,7 @@ public final class DeviceMultiplier implements Multiplier {
     device
         .kernels()
         .launch(
-            MultiplyPlanner.addition(
-                type, bytes / type.bytes(), device.limits(), device.kernels().index()),
+            MultiplyPlanner.addition(type, bytes / type.bytes(), device.ownKernels()),
             from,
             to,
             stream);
@@ -351,11 +211,11 @@ public final class DeviceMultiplier implements Multiplier {
    * @throws DeviceOutOfMemoryException if there is no memory for the workspace
    */
   public void enqueue(MultiplyProblem problem, Operands operands, CudaStream stream) {
-    enqueue(plan(problem).orElseThrow(), operands, stream);
+    enqueue(plan(problem).orElseThrow(UnsupportedOperationException::new), operands, stream);
   }
 
   /**
-   * Queues a plan of {@link #plan} or {@link #candidates}; otherwise as {@link
+   * Queues a plan of {@link #plan} or {@link #planner}; otherwise as {@link
    * #enqueue(MultiplyProblem, Operands, CudaStream)}.
    */
   public void enqueue(MultiplyPlan plan, Operands operands, CudaStream stream) {
@@ -388,24 +248,16 @@ public final class DeviceMultiplier implements Multiplier {
     long cOffset = operands.cOffset();
     if ((aOffset | bOffset | cOffset) % problem.type().bytes() != 0) {
       throw new IllegalArgumentException(
-          "Offsets "
-              + aOffset
-              + ", "
-              + bOffset
-              + " and "
-              + cOffset
-              + "; expected multiples of the width "
-              + problem.type().bytes());
+          "Offsets %s, %s and %s; expected multiples of the width %s"
+              .formatted(aOffset, bOffset, cOffset, problem.type().bytes()));
     }
     requireApart("A", fromA, problem.bytesA(), to, problem.bytesC());
     requireApart("B", fromB, problem.bytesB(), to, problem.bytesC());
     device.enter();
     if (plan.strategy() instanceof MultiplyStrategy.Cublas strategy) {
-      Opened library = opened();
-      library
+      plans
           .cublas()
-          .orElseThrow(
-              () -> new UnsupportedOperationException(library.presence().absence().orElseThrow()))
+          .orElseThrow(UnsupportedOperationException::new)
           .enqueue(problem, strategy, fromA, fromB, to, workspace, stream);
       return;
     }
@@ -414,7 +266,9 @@ public final class DeviceMultiplier implements Multiplier {
       throw new IllegalStateException("Workspace at " + scratch + "; expected whole 256 bytes");
     }
     BoundSteps steps =
-        bound.get(new Same(plan), key -> new BoundPlan(key.plan, this::bind)).steps(fromA, fromB);
+        bound
+            .get(new IdentityKey(plan), key -> new BoundPlan(key.plan, this::bind))
+            .steps(fromA, fromB);
     if (plan.strategy() instanceof MultiplyStrategy.Skinny) {
       MultiplyProblem.Batch batch = problem.batch();
       for (long i = 0; i < batch.count(); i++) {
@@ -458,33 +312,17 @@ public final class DeviceMultiplier implements Multiplier {
   public void multiply(MultiplyProblem problem, HostMemory a, HostMemory b, HostMemory c) {
     problem.requireBytes(a.bytes(), b.bytes(), c.bytes());
     MultiplyProblem.Batch batch = problem.batch();
-    MultiplyPlan plan = plan(problem.dense()).orElseThrow();
+    MultiplyPlan plan = plan(problem.dense()).orElseThrow(UnsupportedOperationException::new);
     if (plan.strategy() instanceof MultiplyStrategy.Nothing) {
       return;
     }
     MultiplyProblem dense = plan.problem();
-    int width = problem.type().bytes();
     BatchTransfer batchA =
-        BatchTransfer.of(
-            problem.rowsA(),
-            problem.colsA() * width,
-            problem.leadA() * width,
-            batch.count(),
-            batch.strideA() * width);
+        transfer(problem, problem.rowsA(), problem.colsA(), problem.a().lead(), batch.strideA());
     BatchTransfer batchB =
-        BatchTransfer.of(
-            problem.rowsB(),
-            problem.colsB() * width,
-            problem.leadB() * width,
-            batch.count(),
-            batch.strideB() * width);
+        transfer(problem, problem.rowsB(), problem.colsB(), problem.b().lead(), batch.strideB());
     BatchTransfer batchC =
-        BatchTransfer.of(
-            problem.m(),
-            problem.n() * width,
-            problem.leadC() * width,
-            batch.count(),
-            batch.strideC() * width);
+        transfer(problem, problem.m(), problem.n(), problem.leadC(), batch.strideC());
     boolean staged = !a.isOffHeap() || !b.isOffHeap() || !c.isOffHeap();
     long most = Math.max(dense.bytesA(), Math.max(dense.bytesB(), dense.bytesC()));
     long stagingBytes = staged ? Math.min(STAGING_BYTES, most) : 0;
@@ -508,14 +346,17 @@ public final class DeviceMultiplier implements Multiplier {
     }
   }
 
+  private static BatchTransfer transfer(
+      MultiplyProblem problem, long rows, long cols, long lead, long stride) {
+    int width = problem.type().bytes();
+    return BatchTransfer.of(
+        rows, cols * width, lead * width, problem.batch().count(), stride * width);
+  }
+
   /** Frees cuBLAS's handles and the staging buffers; the device belongs to whoever opened it. */
   @Override
   public void close() {
-    synchronized (this) {
-      if (opened != null) {
-        opened.cublas().ifPresent(Cublas::close);
-      }
-    }
+    plans.close();
     staging.close();
   }
 

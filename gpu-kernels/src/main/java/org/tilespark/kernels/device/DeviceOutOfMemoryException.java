@@ -4,8 +4,6 @@ import org.tilespark.kernels.ResourceException;
 
 /** An allocation of device or pinned memory did not fit. Nothing was allocated. */
 public final class DeviceOutOfMemoryException extends ResourceException {
-  private static final long serialVersionUID = 1L;
-
   private final long requestedBytes;
   private final long freeBytes;
 

@@ -8,32 +8,38 @@ import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
 import org.tilespark.kernels.device.driver.DriverRelease;
 import org.tilespark.kernels.device.driver.NativeLibraries;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelIndex;
 
 /**
  * Whether this process can use a CUDA device, and if not why. Plain facts: no context is created
  * and no device is held.
  *
- * @param available true if {@link CudaDevice#open} may be called
- * @param reason why not, and what helps; empty if available
- * @param deviceCount devices the driver shows; 0 if not available
+ * @param count devices the driver shows
  * @param description the first device and the driver, such as {@code NVIDIA H200, sm_90, driver 580
- *     (CUDA 13.0)}; the reason if not available
+ *     (CUDA 13.0)}
  */
-public record DeviceProbe(boolean available, String reason, int deviceCount, String description) {
+public record DeviceProbe(int count, String description) {
   /** The CUDA version of driver R580, the oldest that loads what nvcc 13 makes. */
   private static final int OLDEST_DRIVER = 13000;
 
   /**
    * Looks, once per process; later calls return the same answer. Never throws, and is cheap where
    * there is no driver.
+   *
+   * @return what {@link CudaDevice#open} can open, or why nothing, and what helps
    */
-  public static DeviceProbe run() {
+  public static Availability<DeviceProbe> run() {
     return Once.RESULT;
   }
 
+  /** Devices the driver shows; 0 if none can be used. */
+  public static int deviceCount() {
+    return run().thing().map(DeviceProbe::count).orElse(0);
+  }
+
   private static final class Once {
-    static final DeviceProbe RESULT = look(KernelIndex::ofThisJar);
+    static final Availability<DeviceProbe> RESULT = look(KernelIndex::ofThisJar);
   }
 
   /** Where the index of kernels comes from; a test gives another. */
@@ -41,51 +47,49 @@ public record DeviceProbe(boolean available, String reason, int deviceCount, Str
     KernelIndex read();
   }
 
-  static DeviceProbe look(IndexSource index) {
+  static Availability<DeviceProbe> look(IndexSource index) {
     try {
       return lookUnguarded(index.read());
     } catch (IOException e) {
-      return unavailable(
-          "cannot unpack JCuda's native library into '"
-              + System.getProperty("java.io.tmpdir")
-              + "' ("
-              + e
-              + "); set -Djava.io.tmpdir to a directory that can be written");
+      return Availability.not(
+          ("cannot unpack JCuda's native library into '%s' (%s); set -Djava.io.tmpdir to"
+                  + " a directory that can be written")
+              .formatted(System.getProperty("java.io.tmpdir"), e));
     } catch (LinkageError e) {
-      return unavailable(whyNotLoaded(e));
+      return Availability.not(whyNotLoaded(e));
     } catch (RuntimeException e) {
-      return unavailable("looking for a CUDA device failed: " + e);
+      return Availability.not("looking for a CUDA device failed: " + e);
     }
   }
 
-  private static DeviceProbe lookUnguarded(KernelIndex index) throws IOException {
+  private static Availability<DeviceProbe> lookUnguarded(KernelIndex index) throws IOException {
     String os = System.getProperty("os.name", "").toLowerCase(Locale.ROOT);
     String arch = System.getProperty("os.arch", "").toLowerCase(Locale.ROOT);
     if (!os.contains("linux") || !(arch.equals("amd64") || arch.equals("x86_64"))) {
-      return unavailable("CUDA is supported on linux x86_64 only, this is " + os + " " + arch);
+      return Availability.not("CUDA is supported on linux x86_64 only, this is " + os + " " + arch);
     }
     if (index.isEmpty()) {
-      return unavailable(
+      return Availability.not(
           "this jar has no device kernels, since it was built without nvcc; build it where the CUDA"
               + " 13 toolkit is installed");
     }
     NativeLibraries.load();
     int code = JCudaDriver.cuInit(0);
     if (code == CUresult.CUDA_ERROR_NO_DEVICE) {
-      return unavailable(
+      return Availability.not(
           "the NVIDIA driver is installed but shows no device (check nvidia-smi and"
               + " CUDA_VISIBLE_DEVICES)");
     }
     if (code != CUresult.CUDA_SUCCESS) {
-      return unavailable("cuInit failed with " + CUresult.stringFor(code));
+      return Availability.not("cuInit failed with " + CUresult.stringFor(code));
     }
     int[] version = new int[1];
     code = JCudaDriver.cuDriverGetVersion(version);
     if (code != CUresult.CUDA_SUCCESS) {
-      return unavailable("cuDriverGetVersion failed with " + CUresult.stringFor(code));
+      return Availability.not("cuDriverGetVersion failed with " + CUresult.stringFor(code));
     }
     if (version[0] < OLDEST_DRIVER) {
-      return unavailable(
+      return Availability.not(
           "the NVIDIA driver is too old: it speaks CUDA "
               + cudaVersion(version[0])
               + ", device kernels need driver R580 or newer (CUDA 13.0)");
@@ -93,7 +97,7 @@ public record DeviceProbe(boolean available, String reason, int deviceCount, Str
     int[] count = new int[1];
     code = JCudaDriver.cuDeviceGetCount(count);
     if (code != CUresult.CUDA_SUCCESS || count[0] == 0) {
-      return unavailable(
+      return Availability.not(
           code == CUresult.CUDA_SUCCESS
               ? "the NVIDIA driver shows no device (check CUDA_VISIBLE_DEVICES)"
               : "cuDeviceGetCount failed with " + CUresult.stringFor(code));
@@ -101,19 +105,15 @@ public record DeviceProbe(boolean available, String reason, int deviceCount, Str
     CUdevice device = new CUdevice();
     code = JCudaDriver.cuDeviceGet(device, 0);
     if (code != CUresult.CUDA_SUCCESS) {
-      return unavailable("cuDeviceGet failed with " + CUresult.stringFor(code));
+      return Availability.not("cuDeviceGet failed with " + CUresult.stringFor(code));
     }
     int major = attribute(device, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
     int minor = attribute(device, CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
     String description = describe(name(device), major, minor, version[0]);
     if (index.kernels().stream().noneMatch(kernel -> kernel.runsOn(major, minor))) {
-      return unavailable("no kernel of this jar (" + index + ") runs on " + description);
+      return Availability.not("no kernel of this jar (" + index + ") runs on " + description);
     }
-    return new DeviceProbe(true, "", count[0], description);
-  }
-
-  private static DeviceProbe unavailable(String reason) {
-    return new DeviceProbe(false, reason, 0, reason);
+    return Availability.of(new DeviceProbe(count[0], description));
   }
 
   private static String whyNotLoaded(LinkageError e) {
@@ -126,15 +126,9 @@ public record DeviceProbe(boolean available, String reason, int deviceCount, Str
 
   static String describe(String name, int major, int minor, int driverVersion) {
     String release = DriverRelease.read();
-    return name
-        + ", sm_"
-        + major
-        + minor
-        + ", driver "
-        + (release.isEmpty() ? "" : release + " ")
-        + "(CUDA "
-        + cudaVersion(driverVersion)
-        + ")";
+    return "%s, sm_%s%s, driver %s(CUDA %s)"
+        .formatted(
+            name, major, minor, release.isEmpty() ? "" : release + " ", cudaVersion(driverVersion));
   }
 
   static String name(CUdevice device) {

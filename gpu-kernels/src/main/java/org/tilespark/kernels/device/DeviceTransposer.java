@@ -2,11 +2,11 @@ package org.tilespark.kernels.device;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.PlanCache;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.MixedLaunch;
 import org.tilespark.kernels.transpose.PlacedPlan;
-import org.tilespark.kernels.transpose.PlanDecision;
 import org.tilespark.kernels.transpose.TransposePlan;
 import org.tilespark.kernels.transpose.TransposePlanner;
 import org.tilespark.kernels.transpose.TransposeProblem;
@@ -31,11 +31,11 @@ public final class DeviceTransposer implements Transposer {
   private final CudaDevice device;
   private final Autotuner tuner;
   private final PinnedPool staging;
-  private final PlanCache<Key, PlanDecision> plans = new PlanCache<>(PLANS);
+  private final PlanCache<Key, Availability<TransposePlan>> plans = new PlanCache<>(PLANS);
 
   /** A transposer on {@code device}, which is borrowed and must stay open longer; tunes nothing. */
   public DeviceTransposer(CudaDevice device) {
-    this(device, Autotuner.off(device.limits(), device.kernels().index()));
+    this(device, Autotuner.off(device.ownKernels()));
   }
 
   /**
@@ -54,20 +54,16 @@ public final class DeviceTransposer implements Transposer {
    *
    * @param problem what is asked
    */
-  public PlanDecision plan(TransposeProblem problem) {
+  public Availability<TransposePlan> plan(TransposeProblem problem) {
     return plan(problem, TransposePlanner.MAX_ALIGNMENT);
   }
 
-  private PlanDecision plan(TransposeProblem problem, int alignmentBytes) {
+  private Availability<TransposePlan> plan(TransposeProblem problem, int alignmentBytes) {
     return plans.get(
         new Key(problem, alignmentBytes),
         key ->
             TransposePlanner.plan(
-                key.problem(),
-                key.alignmentBytes(),
-                device.limits(),
-                device.kernels().index(),
-                tuner.table()));
+                key.problem(), key.alignmentBytes(), device.ownKernels(), tuner.table()));
   }
 
   /**
@@ -95,7 +91,7 @@ public final class DeviceTransposer implements Transposer {
     check(problem, in, inOffset, out, outOffset);
     if (problem.bytes() > 0) {
       int alignment = alignment(inOffset, outOffset);
-      TransposePlan plan = plan(problem, alignment).orElseThrow();
+      TransposePlan plan = plan(problem, alignment).orElseThrow(UnsupportedOperationException::new);
       if (tuner.isOpen(plan)) {
         plan = tuned(plan, alignment, in, inOffset, out, outOffset, stream);
       }
@@ -128,7 +124,7 @@ public final class DeviceTransposer implements Transposer {
       return plan;
     }
     plans.clear();
-    return plan(plan.problem(), alignmentBytes).orElseThrow();
+    return plan(plan.problem(), alignmentBytes).orElseThrow(UnsupportedOperationException::new);
   }
 
   /**
@@ -183,14 +179,15 @@ public final class DeviceTransposer implements Transposer {
       if (part.problem().bytes() > 0) {
         placed.add(
             new PlacedPlan(
-                plan(part.problem(), alignment(part.inOffset(), part.outOffset())).orElseThrow(),
+                plan(part.problem(), alignment(part.inOffset(), part.outOffset()))
+                    .orElseThrow(UnsupportedOperationException::new),
                 part.inOffset(),
                 part.outOffset()));
       }
     }
     device.enter();
     KernelModule kernels = device.kernels();
-    for (MixedLaunch.Placed each : MixedLaunch.of(placed, device.limits(), kernels.index())) {
+    for (MixedLaunch.Placed each : MixedLaunch.of(placed, device.ownKernels())) {
       if (each.launch().isPresent()) {
         kernels.launch(
             each.launch().get(),
@@ -216,23 +213,14 @@ public final class DeviceTransposer implements Transposer {
     long target = out.address(device, outOffset, outBytes);
     if ((inOffset | outOffset) % problem.elementBytes() != 0) {
       throw new IllegalArgumentException(
-          "Offsets "
-              + inOffset
-              + " and "
-              + outOffset
-              + "; expected multiples of the width "
-              + problem.elementBytes());
+          "Offsets %s and %s; expected multiples of the width %s"
+              .formatted(inOffset, outOffset, problem.elementBytes()));
     }
     if (source < target + outBytes && target < source + inBytes) {
       throw new IllegalArgumentException(
-          "Input and output overlap: "
-              + (inBytes == outBytes ? "" : inBytes + " and ")
-              + outBytes
-              + " bytes at offsets "
-              + inOffset
-              + " and "
-              + outOffset
-              + " of one buffer");
+          "Input and output overlap: %s%s bytes at offsets %s and %s of one buffer"
+              .formatted(
+                  inBytes == outBytes ? "" : inBytes + " and ", outBytes, inOffset, outOffset));
     }
   }
 

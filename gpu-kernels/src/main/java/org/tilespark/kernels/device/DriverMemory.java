@@ -76,16 +76,14 @@ final class DriverMemory {
       if (code == CUresult.CUDA_ERROR_OUT_OF_MEMORY) {
         MemoryInfo memory = device.memoryInfo();
         throw new DeviceOutOfMemoryException(
-            "Device memory: "
-                + bytes
-                + " bytes requested, "
-                + memory.freeBytes()
-                + " of "
-                + memory.totalBytes()
-                + " bytes free, "
-                + liveDeviceBytes()
-                + " bytes held by this process's buffers, on "
-                + device.where(),
+            ("Device memory: %s bytes requested, %s of %s bytes free, %s bytes held by"
+                    + " this process's buffers, on %s")
+                .formatted(
+                    bytes,
+                    memory.freeBytes(),
+                    memory.totalBytes(),
+                    liveDeviceBytes(),
+                    device.where()),
             bytes,
             memory.freeBytes());
       }
@@ -139,14 +137,9 @@ final class DriverMemory {
         || code == CUresult.CUDA_ERROR_INVALID_VALUE
         || code == CUresult.CUDA_ERROR_OPERATING_SYSTEM) {
       throw new DeviceOutOfMemoryException(
-          "Pinned host memory: "
-              + bytes
-              + " bytes requested, the machine cannot pin as much ("
-              + CUresult.stringFor(code)
-              + "), "
-              + livePinnedBytes()
-              + " bytes pinned by this process before, on "
-              + device.where(),
+          ("Pinned host memory: %s bytes requested, the machine cannot pin as much (%s),"
+                  + " %s bytes pinned by this process before, on %s")
+              .formatted(bytes, CUresult.stringFor(code), livePinnedBytes(), device.where()),
           bytes,
           -1);
     }

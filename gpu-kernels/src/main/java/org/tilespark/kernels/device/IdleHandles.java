@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Handles of the driver that nobody uses now, kept for the next who needs one: making and
@@ -22,9 +23,9 @@ final class IdleHandles<T> {
     this.most = most;
   }
 
-  /** One that is kept; null if there is none. */
-  synchronized T take() {
-    return idle.poll();
+  /** One that is kept; empty if there is none. */
+  synchronized Optional<T> take() {
+    return Optional.ofNullable(idle.poll());
   }
 
   /** Keeps one; false if the caller is to destroy it. */

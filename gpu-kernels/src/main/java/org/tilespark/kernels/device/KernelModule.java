@@ -177,17 +177,17 @@ public final class KernelModule {
       module = load(entry.source());
       modules.put(entry.source(), module);
     }
-    FunctionHandle function = new FunctionHandle(entry.early());
+    FunctionHandle function = new FunctionHandle(entry.traits().early());
     device.check(
         JCudaDriver.cuModuleGetFunction(function, module, kernel), "cuModuleGetFunction", kernel);
-    if (entry.dynamicBytes() > 0) { // with its own variables these may be more than 48 KiB
+    if (entry.traits().dynamicBytes() > 0) { // with its own variables these may be more than 48 KiB
       device.check(
           JCudaDriver.cuFuncSetAttribute(
               function,
               CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-              entry.dynamicBytes()),
+              entry.traits().dynamicBytes()),
           "cuFuncSetAttribute",
-          kernel + ", " + entry.dynamicBytes() + " bytes of shared memory");
+          kernel + ", " + entry.traits().dynamicBytes() + " bytes of shared memory");
     }
     functions.put(kernel, function);
     return function;

@@ -39,10 +39,6 @@ abstract sealed class Owned implements AutoCloseable
     return madeAt;
   }
 
-  final boolean isClosed() {
-    return closed.get();
-  }
-
   /** Throws if it is closed. */
   final void requireOpen() {
     if (closed.get()) {

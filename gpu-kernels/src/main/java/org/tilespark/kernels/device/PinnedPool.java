@@ -12,8 +12,11 @@ import org.tilespark.kernels.memory.SlabPool;
  * when they are closed.
  */
 public final class PinnedPool extends Owned {
-  /** Size of a slab, of pools that keep many of them; a fraction of a second to pin. */
-  private static final long SLAB_BYTES = 256L << 20;
+  /**
+   * Size of a slab, of pools that keep many of them; a fraction of a second to pin. Large, since
+   * free ranges of different slabs never join for a large request.
+   */
+  private static final long SLAB_BYTES = 1L << 30;
 
   private final SlabPool slabs;
 
@@ -38,12 +41,8 @@ public final class PinnedPool extends Owned {
     @Override
     public RuntimeException exhausted(ResourceException refusal, long bytes, long freedBytes) {
       return new DeviceOutOfMemoryException(
-          refusal.getMessage()
-              + "; the pool had freed the "
-              + freedBytes
-              + " bytes it kept, "
-              + liveBytes()
-              + " bytes are handed out",
+          "%s; the pool had freed the %s bytes it kept, %s bytes are handed out"
+              .formatted(refusal.getMessage(), freedBytes, liveBytes()),
           bytes,
           -1);
     }
@@ -79,9 +78,12 @@ public final class PinnedPool extends Owned {
     return slabs.freeBytes();
   }
 
-  /** Keeps as many bytes more as {@code bytes} says whenever a buffer comes back. */
-  public void keepsMore(LongSupplier bytes) {
-    slabs.keepsMore(bytes);
+  /**
+   * Keeps as many bytes more as {@code bytes} says whenever a buffer comes back; {@code most} at
+   * most.
+   */
+  public void keepsMore(LongSupplier bytes, long most) {
+    slabs.keepsMore(bytes, most);
   }
 
   /** Frees the slabs of which nothing is handed out. */
@@ -108,11 +110,7 @@ public final class PinnedPool extends Owned {
 
   @Override
   public String toString() {
-    return "pinned pool with "
-        + liveBytes()
-        + " bytes handed out and "
-        + cachedBytes()
-        + " bytes kept on "
-        + device.where();
+    return "pinned pool with %s bytes handed out and %s bytes kept on %s"
+        .formatted(liveBytes(), cachedBytes(), device.where());
   }
 }

@@ -2,6 +2,7 @@ package org.tilespark.kernels.fourier;
 
 import java.util.ArrayList;
 import java.util.List;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
@@ -36,6 +37,14 @@ public final class FourierBoxes {
   }
 
   /**
+   * How elements go.
+   *
+   * @param type FLOAT32 or FLOAT64, of the parts
+   * @param factor of what is taken; 1 keeps bits as they are
+   */
+  public record Transfer(Direction direction, ElementType type, boolean isComplex, double factor) {}
+
+  /**
    * A range of the elements of a box.
    *
    * @param array extents of the array, 1 to 3 axes
@@ -58,16 +67,8 @@ public final class FourierBoxes {
       }
       if (!fits || start < 0 || count < 1 || start > size.elements() - count) {
         throw new IllegalArgumentException(
-            "Elements "
-                + start
-                + " to "
-                + (start + count)
-                + " of a box "
-                + size
-                + " at "
-                + low
-                + " of an array "
-                + array);
+            "Elements %s to %s of a box %s at %s of an array %s"
+                .formatted(start, start + count, size, low, array));
       }
     }
   }
@@ -75,44 +76,33 @@ public final class FourierBoxes {
   /**
    * The launches that move pieces, in any order; each takes the planes' and the array's address,
    * that of the input first.
-   *
-   * @param type FLOAT32 or FLOAT64, of the parts
-   * @param factor of what is taken; 1 keeps bits as they are
    */
   public static List<KernelLaunch> launches(
-      Direction direction,
-      ElementType type,
-      boolean isComplex,
-      List<Piece> pieces,
-      double factor,
-      DeviceLimits limits,
-      KernelIndex index) {
+      Transfer transfer, List<Piece> pieces, DeviceKernels device) {
     String family =
         "fourier_"
-            + (direction == Direction.PUT ? "put" : "take")
-            + (isComplex ? "_complex" : "_real");
+            + (transfer.direction == Direction.PUT ? "put" : "take")
+            + (transfer.isComplex ? "_complex" : "_real");
     KernelIndex.Kernel kernel =
-        index
-            .find(family, type.bytes(), limits)
+        device
+            .find(family, transfer.type.bytes())
             .orElseThrow(
                 () ->
                     new UnsupportedOperationException(
-                        "This jar has no kernel " + family + " for " + limits.architecture()));
+                        "This jar has no kernel %s for %s"
+                            .formatted(family, device.limits().architecture())));
     List<KernelLaunch> launches = new ArrayList<>();
     for (int from = 0; from < pieces.size(); from += MOST_PIECES) {
       List<Piece> some = pieces.subList(from, Math.min(pieces.size(), from + MOST_PIECES));
-      launches.add(launch(kernel, type.bytes(), isComplex, some, factor, limits));
+      launches.add(launch(kernel, transfer, some, device.limits()));
     }
     return launches;
   }
 
   private static KernelLaunch launch(
-      KernelIndex.Kernel kernel,
-      int width,
-      boolean isComplex,
-      List<Piece> pieces,
-      double factor,
-      DeviceLimits limits) {
+      KernelIndex.Kernel kernel, Transfer transfer, List<Piece> pieces, DeviceLimits limits) {
+    int width = transfer.type.bytes();
+    boolean isComplex = transfer.isComplex;
     List<Long> parts = new ArrayList<>();
     long units = 0;
     for (Piece piece : pieces) {
@@ -139,8 +129,8 @@ public final class FourierBoxes {
             List.of(
                 units,
                 (long) pieces.size(),
-                factor == 1 ? 0L : 1L,
-                Double.doubleToRawLongBits(factor)));
+                transfer.factor == 1 ? 0L : 1L,
+                Double.doubleToRawLongBits(transfer.factor)));
     words.addAll(parts);
     int threads = kernel.shape().threads();
     long chunk = (long) threads * UNITS_PER_THREAD;

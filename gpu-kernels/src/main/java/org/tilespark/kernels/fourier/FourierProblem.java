@@ -70,17 +70,10 @@ public record FourierProblem(
     if (kind == Kind.HALF_TO_REAL) {
       if (realExtent < 1 || half != realExtent / 2 + 1) {
         throw new IllegalArgumentException(
-            "Half a spectrum with "
-                + half
-                + " frequencies of axis "
-                + axes.get(axes.size() - 1)
-                + ", of "
-                + realExtent
-                + " real values; expected "
-                + (2 * half - 2)
-                + " or "
-                + (2 * half - 1)
-                + " real values");
+            ("Half a spectrum with %s frequencies of axis %s, of %s real values; expected"
+                    + " %s or %s real values")
+                .formatted(
+                    half, axes.get(axes.size() - 1), realExtent, 2 * half - 2, 2 * half - 1));
       }
     } else if (realExtent != 0) {
       throw new IllegalArgumentException(

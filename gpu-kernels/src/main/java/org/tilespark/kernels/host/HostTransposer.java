@@ -1,6 +1,7 @@
 package org.tilespark.kernels.host;
 
 import java.util.List;
+import java.util.OptionalInt;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import org.tilespark.kernels.memory.HostMemory;
@@ -67,7 +68,8 @@ public final class HostTransposer implements Transposer {
       in.copyTo(out);
       return;
     }
-    for (int run = move.runAxis(); run >= 0; run = move.runAxis()) {
+    for (OptionalInt found = move.runAxis(); found.isPresent(); found = move.runAxis()) {
+      int run = found.getAsInt();
       long runBytes = move.axes().get(run).extent() * move.elementBytes();
       if (runBytes > 16 || Long.bitCount(runBytes) != 1 || !move.absorbs(run)) {
         new Work(move, move.without(run), in, out).copyRuns(runBytes);
@@ -75,12 +77,14 @@ public final class HostTransposer implements Transposer {
       }
       move = move.absorb(run);
     }
-    int rows = move.outInnermost();
-    int cols = move.inInnermost();
-    if (rows < 0 || cols < 0) {
+    OptionalInt innermostOut = move.outInnermost();
+    OptionalInt innermostIn = move.inInnermost();
+    if (innermostOut.isEmpty() || innermostIn.isEmpty()) {
       new Work(move, move.axes(), in, out).copyRuns(move.elementBytes());
       return;
     }
+    int rows = innermostOut.getAsInt();
+    int cols = innermostIn.getAsInt();
     // Rows come last, as the output's innermost axis.
     List<Axis> axes = move.without(rows, cols);
     axes.add(move.axes().get(cols));

@@ -62,8 +62,10 @@ final class TiledProduct {
       HostMemory c,
       HostMultiplier.Stage stage) {
     int bytes = problem.type().bytes();
-    Packing.Operand left = new Packing.Operand(a, problem.leadA(), !problem.transposeA(), bytes);
-    Packing.Operand right = new Packing.Operand(b, problem.leadB(), problem.transposeB(), bytes);
+    Packing.Operand left =
+        new Packing.Operand(a, problem.a().lead(), !problem.a().transposed(), bytes);
+    Packing.Operand right =
+        new Packing.Operand(b, problem.b().lead(), problem.b().transposed(), bytes);
     ResultMatrix to = ResultMatrix.of(problem, c);
     PackedPanels panels = stage.panels(problem.type());
     return panels.padded(problem.n(), problem.m()) < panels.padded(problem.m(), problem.n())

@@ -2,6 +2,7 @@ package org.tilespark.kernels.launch;
 
 import java.util.Optional;
 import java.util.function.Function;
+import java.util.function.Supplier;
 
 /**
  * A thing, or why it is not there. Immutable if the thing is.
@@ -27,6 +28,11 @@ public record Availability<T>(Optional<T> thing, String whyNot) {
     return new Availability<>(Optional.empty(), why);
   }
 
+  /** What is in {@code thing}; {@code why} says why nothing is. */
+  public static <T> Availability<T> of(Optional<T> thing, Supplier<String> why) {
+    return thing.map(Availability::of).orElseGet(() -> not(why.get()));
+  }
+
   /** True if it is there. */
   public boolean isPresent() {
     return thing.isPresent();
@@ -38,7 +44,12 @@ public record Availability<T>(Optional<T> thing, String whyNot) {
    * @throws IllegalStateException if it is not there; says why
    */
   public T get() {
-    return thing.orElseThrow(() -> new IllegalStateException(whyNot));
+    return orElseThrow(IllegalStateException::new);
+  }
+
+  /** The thing; if it is not there, throws what {@code failure} makes of the reason. */
+  public <X extends Throwable> T orElseThrow(Function<String, X> failure) throws X {
+    return thing.orElseThrow(() -> failure.apply(whyNot));
   }
 
   /** What is made of the thing, or the same reason. */

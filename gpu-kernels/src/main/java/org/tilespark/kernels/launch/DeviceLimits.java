@@ -8,8 +8,6 @@ package org.tilespark.kernels.launch;
  * @param multiprocessors count of streaming multiprocessors
  * @param maxThreadsPerBlock threads of one thread block
  * @param maxGridX thread blocks along x
- * @param maxGridY thread blocks along y
- * @param maxGridZ thread blocks along z
  * @param sharedBytesPerBlock shared memory of one thread block without opting in to more
  * @param globalBytes device memory
  */
@@ -19,8 +17,6 @@ public record DeviceLimits(
     int multiprocessors,
     int maxThreadsPerBlock,
     int maxGridX,
-    int maxGridY,
-    int maxGridZ,
     int sharedBytesPerBlock,
     long globalBytes) {
   /** Checks that every limit is positive. */
@@ -30,8 +26,6 @@ public record DeviceLimits(
         || multiprocessors < 1
         || maxThreadsPerBlock < 1
         || maxGridX < 1
-        || maxGridY < 1
-        || maxGridZ < 1
         || sharedBytesPerBlock < 1
         || globalBytes < 1) {
       throw new IllegalArgumentException("A device reports a limit that is not positive");

@@ -69,6 +69,20 @@ public final class KernelIndex {
   public record TileShape(int rows, int cols, int threads) {}
 
   /**
+   * How a kernel is launched.
+   *
+   * @param dynamicBytes dynamic shared memory that a thread block of it must be given; 0 where the
+   *     launch says how much, or none is needed
+   * @param blocksPerProcessor thread blocks of it that a multiprocessor holds at once, at least
+   * @param early true if it waits itself for the launches before it ({@code griddepcontrol.wait}),
+   *     so that it may be launched before they end
+   */
+  public record Traits(int dynamicBytes, int blocksPerProcessor, boolean early) {
+    /** What holds if the index says nothing else. */
+    static final Traits PLAIN = new Traits(0, 1, false);
+  }
+
+  /**
    * One entry point.
    *
    * @param name entry point, such as {@code transpose_vector_w4_64x64x256}
@@ -76,11 +90,7 @@ public final class KernelIndex {
    * @param family name without width and tile, such as {@code transpose_vector}
    * @param elementBytes width of an element
    * @param shape tile and threads
-   * @param dynamicBytes dynamic shared memory that a thread block of it must be given; 0 where the
-   *     launch says how much, or none is needed
-   * @param blocksPerProcessor thread blocks of it that a multiprocessor holds at once, at least
-   * @param early true if it waits itself for the launches before it ({@code griddepcontrol.wait}),
-   *     so that it may be launched before they end
+   * @param traits how it is launched
    * @param architectures what it was compiled for
    */
   public record Kernel(
@@ -89,9 +99,7 @@ public final class KernelIndex {
       String family,
       int elementBytes,
       TileShape shape,
-      int dynamicBytes,
-      int blocksPerProcessor,
-      boolean early,
+      Traits traits,
       Set<String> architectures) {
     /** Copies the set. */
     public Kernel {
@@ -186,6 +194,7 @@ public final class KernelIndex {
     if (before != null) {
       architectures.addAll(before.architectures());
     }
+    Traits known = before == null ? Traits.PLAIN : before.traits();
     kernels.put(
         name,
         new Kernel(
@@ -194,9 +203,10 @@ public final class KernelIndex {
             matcher.group(1),
             Integer.parseInt(matcher.group(2)),
             new TileShape(rows, cols, Integer.parseInt(matcher.group(5))),
-            number(words, "dynamicBytes=", before == null ? 0 : before.dynamicBytes()),
-            number(words, "blocksPerProcessor=", before == null ? 1 : before.blocksPerProcessor()),
-            number(words, "early=", before != null && before.early() ? 1 : 0) > 0,
+            new Traits(
+                number(words, "dynamicBytes=", known.dynamicBytes()),
+                number(words, "blocksPerProcessor=", known.blocksPerProcessor()),
+                number(words, "early=", known.early() ? 1 : 0) > 0),
             architectures));
   }
 
@@ -236,10 +246,8 @@ public final class KernelIndex {
   public KernelIndex with(KernelIndex more) {
     if (!Collections.disjoint(fatbins.keySet(), more.fatbins.keySet())) {
       throw new IllegalArgumentException(
-          "Sources of kernels in two indexes: "
-              + fatbins.keySet()
-              + " and "
-              + more.fatbins.keySet());
+          "Sources of kernels in two indexes: %s and %s"
+              .formatted(fatbins.keySet(), more.fatbins.keySet()));
     }
     Map<String, Kernel> all = new LinkedHashMap<>(kernels);
     all.putAll(more.kernels);

@@ -60,12 +60,7 @@ public final class KernelLaunch {
 
   @Override
   public String toString() {
-    return kernel
-        + "<<<"
-        + config.blocks()
-        + ", "
-        + config.threads()
-        + ">>>"
-        + Arrays.toString(words);
+    return "%s<<<%s, %s>>>%s"
+        .formatted(kernel, config.blocks(), config.threads(), Arrays.toString(words));
   }
 }

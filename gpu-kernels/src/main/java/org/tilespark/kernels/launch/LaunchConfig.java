@@ -13,13 +13,9 @@ public record LaunchConfig(int blocks, int threads, int sharedBytes) {
   public LaunchConfig {
     if (blocks < 1 || threads < 1 || sharedBytes < 0) {
       throw new IllegalArgumentException(
-          "Launch of "
-              + blocks
-              + " thread blocks of "
-              + threads
-              + " threads with "
-              + sharedBytes
-              + " bytes of shared memory; expected at least one of each");
+          ("Launch of %s thread blocks of %s threads with %s bytes of shared memory;"
+                  + " expected at least one of each")
+              .formatted(blocks, threads, sharedBytes));
     }
   }
 
@@ -33,15 +29,10 @@ public record LaunchConfig(int blocks, int threads, int sharedBytes) {
       long pieces, int threads, int sharedBytes, DeviceLimits limits) {
     if (threads > limits.maxThreadsPerBlock() || sharedBytes > limits.sharedBytesPerBlock()) {
       throw new IllegalArgumentException(
-          "A thread block of "
-              + threads
-              + " threads and "
-              + sharedBytes
-              + " bytes of shared memory exceeds the device's "
-              + limits.maxThreadsPerBlock()
-              + " threads and "
-              + limits.sharedBytesPerBlock()
-              + " bytes");
+          ("A thread block of %s threads and %s bytes of shared memory exceeds the"
+                  + " device's %s threads and %s bytes")
+              .formatted(
+                  threads, sharedBytes, limits.maxThreadsPerBlock(), limits.sharedBytesPerBlock()));
     }
     return new LaunchConfig((int) Math.min(pieces, limits.maxGridX()), threads, sharedBytes);
   }

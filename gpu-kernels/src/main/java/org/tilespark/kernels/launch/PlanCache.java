@@ -26,8 +26,6 @@ public final class PlanCache<K, V> {
     }
     entries =
         new LinkedHashMap<>(16, 0.75f, true) {
-          private static final long serialVersionUID = 1L;
-
           @Override
           protected boolean removeEldestEntry(Map.Entry<K, V> eldest) {
             return size() > capacity;

@@ -34,8 +34,9 @@ public final class SlabAllocator {
   private static final int SMALL_SLAB_PART = 32;
 
   private final long maxFreeBytes;
-  private final Arena large;
-  private final Arena small;
+  private final long mostSlabBytes;
+  private final Arena large = new Arena();
+  private final Arena small = new Arena();
   // Guarded by this.
   private final TreeMap<Long, Use> slabs = new TreeMap<>(); // by address
   private final TreeMap<Long, Use> unused = new TreeMap<>(); // those of which nothing is in use
@@ -65,14 +66,10 @@ public final class SlabAllocator {
 
   /** The free ranges of the slabs for requests of one kind. */
   private static final class Arena {
-    private final long slabBytes;
+    private long slabBytes; // of the next slab
     private final TreeMap<Long, Long> byAddress = new TreeMap<>(); // address -> bytes
     private final TreeSet<Slab> bySize =
         new TreeSet<>(Comparator.comparingLong(Slab::bytes).thenComparingLong(Slab::address));
-
-    private Arena(long slabBytes) {
-      this.slabBytes = slabBytes;
-    }
 
     void put(long address, long bytes) {
       if (bytes > 0) {
@@ -103,9 +100,14 @@ public final class SlabAllocator {
       throw new IllegalArgumentException("Slabs of " + mostSlabBytes + " bytes; expected some");
     }
     this.maxFreeBytes = maxFreeBytes;
-    long bytes = Math.max(PAGE_BYTES, Math.min(mostSlabBytes, maxFreeBytes / SLABS_KEPT));
-    this.large = new Arena(bytes / PAGE_BYTES * PAGE_BYTES);
-    this.small = new Arena(Math.max(PAGE_BYTES, pages(bytes / SMALL_SLAB_PART)));
+    this.mostSlabBytes = mostSlabBytes;
+    sizeSlabs(maxFreeBytes);
+  }
+
+  private void sizeSlabs(long keptBytes) {
+    long bytes = Math.max(PAGE_BYTES, Math.min(mostSlabBytes, keptBytes / SLABS_KEPT));
+    large.slabBytes = bytes / PAGE_BYTES * PAGE_BYTES;
+    small.slabBytes = Math.max(PAGE_BYTES, pages(bytes / SMALL_SLAB_PART));
   }
 
   /** The length of the range that a request of {@code bytes} bytes takes: whole pages. */
@@ -134,7 +136,7 @@ public final class SlabAllocator {
    * The size of the slab to {@link #add} for a request of {@code bytes} bytes: a whole number of
    * them if they are large, so that a slab of equal ranges has nothing left over.
    */
-  public long slabBytesFor(long bytes) {
+  public synchronized long slabBytesFor(long bytes) {
     long wanted = pages(bytes);
     long slab = arena(wanted).slabBytes;
     return wanted < slab / SMALL_SLAB_PART ? slab : wanted * Math.max(1, slab / wanted);
@@ -214,10 +216,13 @@ public final class SlabAllocator {
 
   /**
    * Keeps {@code bytes} more free bytes than the constructor said; asked whenever a range is freed,
-   * by a thread that holds this allocator's lock.
+   * by a thread that holds this allocator's lock. New slabs are larger accordingly.
+   *
+   * @param most that {@code bytes} will say
    */
-  public synchronized void keepsMore(LongSupplier bytes) {
+  public synchronized void keepsMore(LongSupplier bytes, long most) {
     more = bytes;
+    sizeSlabs(maxFreeBytes + most);
   }
 
   /** All slabs of which nothing is in use; the caller frees them. */

@@ -98,8 +98,8 @@ public final class SlabPool {
   }
 
   /** As {@link SlabAllocator#keepsMore}. */
-  public void keepsMore(LongSupplier bytes) {
-    slabs.keepsMore(bytes);
+  public void keepsMore(LongSupplier bytes, long most) {
+    slabs.keepsMore(bytes, most);
   }
 
   /** Frees the slabs of which nothing is in use; returns how many bytes they were. */

@@ -46,10 +46,10 @@ final class DoubleSteps extends TensorSteps {
     MultiplyProblem.Batch batch = problem.batch();
     boolean one = batch.count() == 1;
     return problem.k() >= PHASES
-        && ((problem.transposeA()
-                && isRagged(problem.leadA(), problem.m(), one ? 0 : batch.strideA()))
-            || (!problem.transposeB()
-                && isRagged(problem.leadB(), problem.n(), one ? 0 : batch.strideB())));
+        && ((problem.a().transposed()
+                && isRagged(problem.a().lead(), problem.m(), one ? 0 : batch.strideA()))
+            || (!problem.b().transposed()
+                && isRagged(problem.b().lead(), problem.n(), one ? 0 : batch.strideB())));
   }
 
   /** Matrices an odd number of doubles apart are copied in any case. */
@@ -59,7 +59,7 @@ final class DoubleSteps extends TensorSteps {
 
   @Override
   void addChunk(long p, long k) {
-    if (strategy.rest().isNone()) {
+    if (strategy.sums().rest().isNone()) {
       super.addChunk(p, k);
     } else {
       addWithRest(p, k);
@@ -70,9 +70,9 @@ final class DoubleSteps extends TensorSteps {
   private void addWithRest(long p, long k) {
     boolean exchanged = form.isExchanged(problem);
     long panels = Ceil.div(k, form.panel());
-    long from = strategy.rest().from();
+    long from = strategy.sums().rest().from();
     long rest = PartsOfK.colsOfKernel(problem) - from;
-    long parts = strategy.rest().parts();
+    long parts = strategy.sums().rest().parts();
     Place c = c();
     DoublePair operands = operands(p, k);
     addMultiply(
@@ -81,7 +81,7 @@ final class DoubleSteps extends TensorSteps {
         1,
         panels,
         new Target(c, problem.leadC(), 0, problem.factorsFrom(p)));
-    Place scratch = endOfWorkspace(TensorWorkspace.restBytes(problem, strategy.rest()));
+    Place scratch = endOfWorkspace(TensorWorkspace.restBytes(problem, strategy.sums().rest()));
     long m = exchanged ? rest : problem.m();
     long n = exchanged ? problem.n() : rest;
     addMultiply(
@@ -116,12 +116,14 @@ final class DoubleSteps extends TensorSteps {
   private DoublePair operands(long p, long k) {
     Place packedA = new Place(Side.WORKSPACE, 0);
     Place packedB = new Place(Side.WORKSPACE, TensorWorkspace.bytesA(form, problem, k, countA()));
-    boolean acrossA = problem.transposeA();
-    boolean acrossB = !problem.transposeB();
-    boolean phased = strategy.isPhased();
-    Doubles a = readable(new Doubles(storedA(p, k), evenA, acrossA, acrossA && phased), packedA);
-    Doubles b = readable(new Doubles(storedB(p, k), evenB, acrossB, acrossB && phased), packedB);
+    Doubles a = readable(doubles(Side.A, p, k, evenA), packedA);
+    Doubles b = readable(doubles(Side.B, p, k, evenB), packedB);
     return form.isExchanged(problem) ? new DoublePair(b, a) : new DoublePair(a, b);
+  }
+
+  private Doubles doubles(Side side, long p, long k, boolean even) {
+    boolean across = isAcross(side);
+    return new Doubles(stored(side, p, k), even, across, across && strategy.isPhased());
   }
 
   private void addMultiply(DoublePair operands, long k, long parts, long partPanels, Target c) {
@@ -148,7 +150,7 @@ final class DoubleSteps extends TensorSteps {
         exchanged ? 1 : c.lead(),
         exchanged ? c.lead() : 1,
         panels,
-        strategy.chain(),
+        strategy.sums().chain(),
         rowTiles,
         colTiles,
         problem.alphaWord(c.factors()),

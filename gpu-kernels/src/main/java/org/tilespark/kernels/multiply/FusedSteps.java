@@ -4,7 +4,6 @@ import java.util.List;
 import java.util.stream.LongStream;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.launch.KernelIndex;
-import org.tilespark.kernels.multiply.MultiplyStep.Place;
 import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import org.tilespark.kernels.multiply.MultiplyStep.TensorMap;
 
@@ -26,7 +25,7 @@ final class FusedSteps extends TensorSteps {
 
   FusedSteps(MultiplyStrategy.Tensor strategy, MultiplyProblem problem) {
     super(strategy, problem, strategy.kernel(), strategy.workspaceBytes(problem, true, true));
-    atOnce = form != TensorForm.TF32 && kernel.blocksPerProcessor() == 1;
+    atOnce = form != TensorForm.TF32 && kernel.traits().blocksPerProcessor() == 1;
   }
 
   /**
@@ -41,8 +40,8 @@ final class FusedSteps extends TensorSteps {
     return evenA
         && evenB
         && LongStream.of(
-                problem.leadA(),
-                problem.leadB(),
+                problem.a().lead(),
+                problem.b().lead(),
                 one ? 0 : batch.strideA(),
                 one ? 0 : batch.strideB())
             .map(elements -> elements * Float.BYTES)
@@ -64,46 +63,22 @@ final class FusedSteps extends TensorSteps {
   @Override
   void addMultiply(long p, long k, long parts, long partPanels, Target c) {
     long batches = parts * products();
-    long rowTiles = Ceil.div(problem.m(), shape.rows());
-    long colTiles = Ceil.div(problem.n(), shape.cols());
-    TensorMap a =
-        map(
-            from(Side.A, p),
-            problem.transposeA() ? problem.m() : k,
-            problem.transposeA() ? k : problem.m(),
-            problem.leadA(),
-            countA(),
-            batch.strideA(),
-            BOX);
-    TensorMap b =
-        map(
-            from(Side.B, p),
-            problem.transposeB() ? k : problem.n(),
-            problem.transposeB() ? problem.n() : k,
-            problem.leadB(),
-            countB(),
-            batch.strideB(),
-            atOnce ? BOX * (shape.cols() / COLS) : BOX);
+    TensorMap a = map(stored(Side.A, p, k), BOX);
+    TensorMap b = map(stored(Side.B, p, k), atOnce ? BOX * (shape.cols() / COLS) : BOX);
     // Fields of FusedArguments.
     launch(
         List.of(a, b),
         List.of(c.at()),
-        evenly(batches * rowTiles * colTiles),
-        problem.m(),
-        problem.n(),
-        c.lead(),
-        partPanels,
-        rowTiles,
-        colTiles,
-        problem.alphaWord(c.factors()),
-        problem.betaWord(c.factors()),
-        batches,
-        countA() > 1 ? 1 : 0,
-        countB() > 1 ? 1 : 0,
-        c.step(),
-        parts > 1 ? partPanels * form.panel() : 0,
-        isBlocks(a) ? 1 : 0,
-        isBlocks(b) ? 1 : 0);
+        evenly(batches * rowTiles() * colTiles()),
+        words(
+            head(c, partPanels),
+            tail(
+                c,
+                batches,
+                countA() > 1 ? 1 : 0,
+                countB() > 1 ? 1 : 0,
+                parts > 1 ? partPanels * form.panel() : 0),
+            new long[] {isBlocks(a) ? 1 : 0, isBlocks(b) ? 1 : 0}));
   }
 
   /**
@@ -111,7 +86,7 @@ final class FusedSteps extends TensorSteps {
    * bandwidth would idle.
    */
   private long evenly(long tiles) {
-    return Ceil.div(tiles, Ceil.div(tiles, most(kernel.blocksPerProcessor())));
+    return Ceil.div(tiles, Ceil.div(tiles, most(kernel.traits().blocksPerProcessor())));
   }
 
   /**
@@ -119,15 +94,16 @@ final class FusedSteps extends TensorSteps {
    *
    * @param high rows of a box
    */
-  private TensorMap map(
-      Place at, long cols, long rows, long lead, long count, long stride, int high) {
-    boolean blocks = atOnce && cols % BOX == 0;
-    long leadBytes = lead * width;
-    long strideBytes = count > 1 ? stride * width : leadBytes;
+  private TensorMap map(Matrices of, int high) {
+    boolean blocks = atOnce && of.cols() % BOX == 0;
+    long leadBytes = of.lead() * width;
+    long strideBytes = of.count() > 1 ? of.stride() * width : leadBytes;
     return new TensorMap(
-        at,
+        of.at(),
         form == TensorForm.TF32 ? MultiplyStep.Element.TF32 : MultiplyStep.Element.FLOAT32,
-        blocks ? List.of((long) BOX, rows, cols / BOX, count) : List.of(cols, rows, 1L, count),
+        blocks
+            ? List.of((long) BOX, of.rows(), of.cols() / BOX, of.count())
+            : List.of(of.cols(), of.rows(), 1L, of.count()),
         List.of(leadBytes, blocks ? (long) BOX * width : leadBytes, strideBytes),
         List.of(BOX, high, blocks ? BLOCKS : 1, 1),
         true,

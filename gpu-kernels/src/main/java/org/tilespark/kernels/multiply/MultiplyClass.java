@@ -17,9 +17,7 @@ import org.tilespark.layout.ElementType;
  * @param precision how exactly they are multiplied
  * @param transposeA whether A is stored transposed
  * @param transposeB whether B is
- * @param m rows of C, rounded up to a power of two, at most {@value #MOST_EXTENT}
- * @param k the extent summed over, rounded likewise
- * @param n columns of C, rounded likewise
+ * @param extents M, K and N, each rounded up to a power of two, at most {@value #MOST_EXTENT}
  * @param uneven bit 0 if rows of A, bit 1 if those of B, bit 2 if those of C do not all begin at
  *     multiples of 16 bytes from the first, which rules out the widest accesses
  */
@@ -28,9 +26,7 @@ public record MultiplyClass(
     Precision precision,
     boolean transposeA,
     boolean transposeB,
-    long m,
-    long k,
-    long n,
+    Extents extents,
     int uneven) {
   /** How tables of ways to multiply are read. */
   public static final TuningTable.Format<MultiplyClass, MultiplyWay> FORMAT =
@@ -57,13 +53,11 @@ public record MultiplyClass(
     return new MultiplyClass(
         problem.type(),
         problem.precision(),
-        problem.transposeA(),
-        problem.transposeB(),
-        rounded(problem.m()),
-        rounded(problem.k()),
-        rounded(problem.n()),
-        (isUneven(problem.leadA() * width) ? 1 : 0)
-            | (isUneven(problem.leadB() * width) ? 2 : 0)
+        problem.a().transposed(),
+        problem.b().transposed(),
+        new Extents(rounded(problem.m()), rounded(problem.k()), rounded(problem.n())),
+        (isUneven(problem.a().lead() * width) ? 1 : 0)
+            | (isUneven(problem.b().lead() * width) ? 2 : 0)
             | (isUneven(problem.leadC() * width) ? 4 : 0));
   }
 
@@ -97,26 +91,25 @@ public record MultiplyClass(
         isType ? Precision.FULL : Precision.valueOf(kind),
         matcher.group(2).equals("T"),
         matcher.group(3).equals("T"),
-        Long.parseLong(matcher.group(4)),
-        Long.parseLong(matcher.group(6)),
-        Long.parseLong(matcher.group(8)),
+        new Extents(
+            Long.parseLong(matcher.group(4)),
+            Long.parseLong(matcher.group(6)),
+            Long.parseLong(matcher.group(8))),
         matcher.group(5).length() + 2 * matcher.group(7).length() + 4 * matcher.group(9).length());
   }
 
   @Override
   public String toString() {
-    return (precision == Precision.FULL ? type.name() : precision.name()).toLowerCase(Locale.ROOT)
-        + " "
-        + (transposeA ? "T" : "N")
-        + (transposeB ? "T" : "N")
-        + " "
-        + m
-        + ((uneven & 1) == 0 ? "" : "-")
-        + " x "
-        + k
-        + ((uneven & 2) == 0 ? "" : "-")
-        + " x "
-        + n
-        + ((uneven & 4) == 0 ? "" : "-");
+    return "%s %s%s %s%s x %s%s x %s%s"
+        .formatted(
+            (precision == Precision.FULL ? type.name() : precision.name()).toLowerCase(Locale.ROOT),
+            transposeA ? "T" : "N",
+            transposeB ? "T" : "N",
+            extents.m(),
+            (uneven & 1) == 0 ? "" : "-",
+            extents.k(),
+            (uneven & 2) == 0 ? "" : "-",
+            extents.n(),
+            (uneven & 4) == 0 ? "" : "-");
   }
 }

@@ -66,22 +66,23 @@ final class MultiplyCost {
     return cost(
         (double) MultiplyStrategy.Tiled.tiles(problem, kernel.shape()),
         kernel,
-        limits.multiprocessors() * kernel.blocksPerProcessor());
+        limits.multiprocessors() * kernel.traits().blocksPerProcessor());
   }
 
   /** Relative time of all steps of K, split-K included. */
   static double cost(MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
     KernelIndex.Kernel kernel = tensor.kernel();
-    boolean isCut = tensor.parts() > 1;
-    double steps = problem.k() / (double) tensor.parts() + (isCut ? SUMMING_STEPS : 0);
+    boolean isCut = tensor.sums().parts() > 1;
+    double steps = problem.k() / (double) tensor.sums().parts() + (isCut ? SUMMING_STEPS : 0);
     // Products that are cut go one after the other.
     MultiplyProblem atOnce = isCut ? problem.first() : problem;
     if (tensor.form() == TensorForm.FLOAT64) {
       return doubles(atOnce, tensor, steps, limits.multiprocessors()) * phasing(problem, tensor);
     }
-    double all = (double) MultiplyStrategy.Tiled.tiles(atOnce, kernel.shape()) * tensor.parts();
+    double all =
+        (double) MultiplyStrategy.Tiled.tiles(atOnce, kernel.shape()) * tensor.sums().parts();
     return (tensor.isNarrow() ? NARROW_COST : 1)
-        * cost(all, kernel, limits.multiprocessors() * kernel.blocksPerProcessor())
+        * cost(all, kernel, limits.multiprocessors() * kernel.traits().blocksPerProcessor())
         * steps;
   }
 
@@ -93,11 +94,11 @@ final class MultiplyCost {
         (double) Ceil.div(PartsOfK.rowsOfKernel(problem), shape.rows())
             * Ceil.div(PartsOfK.colsOfKernel(problem), shape.cols())
             * problem.batch().count();
-    double most = Math.ceil(tiles * tensor.parts() / processors); // of one multiprocessor
+    double most = Math.ceil(tiles * tensor.sums().parts() / processors); // of one multiprocessor
     double taken =
-        tensor.rest().isNone()
+        tensor.sums().rest().isNone()
             ? most * steps
-            : PartsOfK.restCost(problem, shape, tensor.rest(), processors);
+            : PartsOfK.restCost(problem, shape, tensor.sums().rest(), processors);
     if (TensorForm.isOneChain(tensor.kernel())) {
       taken += LONE_TILE * (most % 2) * steps;
       taken *= problem.k() <= TILES_APART_STEPS ? TILES_APART : 1 / TILES_APART;
@@ -111,16 +112,16 @@ final class MultiplyCost {
       return 1;
     }
     boolean isFaster =
-        !problem.transposeA()
+        !problem.a().transposed()
             || problem.batch().count() > 1
-            || (!problem.transposeB() && problem.k() >= PHASED_STEPS);
+            || (!problem.b().transposed() && problem.k() >= PHASED_STEPS);
     return isFaster ? PHASED_COST : 1 / PHASED_COST;
   }
 
   private static double cost(double tiles, KernelIndex.Kernel kernel, int atOnce) {
     KernelIndex.TileShape shape = kernel.shape();
     return Math.ceil(tiles / atOnce)
-        * kernel.blocksPerProcessor()
+        * kernel.traits().blocksPerProcessor()
         * (shape.rows() + 16.0)
         * (shape.cols() + 16.0);
   }
@@ -129,11 +130,11 @@ final class MultiplyCost {
   static double fusedNanos(
       MultiplyProblem problem, MultiplyStrategy.Tensor tensor, DeviceLimits limits) {
     KernelIndex.TileShape shape = tensor.kernel().shape();
-    int blocks = tensor.kernel().blocksPerProcessor();
+    int blocks = tensor.kernel().traits().blocksPerProcessor();
     double tiles = (double) MultiplyStrategy.Tiled.tiles(problem, shape);
     double tileBytes = (double) (shape.rows() + shape.cols()) * problem.k() * Float.BYTES;
     double rate =
-        tensor.form() == TensorForm.TF32 && !problem.transposeB()
+        tensor.form() == TensorForm.TF32 && !problem.b().transposed()
             ? TRANSPOSED_BYTES_PER_NANO
             : blocks == 1 ? FUSED_BYTES_PER_NANO : SHARED_BYTES_PER_NANO;
     return Math.max(
@@ -150,8 +151,8 @@ final class MultiplyCost {
     int width = form.element().bytes();
     boolean isRead = form == TensorForm.TF32; // as stored, with K along the rows
     double packed =
-        (isRead && !problem.transposeA() ? 0 : valuesA(problem))
-            + (isRead && problem.transposeB() ? 0 : valuesB(problem));
+        (isRead && !problem.a().transposed() ? 0 : valuesA(problem))
+            + (isRead && problem.b().transposed() ? 0 : valuesB(problem));
     double read = (valuesA(problem) + valuesB(problem)) * width;
     double memory = MEMORY_BYTES_PER_NANO * limits.multiprocessors();
     double rate = PRODUCTS_PER_NANO * Short.BYTES / width * limits.multiprocessors();

@@ -14,8 +14,7 @@ import org.tilespark.kernels.launch.KernelLaunch;
  * @param launch the launch of an own kernel; empty for the others
  */
 public record MultiplyPlan(
-    MultiplyProblem problem, MultiplyStrategy strategy, Optional<KernelLaunch> launch)
-    implements MultiplyDecision {
+    MultiplyProblem problem, MultiplyStrategy strategy, Optional<KernelLaunch> launch) {
   /** The pointers of kernels of a single launch. */
   private static final List<MultiplyStep.Place> OPERANDS =
       Stream.of(MultiplyStep.Side.A, MultiplyStep.Side.B, MultiplyStep.Side.C)
@@ -58,18 +57,8 @@ public record MultiplyPlan(
         : strategy.steps(problem, evenA, evenB);
   }
 
-  @Override
-  public boolean isSupported() {
-    return true;
-  }
-
-  @Override
+  /** One line, for EXPLAIN and the log. */
   public String describe() {
     return strategy.describe();
-  }
-
-  @Override
-  public MultiplyPlan orElseThrow() {
-    return this;
   }
 }

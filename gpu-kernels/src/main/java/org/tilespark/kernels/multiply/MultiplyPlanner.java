@@ -4,13 +4,15 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
 import org.tilespark.layout.ElementType;
 
-/** Chooses how a multiply runs on a device: pure functions of the problem and the device. */
+/** Chooses how multiplies run on a device: pure functions of the problem. Immutable. */
 public final class MultiplyPlanner {
   /** Kernels of {@code multiply_tiled.cu}. */
   public static final String FAMILY = "multiply_tiled";
@@ -48,26 +50,26 @@ public final class MultiplyPlanner {
 
   static final long CUBLAS_OLD_WORKSPACE_BYTES = 4L << 20;
 
+  private final DeviceKernels device;
+  private final Availability<?> cublas;
+  private final MultiplyEngine engine;
+
   /**
-   * What the planner knows of cuBLAS.
+   * A planner for one device.
    *
-   * @param absence why it is not there; empty if it is
+   * @param device and the kernels of this jar
+   * @param cublas whether cuBLAS can be used
+   * @param engine whose kernels multiply
    */
-  public record CublasPresence(Optional<String> absence) {
-    /** It can be used. */
-    public static final CublasPresence PRESENT = new CublasPresence(Optional.empty());
-
-    /** It cannot be used, for a reason. */
-    public static CublasPresence absent(String reason) {
-      return new CublasPresence(Optional.of(reason));
-    }
-
-    boolean isPresent() {
-      return absence.isEmpty();
-    }
+  public MultiplyPlanner(DeviceKernels device, Availability<?> cublas, MultiplyEngine engine) {
+    this.device = device;
+    this.cublas = cublas;
+    this.engine = engine;
   }
 
-  private MultiplyPlanner() {}
+  private MultiplyPlanner with(MultiplyEngine other) {
+    return new MultiplyPlanner(device, cublas, other);
+  }
 
   /**
    * The plan for a problem by rule, where nothing was measured.
@@ -75,83 +77,66 @@ public final class MultiplyPlanner {
    * @param problem what is asked
    * @param terms products that each element of C is the sum of in the end, {@code problem.k()} or
    *     more: it decides how long chains of additions may be
-   * @param engine whose kernels may do it
-   * @param cublas whether cuBLAS is there
-   * @param limits the device
-   * @param index the kernels of this jar
    */
-  public static MultiplyDecision plan(
-      MultiplyProblem problem,
-      long terms,
-      MultiplyEngine engine,
-      CublasPresence cublas,
-      DeviceLimits limits,
-      KernelIndex index) {
+  public Availability<MultiplyPlan> plan(MultiplyProblem problem, long terms) {
     if (problem.keepsC()) {
-      return new MultiplyPlan(problem, new MultiplyStrategy.Nothing(), Optional.empty());
+      return Availability.of(
+          new MultiplyPlan(problem, new MultiplyStrategy.Nothing(), Optional.empty()));
     }
     if (!problem.readsOperands()) { // C times beta, which an own kernel makes
-      return own(problem.scaleOnly(), terms, limits, index);
+      return own(problem.scaleOnly(), terms);
     }
     if (problem.precision() != Precision.FULL) {
-      return rounded(problem, terms, engine, cublas, limits, index);
+      return rounded(problem, terms);
     }
     return switch (engine) {
-      case OWN -> own(problem, terms, limits, index);
+      case OWN -> own(problem, terms);
       case CUBLAS ->
           cublas.isPresent()
-              ? cublas(problem, terms, limits)
-              : new MultiplyDecision.Unsupported(
-                  "Engine CUBLAS is asked for, but it is not there: "
-                      + cublas.absence().orElseThrow());
+              ? Availability.of(cublas(problem, terms))
+              : Availability.not(
+                  "Engine CUBLAS is asked for, but it is not there: " + cublas.whyNot());
       case AUTO ->
           cublas.isPresent()
-                  && !TensorRule.isFaster(problem, terms, limits, index)
-                  && !SkinnyRule.isFaster(problem, limits, index)
+                  && !TensorRule.isFaster(problem, terms, device)
+                  && !SkinnyRule.isFaster(problem, device)
                   && ((MultiplyCost.products(problem) >= CUBLAS_PRODUCTS
                           && terms >= CUBLAS_LEAST_TERMS)
-                      || kernels(problem, limits, index).isEmpty())
-              ? cublas(problem, terms, limits)
-              : own(problem, terms, limits, index);
+                      || kernels(problem).isEmpty())
+              ? Availability.of(cublas(problem, terms))
+              : own(problem, terms);
     };
   }
 
   /** A problem whose inputs are to be rounded. */
-  private static MultiplyDecision rounded(
-      MultiplyProblem problem,
-      long terms,
-      MultiplyEngine engine,
-      CublasPresence cublas,
-      DeviceLimits limits,
-      KernelIndex index) {
+  private Availability<MultiplyPlan> rounded(MultiplyProblem problem, long terms) {
     // cuBLAS cuts inputs of tf32 off where they are to be rounded, and on an H200 takes tf32 for
     // FLOAT16 and BFLOAT16 too.
     if (engine != MultiplyEngine.CUBLAS) {
-      Optional<MultiplyPlan> tensor = TensorRule.best(problem, terms, limits, index);
+      Optional<MultiplyPlan> tensor = TensorRule.best(problem, terms, device);
       Optional<MultiplyPlan> ours =
           tensor.filter(TensorRule::streamsA).isPresent()
               ? tensor
-              : SkinnyRule.of(problem, limits, index)
+              : SkinnyRule.of(problem, device)
                   .map(skinny -> skinny(problem, skinny))
                   .or(() -> tensor);
       if (ours.isPresent()) {
-        return ours.get();
+        return Availability.of(ours.get());
       }
     }
     if (engine != MultiplyEngine.OWN && cublas.isPresent()) {
-      return cublas(problem, terms, limits);
+      return Availability.of(cublas(problem, terms));
     }
-    return new MultiplyDecision.Unsupported(
-        "Precision "
-            + problem.precision()
-            + (TensorPlans.kernels(TensorForm.of(problem), problem, limits, index).isEmpty()
-                ? " on " + limits.architecture()
-                : " of operands as large as these")
-            + " needs cuBLAS, "
-            + (engine == MultiplyEngine.OWN
-                ? "which is ruled out by engine OWN"
-                : "which is not there: " + cublas.absence().orElseThrow())
-            + "; ask for precision FULL, or install cuBLAS");
+    return Availability.not(
+        "Precision %s%s needs cuBLAS, %s; ask for precision FULL, or install cuBLAS"
+            .formatted(
+                problem.precision(),
+                TensorPlans.kernels(problem, device).isEmpty()
+                    ? " on " + device.limits().architecture()
+                    : " of operands as large as these",
+                engine == MultiplyEngine.OWN
+                    ? "which is ruled out by engine OWN"
+                    : "which is not there: " + cublas.whyNot()));
   }
 
   /**
@@ -162,17 +147,9 @@ public final class MultiplyPlanner {
    *
    * @param byRule what {@link #plan} says, which is the first of them
    * @param trial what they are tried on
-   * @param engine whose kernels may do it
    */
-  public static List<MultiplyPlan> choices(
-      MultiplyPlan byRule,
-      MultiplyProblem trial,
-      long terms,
-      MultiplyEngine engine,
-      CublasPresence cublas,
-      DeviceLimits limits,
-      KernelIndex index) {
-    List<MultiplyPlan> candidates = candidates(trial, terms, cublas, limits, index);
+  public List<MultiplyPlan> choices(MultiplyPlan byRule, MultiplyProblem trial, long terms) {
+    List<MultiplyPlan> candidates = candidates(trial, terms);
     boolean hasWarpgroups = candidates.stream().anyMatch(way -> TensorRule.isTensor(way, false));
     List<MultiplyPlan> choices = new ArrayList<>();
     for (MultiplyPlan way : candidates) {
@@ -199,17 +176,12 @@ public final class MultiplyPlanner {
    *
    * @param way one of {@link #candidates} of such a problem
    */
-  public static boolean keepsBits(
-      MultiplyPlan byRule,
-      long terms,
-      MultiplyWay way,
-      MultiplyEngine engine,
-      CublasPresence cublas,
-      DeviceLimits limits,
-      KernelIndex index) {
+  public boolean keepsBits(MultiplyPlan byRule, long terms, MultiplyWay way) {
     return engine == MultiplyEngine.AUTO
-        || (plan(byRule.problem(), terms, way, cublas, limits, index) instanceof MultiplyPlan plan
-            && plan.strategy().order().equals(byRule.strategy().order()));
+        || plan(byRule.problem(), terms, way)
+            .thing()
+            .filter(plan -> plan.strategy().order().equals(byRule.strategy().order()))
+            .isPresent();
   }
 
   /**
@@ -218,92 +190,69 @@ public final class MultiplyPlanner {
    *
    * @param way one of {@link #candidates} of such a problem
    */
-  public static MultiplyDecision plan(
-      MultiplyProblem problem,
-      long terms,
-      MultiplyWay way,
-      CublasPresence cublas,
-      DeviceLimits limits,
-      KernelIndex index) {
-    MultiplyDecision byRule =
-        plan(
-            problem,
-            terms,
-            way.isCublas() ? MultiplyEngine.CUBLAS : MultiplyEngine.OWN,
-            cublas,
-            limits,
-            index);
+  public Availability<MultiplyPlan> plan(MultiplyProblem problem, long terms, MultiplyWay way) {
     if (way.isCublas()) {
-      return byRule;
+      return with(MultiplyEngine.CUBLAS).plan(problem, terms);
     }
-    if (!(byRule instanceof MultiplyPlan plan)) { // rounded operands that are too large to pack
-      return plan(problem, terms, MultiplyEngine.AUTO, cublas, limits, index);
+    Availability<MultiplyPlan> byRule = with(MultiplyEngine.OWN).plan(problem, terms);
+    if (!byRule.isPresent()) { // rounded operands that are too large to pack
+      return with(MultiplyEngine.AUTO).plan(problem, terms);
     }
-    return owns(plan, terms, limits, index).stream()
+    return owns(byRule.get().problem(), terms).stream()
         .filter(own -> own.strategy().way().equals(Optional.of(way)))
         .findFirst()
-        .orElse(plan);
-  }
-
-  /** All own ways to do what {@code byRule} does. */
-  private static List<MultiplyPlan> owns(
-      MultiplyPlan byRule, long terms, DeviceLimits limits, KernelIndex index) {
-    return candidates(
-        byRule.problem(), terms, CublasPresence.absent("not asked for"), limits, index);
+        .map(Availability::of)
+        .orElse(byRule);
   }
 
   /**
-   * Every way to do it on this device, for tests, for benchmarks and for tuning; none where C stays
-   * as it is, or is empty. Where A and B have no share in C, the ways to scale it.
+   * Every way to do it on this device, for tests, for benchmarks and for tuning, whatever the
+   * engine; none where C stays as it is, or is empty. Where A and B have no share in C, the ways to
+   * scale it.
    *
    * @param terms as in {@link #plan}
    */
-  public static List<MultiplyPlan> candidates(
-      MultiplyProblem problem,
-      long terms,
-      CublasPresence cublas,
-      DeviceLimits limits,
-      KernelIndex index) {
+  public List<MultiplyPlan> candidates(MultiplyProblem problem, long terms) {
+    List<MultiplyPlan> all = owns(problem, terms);
+    if (cublas.isPresent() && !problem.keepsC() && problem.readsOperands()) {
+      all.add(cublas(problem, terms));
+    }
+    return all;
+  }
+
+  private List<MultiplyPlan> owns(MultiplyProblem problem, long terms) {
     List<MultiplyPlan> all = new ArrayList<>();
     if (problem.keepsC()) {
       return all;
     }
-    if (!problem.readsOperands()) {
-      MultiplyProblem scaled = problem.scaleOnly();
-      for (KernelIndex.Kernel kernel : kernels(scaled, limits, index)) {
-        all.add(tiled(scaled, kernel, limits));
-      }
-      return all;
-    }
-    if (problem.precision() == Precision.FULL) {
-      for (KernelIndex.Kernel kernel : kernels(problem, limits, index)) {
-        all.add(tiled(problem, kernel, limits));
+    MultiplyProblem done = problem.readsOperands() ? problem : problem.scaleOnly();
+    if (done.precision() == Precision.FULL) {
+      for (KernelIndex.Kernel kernel : kernels(done)) {
+        all.add(tiled(done, kernel));
       }
     }
-    SkinnySteps.of(problem, limits, index).ifPresent(skinny -> all.add(skinny(problem, skinny)));
-    all.addAll(TensorPlans.of(problem, terms, limits, index));
-    if (cublas.isPresent()) {
-      all.add(cublas(problem, terms, limits));
+    if (problem.readsOperands()) {
+      SkinnySteps.of(problem, device).ifPresent(skinny -> all.add(skinny(problem, skinny)));
+      all.addAll(TensorPlans.of(problem, terms, device));
     }
     return all;
   }
 
   /** Device memory that a plan of a {@link #lowMemoryWay} may use beside the operands. */
-  public static long mostWorkspaceBytes(CublasPresence cublas, DeviceLimits limits) {
-    return cublas.isPresent() ? cublasWorkspaceBytes(limits) : 0;
+  public long mostWorkspaceBytes() {
+    return cublas.isPresent() ? cublasWorkspaceBytes() : 0;
   }
 
   /**
    * Device memory that any plan may use beside the operands, of this problem or of one of smaller
    * extents or of fewer products.
    */
-  public static long mostWorkspaceBytes(
-      MultiplyProblem problem, CublasPresence cublas, DeviceLimits limits, KernelIndex index) {
+  public long mostWorkspaceBytes(MultiplyProblem problem) {
     return Math.max(
-        mostWorkspaceBytes(cublas, limits),
+        mostWorkspaceBytes(),
         Math.max(
-            SkinnySteps.mostWorkspaceBytes(problem, limits, index),
-            TensorPlans.mostWorkspaceBytes(problem, limits, index)));
+            SkinnySteps.mostWorkspaceBytes(problem, device),
+            TensorPlans.mostWorkspaceBytes(problem, device)));
   }
 
   /**
@@ -312,19 +261,16 @@ public final class MultiplyPlanner {
    *
    * @param terms as in {@link #plan}
    */
-  public static Optional<MultiplyWay> lowMemoryWay(
-      MultiplyProblem problem,
-      long terms,
-      MultiplyEngine engine,
-      CublasPresence cublas,
-      DeviceLimits limits,
-      KernelIndex index) {
+  public Optional<MultiplyWay> lowMemoryWay(MultiplyProblem problem, long terms) {
     Optional<MultiplyWay> byRule =
-        plan(problem, terms, engine, cublas, limits, index) instanceof MultiplyPlan plan
-                && !(plan.strategy() instanceof MultiplyStrategy.Tensor)
-                && !(plan.strategy() instanceof MultiplyStrategy.Skinny)
-            ? plan.strategy().way()
-            : Optional.empty();
+        plan(problem, terms)
+            .thing()
+            .map(MultiplyPlan::strategy)
+            .filter(
+                strategy ->
+                    !(strategy instanceof MultiplyStrategy.Tensor)
+                        && !(strategy instanceof MultiplyStrategy.Skinny))
+            .flatMap(MultiplyStrategy::way);
     if (byRule.isPresent()) {
       return byRule;
     }
@@ -332,8 +278,7 @@ public final class MultiplyPlanner {
             && cublas.isPresent()
             && (terms >= CUBLAS_LEAST_TERMS || problem.precision() != Precision.FULL)
         ? Optional.of(MultiplyWay.CUBLAS)
-        : kernels(problem, limits, index).stream()
-            .min(Comparator.comparingDouble(kernel -> MultiplyCost.cost(problem, kernel, limits)))
+        : bestTiled(problem)
             .filter(kernel -> problem.precision() == Precision.FULL)
             .map(kernel -> new MultiplyWay(kernel.name()));
   }
@@ -347,19 +292,7 @@ public final class MultiplyPlanner {
         2.0 * problem.batch().count() * Math.max(1, problem.m()) * Math.max(1, problem.n());
     long enough = Math.max(LEAST_TRIAL_STEPS, (long) (TRIAL_OPERATIONS / perStep));
     long k = Math.min(problem.k(), enough / LEAST_TRIAL_STEPS * LEAST_TRIAL_STEPS);
-    return new MultiplyProblem(
-        problem.m(),
-        k,
-        problem.n(),
-        problem.type(),
-        problem.precision(),
-        problem.transposeA(),
-        problem.transposeB(),
-        problem.leadA(),
-        problem.leadB(),
-        problem.leadC(),
-        problem.factors(),
-        problem.batch());
+    return problem.withK(k);
   }
 
   /**
@@ -369,18 +302,16 @@ public final class MultiplyPlanner {
    * @param elements of either tile, at least one
    * @throws UnsupportedOperationException if this jar has no such kernel for the device
    */
-  public static KernelLaunch addition(
-      ElementType type, long elements, DeviceLimits limits, KernelIndex index) {
+  public static KernelLaunch addition(ElementType type, long elements, DeviceKernels device) {
+    DeviceLimits limits = device.limits();
     KernelIndex.Kernel kernel =
-        index
-            .find(ADDITION, type.bytes(), limits)
+        device
+            .find(ADDITION, type.bytes())
             .orElseThrow(
                 () ->
                     new UnsupportedOperationException(
-                        "This jar has no kernel that adds tiles of "
-                            + type
-                            + " on "
-                            + limits.architecture()));
+                        "This jar has no kernel that adds tiles of %s on %s"
+                            .formatted(type, limits.architecture())));
     int threads = kernel.shape().threads();
     long inFlight = (long) threads * (ADDITION_BYTES / type.bytes());
     long pieces =
@@ -392,55 +323,51 @@ public final class MultiplyPlanner {
         kernel.name(), LaunchConfig.forPieces(pieces, threads, 0, limits), elements);
   }
 
-  private static List<KernelIndex.Kernel> kernels(
-      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
-    return index.findAll(FAMILY, problem.type().bytes(), limits);
+  private List<KernelIndex.Kernel> kernels(MultiplyProblem problem) {
+    return device.findAll(FAMILY, problem.type().bytes());
+  }
+
+  private Optional<KernelIndex.Kernel> bestTiled(MultiplyProblem problem) {
+    return kernels(problem).stream()
+        .min(
+            Comparator.comparingDouble(
+                kernel -> MultiplyCost.cost(problem, kernel, device.limits())));
   }
 
   private static MultiplyPlan skinny(MultiplyProblem problem, MultiplyStrategy.Skinny strategy) {
     return new MultiplyPlan(problem, strategy, Optional.empty());
   }
 
-  private static MultiplyDecision own(
-      MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    Optional<MultiplyPlan> tensor = TensorRule.of(problem, terms, limits, index);
-    if (tensor.isPresent()) {
-      return tensor.get();
-    }
-    Optional<MultiplyStrategy.Skinny> skinny = SkinnyRule.of(problem, limits, index);
-    if (skinny.isPresent()) {
-      return skinny(problem, skinny.get());
-    }
-    return kernels(problem, limits, index).stream()
-        .min(Comparator.comparingDouble(kernel -> MultiplyCost.cost(problem, kernel, limits)))
-        .<MultiplyDecision>map(kernel -> tiled(problem, kernel, limits))
-        .orElseGet(
-            () ->
-                new MultiplyDecision.Unsupported(
-                    "This jar has no kernel that multiplies "
-                        + problem.type()
-                        + " on "
-                        + limits.architecture()));
+  private Availability<MultiplyPlan> own(MultiplyProblem problem, long terms) {
+    return Availability.of(
+        TensorRule.of(problem, terms, device)
+            .or(() -> SkinnyRule.of(problem, device).map(skinny -> skinny(problem, skinny)))
+            .or(() -> bestTiled(problem).map(kernel -> tiled(problem, kernel))),
+        () ->
+            "This jar has no kernel that multiplies %s on %s"
+                .formatted(problem.type(), device.limits().architecture()));
   }
 
-  private static MultiplyPlan tiled(
-      MultiplyProblem problem, KernelIndex.Kernel kernel, DeviceLimits limits) {
+  private MultiplyPlan tiled(MultiplyProblem problem, KernelIndex.Kernel kernel) {
     MultiplyStrategy.Tiled strategy =
         new MultiplyStrategy.Tiled(
             kernel.name(), kernel.shape(), MultiplyStrategy.Tiled.chunk(problem.k()));
-    return new MultiplyPlan(problem, strategy, Optional.of(strategy.launch(problem, limits)));
+    return new MultiplyPlan(
+        problem, strategy, Optional.of(strategy.launch(problem, device.limits())));
   }
 
-  private static MultiplyPlan cublas(MultiplyProblem problem, long terms, DeviceLimits limits) {
+  private MultiplyPlan cublas(MultiplyProblem problem, long terms) {
     MultiplyStrategy strategy =
         new MultiplyStrategy.Cublas(
             problem.precision(),
             MultiplyStrategy.Cublas.chunk(problem.precision(), Math.max(terms, problem.k())),
-            cublasWorkspaceBytes(limits));
+            cublasWorkspaceBytes());
     return new MultiplyPlan(problem, strategy, Optional.empty());
   }
 
-  private static long cublasWorkspaceBytes(DeviceLimits limits) {
-    return limits.computeMajor() >= 9 ? CUBLAS_WORKSPACE_BYTES : CUBLAS_OLD_WORKSPACE_BYTES;
+  private long cublasWorkspaceBytes() {
+    return device.limits().computeMajor() >= 9
+        ? CUBLAS_WORKSPACE_BYTES
+        : CUBLAS_OLD_WORKSPACE_BYTES;
   }
 }

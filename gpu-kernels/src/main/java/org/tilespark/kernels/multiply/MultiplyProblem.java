@@ -5,37 +5,35 @@ import org.tilespark.layout.ElementType;
 
 /**
  * What is asked of a multiply: {@code C = alpha op(A) op(B) + beta C}, of row-major matrices.
- * {@code op(A)} is M x K and {@code op(B)} is K x N; with {@code transposeA}, A itself is stored as
- * K x M, and with {@code transposeB}, B as N x K. C is M x N. A batch is several products of one
- * shape.
+ * {@code op(A)} is M x K and {@code op(B)} is K x N; a transposed A is itself stored as K x M, and
+ * a transposed B as N x K. C is M x N. A batch is several products of one shape.
  *
- * @param m rows of C; any extent may be 0
- * @param k the extent that is summed over
- * @param n columns of C
+ * @param extents M, K and N; any may be 0
  * @param type {@link ElementType#FLOAT32} or {@link ElementType#FLOAT64}, of all three
  * @param precision how exactly; {@link Precision#FULL} for FLOAT64
- * @param transposeA true if A is stored transposed
- * @param transposeB true if B is stored transposed
- * @param leadA elements between the starts of neighbouring rows of A as stored, at least its
- *     columns
- * @param leadB likewise for B
- * @param leadC likewise for C
+ * @param a how A is stored
+ * @param b how B is stored
+ * @param leadC elements between the starts of neighbouring rows of C, at least its columns
  * @param factors alpha and beta; of FLOAT32 rounded to floats
  * @param batch how many products, and how far apart they lie
  */
 public record MultiplyProblem(
-    long m,
-    long k,
-    long n,
+    Extents extents,
     ElementType type,
     Precision precision,
-    boolean transposeA,
-    boolean transposeB,
-    long leadA,
-    long leadB,
+    Stored a,
+    Stored b,
     long leadC,
     Factors factors,
     Batch batch) {
+  /**
+   * How an operand is stored.
+   *
+   * @param transposed true if transposed
+   * @param lead elements between the starts of neighbouring rows as stored, at least its columns
+   */
+  public record Stored(boolean transposed, long lead) {}
+
   /**
    * What the product is multiplied by, and C before the product is added to it: as in BLAS, any
    * numbers (of FLOAT32 those in a float's range) but an infinite alpha. Our kernels round alpha
@@ -64,10 +62,9 @@ public record MultiplyProblem(
     public Factors {
       if (Double.isInfinite(alpha)) {
         throw new IllegalArgumentException(
-            "Alpha is "
-                + alpha
-                + "; expected a finite number or NaN, because K may be summed in chunks, each of"
-                + " which is multiplied by alpha");
+            ("Alpha is %s; expected a finite number or NaN, because K may be summed in"
+                    + " chunks, each of which is multiplied by alpha")
+                .formatted(alpha));
       }
       alpha = alpha == 0 ? 0 : alpha;
       beta = beta == 0 ? 0 : beta;
@@ -92,12 +89,8 @@ public record MultiplyProblem(
       if ((rounded == 0 && factor != 0)
           || (Float.isInfinite(rounded) && !Double.isInfinite(factor))) {
         throw new IllegalArgumentException(
-            name
-                + " is "
-                + factor
-                + ", which is "
-                + rounded
-                + " as a float; expected one in range");
+            "%s is %s, which is %s as a float; expected one in range"
+                .formatted(name, factor, rounded));
       }
       return rounded;
     }
@@ -127,13 +120,8 @@ public record MultiplyProblem(
       }
       if (strideA < 0 || strideB < 0 || strideC < 0) {
         throw new IllegalArgumentException(
-            "Batch of products "
-                + strideA
-                + ", "
-                + strideB
-                + " and "
-                + strideC
-                + " elements apart; expected 0 or more");
+            "Batch of products %s, %s and %s elements apart; expected 0 or more"
+                .formatted(strideA, strideB, strideC));
       }
       if (count == 1) {
         strideA = 0;
@@ -154,9 +142,9 @@ public record MultiplyProblem(
     Objects.requireNonNull(precision, "precision");
     Objects.requireNonNull(factors, "factors");
     Objects.requireNonNull(batch, "batch");
-    if (m < 0 || k < 0 || n < 0) {
+    if (extents.m() < 0 || extents.k() < 0 || extents.n() < 0) {
       throw new IllegalArgumentException(
-          "Multiply of " + m + " x " + k + " x " + n + "; expected extents of 0 or more");
+          "Multiply of " + extents + "; expected extents of 0 or more");
     }
     if (type != ElementType.FLOAT32 && type != ElementType.FLOAT64) {
       throw new IllegalArgumentException(
@@ -167,62 +155,52 @@ public record MultiplyProblem(
           "Precision " + precision + " of FLOAT64 elements; expected FULL");
     }
     factors = type == ElementType.FLOAT32 ? factors.asFloats() : factors;
-    requireLead("A", leadA, transposeA ? m : k);
-    requireLead("B", leadB, transposeB ? k : n);
-    requireLead("C", leadC, n);
-    span(transposeA ? k : m, transposeA ? m : k, leadA, type, batch.count(), batch.strideA());
-    span(transposeB ? n : k, transposeB ? k : n, leadB, type, batch.count(), batch.strideB());
-    span(m, n, leadC, type, batch.count(), batch.strideC());
-    requireApart(m, n, leadC, batch);
-  }
-
-  /**
-   * One product.
-   *
-   * @param accumulate true to add to what C holds; false to overwrite it, whatever it holds
-   */
-  public MultiplyProblem(
-      long m,
-      long k,
-      long n,
-      ElementType type,
-      Precision precision,
-      boolean transposeA,
-      boolean transposeB,
-      long leadA,
-      long leadB,
-      long leadC,
-      boolean accumulate) {
-    this(
-        m,
-        k,
-        n,
-        type,
-        precision,
-        transposeA,
-        transposeB,
-        leadA,
-        leadB,
-        leadC,
-        accumulate ? Factors.ADD : Factors.OVERWRITE,
-        Batch.ONE);
+    long rowsA = a.transposed() ? extents.k() : extents.m();
+    long colsA = a.transposed() ? extents.m() : extents.k();
+    long rowsB = b.transposed() ? extents.n() : extents.k();
+    long colsB = b.transposed() ? extents.k() : extents.n();
+    requireLead("A", a.lead(), colsA);
+    requireLead("B", b.lead(), colsB);
+    requireLead("C", leadC, extents.n());
+    span(rowsA, colsA, a.lead(), type, batch.count(), batch.strideA());
+    span(rowsB, colsB, b.lead(), type, batch.count(), batch.strideB());
+    span(extents.m(), extents.n(), leadC, type, batch.count(), batch.strideC());
+    requireApart(extents.m(), extents.n(), leadC, batch);
   }
 
   /** A product of dense matrices that overwrites C. */
   public static MultiplyProblem dense(
       long m, long k, long n, ElementType type, boolean transposeA, boolean transposeB) {
     return new MultiplyProblem(
-        m,
-        k,
-        n,
+        new Extents(m, k, n),
         type,
         Precision.FULL,
-        transposeA,
-        transposeB,
-        Math.max(1, transposeA ? m : k),
-        Math.max(1, transposeB ? k : n),
+        new Stored(transposeA, Math.max(1, transposeA ? m : k)),
+        new Stored(transposeB, Math.max(1, transposeB ? k : n)),
         Math.max(1, n),
-        false);
+        Factors.OVERWRITE,
+        Batch.ONE);
+  }
+
+  /** Rows of C. */
+  public long m() {
+    return extents.m();
+  }
+
+  /** The extent that is summed over. */
+  public long k() {
+    return extents.k();
+  }
+
+  /** Columns of C. */
+  public long n() {
+    return extents.n();
+  }
+
+  /** The same of the first {@code steps} steps of K. */
+  MultiplyProblem withK(long steps) {
+    return new MultiplyProblem(
+        new Extents(m(), steps, n()), type, precision, a, b, leadC, factors, batch);
   }
 
   /**
@@ -232,8 +210,7 @@ public record MultiplyProblem(
    *     1 bytes
    */
   public MultiplyProblem withBatch(Batch products) {
-    return new MultiplyProblem(
-        m, k, n, type, precision, transposeA, transposeB, leadA, leadB, leadC, factors, products);
+    return new MultiplyProblem(extents, type, precision, a, b, leadC, factors, products);
   }
 
   /**
@@ -242,24 +219,22 @@ public record MultiplyProblem(
    * @throws IllegalArgumentException if a factor of FLOAT32 is out of a float's range
    */
   public MultiplyProblem withFactors(Factors asked) {
-    return new MultiplyProblem(
-        m, k, n, type, precision, transposeA, transposeB, leadA, leadB, leadC, asked, batch);
+    return new MultiplyProblem(extents, type, precision, a, b, leadC, asked, batch);
   }
 
   /** This one, as exact as asked. */
   public MultiplyProblem withPrecision(Precision asked) {
-    return new MultiplyProblem(
-        m, k, n, type, asked, transposeA, transposeB, leadA, leadB, leadC, factors, batch);
+    return new MultiplyProblem(extents, type, asked, a, b, leadC, factors, batch);
   }
 
   /** True if A and B have a share in the result. */
   public boolean readsOperands() {
-    return k > 0 && factors.alpha() != 0;
+    return k() > 0 && factors.alpha() != 0;
   }
 
   /** True if C stays as it is, or is empty. */
   public boolean keepsC() {
-    return m == 0 || n == 0 || (!readsOperands() && factors.beta() == 1);
+    return m() == 0 || n() == 0 || (!readsOperands() && factors.beta() == 1);
   }
 
   /** The factors of the chunk of K from step {@code p} on: beta is 1 but in the first. */
@@ -270,15 +245,11 @@ public record MultiplyProblem(
   /** C times beta: A and B are empty. */
   MultiplyProblem scaleOnly() {
     return new MultiplyProblem(
-        m,
-        0,
-        n,
+        new Extents(m(), 0, n()),
         type,
         Precision.FULL,
-        transposeA,
-        transposeB,
-        leadA,
-        leadB,
+        a,
+        b,
         leadC,
         new Factors(0, factors.beta()),
         batch);
@@ -309,22 +280,18 @@ public record MultiplyProblem(
    */
   public MultiplyProblem dense() {
     return new MultiplyProblem(
-        m,
-        k,
-        n,
+        extents,
         type,
         precision,
-        transposeA,
-        transposeB,
-        Math.max(1, colsA()),
-        Math.max(1, colsB()),
-        Math.max(1, n),
+        new Stored(a.transposed(), Math.max(1, colsA())),
+        new Stored(b.transposed(), Math.max(1, colsB())),
+        Math.max(1, n()),
         factors,
         new Batch(
             batch.count(),
             batch.strideA() == 0 ? 0 : rowsA() * colsA(),
             batch.strideB() == 0 ? 0 : rowsB() * colsB(),
-            m * n));
+            m() * n()));
   }
 
   /** The first product of the batch. */
@@ -342,66 +309,54 @@ public record MultiplyProblem(
     boolean beside = batch.strideC() >= n && (batch.count() - 1) * batch.strideC() + n <= leadC;
     if (!behind && !beside) {
       throw new IllegalArgumentException(
-          "Products in C lie "
-              + batch.strideC()
-              + " elements apart and overlap; expected at least the "
-              + ((m - 1) * leadC + n)
-              + " that "
-              + m
-              + " x "
-              + n
-              + " elements with leading dimension "
-              + leadC
-              + " reach over, or rows of all products beside each other");
+          ("Products in C lie %s elements apart and overlap; expected at least the %s"
+                  + " that %s x %s elements with leading dimension %s reach over, or rows of all"
+                  + " products beside each other")
+              .formatted(batch.strideC(), (m - 1) * leadC + n, m, n, leadC));
     }
   }
 
   private static void requireLead(String matrix, long lead, long cols) {
     if (lead < Math.max(1, cols)) {
       throw new IllegalArgumentException(
-          "Leading dimension of "
-              + matrix
-              + " is "
-              + lead
-              + "; expected at least its "
-              + cols
-              + " columns, and 1");
+          "Leading dimension of %s is %s; expected at least its %s columns, and 1"
+              .formatted(matrix, lead, cols));
     }
   }
 
   /** Rows of one product's A as stored. */
   public long rowsA() {
-    return transposeA ? k : m;
+    return a.transposed() ? k() : m();
   }
 
   /** Columns of one product's A as stored. */
   public long colsA() {
-    return transposeA ? m : k;
+    return a.transposed() ? m() : k();
   }
 
   /** Rows of one product's B as stored. */
   public long rowsB() {
-    return transposeB ? n : k;
+    return b.transposed() ? n() : k();
   }
 
   /** Columns of one product's B as stored. */
   public long colsB() {
-    return transposeB ? k : n;
+    return b.transposed() ? k() : n();
   }
 
   /** Bytes from the first element of the first A as stored to the end of the last one's last. */
   public long bytesA() {
-    return span(rowsA(), colsA(), leadA, type, batch.count(), batch.strideA());
+    return span(rowsA(), colsA(), a.lead(), type, batch.count(), batch.strideA());
   }
 
   /** Bytes from the first element of the first B as stored to the end of the last one's last. */
   public long bytesB() {
-    return span(rowsB(), colsB(), leadB, type, batch.count(), batch.strideB());
+    return span(rowsB(), colsB(), b.lead(), type, batch.count(), batch.strideB());
   }
 
   /** Bytes from the first element of the first C to the end of the last one's last. */
   public long bytesC() {
-    return span(m, n, leadC, type, batch.count(), batch.strideC());
+    return span(m(), n(), leadC, type, batch.count(), batch.strideC());
   }
 
   /**
@@ -435,13 +390,12 @@ public record MultiplyProblem(
           (long) type.bytes());
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException(
-          rows
-              + " x "
-              + cols
-              + " elements with leading dimension "
-              + lead
-              + (count == 1 ? "" : ", " + count + " times " + stride + " elements apart,")
-              + " exceed 2^63 - 1 bytes",
+          "%s x %s elements with leading dimension %s%s exceed 2^63 - 1 bytes"
+              .formatted(
+                  rows,
+                  cols,
+                  lead,
+                  count == 1 ? "" : ", " + count + " times " + stride + " elements apart,"),
           e);
     }
   }

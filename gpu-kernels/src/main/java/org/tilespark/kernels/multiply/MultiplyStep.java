@@ -151,15 +151,8 @@ public record MultiplyStep(KernelLaunch launch, List<TensorMap> maps, List<Place
               && box.get(0) * element.bytes() != 64
               && box.get(0) * element.bytes() != 128)) {
         throw new IllegalArgumentException(
-            "Boxes of "
-                + box
-                + " "
-                + element
-                + " of "
-                + extents
-                + ", "
-                + strideBytes
-                + " bytes apart, cannot be copied");
+            "Boxes of %s %s of %s, %s bytes apart, cannot be copied"
+                .formatted(box, element, extents, strideBytes));
       }
     }
 

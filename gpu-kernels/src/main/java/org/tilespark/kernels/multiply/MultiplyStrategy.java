@@ -115,11 +115,11 @@ public interface MultiplyStrategy {
           problem.m(),
           problem.k(),
           problem.n(),
-          problem.leadA(),
-          problem.leadB(),
+          problem.a().lead(),
+          problem.b().lead(),
           problem.leadC(),
-          problem.transposeA() ? 1 : 0,
-          problem.transposeB() ? 1 : 0,
+          problem.a().transposed() ? 1 : 0,
+          problem.b().transposed() ? 1 : 0,
           problem.alphaWord(problem.factors()),
           problem.betaWord(problem.factors()),
           chunk,
@@ -158,34 +158,46 @@ public interface MultiplyStrategy {
    * another kernel, which makes the same sums.
    *
    * @param form of the operands
-   * @param kernel what multiplies
-   * @param packers what brings operands into the form; for {@link TensorForm#SPLIT} also what makes
-   *     the tiles that {@code kernel} leaves alone, and for a fused kernel what multiplies packed
-   *     operands
-   * @param chunk most steps of K that go through the workspace at once; they bound how errors of
-   *     the tensor cores' sums add up
-   * @param chain panels of doubles whose products are summed in one chain; of other forms the
-   *     kernel says
+   * @param kernels what packs, multiplies and sums
+   * @param sums how K is cut
    * @param processors multiprocessors of the device
-   * @param parts into which K of a chunk is cut, at most; 1 if it is not
-   * @param summing what sums parts; may be empty if K is not cut
-   * @param rest of doubles, what is made apart from whole rounds of tiles
    * @param atOnce most products of a batch that one launch makes
    * @param workspaceBytes device memory for packed operands and for the parts' sums, at least one
    */
   record Tensor(
-      TensorForm form,
-      KernelIndex.Kernel kernel,
-      List<KernelIndex.Kernel> packers,
-      long chunk,
-      long chain,
-      int processors,
-      long parts,
-      Optional<KernelIndex.Kernel> summing,
-      Rest rest,
-      long atOnce,
-      long workspaceBytes)
+      TensorForm form, Kernels kernels, Sums sums, int processors, long atOnce, long workspaceBytes)
       implements MultiplyStrategy {
+    /**
+     * The kernels of one way to multiply.
+     *
+     * @param main what multiplies
+     * @param packers what brings operands into the form; for {@link TensorForm#SPLIT} also what
+     *     makes the tiles that {@code main} leaves alone, and for a fused kernel what multiplies
+     *     packed operands
+     * @param summing what sums parts of K; may be empty if K is not cut
+     */
+    record Kernels(
+        KernelIndex.Kernel main,
+        List<KernelIndex.Kernel> packers,
+        Optional<KernelIndex.Kernel> summing) {
+      /** Copies the list. */
+      Kernels {
+        packers = List.copyOf(packers);
+      }
+    }
+
+    /**
+     * How K is cut.
+     *
+     * @param chunk most steps of K that go through the workspace at once; they bound how errors of
+     *     the tensor cores' sums add up
+     * @param chain panels of doubles whose products are summed in one chain; of other forms the
+     *     kernel says
+     * @param parts into which K of a chunk is cut, at most; 1 if it is not
+     * @param rest of doubles, what is made apart from whole rounds of tiles
+     */
+    record Sums(long chunk, long chain, long parts, Rest rest) {}
+
     /**
      * The tail columns of C: what remains after the last full wave of tiles, computed with split-K.
      *
@@ -210,29 +222,30 @@ public interface MultiplyStrategy {
     /** Parts of K that share a chunk, at most: each is short enough for one, but all are packed. */
     static final int MOST_CHUNKS = 8;
 
-    /** Copies the list. */
+    /** Checks the parts against each other. */
     public Tensor {
-      packers = List.copyOf(packers);
-      if (chunk < 1 || chain < 1 || processors < 1 || workspaceBytes < 1) {
+      if (sums.chunk < 1 || sums.chain < 1 || processors < 1 || workspaceBytes < 1) {
         throw new IllegalArgumentException(
-            "Chunks of " + chunk + " on " + processors + " multiprocessors; expected some");
+            "Chunks of %s on %s multiprocessors; expected some".formatted(sums.chunk, processors));
       }
-      if (parts < 1 || atOnce < 1 || (parts > 1 && (atOnce > 1 || summing.isEmpty()))) {
+      boolean cannotSum = atOnce > 1 || kernels.summing.isEmpty();
+      if (sums.parts < 1 || atOnce < 1 || (sums.parts > 1 && cannotSum)) {
         throw new IllegalArgumentException(
-            "K in "
-                + parts
-                + " parts, "
-                + atOnce
-                + " products at once; expected one of both, and a kernel that sums parts");
+            ("K in %s parts, %s products at once; expected one of both, and a kernel that sums"
+                    + " parts")
+                .formatted(sums.parts, atOnce));
       }
-      if (!rest.isNone()
-          && (form != TensorForm.FLOAT64 || parts > 1 || atOnce > 1 || summing.isEmpty())) {
+      if (!sums.rest.isNone() && (form != TensorForm.FLOAT64 || sums.parts > 1 || cannotSum)) {
         throw new IllegalArgumentException(
-            "The last columns in "
-                + rest.parts()
-                + " parts; expected doubles, K whole for the others, one product at once, and a"
-                + " kernel that sums parts");
+            ("The last columns in %s parts; expected doubles, K whole for the others, one product"
+                    + " at once, and a kernel that sums parts")
+                .formatted(sums.rest.parts()));
       }
+    }
+
+    /** What multiplies. */
+    KernelIndex.Kernel kernel() {
+      return kernels.main;
     }
 
     /**
@@ -257,41 +270,41 @@ public interface MultiplyStrategy {
 
     /** True if the kernel reads even and odd rows of an operand that is stored across apart. */
     boolean isPhased() {
-      return TensorForm.isPhased(kernel);
+      return TensorForm.isPhased(kernels.main);
     }
 
     /** True if the kernel brings operands into the form as it reads them. */
     boolean isFused() {
-      return TensorForm.isFused(kernel);
+      return TensorForm.isFused(kernels.main);
     }
 
     /** True if {@code mma.cuh} multiplies: it reads packed operands at their addresses. */
     boolean isMma() {
-      return kernel.family().startsWith(TensorForm.MMA);
+      return kernels.main.family().startsWith(TensorForm.MMA);
     }
 
     /** True if tiles have so few columns that shared memory is what is read the longest. */
     boolean isNarrow() {
-      return form != TensorForm.FLOAT64 && !isMma() && kernel.shape().cols() < WIDE_COLS;
+      return form != TensorForm.FLOAT64 && !isMma() && kernels.main.shape().cols() < WIDE_COLS;
     }
 
     KernelIndex.Kernel packer() {
-      return packers.get(0);
+      return kernels.packers.get(0);
     }
 
     KernelIndex.Kernel repairer() {
-      return packers.get(1);
+      return kernels.packers.get(1);
     }
 
     /** What multiplies packed operands. */
     KernelIndex.Kernel packedKernel() {
-      return isFused() ? packers.get(1) : kernel;
+      return isFused() ? kernels.packers.get(1) : kernels.main;
     }
 
     @Override
     public long workspaceBytes(MultiplyProblem problem, boolean evenA, boolean evenB) {
       return isFused() && FusedSteps.isFusible(problem, evenA, evenB)
-          ? TensorWorkspace.partBytes(problem, parts)
+          ? TensorWorkspace.partBytes(problem, sums.parts)
           : workspaceBytes;
     }
 
@@ -302,7 +315,7 @@ public interface MultiplyStrategy {
 
     @Override
     public Optional<MultiplyWay> way() {
-      return Optional.of(new MultiplyWay(kernel.name()));
+      return Optional.of(new MultiplyWay(kernels.main.name()));
     }
 
     @Override
@@ -312,16 +325,16 @@ public interface MultiplyStrategy {
       }
       return form.name()
           + (isPhased() ? ", phased" : "")
-          + (rest.isNone() ? "" : ", the last columns apart");
+          + (sums.rest.isNone() ? "" : ", the last columns apart");
     }
 
     @Override
     public String describe() {
-      return kernel.name()
+      return kernels.main.name()
           + ", sums of "
-          + (form == TensorForm.FLOAT64 ? chain * form.panel() : chunk)
-          + (parts == 1 ? "" : " in " + parts + " parts")
-          + (rest.isNone() ? "" : ", the last columns in " + rest.parts() + " parts");
+          + (form == TensorForm.FLOAT64 ? sums.chain * form.panel() : sums.chunk)
+          + (sums.parts == 1 ? "" : " in " + sums.parts + " parts")
+          + (sums.rest.isNone() ? "" : ", the last columns in " + sums.rest.parts() + " parts");
     }
   }
 

@@ -81,12 +81,10 @@ final class PackedSteps extends TensorSteps {
     Place placeA =
         new Place(
             Side.WORKSPACE,
-            TensorWorkspace.flagBytes(form, problem, strategy.parts() * products()));
+            TensorWorkspace.flagBytes(form, problem, strategy.sums().parts() * products()));
     Place placeB =
         new Place(
             Side.WORKSPACE, placeA.bytes() + TensorWorkspace.bytesA(form, problem, k, countA()));
-    long rowTiles = Ceil.div(problem.m(), shape.rows());
-    long colTiles = Ceil.div(problem.n(), shape.cols());
 
     boolean split = form == TensorForm.SPLIT;
     Packed packedA = split ? splitA(p, k, placeA) : packed(Side.A, p, k, placeA);
@@ -95,78 +93,48 @@ final class PackedSteps extends TensorSteps {
     Operand a = packedA.operand();
     Operand b = packedB.operand();
     long stepK = parts > 1 ? partPanels * form.panel() : 0;
+    long pieces = batches * rowTiles() * colTiles();
+    long[] tail = tail(c, batches, a.step(), b.step(), stepK);
     if (split) {
+      long rowsOfB = countB() * TensorWorkspace.rowsOfB(form, problem);
       // Fields of SplitArguments.
       launch(
           List.of(a.map(), b.map()),
           List.of(c.at(), tileFlags),
-          batches * rowTiles * colTiles,
-          problem.m(),
-          problem.n(),
-          c.lead(),
-          partPanels,
-          rowTiles,
-          colTiles,
-          countB() * TensorWorkspace.rowsOfB(form, problem),
-          problem.alphaWord(c.factors()),
-          problem.betaWord(c.factors()),
-          batches,
-          a.step(),
-          b.step(),
-          c.step(),
-          stepK);
+          pieces,
+          words(head(c, partPanels), new long[] {rowsOfB}, tail));
       addRepair(p, k, batches, stepK, c, tileFlags);
     } else if (strategy.isMma()) {
+      long[] head = {
+        problem.m(),
+        problem.n(),
+        c.lead(),
+        countA() * Ceil.to(problem.m(), TensorWorkspace.PACKED_ROWS),
+        countB() * TensorWorkspace.rowsOfB(form, problem),
+        Ceil.div(k, form.panel()),
+        partPanels,
+        rowTiles(),
+        colTiles()
+      };
       // Fields of MmaArguments.
       launch(
           List.of(),
           List.of(placeA, placeB, c.at()),
-          batches * rowTiles * colTiles,
-          problem.m(),
-          problem.n(),
-          c.lead(),
-          countA() * Ceil.to(problem.m(), TensorWorkspace.PACKED_ROWS),
-          countB() * TensorWorkspace.rowsOfB(form, problem),
-          Ceil.div(k, form.panel()),
-          partPanels,
-          rowTiles,
-          colTiles,
-          problem.alphaWord(c.factors()),
-          problem.betaWord(c.factors()),
-          batches,
-          a.step(),
-          b.step(),
-          c.step(),
-          parts > 1 ? partPanels : 0);
+          pieces,
+          words(head, tail(c, batches, a.step(), b.step(), parts > 1 ? partPanels : 0)));
     } else {
       // Fields of TensorArguments.
-      launch(
-          List.of(a.map(), b.map()),
-          List.of(c.at()),
-          batches * rowTiles * colTiles,
-          problem.m(),
-          problem.n(),
-          c.lead(),
-          partPanels,
-          rowTiles,
-          colTiles,
-          problem.alphaWord(c.factors()),
-          problem.betaWord(c.factors()),
-          batches,
-          a.step(),
-          b.step(),
-          c.step(),
-          stepK);
+      launch(List.of(a.map(), b.map()), List.of(c.at()), pieces, words(head(c, partPanels), tail));
     }
   }
 
   /** A as stored, or a copy of it with even rows. */
   private Packed splitA(long p, long k, Place to) {
-    Matrices a = storedA(p, k);
-    int boxRows = problem.transposeA() ? SPLIT_ACROSS_BOX : shape.rows();
+    Matrices a = stored(Side.A, p, k);
+    int boxRows = problem.a().transposed() ? SPLIT_ACROSS_BOX : shape.rows();
     // The rows below a product belong to the next one of the batch. A half tile or panel
     // that reached them would be flagged for values that are not its own.
-    int whole = problem.transposeA() ? form.panel() : TensorWorkspace.PACKED_ROWS;
+    int whole = problem.a().transposed() ? form.panel() : TensorWorkspace.PACKED_ROWS;
     if ((a.count() == 1 || a.rows() % whole == 0) && isMapped(evenA, a)) {
       return new Packed(Packing.NONE, mapped(form.elementOfA(), a, boxRows));
     }
@@ -180,8 +148,8 @@ final class PackedSteps extends TensorSteps {
   /** A or B, rounded or cut, with K along its rows: a copy, or as stored. */
   private Packed packed(Side side, long p, long k, Place to) {
     boolean isA = side == Side.A;
-    boolean across = isA ? problem.transposeA() : !problem.transposeB();
-    Matrices stored = isA ? storedA(p, k) : storedB(p, k);
+    boolean across = isAcross(side);
+    Matrices stored = stored(side, p, k);
     int boxRows = isA ? shape.rows() : shape.cols();
     // The copy engine rounds to tf32, and transposes nothing.
     if (form == TensorForm.TF32
@@ -281,19 +249,19 @@ final class PackedSteps extends TensorSteps {
                 problem.m(),
                 each,
                 problem.n(),
-                problem.leadA(),
-                problem.leadB(),
+                problem.a().lead(),
+                problem.b().lead(),
                 c.lead(),
-                problem.transposeA() ? 1 : 0,
-                problem.transposeB() ? 1 : 0,
+                problem.a().transposed() ? 1 : 0,
+                problem.b().transposed() ? 1 : 0,
                 problem.alphaWord(c.factors()),
                 problem.betaWord(c.factors()),
                 MultiplyStrategy.Tiled.chunk(each),
                 rowTiles,
                 colTiles,
                 batches,
-                parts ? (problem.transposeA() ? stepK * problem.leadA() : stepK) : strideA,
-                parts ? (problem.transposeB() ? stepK : stepK * problem.leadB()) : strideB,
+                parts ? (problem.a().transposed() ? stepK * problem.a().lead() : stepK) : strideA,
+                parts ? (problem.b().transposed() ? stepK : stepK * problem.b().lead()) : strideB,
                 c.step(),
                 parts ? k - (batches - 1) * stepK : k),
             List.of(),

@@ -1,8 +1,7 @@
 package org.tilespark.kernels.multiply;
 
 import java.util.Optional;
-import org.tilespark.kernels.launch.DeviceLimits;
-import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.layout.ElementType;
 
 /**
@@ -38,28 +37,27 @@ final class SkinnyRule {
   private SkinnyRule() {}
 
   /** The skinny kernel for a problem that is large enough for it. */
-  static Optional<MultiplyStrategy.Skinny> of(
-      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+  static Optional<MultiplyStrategy.Skinny> of(MultiplyProblem problem, DeviceKernels device) {
     double m = problem.m();
     double largest = Math.max(m * problem.n(), Math.max(m, (double) problem.n()) * problem.k());
     double one = problem.precision() == Precision.FULL ? LEAST_ELEMENTS : NARROW_ELEMENTS;
     return largest < (problem.batch().count() == 1 ? one : BATCH_ELEMENTS)
         ? Optional.empty()
-        : SkinnySteps.of(problem, limits, index)
+        : SkinnySteps.of(problem, device)
             .filter(
                 skinny ->
                     !SkinnySteps.isShallow(problem)
                         || SkinnySteps.tiles(problem, skinny.kernel().shape())
-                            >= limits.multiprocessors());
+                            >= device.limits().multiprocessors());
   }
 
   /** True if a skinny kernel is expected to be faster than cuBLAS, or hardly slower. */
-  static boolean isFaster(MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+  static boolean isFaster(MultiplyProblem problem, DeviceKernels device) {
     return (problem.type() == ElementType.FLOAT32
             || (SkinnySteps.isShallow(problem)
                 // A step of K of such a B lies K elements from the next column's.
-                ? !problem.transposeB()
+                ? !problem.b().transposed()
                 : SkinnySteps.count(problem) <= MOST_DOUBLES))
-        && of(problem, limits, index).isPresent();
+        && of(problem, device).isPresent();
   }
 }

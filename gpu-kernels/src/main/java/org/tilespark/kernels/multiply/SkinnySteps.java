@@ -6,6 +6,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import org.tilespark.kernels.launch.Ceil;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
@@ -75,23 +76,23 @@ final class SkinnySteps {
   }
 
   /** The strategy for a problem; empty if no extent is small, or the jar has no kernel for it. */
-  static Optional<MultiplyStrategy.Skinny> of(
-      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+  static Optional<MultiplyStrategy.Skinny> of(MultiplyProblem problem, DeviceKernels device) {
     long least = Math.min(problem.m(), Math.min(problem.k(), problem.n()));
     if (least < 1 || least > MOST) {
       return Optional.empty();
     }
-    Optional<KernelIndex.Kernel> kernel = kernel(problem, limits, index);
-    Optional<KernelIndex.Kernel> summing = summing(problem, limits, index);
+    Optional<KernelIndex.Kernel> kernel = kernel(problem, device);
+    Optional<KernelIndex.Kernel> summing = summing(problem, device);
     return kernel.isEmpty() || summing.isEmpty()
         ? Optional.empty()
-        : Optional.of(new SkinnySteps(problem, limits, kernel.get(), summing.get()).strategy());
+        : Optional.of(
+            new SkinnySteps(problem, device.limits(), kernel.get(), summing.get()).strategy());
   }
 
   /** Scratch that a problem, or one of smaller extents, takes at most. */
-  static long mostWorkspaceBytes(MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+  static long mostWorkspaceBytes(MultiplyProblem problem, DeviceKernels device) {
     if (problem.k() <= CHUNK // one part
-        || summing(problem, limits, index).isEmpty()) {
+        || summing(problem, device).isEmpty()) {
       return 0;
     }
     double elements =
@@ -124,22 +125,22 @@ final class SkinnySteps {
   }
 
   private static Optional<KernelIndex.Kernel> summing(
-      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
-    return index.find(FAMILY + "sum", problem.type().bytes(), limits);
+      MultiplyProblem problem, DeviceKernels device) {
+    return device.find(FAMILY + "sum", problem.type().bytes());
   }
 
   private static Optional<KernelIndex.Kernel> kernel(
-      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+      MultiplyProblem problem, DeviceKernels device) {
     int width = problem.type().bytes();
     String family =
         problem.precision() == Precision.FULL
             ? FAMILY
             : FAMILY + problem.precision().name().toLowerCase(Locale.ROOT) + "_";
     if (isShallow(problem)) {
-      return index.find(family + (problem.k() <= 4 ? "depth4" : "depth16"), width, limits);
+      return device.find(family + (problem.k() <= 4 ? "depth4" : "depth16"), width);
     }
-    boolean across = hasFewCols(problem) ? problem.transposeA() : !problem.transposeB();
-    return index.findAll(family + (across ? "across" : ALONG), width, limits).stream()
+    boolean across = hasFewCols(problem) ? problem.a().transposed() : !problem.b().transposed();
+    return device.findAll(family + (across ? "across" : ALONG), width).stream()
         .filter(kernel -> kernel.shape().cols() >= count(problem))
         .min(Comparator.comparingInt(kernel -> kernel.shape().cols()));
   }
@@ -191,8 +192,8 @@ final class SkinnySteps {
             Ceil.to((long) Math.ceil(Math.sqrt((double) Math.min(k, partSteps))), AHEAD));
     long stepX = fewCols ? problem.leadC() : 1;
     long stepJ = fewCols ? 1 : problem.leadC();
-    boolean smallAlong = fewCols ? problem.transposeB() : !problem.transposeA();
-    long leadSmall = fewCols ? problem.leadB() : problem.leadA();
+    boolean smallAlong = fewCols ? problem.b().transposed() : !problem.a().transposed();
+    long leadSmall = fewCols ? problem.b().lead() : problem.a().lead();
     steps.add(
         new MultiplyStep(
             // Fields of SkinnyArguments.
@@ -202,7 +203,7 @@ final class SkinnySteps {
                 extent,
                 k,
                 count,
-                fewCols ? problem.leadA() : problem.leadB(),
+                fewCols ? problem.a().lead() : problem.b().lead(),
                 smallAlong ? 1 : leadSmall,
                 smallAlong ? leadSmall : 1,
                 direct ? stepX : count,
@@ -259,10 +260,10 @@ final class SkinnySteps {
             problem.m(),
             problem.k(),
             problem.n(),
-            problem.transposeA() ? 1 : problem.leadA(),
-            problem.transposeA() ? problem.leadA() : 1,
-            problem.transposeB() ? 1 : problem.leadB(),
-            problem.transposeB() ? problem.leadB() : 1,
+            problem.a().transposed() ? 1 : problem.a().lead(),
+            problem.a().transposed() ? problem.a().lead() : 1,
+            problem.b().transposed() ? 1 : problem.b().lead(),
+            problem.b().transposed() ? problem.b().lead() : 1,
             problem.leadC(),
             rowTiles,
             colTiles,
@@ -274,8 +275,8 @@ final class SkinnySteps {
 
   /** Where step {@code p} of K begins in A or B. */
   private Place from(Side side, long p) {
-    boolean across = side == Side.A ? problem.transposeA() : !problem.transposeB();
-    long lead = side == Side.A ? problem.leadA() : problem.leadB();
+    boolean across = side == Side.A ? problem.a().transposed() : !problem.b().transposed();
+    long lead = side == Side.A ? problem.a().lead() : problem.b().lead();
     return new Place(side, (across ? p * lead : p) * width);
   }
 

@@ -78,7 +78,7 @@ public enum TensorForm {
    */
   List<String> families(MultiplyProblem problem) {
     return switch (this) {
-      case SPLIT -> List.of(problem.transposeA() ? family + "_across" : family);
+      case SPLIT -> List.of(problem.a().transposed() ? family + "_across" : family);
       case FLOAT64 -> {
         String ways = isExchanged(problem) ? "_tt" : ways(problem);
         yield List.of(
@@ -100,7 +100,7 @@ public enum TensorForm {
   }
 
   private static String ways(MultiplyProblem problem) {
-    return "_" + (problem.transposeA() ? "t" : "n") + (problem.transposeB() ? "t" : "n");
+    return "_" + (problem.a().transposed() ? "t" : "n") + (problem.b().transposed() ? "t" : "n");
   }
 
   /**
@@ -108,7 +108,7 @@ public enum TensorForm {
    * of which A lies along K and B across ({@code double.cuh}).
    */
   boolean isExchanged(MultiplyProblem problem) {
-    return this == FLOAT64 && !problem.transposeA() && !problem.transposeB();
+    return this == FLOAT64 && !problem.a().transposed() && !problem.b().transposed();
   }
 
   /** True if this kernel brings operands into their form as it reads them. */
@@ -134,7 +134,7 @@ public enum TensorForm {
    * of its K is that in which A's is read.
    */
   String packer(MultiplyProblem problem) {
-    return this == SPLIT && !problem.transposeA() ? packer + "_mixed" : packer;
+    return this == SPLIT && !problem.a().transposed() ? packer + "_mixed" : packer;
   }
 
   /** A value in this form; of {@link #SPLIT}, one part of a value of B. */

@@ -4,6 +4,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.Stream;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 
@@ -27,53 +28,58 @@ final class TensorPlans {
   /** Packed operands take no larger part of a device's memory. */
   private static final int MEMORY_SHARE = 4;
 
-  private TensorPlans() {}
+  private final MultiplyProblem problem;
+  private final DeviceKernels device;
+  private final DeviceLimits limits;
+  private final TensorForm form;
+  private final long terms;
+  private final Optional<KernelIndex.Kernel> summing;
+
+  private TensorPlans(MultiplyProblem problem, long terms, DeviceKernels device) {
+    this.problem = problem;
+    this.device = device;
+    this.limits = device.limits();
+    this.form = TensorForm.of(problem);
+    this.terms = Math.max(terms, problem.k());
+    this.summing = summing(problem, device);
+  }
 
   /**
    * The ways for a problem, those that are fused last; none where the jar lacks a kernel that it
    * takes, for this device, or where operands are too large.
    */
-  static List<MultiplyPlan> of(
-      MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    TensorForm form = TensorForm.of(problem);
+  static List<MultiplyPlan> of(MultiplyProblem problem, long terms, DeviceKernels device) {
+    return new TensorPlans(problem, terms, device).all();
+  }
+
+  private List<MultiplyPlan> all() {
     if (problem.k() == 0
         || !TensorWorkspace.canCount(problem, form)
-        || (form == TensorForm.SPLIT && Math.max(terms, problem.k()) < SPLIT_LEAST_TERMS)) {
+        || (form == TensorForm.SPLIT && terms < SPLIT_LEAST_TERMS)) {
       return List.of();
     }
-    Optional<List<KernelIndex.Kernel>> packers = packers(form, problem, limits, index);
+    Optional<List<KernelIndex.Kernel>> packers = packers();
     if (packers.isEmpty()) {
       return List.of();
     }
-    Optional<KernelIndex.Kernel> summing = summing(problem, limits, index);
-    List<KernelIndex.Kernel> packed = kernels(form, problem, limits, index);
+    List<KernelIndex.Kernel> packed = kernels(problem, device);
     Stream<MultiplyStrategy.Tensor> packing =
         packed.stream()
             .filter(kernel -> !TensorForm.isPhased(kernel) || DoubleSteps.canPhase(problem))
             .filter(
                 kernel ->
                     !TensorForm.isOneChain(kernel)
-                        || problem.k()
-                            <= form.panel()
-                                * MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())))
-            .map(kernel -> tensor(problem, terms, kernel, packers.get(), summing, limits));
+                        || problem.k() <= form.panel() * MultiplyStrategy.Tensor.chain(terms))
+            .map(kernel -> tensor(kernel, packers.get()));
     Stream<MultiplyStrategy.Tensor> fused =
         packed.isEmpty() || !FusedSteps.isFusible(problem, true, true)
             ? Stream.empty()
-            : index.findAll(form.fusedFamily(problem), problem.type().bytes(), limits).stream()
+            : device.findAll(form.fusedFamily(problem), problem.type().bytes()).stream()
                 .filter(
                     kernel ->
-                        kernel.blocksPerProcessor() == 1
+                        kernel.traits().blocksPerProcessor() == 1
                             || FusedSteps.isEvenC(problem, kernel.shape()))
-                .map(
-                    kernel ->
-                        tensor(
-                            problem,
-                            terms,
-                            kernel,
-                            List.of(packers.get().get(0), unfused(packed, problem, limits)),
-                            summing,
-                            limits));
+                .map(kernel -> tensor(kernel, List.of(packers.get().get(0), unfused(packed))));
     return Stream.concat(packing, fused)
         .filter(tensor -> tensor.workspaceBytes() <= limits.globalBytes() / MEMORY_SHARE)
         .map(tensor -> new MultiplyPlan(problem, tensor, Optional.empty()))
@@ -84,21 +90,21 @@ final class TensorPlans {
    * Device memory that any of these may use beside the operands, of this problem or of one of
    * smaller extents or of fewer products.
    */
-  static long mostWorkspaceBytes(MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+  static long mostWorkspaceBytes(MultiplyProblem problem, DeviceKernels device) {
     TensorForm form = TensorForm.of(problem);
-    if (kernels(form, problem, limits, index).isEmpty()) {
+    if (kernels(problem, device).isEmpty()) {
       return 0;
     }
+    DeviceLimits limits = device.limits();
     long most = limits.globalBytes() / MEMORY_SHARE;
-    int cutFor = summing(problem, limits, index).isPresent() ? limits.multiprocessors() : 0;
+    int cutFor = summing(problem, device).isPresent() ? limits.multiprocessors() : 0;
     return TensorWorkspace.canCount(problem, form)
         ? Math.min(most, TensorWorkspace.mostBytes(form, problem, cutFor))
         : most;
   }
 
   /** What multiplies where operands begin unevenly, so that none can be fused. */
-  private static KernelIndex.Kernel unfused(
-      List<KernelIndex.Kernel> packed, MultiplyProblem problem, DeviceLimits limits) {
+  private KernelIndex.Kernel unfused(List<KernelIndex.Kernel> packed) {
     return packed.stream()
         .min(
             Comparator.comparing(
@@ -107,15 +113,10 @@ final class TensorPlans {
         .orElseThrow();
   }
 
-  private static MultiplyStrategy.Tensor tensor(
-      MultiplyProblem problem,
-      long terms,
-      KernelIndex.Kernel kernel,
-      List<KernelIndex.Kernel> packers,
-      Optional<KernelIndex.Kernel> summing,
-      DeviceLimits limits) {
-    TensorForm form = TensorForm.of(problem);
-    long wanted = summing.isEmpty() ? 1 : PartsOfK.parts(form, problem, limits.multiprocessors());
+  private MultiplyStrategy.Tensor tensor(
+      KernelIndex.Kernel kernel, List<KernelIndex.Kernel> packers) {
+    int processors = limits.multiprocessors();
+    long wanted = summing.isEmpty() ? 1 : PartsOfK.parts(form, problem, processors);
     long chunk = MultiplyStrategy.Tensor.chunk(form, problem.k(), wanted);
     long parts = PartsOfK.partsOfChunk(form, Math.min(chunk, problem.k()), wanted);
     long atOnce = parts > 1 ? 1 : TensorWorkspace.atOnce(form, problem, chunk);
@@ -125,47 +126,36 @@ final class TensorPlans {
                 || form != TensorForm.FLOAT64
                 || TensorForm.isOneChain(kernel)
             ? MultiplyStrategy.Tensor.Rest.NONE
-            : PartsOfK.rest(problem, kernel.shape(), limits.multiprocessors());
+            : PartsOfK.rest(problem, kernel.shape(), processors);
     return new MultiplyStrategy.Tensor(
         form,
-        kernel,
-        packers,
-        chunk,
-        MultiplyStrategy.Tensor.chain(Math.max(terms, problem.k())),
-        limits.multiprocessors(),
-        parts,
-        summing,
-        rest,
+        new MultiplyStrategy.Tensor.Kernels(kernel, packers, summing),
+        new MultiplyStrategy.Tensor.Sums(chunk, MultiplyStrategy.Tensor.chain(terms), parts, rest),
+        processors,
         atOnce,
         TensorWorkspace.bytes(form, problem, chunk, parts, atOnce)
             + TensorWorkspace.restBytes(problem, rest));
   }
 
-  /** The kernels that multiply operands of a form. */
-  static List<KernelIndex.Kernel> kernels(
-      TensorForm form, MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+  /** The kernels that multiply operands of the problem's form. */
+  static List<KernelIndex.Kernel> kernels(MultiplyProblem problem, DeviceKernels device) {
+    TensorForm form = TensorForm.of(problem);
     return form.families(problem).stream()
-        .flatMap(family -> index.findAll(family, form.elementOfA().bytes(), limits).stream())
+        .flatMap(family -> device.findAll(family, form.elementOfA().bytes()).stream())
         .toList();
   }
 
   /** What a form takes beside the kernel that multiplies, if all of it is there. */
-  private static Optional<List<KernelIndex.Kernel>> packers(
-      TensorForm form, MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
-    Optional<KernelIndex.Kernel> packer =
-        index.find(form.packer(problem), form.element().bytes(), limits);
-    if (form != TensorForm.SPLIT) {
-      return packer.map(List::of);
-    }
-    Optional<KernelIndex.Kernel> repair = index.find(REPAIR, Float.BYTES, limits);
-    return packer.isPresent() && repair.isPresent()
-        ? Optional.of(List.of(packer.get(), repair.get()))
-        : Optional.empty();
+  private Optional<List<KernelIndex.Kernel>> packers() {
+    Optional<KernelIndex.Kernel> packer = device.find(form.packer(problem), form.element().bytes());
+    return form != TensorForm.SPLIT
+        ? packer.map(List::of)
+        : packer.flatMap(
+            first -> device.find(REPAIR, Float.BYTES).map(repair -> List.of(first, repair)));
   }
 
   /** What sums products that were cut along K. */
-  static Optional<KernelIndex.Kernel> summing(
-      MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
-    return index.find(SUMMING, problem.type().bytes(), limits);
+  static Optional<KernelIndex.Kernel> summing(MultiplyProblem problem, DeviceKernels device) {
+    return device.find(SUMMING, problem.type().bytes());
   }
 }

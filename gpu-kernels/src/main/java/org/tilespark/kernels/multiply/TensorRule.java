@@ -3,7 +3,7 @@ package org.tilespark.kernels.multiply;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
-import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.layout.ElementType;
 
@@ -50,18 +50,18 @@ final class TensorRule {
   private TensorRule() {}
 
   /** True if the problem keeps the tensor cores busy enough for operands to be packed. */
-  private static boolean isLarge(MultiplyProblem problem, DeviceLimits limits, KernelIndex index) {
+  private static boolean isLarge(MultiplyProblem problem, DeviceKernels device) {
     double each = Math.ceil((double) problem.m() / TILE) * Math.ceil((double) problem.n() / TILE);
     long parts =
-        TensorPlans.summing(problem, limits, index).isEmpty()
+        TensorPlans.summing(problem, device).isEmpty()
             ? 1
             : Math.min(
                 problem.k() / LEAST_PART,
-                PartsOfK.parts(TensorForm.of(problem), problem, limits.multiprocessors()));
+                PartsOfK.parts(TensorForm.of(problem), problem, device.limits().multiprocessors()));
     double tiles = each * Math.max(problem.batch().count(), parts);
     return MultiplyCost.products(problem) >= LEAST_PRODUCTS
         && Math.min(problem.m(), Math.min(problem.k(), problem.n())) >= LEAST_EXTENT
-        && tiles * IDLE_PROCESSORS >= limits.multiprocessors();
+        && tiles * IDLE_PROCESSORS >= device.limits().multiprocessors();
   }
 
   /**
@@ -70,13 +70,12 @@ final class TensorRule {
    * long, on an H200, and 0.73 to 0.85 times where rows begin unevenly and K is long; at K = 127 up
    * to 1.24 times.
    */
-  static boolean isFaster(
-      MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
+  static boolean isFaster(MultiplyProblem problem, long terms, DeviceKernels device) {
     boolean isLargeEnough =
         problem.type() == ElementType.FLOAT32 || MultiplyCost.products(problem) >= LARGE_PRODUCTS;
     return isLargeEnough
-        && isLarge(problem, limits, index)
-        && !TensorPlans.of(problem, terms, limits, index).isEmpty();
+        && isLarge(problem, device)
+        && !TensorPlans.of(problem, terms, device).isEmpty();
   }
 
   /**
@@ -109,18 +108,17 @@ final class TensorRule {
   /** True if A lies along a K that is not small, in rows that begin evenly if A does. */
   private static boolean isEvenAlong(MultiplyProblem problem) {
     long strideA = problem.batch().count() == 1 ? 0 : problem.batch().strideA();
-    return !problem.transposeA()
+    return !problem.a().transposed()
         && problem.k() > SkinnySteps.MOST
-        && problem.leadA() * Float.BYTES % TensorSteps.EVEN_BYTES == 0
-        && strideA % problem.leadA() == 0;
+        && problem.a().lead() * Float.BYTES % TensorSteps.EVEN_BYTES == 0
+        && strideA % problem.a().lead() == 0;
   }
 
   /** The plan on the tensor cores, where it is expected to be the fastest of ours. */
-  static Optional<MultiplyPlan> of(
-      MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
+  static Optional<MultiplyPlan> of(MultiplyProblem problem, long terms, DeviceKernels device) {
     boolean isWide = isWideAlong(problem);
-    return isWide || isLarge(problem, limits, index)
-        ? best(problem, terms, limits, index)
+    return isWide || isLarge(problem, device)
+        ? best(problem, terms, device)
             .filter(plan -> !isWide || plan.workspaceBytes() <= MOST_WIDE_BYTES)
         : Optional.empty();
   }
@@ -129,24 +127,26 @@ final class TensorRule {
    * The plan among {@link TensorPlans} whose tiles suit the problem best; where there are kernels
    * for sm_90a, one of them. One that is fused, if packing is expected to take longer.
    */
-  static Optional<MultiplyPlan> best(
-      MultiplyProblem problem, long terms, DeviceLimits limits, KernelIndex index) {
-    List<MultiplyPlan> tensors = TensorPlans.of(problem, terms, limits, index);
+  static Optional<MultiplyPlan> best(MultiplyProblem problem, long terms, DeviceKernels device) {
+    List<MultiplyPlan> tensors = TensorPlans.of(problem, terms, device);
     Optional<MultiplyPlan> fused =
         tensors.stream()
             .filter(
                 plan ->
                     strategy(plan).isFused()
-                        && strategy(plan).parts() == 1
-                        && MultiplyCost.fusedNanos(plan.problem(), strategy(plan), limits)
-                            < MultiplyCost.packedNanos(plan.problem(), strategy(plan), limits))
+                        && strategy(plan).sums().parts() == 1
+                        && MultiplyCost.fusedNanos(plan.problem(), strategy(plan), device.limits())
+                            < MultiplyCost.packedNanos(
+                                plan.problem(), strategy(plan), device.limits()))
             .min(
                 Comparator.comparingDouble(
                         (MultiplyPlan plan) ->
-                            MultiplyCost.fusedNanos(plan.problem(), strategy(plan), limits))
+                            MultiplyCost.fusedNanos(
+                                plan.problem(), strategy(plan), device.limits()))
                     // Where memory is what takes the time, two thread blocks may use it better.
                     .thenComparing(plan -> !isShared(plan))
-                    .thenComparingInt(plan -> strategy(plan).kernel().blocksPerProcessor()));
+                    .thenComparingInt(
+                        plan -> strategy(plan).kernel().traits().blocksPerProcessor()));
     return fused.isPresent()
         ? fused
         : tensors.stream()
@@ -154,7 +154,7 @@ final class TensorRule {
             .min(
                 Comparator.comparing((MultiplyPlan plan) -> strategy(plan).isMma())
                     .thenComparingDouble(
-                        plan -> MultiplyCost.cost(plan.problem(), strategy(plan), limits))
+                        plan -> MultiplyCost.cost(plan.problem(), strategy(plan), device.limits()))
                     // 256 x 128 took 1.02 times as long as 128 x 256 where both fill the device.
                     .thenComparingInt(plan -> strategy(plan).kernel().shape().rows()));
   }
@@ -171,7 +171,7 @@ final class TensorRule {
   private static boolean isShared(MultiplyPlan plan) {
     KernelIndex.Kernel kernel = strategy(plan).kernel();
     MultiplyProblem problem = plan.problem();
-    return kernel.blocksPerProcessor() > 1
+    return kernel.traits().blocksPerProcessor() > 1
         && (problem.n() % (2L * kernel.shape().cols()) != 0
             || MultiplyStrategy.Tiled.tiles(problem, kernel.shape()) == problem.batch().count());
   }

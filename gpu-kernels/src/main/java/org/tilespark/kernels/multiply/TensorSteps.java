@@ -1,6 +1,7 @@
 package org.tilespark.kernels.multiply;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import org.tilespark.kernels.launch.Ceil;
 import org.tilespark.kernels.launch.KernelIndex;
@@ -74,8 +75,8 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
     long count = batch.count();
     for (first = 0; first < count; first += strategy.atOnce()) {
       products = Math.min(strategy.atOnce(), count - first);
-      for (long p = 0; p < problem.k(); p += strategy.chunk()) {
-        addChunk(p, Math.min(strategy.chunk(), problem.k() - p));
+      for (long p = 0; p < problem.k(); p += strategy.sums().chunk()) {
+        addChunk(p, Math.min(strategy.sums().chunk(), problem.k() - p));
       }
     }
     return List.copyOf(steps);
@@ -87,13 +88,13 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   /** What is done for {@code k} steps of K, from {@code p} on. */
   void addChunk(long p, long k) {
     long panels = Ceil.div(k, form.panel());
-    long parts = PartsOfK.partsOfChunk(form, k, strategy.parts());
+    long parts = PartsOfK.partsOfChunk(form, k, strategy.sums().parts());
     if (parts == 1) {
       long step = products > 1 ? batch.strideC() : 0;
       addMultiply(p, k, 1, panels, new Target(c(), problem.leadC(), step, problem.factorsFrom(p)));
       return;
     }
-    Place scratch = endOfWorkspace(TensorWorkspace.partBytes(problem, strategy.parts()));
+    Place scratch = endOfWorkspace(TensorWorkspace.partBytes(problem, strategy.sums().parts()));
     long plane = problem.m() * problem.n();
     addMultiply(
         p,
@@ -134,10 +135,9 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
   /** Where the chunk begins in A or B of the first product. */
   final Place from(Side side, long p) {
     boolean isA = side == Side.A;
-    boolean across = isA ? problem.transposeA() : !problem.transposeB();
-    long lead = isA ? problem.leadA() : problem.leadB();
+    long lead = isA ? problem.a().lead() : problem.b().lead();
     long stride = isA ? batch.strideA() : batch.strideB();
-    return new Place(side, (first * stride + (across ? p * lead : p)) * width);
+    return new Place(side, (first * stride + (isAcross(side) ? p * lead : p)) * width);
   }
 
   /** Matrices that differ among the products that go at once. */
@@ -151,7 +151,7 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
 
   /** Adds the parts of one product, in the order of K. */
   final void addSum(Place scratch, Place c, long m, long n, long parts, Factors factors) {
-    KernelIndex.Kernel sum = strategy.summing().orElseThrow();
+    KernelIndex.Kernel sum = strategy.kernels().summing().orElseThrow();
     add(
         new MultiplyStep(
             // Fields of SumArguments.
@@ -171,15 +171,47 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
             List.of(scratch, c)));
   }
 
+  /** Tiles of C along M. */
+  final long rowTiles() {
+    return Ceil.div(problem.m(), shape.rows());
+  }
+
+  /** Tiles of C along N. */
+  final long colTiles() {
+    return Ceil.div(problem.n(), shape.cols());
+  }
+
+  /** The words that kernels for a Target begin with. */
+  final long[] head(Target c, long partPanels) {
+    return new long[] {problem.m(), problem.n(), c.lead(), partPanels, rowTiles(), colTiles()};
+  }
+
+  /**
+   * The words from alpha on.
+   *
+   * @param a of one product or part to the next, in A
+   * @param b likewise in B
+   * @param k of one part to the next, along K
+   */
+  final long[] tail(Target c, long batches, long a, long b, long k) {
+    return new long[] {
+      problem.alphaWord(c.factors()), problem.betaWord(c.factors()), batches, a, b, c.step(), k
+    };
+  }
+
+  static long[] words(long[]... parts) {
+    return Arrays.stream(parts).flatMapToLong(Arrays::stream).toArray();
+  }
+
   /** Launches what multiplies: a thread block for each piece, or as many as the device holds. */
   final void launch(List<TensorMap> maps, List<Place> pointers, long pieces, long... words) {
-    LaunchConfig blocks = blocks(pieces, most(kernel.blocksPerProcessor()), kernel);
+    LaunchConfig blocks = blocks(pieces, most(kernel.traits().blocksPerProcessor()), kernel);
     add(new MultiplyStep(new KernelLaunch(kernel.name(), blocks, words), maps, pointers));
   }
 
   final LaunchConfig blocks(long pieces, int most, KernelIndex.Kernel kernel) {
     return new LaunchConfig(
-        (int) Math.min(pieces, most), kernel.shape().threads(), kernel.dynamicBytes());
+        (int) Math.min(pieces, most), kernel.shape().threads(), kernel.traits().dynamicBytes());
   }
 
   final int most(int perProcessor) {
@@ -194,29 +226,23 @@ abstract sealed class TensorSteps permits PackedSteps, FusedSteps, DoubleSteps {
    */
   record Matrices(Place at, long rows, long cols, long lead, long count, long stride) {}
 
-  /** What {@code k} steps from step {@code p} of K on need of A. */
-  final Matrices storedA(long p, long k) {
-    boolean across = problem.transposeA();
-    long count = countA();
+  /** What {@code k} steps from step {@code p} of K on need of A or B. */
+  final Matrices stored(Side side, long p, long k) {
+    boolean isA = side == Side.A;
+    boolean across = isAcross(side);
+    long extent = isA ? problem.m() : problem.n();
+    long count = isA ? countA() : countB();
     return new Matrices(
-        from(Side.A, p),
-        across ? k : problem.m(),
-        across ? problem.m() : k,
-        problem.leadA(),
+        from(side, p),
+        across ? k : extent,
+        across ? extent : k,
+        isA ? problem.a().lead() : problem.b().lead(),
         count,
-        count > 1 ? batch.strideA() : 0);
+        count == 1 ? 0 : isA ? batch.strideA() : batch.strideB());
   }
 
-  /** What these steps need of B. */
-  final Matrices storedB(long p, long k) {
-    boolean across = !problem.transposeB();
-    long count = countB();
-    return new Matrices(
-        from(Side.B, p),
-        across ? k : problem.n(),
-        across ? problem.n() : k,
-        problem.leadB(),
-        count,
-        count > 1 ? batch.strideB() : 0);
+  /** True if K goes down the columns of A or B as stored. */
+  final boolean isAcross(Side side) {
+    return side == Side.A ? problem.a().transposed() : !problem.b().transposed();
   }
 }

@@ -104,7 +104,7 @@ final class TensorWorkspace {
         long m = Math.min(one.m(), high * SPLIT_TILE);
         long n = Math.min(one.n(), tiles / high * SPLIT_TILE);
         MultiplyProblem few =
-            MultiplyProblem.dense(m, k, n, one.type(), one.transposeA(), one.transposeB());
+            MultiplyProblem.dense(m, k, n, one.type(), one.a().transposed(), one.b().transposed());
         cut = Math.max(cut, bytesA(form, few, k, 1) + bytesB(form, few, k, 1));
       }
     }

@@ -2,7 +2,7 @@ package org.tilespark.kernels.pointwise;
 
 import java.util.ArrayList;
 import java.util.List;
-import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
@@ -124,7 +124,7 @@ public record PointwiseProgram(
   }
 
   /** The launch; it takes the addresses of the input, the vectors and the output. */
-  public KernelLaunch launch(DeviceLimits limits, KernelIndex index) {
+  public KernelLaunch launch(DeviceKernels device) {
     String family =
         "fourier_pointwise_"
             + (isComplex ? "complex" : "real")
@@ -132,13 +132,14 @@ public record PointwiseProgram(
     long cols = shape.extent(shape.rank() - 1);
     // The kernel with the most elements a thread that divide a row.
     KernelIndex.Kernel kernel =
-        index.findAll(family, type.bytes(), limits).stream()
+        device.findAll(family, type.bytes()).stream()
             .filter(each -> cols % each.shape().cols() == 0)
             .max((a, b) -> Integer.compare(a.shape().cols(), b.shape().cols()))
             .orElseThrow(
                 () ->
                     new UnsupportedOperationException(
-                        "This jar has no kernel " + family + " for " + limits.architecture()));
+                        "This jar has no kernel %s for %s"
+                            .formatted(family, device.limits().architecture())));
     List<Long> words =
         new ArrayList<>(
             List.of(
@@ -163,7 +164,7 @@ public record PointwiseProgram(
     long each = (long) threads * kernel.shape().cols();
     return new KernelLaunch(
         kernel.name(),
-        LaunchConfig.forPieces((shape.elements() + each - 1) / each, threads, 0, limits),
+        LaunchConfig.forPieces((shape.elements() + each - 1) / each, threads, 0, device.limits()),
         words.stream().mapToLong(Long::longValue).toArray());
   }
 }

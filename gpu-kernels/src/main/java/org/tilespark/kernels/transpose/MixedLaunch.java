@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
@@ -49,10 +50,9 @@ public final class MixedLaunch {
    * The launches that together do all of {@code plans}, whose outputs must not overlap.
    *
    * @param plans in any order
-   * @param limits the device
-   * @param index the kernels of this jar
+   * @param device and the kernels of this jar
    */
-  public static List<Placed> of(List<PlacedPlan> plans, DeviceLimits limits, KernelIndex index) {
+  public static List<Placed> of(List<PlacedPlan> plans, DeviceKernels device) {
     List<Placed> launches = new ArrayList<>();
     Map<Group, List<PlacedPlan>> groups = new LinkedHashMap<>();
     for (PlacedPlan placed : plans) {
@@ -66,14 +66,15 @@ public final class MixedLaunch {
     groups.forEach(
         (group, members) -> {
           Optional<KernelIndex.Kernel> kernel =
-              index.find(group.family() + "_mixed", group.elementBytes(), limits);
+              device.find(group.family() + "_mixed", group.elementBytes());
           for (int first = 0; first < members.size(); first += MAX_PARTS) {
             List<PlacedPlan> parts =
                 members.subList(first, Math.min(members.size(), first + MAX_PARTS));
             if (parts.size() == 1 || kernel.isEmpty()) {
               parts.forEach(part -> launches.add(Placed.of(part)));
             } else {
-              launches.add(new Placed(Optional.of(launch(parts, kernel.get(), limits)), 0, 0, 0));
+              launches.add(
+                  new Placed(Optional.of(launch(parts, kernel.get(), device.limits())), 0, 0, 0));
             }
           }
         });

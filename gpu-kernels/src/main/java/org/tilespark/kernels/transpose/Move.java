@@ -2,6 +2,9 @@ package org.tilespark.kernels.transpose;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalInt;
+import java.util.function.Predicate;
+import java.util.stream.IntStream;
 import org.tilespark.layout.Strides;
 
 /**
@@ -51,37 +54,26 @@ public record Move(int elementBytes, List<Axis> axes) {
 
   /** True if all is one contiguous range on both sides. */
   public boolean isCopy() {
-    return axes.isEmpty() || (axes.size() == 1 && runAxis() == 0);
+    return axes.isEmpty() || (axes.size() == 1 && runAxis().isPresent());
   }
 
-  /** The axis that is contiguous in input and output; -1 if there is none. */
-  public int runAxis() {
-    for (int i = 0; i < axes.size(); i++) {
-      if (axes.get(i).inStride() == 1 && axes.get(i).outStride() == 1) {
-        return i;
-      }
-    }
-    return -1;
+  /** The axis that is contiguous in input and output. */
+  public OptionalInt runAxis() {
+    return first(axis -> axis.inStride() == 1 && axis.outStride() == 1);
   }
 
-  /** The axis that is contiguous in the input; -1 if there is none. */
-  public int inInnermost() {
-    for (int i = 0; i < axes.size(); i++) {
-      if (axes.get(i).inStride() == 1) {
-        return i;
-      }
-    }
-    return -1;
+  /** The axis that is contiguous in the input. */
+  public OptionalInt inInnermost() {
+    return first(axis -> axis.inStride() == 1);
   }
 
-  /** The axis that is contiguous in the output; -1 if there is none. */
-  public int outInnermost() {
-    for (int i = 0; i < axes.size(); i++) {
-      if (axes.get(i).outStride() == 1) {
-        return i;
-      }
-    }
-    return -1;
+  /** The axis that is contiguous in the output. */
+  public OptionalInt outInnermost() {
+    return first(axis -> axis.outStride() == 1);
+  }
+
+  private OptionalInt first(Predicate<Axis> which) {
+    return IntStream.range(0, axes.size()).filter(i -> which.test(axes.get(i))).findFirst();
   }
 
   /** The axes but those at the given places. */
@@ -118,7 +110,7 @@ public record Move(int elementBytes, List<Axis> axes) {
    */
   public Move inUnits(int bytes) {
     int elements = bytes / elementBytes;
-    int run = runAxis();
+    int run = runAxis().orElseThrow();
     List<Axis> units = new ArrayList<>();
     for (int i = 0; i < axes.size(); i++) {
       Axis axis = axes.get(i);
@@ -135,14 +127,5 @@ public record Move(int elementBytes, List<Axis> axes) {
     long extent = axes.get(axis).extent();
     return without(axis).stream()
         .allMatch(each -> each.inStride() % extent == 0 && each.outStride() % extent == 0);
-  }
-
-  /** True if every stride but 1 is a multiple of {@code elements} on both sides. */
-  public boolean stridesAreMultiplesOf(int elements) {
-    return axes.stream()
-        .allMatch(
-            axis ->
-                (axis.inStride() == 1 || axis.inStride() % elements == 0)
-                    && (axis.outStride() == 1 || axis.outStride() % elements == 0));
   }
 }

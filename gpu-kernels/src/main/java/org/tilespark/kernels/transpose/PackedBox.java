@@ -3,10 +3,7 @@ package org.tilespark.kernels.transpose;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
-import java.util.Optional;
-import java.util.Set;
 import java.util.function.ToLongFunction;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -18,14 +15,14 @@ import org.tilespark.kernels.launch.Ceil;
  * both moved in long runs. Immutable.
  *
  * <p>A box spans an axis (all its steps), cuts it (some of them; at most one axis for each side) or
- * takes one step of it. {@link #choose} weighs the boxes that fit by a model of what they cost.
+ * takes one step of it. {@link PackedBoxChoice} compares the boxes that fit by {@link #cost}.
  */
 public final class PackedBox {
   /** {@code MAX_BOX_AXES} in permute_packed.cu. */
   private static final int MAX_AXES = 4;
 
   /** {@code SECTOR} in permute_packed.cu: groups of threads begin at multiples of so many bytes. */
-  private static final int SECTOR_BYTES = 32;
+  static final int SECTOR_BYTES = 32;
 
   /** The least that a thread moves at once. */
   private static final int WORD_BYTES = 4;
@@ -35,17 +32,6 @@ public final class PackedBox {
 
   /** Places in shared memory are 16-bit numbers. */
   private static final int MOST_STAGE_BYTES = 65_535;
-
-  /** Lengths of runs to try, in bytes; the longest serve batches of tiny matrices. */
-  private static final int[] RUN_BYTES =
-      IntStream.concat(
-              IntStream.concat(
-                  IntStream.rangeClosed(1, 16).map(n -> 32 * n),
-                  IntStream.rangeClosed(9, 16).map(n -> 64 * n)),
-              IntStream.concat(
-                  IntStream.rangeClosed(5, 16).map(n -> 256 * n),
-                  IntStream.of(6144, 8192, 12_288, 16_384)))
-          .toArray();
 
   // The model, in instructions of one thread: for a run, for a word loaded, for a word gathered of
   // 1, 2 or 4 elements, for an entry of a table, and for the box.
@@ -68,9 +54,6 @@ public final class PackedBox {
   private static final double READ_SLACK_BYTES = 32;
 
   private static final double WRITE_SLACK_BYTES = 64;
-
-  /** The least shared memory that {@link #choose} goes down to for the sake of more boxes. */
-  private static final int LEAST_SHARED_BYTES = 5 << 10;
 
   private final Move move;
   private final long[] extents; // of the box, in the order of move.axes()
@@ -110,62 +93,6 @@ public final class PackedBox {
       double threadCost) {}
 
   /**
-   * The best box for {@code move}; empty if a side has no contiguous axis or nothing fits.
-   *
-   * @param move what is asked, at least two axes
-   * @param threads of a thread block
-   * @param sharedBytes shared memory that a thread block may take
-   * @param wantedBoxes boxes are smaller where there would be less of them
-   */
-  public static Optional<PackedBox> choose(
-      Move move, int threads, int sharedBytes, long wantedBoxes) {
-    Optional<PackedBox> box = choose(move, threads, sharedBytes);
-    int less = sharedBytes / 2;
-    while (box.isPresent() && box.get().boxes() < wantedBoxes && less >= LEAST_SHARED_BYTES) {
-      Optional<PackedBox> smaller = choose(move, threads, less);
-      box = smaller.isPresent() ? smaller : box;
-      less /= 2;
-    }
-    return box;
-  }
-
-  private static Optional<PackedBox> choose(Move move, int threads, int sharedBytes) {
-    Ends in = Ends.of(move, Axis::inStride);
-    Ends out = Ends.of(move, Axis::outStride);
-    if (in.chain().isEmpty() || out.chain().isEmpty()) {
-      return Optional.empty();
-    }
-    Set<List<Long>> tried = new HashSet<>();
-    PackedBox best = null;
-    for (int inBytes : RUN_BYTES) {
-      for (int outBytes : RUN_BYTES) {
-        long[] extents = new long[move.axes().size()];
-        Arrays.fill(extents, 1);
-        extend(extents, move, in.chain(), inBytes);
-        extend(extents, move, out.chain(), outBytes);
-        if (bytes(extents, move.elementBytes()) <= sharedBytes
-            && tried.add(Arrays.stream(extents).boxed().toList())) {
-          PackedBox box = new PackedBox(move, extents, in, out, threads);
-          if (box.sharedBytes <= sharedBytes && (best == null || box.cost < best.cost)) {
-            best = box;
-          }
-        }
-      }
-    }
-    return best == null || best.cost == Double.POSITIVE_INFINITY
-        ? Optional.empty()
-        : Optional.of(best);
-  }
-
-  private static double bytes(long[] extents, int elementBytes) {
-    double bytes = elementBytes;
-    for (long extent : extents) {
-      bytes *= extent;
-    }
-    return bytes;
-  }
-
-  /**
    * What one side says of a move, whatever the box.
    *
    * @param order the axes, the one of the least stride first
@@ -174,7 +101,7 @@ public final class PackedBox {
    * @param strided true if runs begin in the middle of a sector
    * @param strideOf the stride of an axis on this side
    */
-  private record Ends(
+  record Ends(
       List<Integer> order, List<Integer> chain, boolean strided, ToLongFunction<Axis> strideOf) {
     static Ends of(Move move, ToLongFunction<Axis> strideOf) {
       List<Integer> order =
@@ -200,30 +127,7 @@ public final class PackedBox {
     }
   }
 
-  /** Extends a box along the innermost axes of a side until its runs have {@code bytes} bytes. */
-  private static void extend(long[] extents, Move move, List<Integer> chain, int bytes) {
-    long wanted = Ceil.div(bytes, move.elementBytes());
-    long run = 1;
-    for (int k : chain) {
-      if (run >= wanted) {
-        return;
-      }
-      long whole = move.axes().get(k).extent();
-      long steps = Math.min(whole, Ceil.div(wanted, run));
-      if (steps < whole) {
-        // Boxes that end with a sector.
-        long together = SECTOR_BYTES / gcd(SECTOR_BYTES, run * move.elementBytes());
-        steps = Math.max(2, steps > together ? steps - steps % together : steps);
-      }
-      extents[k] = Math.max(extents[k], steps);
-      run *= extents[k];
-      if (extents[k] < whole) {
-        return;
-      }
-    }
-  }
-
-  private PackedBox(Move move, long[] extents, Ends inEnds, Ends outEnds, int threads) {
+  PackedBox(Move move, long[] extents, Ends inEnds, Ends outEnds, int threads) {
     this.move = move;
     this.extents = extents;
     this.inEnds = inEnds;
@@ -263,7 +167,7 @@ public final class PackedBox {
             && out.apart().size() <= MAX_AXES
             && out.inRun().size() <= MAX_AXES
             && stageBytes <= MOST_STAGE_BYTES;
-    cost = possible ? cost(threads) : Double.POSITIVE_INFINITY;
+    cost = possible ? costOf(threads) : Double.POSITIVE_INFINITY;
   }
 
   private Axis axis(int k) {
@@ -380,7 +284,7 @@ public final class PackedBox {
     return Ceil.div(out.run() + perWord - 1, perWord);
   }
 
-  private double cost(int threads) {
+  private double costOf(int threads) {
     long entries =
         Ceil.div(in.runs(), threads) + Ceil.div(out.runs(), threads) + Ceil.div(out.run(), threads);
     double instructions =
@@ -397,6 +301,11 @@ public final class PackedBox {
     return perFourBytes / INSTRUCTIONS_PER_PASS
         + read / (in.run() * width)
         + written / (out.run() * width);
+  }
+
+  /** What it costs by the model, relative to other boxes; infinite if the kernel cannot take it. */
+  double cost() {
+    return cost;
   }
 
   /** Count of boxes. */
@@ -484,10 +393,6 @@ public final class PackedBox {
   /** A divisor of more than 1 and, in the upper half, ceil(2^32 / divisor). */
   private static long withReciprocal(long divisor) {
     return Ceil.div(1L << 32, divisor) << 32 | divisor;
-  }
-
-  private static long gcd(long a, long b) {
-    return b == 0 ? a : gcd(b, a % b);
   }
 
   @Override

@@ -81,16 +81,14 @@ public record ProblemClass(
 
   @Override
   public String toString() {
-    return (aligned ? "vector" : "shifted")
-        + " w"
-        + elementBytes
-        + " "
-        + rows
-        + ((ragged & 1) == 0 ? "" : "-")
-        + " x "
-        + cols
-        + ((ragged & 2) == 0 ? "" : "-")
-        + " of 2^"
-        + logBytes;
+    return "%s w%s %s%s x %s%s of 2^%s"
+        .formatted(
+            aligned ? "vector" : "shifted",
+            elementBytes,
+            rows,
+            (ragged & 1) == 0 ? "" : "-",
+            cols,
+            (ragged & 2) == 0 ? "" : "-",
+            logBytes);
   }
 }

@@ -1,5 +1,8 @@
 package org.tilespark.kernels.transpose;
 
+import java.util.Arrays;
+import java.util.Optional;
+
 /** Which tiles neighbouring thread blocks take. */
 public enum TileOrder {
   /** Those along the rows: the output is written almost in order. */
@@ -21,14 +24,9 @@ public enum TileOrder {
     return matrices.rows() / 8 >= matrices.cols() ? COLS_FIRST : ROWS_FIRST;
   }
 
-  /** The order written as {@code label}; null if there is none. */
-  static TileOrder parse(String label) {
-    for (TileOrder order : values()) {
-      if (order.label.equals(label)) {
-        return order;
-      }
-    }
-    return null;
+  /** The order written as {@code label}; empty if there is none. */
+  static Optional<TileOrder> parse(String label) {
+    return Arrays.stream(values()).filter(order -> order.label.equals(label)).findFirst();
   }
 
   @Override

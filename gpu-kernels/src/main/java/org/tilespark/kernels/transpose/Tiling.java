@@ -4,6 +4,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.util.Objects;
+import java.util.Optional;
 import org.tilespark.kernels.launch.TuningTable;
 
 /**
@@ -47,12 +48,12 @@ public record Tiling(String kernel, TileOrder order) {
 
   private static Tiling parse(String text) {
     String[] words = text.split(" ", -1);
-    TileOrder order = words.length == 2 ? TileOrder.parse(words[1]) : null;
-    if (order == null || words[0].isEmpty()) {
+    Optional<TileOrder> order = words.length == 2 ? TileOrder.parse(words[1]) : Optional.empty();
+    if (order.isEmpty() || words[0].isEmpty()) {
       throw new IllegalArgumentException(
           "Tiling '" + text + "'; expected KERNEL rows-first or cols-first");
     }
-    return new Tiling(words[0], order);
+    return new Tiling(words[0], order.get());
   }
 
   @Override

@@ -12,8 +12,7 @@ import org.tilespark.kernels.launch.KernelLaunch;
  * @param launch the launch; empty if the driver's copy does it, or there is nothing to move
  */
 public record TransposePlan(
-    TransposeProblem problem, TransposeStrategy strategy, Optional<KernelLaunch> launch)
-    implements PlanDecision {
+    TransposeProblem problem, TransposeStrategy strategy, Optional<KernelLaunch> launch) {
   /** Checks that nothing is missing. */
   public TransposePlan {
     Objects.requireNonNull(problem, "problem");
@@ -21,18 +20,8 @@ public record TransposePlan(
     Objects.requireNonNull(launch, "launch");
   }
 
-  @Override
-  public boolean isSupported() {
-    return true;
-  }
-
-  @Override
+  /** One line, for EXPLAIN and the log. */
   public String describe() {
     return strategy.describe();
-  }
-
-  @Override
-  public TransposePlan orElseThrow() {
-    return this;
   }
 }

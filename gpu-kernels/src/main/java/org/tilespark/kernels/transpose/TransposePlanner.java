@@ -4,10 +4,12 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.Predicate;
-import org.tilespark.kernels.launch.DeviceLimits;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.TuningTable;
 
@@ -91,12 +93,12 @@ public final class TransposePlanner {
   private TransposePlanner() {}
 
   /**
-   * As {@link #plan(TransposeProblem, int, DeviceLimits, KernelIndex, TuningTable)} with the
-   * tilings that its rule gives.
+   * As {@link #plan(TransposeProblem, int, DeviceKernels, TuningTable)} with the tilings that its
+   * rule gives.
    */
-  public static PlanDecision plan(
-      TransposeProblem problem, int alignmentBytes, DeviceLimits limits, KernelIndex index) {
-    return plan(problem, alignmentBytes, limits, index, TuningTable.empty());
+  public static Availability<TransposePlan> plan(
+      TransposeProblem problem, int alignmentBytes, DeviceKernels device) {
+    return plan(problem, alignmentBytes, device, TuningTable.empty());
   }
 
   /**
@@ -105,35 +107,31 @@ public final class TransposePlanner {
    * @param problem what is asked
    * @param alignmentBytes a power of two that divides both addresses, at least the element width;
    *     more than {@link #MAX_ALIGNMENT} helps no further
-   * @param limits the device
-   * @param index the kernels of this jar
+   * @param device and the kernels of this jar
    * @param tilings the tilings known to be best; where they know none, a rule decides
    * @throws IllegalArgumentException if the alignment is less than the element's width
    */
-  public static PlanDecision plan(
+  public static Availability<TransposePlan> plan(
       TransposeProblem problem,
       int alignmentBytes,
-      DeviceLimits limits,
-      KernelIndex index,
+      DeviceKernels device,
       TuningTable<ProblemClass, Tiling> tilings) {
     if (alignmentBytes < problem.elementBytes() || Integer.bitCount(alignmentBytes) != 1) {
       throw new IllegalArgumentException(
-          "Buffers aligned to "
-              + alignmentBytes
-              + " bytes; elements of "
-              + problem.elementBytes()
-              + " bytes need a multiple of their width");
+          ("Buffers aligned to %s bytes; elements of %s bytes need a multiple of their" + " width")
+              .formatted(alignmentBytes, problem.elementBytes()));
     }
     if (problem.bytes() == 0) {
-      return new TransposePlan(problem, new TransposeStrategy.Copy(0), Optional.empty());
+      return Availability.of(
+          new TransposePlan(problem, new TransposeStrategy.Copy(0), Optional.empty()));
     }
     Move move = Move.of(problem);
     if (move.isCopy()) {
-      return new TransposePlan(
-          problem, new TransposeStrategy.Copy(problem.bytes()), Optional.empty());
+      return Availability.of(
+          new TransposePlan(
+              problem, new TransposeStrategy.Copy(problem.bytes()), Optional.empty()));
     }
-    return new Choice(problem, Math.min(alignmentBytes, MAX_ALIGNMENT), limits, index, tilings)
-        .of(move);
+    return new Choice(problem, Math.min(alignmentBytes, MAX_ALIGNMENT), device, tilings).of(move);
   }
 
   /**
@@ -143,22 +141,21 @@ public final class TransposePlanner {
    * @param plan one that {@link #plan} made for the same device and kernels; the first of the
    *     result
    */
-  public static List<TransposePlan> alternatives(
-      TransposePlan plan, DeviceLimits limits, KernelIndex index) {
+  public static List<TransposePlan> alternatives(TransposePlan plan, DeviceKernels device) {
     if (!(plan.strategy() instanceof TransposeStrategy.Tiled chosen)) {
       return List.of();
     }
     MatrixBatch matrices = chosen.matrices();
-    List<KernelIndex.Kernel> kernels =
-        index.findAll(chosen.family(), matrices.elementBytes(), limits);
+    List<KernelIndex.Kernel> kernels = device.findAll(chosen.family(), matrices.elementBytes());
     double least =
         kernels.stream().mapToDouble(kernel -> covered(matrices, kernel)).min().orElse(0);
     List<TransposePlan> plans = new ArrayList<>(List.of(plan));
     for (KernelIndex.Kernel kernel : kernels) {
       for (TileOrder order : TileOrder.values()) {
-        TransposeStrategy strategy = tiled(chosen.family(), matrices, kernel, order, index);
+        TransposeStrategy strategy =
+            tiled(chosen.family(), matrices, kernel, order, device.index());
         if (covered(matrices, kernel) <= 2 * least && !strategy.equals(chosen)) {
-          plans.add(new TransposePlan(plan.problem(), strategy, strategy.launch(limits)));
+          plans.add(new TransposePlan(plan.problem(), strategy, strategy.launch(device.limits())));
         }
       }
     }
@@ -202,25 +199,26 @@ public final class TransposePlanner {
   private record Choice(
       TransposeProblem problem,
       int alignment,
-      DeviceLimits limits,
-      KernelIndex index,
+      DeviceKernels device,
       TuningTable<ProblemClass, Tiling> tilings) {
-    PlanDecision of(Move move) {
-      int run = move.runAxis();
-      if (run >= 0) {
+    Availability<TransposePlan> of(Move move) {
+      OptionalInt found = move.runAxis();
+      if (found.isPresent()) {
+        int run = found.getAsInt();
         long runBytes = move.axes().get(run).extent() * move.elementBytes();
         if (runBytes > alignment || Long.bitCount(runBytes) != 1 || !move.absorbs(run)) {
           return packedRuns(move, run)
+              .map(Availability::of)
               .orElseGet(
                   () ->
                       runs(move.elementBytes(), move.axes().get(run).extent(), move.without(run)));
         }
         return of(move.absorb(run));
       }
-      int rows = move.outInnermost();
-      int cols = move.inInnermost();
-      return rows >= 0 && cols >= 0
-          ? matrices(move, MatrixBatch.of(move, rows, cols))
+      OptionalInt rows = move.outInnermost();
+      OptionalInt cols = move.inInnermost();
+      return rows.isPresent() && cols.isPresent()
+          ? matrices(move, MatrixBatch.of(move, rows.getAsInt(), cols.getAsInt()))
           : runs(move.elementBytes(), 1, move.axes());
     }
 
@@ -234,7 +232,7 @@ public final class TransposePlanner {
     }
 
     /** Boxes in which short runs are neighbours on both sides, in the widest units. */
-    private Optional<PlanDecision> packedRuns(Move move, int runAxis) {
+    private Optional<TransposePlan> packedRuns(Move move, int runAxis) {
       long run = move.axes().get(runAxis).extent();
       long runBytes = run * move.elementBytes();
       int unitBytes = unitBytes(move.elementBytes(), run, move.without(runAxis));
@@ -246,28 +244,28 @@ public final class TransposePlanner {
           : Optional.empty();
     }
 
-    private Optional<PlanDecision> packed(Move move, Predicate<PackedBox> wanted) {
-      return index
-          .find("permute_packed", move.elementBytes(), limits)
+    private Optional<TransposePlan> packed(Move move, Predicate<PackedBox> wanted) {
+      return device
+          .find("permute_packed", move.elementBytes())
           .flatMap(
               kernel ->
-                  PackedBox.choose(
+                  PackedBoxChoice.choose(
                           move,
                           kernel.shape().threads(),
-                          Math.min(PACKED_SHARED_BYTES, limits.sharedBytesPerBlock()),
-                          PACKED_BOXES * limits.multiprocessors())
+                          Math.min(PACKED_SHARED_BYTES, device.limits().sharedBytesPerBlock()),
+                          PACKED_BOXES * device.limits().multiprocessors())
                       .filter(wanted)
                       .map(box -> new TransposeStrategy.Packed(box, kernel)))
-          .map(chosen -> new TransposePlan(problem, chosen, chosen.launch(limits)));
+          .map(chosen -> new TransposePlan(problem, chosen, chosen.launch(device.limits())));
     }
 
-    private PlanDecision runs(int elementBytes, long run, List<Axis> outer) {
+    private Availability<TransposePlan> runs(int elementBytes, long run, List<Axis> outer) {
       long runBytes = run * elementBytes;
       int unitBytes = unitBytes(elementBytes, run, outer);
       if (unitBytes < MAX_ALIGNMENT && runBytes >= SHORT_RUN_BYTES) {
         return decide(
             outer,
-            index.find("copy_shifted", elementBytes, limits),
+            device.find("copy_shifted", elementBytes),
             elementBytes,
             kernel -> new TransposeStrategy.ShiftedCopy(elementBytes, run, outer, kernel));
       }
@@ -281,12 +279,12 @@ public final class TransposePlanner {
               .toList();
       return decide(
           inUnits,
-          index.find("copy_strided", unitBytes, limits),
+          device.find("copy_strided", unitBytes),
           unitBytes,
           kernel -> new TransposeStrategy.StridedCopy(unitBytes, run / elements, inUnits, kernel));
     }
 
-    private PlanDecision matrices(Move move, MatrixBatch matrices) {
+    private Availability<TransposePlan> matrices(Move move, MatrixBatch matrices) {
       int width = matrices.elementBytes();
       int perVector = matrices.perVector(MAX_ALIGNMENT);
       boolean vectors =
@@ -300,11 +298,11 @@ public final class TransposePlanner {
       boolean merge =
           matrices.rows() <= TransposeStrategy.Narrow.MOST
               && matrices.outRowStride() == matrices.rows();
-      Optional<PlanDecision> packed =
+      Optional<TransposePlan> packed =
           packedMatrices(
               move, matrices, split || merge, vectors ? SHORT_ALIGNED_EXTENT : SHORT_EXTENT);
       if (packed.isPresent()) {
-        return packed.get();
+        return Availability.of(packed.get());
       }
       if (split || merge) {
         // Only the long side's pieces must begin at multiples of 16 bytes.
@@ -314,7 +312,7 @@ public final class TransposePlanner {
                 + (whole || width == 16 ? "" : TransposeStrategy.Narrow.SHIFTED);
         return decide(
             matrices.outer(),
-            index.find(family, width, limits),
+            device.find(family, width),
             width,
             kernel -> new TransposeStrategy.Narrow(matrices, split, kernel));
       }
@@ -322,7 +320,7 @@ public final class TransposePlanner {
     }
 
     /** Boxes of matrices that fill neither a tile nor, if {@code narrow}, a thread block. */
-    private Optional<PlanDecision> packedMatrices(
+    private Optional<TransposePlan> packedMatrices(
         Move move, MatrixBatch matrices, boolean narrow, int[] shortExtent) {
       int width = matrices.elementBytes();
       long rows = matrices.rows();
@@ -335,9 +333,9 @@ public final class TransposePlanner {
           : Optional.empty();
     }
 
-    private PlanDecision tiles(MatrixBatch matrices, boolean vectors) {
+    private Availability<TransposePlan> tiles(MatrixBatch matrices, boolean vectors) {
       String family = vectors ? TransposeStrategy.Vector.FAMILY : TransposeStrategy.Shifted.FAMILY;
-      List<KernelIndex.Kernel> kernels = index.findAll(family, matrices.elementBytes(), limits);
+      List<KernelIndex.Kernel> kernels = device.findAll(family, matrices.elementBytes());
       Optional<Tiling> tuned = tilings.find(ProblemClass.of(matrices, vectors));
       Optional<KernelIndex.Kernel> tunedKernel =
           tuned.flatMap(
@@ -350,7 +348,7 @@ public final class TransposePlanner {
           matrices.outer(),
           tunedKernel.or(() -> leastWaste(matrices, kernels)),
           matrices.elementBytes(),
-          kernel -> tiled(family, matrices, kernel, order, index));
+          kernel -> tiled(family, matrices, kernel, order, device.index()));
     }
 
     private static boolean narrowIsAligned(MatrixBatch matrices, boolean split, int perVector) {
@@ -406,35 +404,29 @@ public final class TransposePlanner {
     }
 
     /** What all kernels need: few enough outer axes, and a kernel that runs here. */
-    private PlanDecision decide(
+    private Availability<TransposePlan> decide(
         List<Axis> outer,
         Optional<KernelIndex.Kernel> kernel,
         int width,
         Function<KernelIndex.Kernel, TransposeStrategy> strategy) {
       if (outer.size() > TransposeStrategy.MAX_OUTER) {
-        return new PlanDecision.Unsupported(
-            "Shape "
-                + problem.shape()
-                + " under "
-                + problem.permutation()
-                + " has "
-                + outer.size()
-                + " outer axes after fusion; device kernels take at most "
-                + TransposeStrategy.MAX_OUTER);
+        return Availability.not(
+            "Shape %s under %s has %s outer axes after fusion; device kernels take at most %s"
+                .formatted(
+                    problem.shape(),
+                    problem.permutation(),
+                    outer.size(),
+                    TransposeStrategy.MAX_OUTER));
       }
       if (kernel.isEmpty()) {
-        return new PlanDecision.Unsupported(
-            index.isEmpty()
+        return Availability.not(
+            device.index().isEmpty()
                 ? "this jar was built without nvcc and has no device kernels"
-                : "no kernel of width "
-                    + width
-                    + " for "
-                    + limits.architecture()
-                    + "; this jar has "
-                    + index);
+                : "no kernel of width %s for %s; this jar has %s"
+                    .formatted(width, device.limits().architecture(), device.index()));
       }
       TransposeStrategy chosen = strategy.apply(kernel.get());
-      return new TransposePlan(problem, chosen, chosen.launch(limits));
+      return Availability.of(new TransposePlan(problem, chosen, chosen.launch(device.limits())));
     }
   }
 }

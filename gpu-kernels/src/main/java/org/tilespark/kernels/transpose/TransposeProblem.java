@@ -39,14 +39,8 @@ public record TransposeProblem(
     Objects.requireNonNull(permutation, "permutation");
     if (shape.rank() != permutation.rank()) {
       throw new IllegalArgumentException(
-          "Shape "
-              + shape
-              + " has "
-              + shape.rank()
-              + " axes, permutation "
-              + permutation
-              + " has "
-              + permutation.rank());
+          "Shape %s has %s axes, permutation %s has %s"
+              .formatted(shape, shape.rank(), permutation, permutation.rank()));
     }
     if (elementBytes < 1 || elementBytes > 16 || Integer.bitCount(elementBytes) != 1) {
       throw new IllegalArgumentException(
@@ -92,16 +86,8 @@ public record TransposeProblem(
       for (int axis : axes) {
         if (strides.stride(axis) < reach) {
           throw new IllegalArgumentException(
-              side
-                  + " strides "
-                  + strides
-                  + " of shape "
-                  + shape
-                  + ": axis "
-                  + axis
-                  + " needs at least "
-                  + reach
-                  + ", or elements overlap");
+              "%s strides %s of shape %s: axis %s needs at least %s, or elements overlap"
+                  .formatted(side, strides, shape, axis, reach));
         }
         reach =
             Math.addExact(reach, Math.multiplyExact(shape.extent(axis) - 1, strides.stride(axis)));
@@ -158,17 +144,14 @@ public record TransposeProblem(
   private void requireBytes(String side, long given, long needed, Strides strides, Shape extents) {
     if (given != needed) {
       throw new IllegalArgumentException(
-          side
-              + " holds "
-              + given
-              + " bytes, shape "
-              + shape
-              + " of "
-              + elementBytes
-              + "-byte elements"
-              + (strides.equals(Strides.rowMajor(extents)) ? "" : " with strides " + strides)
-              + " needs "
-              + needed);
+          "%s holds %s bytes, shape %s of %s-byte elements%s needs %s"
+              .formatted(
+                  side,
+                  given,
+                  shape,
+                  elementBytes,
+                  strides.equals(Strides.rowMajor(extents)) ? "" : " with strides " + strides,
+                  needed));
     }
   }
 }

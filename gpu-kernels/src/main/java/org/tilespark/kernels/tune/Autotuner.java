@@ -9,8 +9,7 @@ import java.util.function.LongSupplier;
 import java.util.function.ToDoubleFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
-import org.tilespark.kernels.launch.DeviceLimits;
-import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.transpose.ProblemClass;
 import org.tilespark.kernels.transpose.Tiling;
@@ -18,15 +17,10 @@ import org.tilespark.kernels.transpose.TransposePlan;
 import org.tilespark.kernels.transpose.TransposePlanner;
 
 /**
- * Chooses tilings by trying them, once for each class of problems of one device. What was found is
- * kept in a {@link TuningStore}, if there is one, and so outlives the process.
- *
- * <p>All tilings are tried in turns ({@link Trials}). The planner's own choice stays unless another
- * is faster by {@value #LEAST_GAIN}.
- *
- * <p>Thread-safe. One thread tunes; others meanwhile run what the planner chose.
+ * Chooses tilings. The planner's own choice stays unless another is faster by {@value #LEAST_GAIN}.
+ * One thread tunes; others meanwhile run what the planner chose.
  */
-public final class Autotuner {
+public final class Autotuner extends Tuner<ProblemClass, Tiling, TransposePlan> {
   /** Fewer bytes than this take a few microseconds however they are cut. */
   public static final long LEAST_BYTES = 1L << 20;
 
@@ -35,35 +29,27 @@ public final class Autotuner {
   /** What another tiling must gain to be taken, where other work may disturb the trials. */
   public static final double LEAST_GAIN = 0.01;
 
-  private final DeviceLimits limits;
-  private final KernelIndex index;
-  private final Optional<TuningStore<ProblemClass, Tiling>> store;
-  private final Duration budget;
+  private final DeviceKernels device;
   private final LongSupplier nanoTime;
-  private final Trials<TransposePlan> trials;
   private final ReentrantLock tuning = new ReentrantLock();
   private final Set<ProblemClass> undecided = new HashSet<>(); // tried in vain; guarded by tuning
-  private volatile TuningTable<ProblemClass, Tiling> table; // what plans are made by
-  private volatile TuningTable<ProblemClass, Tiling>
-      measured; // the part of it that was measured on such a device
+  private volatile TuningTable<ProblemClass, Tiling> measured; // of the table, on such a device
 
   /**
    * A tuner of one device.
    *
-   * @param limits the device
-   * @param index the kernels of this jar
+   * @param device and the kernels of this jar
    * @param bundled tilings to start from; where they were measured on another architecture they
    *     hold until the class is tuned here
    * @param store where to keep what is found; what it holds comes before {@code bundled}
    * @param budget time for one class of problems; zero to try nothing, and take what is known
    */
   public Autotuner(
-      DeviceLimits limits,
-      KernelIndex index,
+      DeviceKernels device,
       TuningTable<ProblemClass, Tiling> bundled,
       Optional<TuningStore<ProblemClass, Tiling>> store,
       Duration budget) {
-    this(limits, index, bundled, store, budget, LEAST_GAIN, System::nanoTime);
+    this(device, bundled, store, budget, LEAST_GAIN, System::nanoTime);
   }
 
   /**
@@ -71,40 +57,28 @@ public final class Autotuner {
    *
    * @param leastGain what another tiling must gain to be taken
    */
-  public static Autotuner undisturbed(
-      DeviceLimits limits, KernelIndex index, Duration budget, double leastGain) {
+  public static Autotuner undisturbed(DeviceKernels device, Duration budget, double leastGain) {
     return new Autotuner(
-        limits, index, TuningTable.empty(), Optional.empty(), budget, leastGain, System::nanoTime);
+        device, TuningTable.empty(), Optional.empty(), budget, leastGain, System::nanoTime);
   }
 
   Autotuner(
-      DeviceLimits limits,
-      KernelIndex index,
+      DeviceKernels device,
       TuningTable<ProblemClass, Tiling> bundled,
       Optional<TuningStore<ProblemClass, Tiling>> store,
       Duration budget,
       double leastGain,
       LongSupplier nanoTime) {
-    this.limits = limits;
-    this.index = index;
-    this.store = store;
-    this.budget = budget;
+    super(bundled, store, budget, leastGain, nanoTime);
+    this.device = device;
     this.nanoTime = nanoTime;
-    this.trials = new Trials<>(budget, leastGain, nanoTime);
-    TuningTable<ProblemClass, Tiling> stored =
-        store.map(TuningStore::load).orElseGet(TuningTable::empty);
-    this.table = bundled.with(stored);
-    this.measured = limits.architecture().equals(Tiling.BUNDLED_ARCHITECTURE) ? table : stored;
+    this.measured =
+        device.limits().architecture().equals(Tiling.BUNDLED_ARCHITECTURE) ? table : stored;
   }
 
   /** A tuner that tries nothing, and takes the tilings that come with this jar. */
-  public static Autotuner off(DeviceLimits limits, KernelIndex index) {
-    return new Autotuner(limits, index, Tiling.bundled(), Optional.empty(), Duration.ZERO);
-  }
-
-  /** What is known now. */
-  public TuningTable<ProblemClass, Tiling> table() {
-    return table;
+  public static Autotuner off(DeviceKernels device) {
+    return new Autotuner(device, Tiling.bundled(), Optional.empty(), Duration.ZERO);
   }
 
   /** True if trying other tilings for {@code plan} may be worth it, and was not done. */
@@ -138,14 +112,9 @@ public final class Autotuner {
       }
       long start = nanoTime.getAsLong();
       Optional<TransposePlan> best =
-          trials.fastest(TransposePlanner.alternatives(plan, limits, index), timer);
+          fastest(problems, TransposePlanner.alternatives(plan, device), timer, plan.describe());
       if (best.isEmpty()) {
         undecided.add(problems);
-        LOG.info(
-            "Tuning {}: {} ms were too short to compare the tilings; {} stays",
-            problems,
-            budget.toMillis(),
-            plan.describe());
         return false;
       }
       Tiling tiling = TransposePlanner.tiling(best.get()).orElseThrow();

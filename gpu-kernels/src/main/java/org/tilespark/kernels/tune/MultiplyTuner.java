@@ -21,10 +21,8 @@ import org.tilespark.kernels.multiply.MultiplyWay;
  * TuningStore} all others take, and where the time was too short for fair trials the planner's own
  * choice is kept all the same. Whoever needs the same bits on several machines, or without a store,
  * names the engine instead ({@link org.tilespark.kernels.multiply.MultiplyEngine}).
- *
- * <p>Thread-safe.
  */
-public final class MultiplyTuner {
+public final class MultiplyTuner extends Tuner<MultiplyClass, MultiplyWay, MultiplyPlan> {
   /** Fewer operations than this are done in a few microseconds, whoever does them. */
   public static final double LEAST_OPERATIONS = 1L << 26;
 
@@ -33,11 +31,7 @@ public final class MultiplyTuner {
 
   private static final Logger LOG = LoggerFactory.getLogger(MultiplyTuner.class);
 
-  private final Optional<TuningStore<MultiplyClass, MultiplyWay>> store;
-  private final Duration budget;
-  private final Trials<MultiplyPlan> trials;
   private final Object tuning = new Object();
-  private volatile TuningTable<MultiplyClass, MultiplyWay> table;
 
   /**
    * A tuner of one device.
@@ -53,10 +47,12 @@ public final class MultiplyTuner {
       Optional<TuningStore<MultiplyClass, MultiplyWay>> store,
       Duration budget,
       LongSupplier nanoTime) {
-    this.store = store;
-    this.budget = budget;
-    this.trials = new Trials<>(budget, LEAST_GAIN, nanoTime);
-    this.table = budget.isZero() ? TuningTable.empty() : load();
+    super(
+        TuningTable.empty(),
+        budget.isZero() ? Optional.empty() : store,
+        budget,
+        LEAST_GAIN,
+        nanoTime);
   }
 
   /** A tuner that tries nothing: the planner's rule holds for all. */
@@ -64,18 +60,9 @@ public final class MultiplyTuner {
     return new MultiplyTuner(Optional.empty(), Duration.ZERO);
   }
 
-  private TuningTable<MultiplyClass, MultiplyWay> load() {
-    return store.map(TuningStore::load).orElseGet(TuningTable::empty);
-  }
-
   /** What was chosen for a class; empty if nothing was, and the planner's rule holds. */
   public Optional<MultiplyWay> find(MultiplyClass products) {
     return table.find(products);
-  }
-
-  /** What is known now. */
-  public TuningTable<MultiplyClass, MultiplyWay> table() {
-    return table;
   }
 
   /**
@@ -127,13 +114,8 @@ public final class MultiplyTuner {
       double unused = timer.applyAsDouble(plan);
       LOG.trace("{} loaded, {} ms", plan.describe(), unused);
     }
-    Optional<MultiplyPlan> best = trials.fastest(plans, timer);
+    Optional<MultiplyPlan> best = fastest(products, plans, timer, first);
     if (best.isEmpty()) {
-      LOG.info(
-          "Products {}: {} ms were too short to compare the ways to multiply; {} it is",
-          products,
-          budget.toMillis(),
-          first);
       return first;
     }
     MultiplyWay way = way(best.get());

@@ -19,6 +19,7 @@ import java.util.zip.CRC32;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.OwnFiles;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.launch.TuningTable.Format;
 import org.tilespark.kernels.multiply.MultiplyClass;
@@ -180,12 +181,12 @@ public final class TuningStore<K, V> {
 
   /** True if nobody but its owner, who is the owner of this process, may write to the directory. */
   private boolean isPrivate() throws IOException {
-    Optional<String> objection = OwnFiles.objectionToDirectory(directory);
-    if (objection.isPresent() && usable) {
+    Availability<Path> ours = OwnFiles.directory(directory);
+    if (!ours.isPresent() && usable) {
       usable = false;
-      LOG.warn("Tuned {} are not kept: {}", format.name(), objection.get());
+      LOG.warn("Tuned {} are not kept: {}", format.name(), ours.whyNot());
     }
-    return objection.isEmpty();
+    return ours.isPresent();
   }
 
   private void write(String text) throws IOException {

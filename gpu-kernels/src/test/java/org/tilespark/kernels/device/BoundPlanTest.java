@@ -8,19 +8,25 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.MultiplyStep;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 
 class BoundPlanTest {
   private static final DeviceLimits H200 =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
   private static final KernelIndex INDEX =
       KernelIndex.parse(
           """
@@ -41,14 +47,12 @@ class BoundPlanTest {
   }
 
   private static MultiplyPlan plan(MultiplyProblem problem) {
-    return MultiplyPlanner.plan(
-            problem,
-            problem.k(),
-            MultiplyEngine.OWN,
-            MultiplyPlanner.CublasPresence.absent("it is not asked for"),
-            H200,
-            INDEX)
-        .orElseThrow();
+    return new MultiplyPlanner(
+            new DeviceKernels(H200, INDEX),
+            Availability.not("it is not asked for"),
+            MultiplyEngine.OWN)
+        .plan(problem, problem.k())
+        .get();
   }
 
   /** Once for each way in which A and B may begin, each with the steps for it. */
@@ -84,17 +88,14 @@ class BoundPlanTest {
     MultiplyPlan plan =
         plan(
             new MultiplyProblem(
-                2048,
-                k,
-                2048,
+                new Extents(2048, k, 2048),
                 ElementType.FLOAT32,
                 Precision.TF32,
-                false,
-                true,
-                k,
-                k,
+                new Stored(false, k),
+                new Stored(true, k),
                 2048,
-                false));
+                Factors.OVERWRITE,
+                Batch.ONE));
     assertTrue(plan.steps(true, true).size() > BoundPlan.MOST_KEPT_STEPS);
     BoundPlan steps = new BoundPlan(plan, this::bind);
     assertNotSame(steps.steps(0, 0), steps.steps(0, 0));

@@ -42,7 +42,7 @@ class CudaDeviceIT {
     assertEquals(0, device.ordinal());
     assertFalse(device.name().isBlank());
     assertTrue(device.description().startsWith(device.name() + ", sm_"), device.description());
-    assertEquals(DeviceProbe.run().description(), device.description());
+    assertEquals(DeviceProbe.run().get().description(), device.description());
     assertTrue(device.limits().multiprocessors() > 0);
     assertEquals(1024, device.limits().maxThreadsPerBlock());
     assertEquals(Integer.MAX_VALUE, device.limits().maxGridX());

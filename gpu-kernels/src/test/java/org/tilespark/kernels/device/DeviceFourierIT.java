@@ -19,6 +19,7 @@ import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.DeviceFourier.Transform;
 import org.tilespark.kernels.fourier.FourierBoxes.Direction;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.kernels.fourier.FourierBoxes.Transfer;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.fourier.FourierProblem.Kind;
 import org.tilespark.kernels.host.fourier.HostFourier;
@@ -147,13 +148,10 @@ class DeviceFourierIT {
           IndexOutOfBoundsException.class,
           () ->
               fourier.move(
-                  Direction.PUT,
-                  ElementType.FLOAT32,
-                  true,
+                  new Transfer(Direction.PUT, ElementType.FLOAT32, true, 1),
                   List.of(piece),
                   planes,
                   array,
-                  1,
                   stream));
       PointwiseProgram power =
           new PointwiseProgram(
@@ -224,6 +222,11 @@ class DeviceFourierIT {
       CudaStream stream) {
     long cols = shape.extent(2);
     Piece line = new Piece(shape, List.of(i, j, 0L), Shape.of(1, 1, cols), 0, cols, 0, 4 * cols);
-    fourier.move(direction, ElementType.FLOAT32, true, List.of(line), planes, array, 1, stream);
+    fourier.move(
+        new Transfer(direction, ElementType.FLOAT32, true, 1),
+        List.of(line),
+        planes,
+        array,
+        stream);
   }
 }

@@ -11,6 +11,7 @@ import java.nio.file.Path;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.driver.DriverRelease;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelIndex;
 
 class DeviceProbeTest {
@@ -19,45 +20,44 @@ class DeviceProbeTest {
 
   @Test
   void aJarBuiltWithoutNvccSaysSo() {
-    DeviceProbe probe = DeviceProbe.look(() -> KernelIndex.EMPTY);
-    assertFalse(probe.available());
-    assertEquals(0, probe.deviceCount());
+    Availability<DeviceProbe> probe = DeviceProbe.look(() -> KernelIndex.EMPTY);
+    assertFalse(probe.isPresent());
     assertEquals(
         "this jar has no device kernels, since it was built without nvcc; build it where the CUDA"
             + " 13 toolkit is installed",
-        probe.reason());
-    assertEquals(probe.reason(), probe.description());
+        probe.whyNot());
   }
 
   @Test
   void aMachineWithoutDriverSaysSo() {
     Assumptions.assumeFalse(
         Files.exists(Path.of("/proc/driver/nvidia/version")), "this machine has a driver");
-    DeviceProbe probe = DeviceProbe.look(() -> SOME);
-    assertFalse(probe.available());
-    assertEquals("no NVIDIA driver on this machine (libcuda.so.1 not found)", probe.reason());
+    Availability<DeviceProbe> probe = DeviceProbe.look(() -> SOME);
+    assertFalse(probe.isPresent());
+    assertEquals("no NVIDIA driver on this machine (libcuda.so.1 not found)", probe.whyNot());
     // A second look does not stumble over a class that failed to initialise.
     assertEquals(probe, DeviceProbe.look(() -> SOME));
   }
 
   @Test
   void theProbeNeverThrows() {
-    DeviceProbe probe =
+    Availability<DeviceProbe> probe =
         DeviceProbe.look(
             () -> {
               throw new IllegalArgumentException("bad index");
             });
-    assertFalse(probe.available());
-    assertTrue(probe.reason().contains("bad index"), probe.reason());
+    assertFalse(probe.isPresent());
+    assertTrue(probe.whyNot().contains("bad index"), probe.whyNot());
     assertSame(DeviceProbe.run(), DeviceProbe.run());
   }
 
   @Test
   void openingWithoutADeviceGivesTheReason() {
-    DeviceProbe probe = DeviceProbe.run();
-    Assumptions.assumeFalse(probe.available(), "this machine has a device");
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    Assumptions.assumeFalse(probe.isPresent(), "this machine has a device");
+    assertEquals(0, DeviceProbe.deviceCount());
     Exception e = assertThrows(CudaUnavailableException.class, () -> CudaDevice.open(0));
-    assertEquals("No CUDA device: " + probe.reason(), e.getMessage());
+    assertEquals("No CUDA device: " + probe.whyNot(), e.getMessage());
   }
 
   @Test
@@ -85,6 +85,5 @@ class DeviceProbeTest {
             + " the fault may be from earlier asynchronous work, and every later call in this"
             + " process will fail on this device",
         earlier.getMessage());
-    assertEquals("CUDA_ERROR_ILLEGAL_ADDRESS", earlier.codeName());
   }
 }

@@ -25,6 +25,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.kernels.host.HostTransposer;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.memory.HostMemory;
@@ -109,9 +110,8 @@ class DeviceTransposerIT extends TransposerContract {
     for (Shape shape : shapes) {
       Permutation order = shape.rank() == 2 ? Permutation.of(1, 0) : Permutation.of(0, 2, 1);
       TransposeProblem problem = new TransposeProblem(shape, order, width);
-      TransposePlan chosen = transposer.plan(problem).orElseThrow();
-      for (TransposePlan plan :
-          TransposePlanner.alternatives(chosen, device.limits(), device.kernels().index())) {
+      TransposePlan chosen = transposer.plan(problem).get();
+      for (TransposePlan plan : TransposePlanner.alternatives(chosen, device.ownKernels())) {
         kernels.add(plan.launch().orElseThrow().kernel());
         insideBuffers(problem, 0, 0, Optional.of(plan));
       }
@@ -185,8 +185,7 @@ class DeviceTransposerIT extends TransposerContract {
         TuningStore.ofTilings(directory.resolve("tilings"), device.description(), index.hash());
     Autotuner tuner =
         new Autotuner(
-            device.limits(),
-            index,
+            new DeviceKernels(device.limits(), index),
             TuningTable.empty(),
             Optional.of(store),
             Duration.ofSeconds(30));
@@ -205,7 +204,7 @@ class DeviceTransposerIT extends TransposerContract {
       assertEquals(tuner.table(), store.load());
       assertEquals(
           tuner.table().entries().values().iterator().next(),
-          TransposePlanner.tiling(tuned.plan(problem).orElseThrow()).orElseThrow());
+          TransposePlanner.tiling(tuned.plan(problem).get()).orElseThrow());
       Arrays.fill(actual, (byte) 0);
       tuned.transpose(problem, HostMemory.ofArray(in), HostMemory.ofArray(actual));
       assertArrayEquals(expected, actual);

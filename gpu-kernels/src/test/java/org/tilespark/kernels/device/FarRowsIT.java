@@ -10,6 +10,9 @@ import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.ProductKind;
 import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
@@ -78,17 +81,16 @@ class FarRowsIT extends MultiplyWays {
         long lead = lead(dense, side) + odd;
         problems.add(
             new MultiplyProblem(
-                dense.m(),
-                dense.k(),
-                dense.n(),
+                dense.extents(),
                 dense.type(),
                 kind.precision(),
-                dense.transposeA(),
-                dense.transposeB(),
-                side == Side.A ? lead : nearLead(dense.colsA(), odd),
-                side == Side.B ? lead : nearLead(dense.colsB(), odd),
+                new Stored(
+                    dense.a().transposed(), side == Side.A ? lead : nearLead(dense.colsA(), odd)),
+                new Stored(
+                    dense.b().transposed(), side == Side.B ? lead : nearLead(dense.colsB(), odd)),
                 side == Side.C ? lead : nearLead(dense.n(), odd),
-                false));
+                Factors.OVERWRITE,
+                Batch.ONE));
       }
     }
     return problems;
@@ -120,8 +122,8 @@ class FarRowsIT extends MultiplyWays {
     DeviceBuffer deviceB = side == Side.B ? far : side == Side.A ? near : other;
     DeviceBuffer deviceC = side == Side.C ? far : other;
     ElementType type = problem.type();
-    upload(a, type, problem.rowsA(), problem.colsA(), problem.leadA(), deviceA, pinned, stream);
-    upload(b, type, problem.rowsB(), problem.colsB(), problem.leadB(), deviceB, pinned, stream);
+    upload(a, type, problem.rowsA(), problem.colsA(), problem.a().lead(), deviceA, pinned, stream);
+    upload(b, type, problem.rowsB(), problem.colsB(), problem.b().lead(), deviceB, pinned, stream);
     double[] nothing = new double[Math.toIntExact(problem.m() * problem.n())];
     Arrays.fill(nothing, Double.NaN);
     upload(nothing, type, problem.m(), problem.n(), problem.leadC(), deviceC, pinned, stream);
@@ -140,8 +142,8 @@ class FarRowsIT extends MultiplyWays {
       for (long j = 0; j < problem.n(); j++) {
         double expected = 0;
         for (long p = 0; p < problem.k(); p++) {
-          long inA = problem.transposeA() ? p * problem.colsA() + i : i * problem.colsA() + p;
-          long inB = problem.transposeB() ? j * problem.colsB() + p : p * problem.colsB() + j;
+          long inA = problem.a().transposed() ? p * problem.colsA() + i : i * problem.colsA() + p;
+          long inB = problem.b().transposed() ? j * problem.colsB() + p : p * problem.colsB() + j;
           expected += a[(int) inA] * b[(int) inB];
         }
         double found = get(pinned.memory(), i * problem.n() + j, type);

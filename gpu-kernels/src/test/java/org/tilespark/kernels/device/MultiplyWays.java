@@ -14,10 +14,12 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.Multiplier;
 import org.tilespark.kernels.multiply.MultiplierChecks;
+import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
 import org.tilespark.kernels.multiply.MultiplyProblem;
@@ -120,13 +122,12 @@ abstract class MultiplyWays extends MultiplierChecks {
 
     private List<MultiplyPlan> candidates(MultiplyProblem problem) {
       return processors == 0
-          ? multiplier.candidates(problem)
-          : MultiplyPlanner.candidates(
-              problem,
-              problem.k(),
-              multiplier.cublas(),
-              withMultiprocessors(processors),
-              device.kernels().index());
+          ? multiplier.planner().candidates(problem, problem.k())
+          : new MultiplyPlanner(
+                  new DeviceKernels(withMultiprocessors(processors), device.kernels().index()),
+                  multiplier.cublas(),
+                  MultiplyEngine.AUTO)
+              .candidates(problem, problem.k());
     }
 
     /** The kernel, whichever way operands are stored. */
@@ -179,7 +180,7 @@ abstract class MultiplyWays extends MultiplierChecks {
                           + " was asked for "
                           + problem
                           + " and does not take it; by rule it goes by "
-                          + multiplier.plan(problem).describe()
+                          + multiplier.plan(problem).map(MultiplyPlan::describe)
                           + "; ask takes(problem) first, or take extents from near()"));
     }
 
@@ -291,8 +292,6 @@ abstract class MultiplyWays extends MultiplierChecks {
         multiprocessors,
         limits.maxThreadsPerBlock(),
         limits.maxGridX(),
-        limits.maxGridY(),
-        limits.maxGridZ(),
         limits.sharedBytesPerBlock(),
         limits.globalBytes());
   }
@@ -317,7 +316,7 @@ abstract class MultiplyWays extends MultiplierChecks {
             any(type, precision),
             uneven.withPrecision(precision),
             whole.withPrecision(precision))) {
-      for (MultiplyPlan plan : multiplier.candidates(each)) {
+      for (MultiplyPlan plan : multiplier.planner().candidates(each, each.k())) {
         OneWay way = new OneWay(plan);
         if (names.add(way.name)) {
           System.out.println(type + ", " + precision + ": " + plan.describe());
@@ -346,7 +345,7 @@ abstract class MultiplyWays extends MultiplierChecks {
     MultiplyProblem narrow =
         MultiplyProblem.dense(64, 64, 1, type, false, false).withPrecision(precision);
     MultiplyPlan plan =
-        multiplier.candidates(narrow).stream()
+        multiplier.planner().candidates(narrow, narrow.k()).stream()
             .filter(each -> each.strategy() instanceof MultiplyStrategy.Skinny)
             .findFirst()
             .orElseThrow();

@@ -568,7 +568,7 @@ class MultiplyWaysIT extends MultiplyWays {
 
   /** Each way takes the problems that are made for it, in each storage. */
   private static void requireTaken(OneWay way, MultiplyProblem problem) {
-    boolean liesAlong = !problem.transposeA() && problem.transposeB();
+    boolean liesAlong = !problem.a().transposed() && problem.b().transposed();
     boolean isForIt =
         way.isSkinny()
             || (problem.m() == (way.isPhased() ? 130 : 256)
@@ -601,7 +601,7 @@ class MultiplyWaysIT extends MultiplyWays {
 
   private void checkNoProductInEveryWay(MultiplyProblem problem) {
     checkNoProduct(multiplier, problem);
-    List<MultiplyPlan> plans = multiplier.candidates(problem);
+    List<MultiplyPlan> plans = multiplier.planner().candidates(problem, problem.k());
     assertEquals(problem.keepsC(), plans.isEmpty(), () -> problem + ": " + plans);
     for (MultiplyPlan plan : plans) {
       checkNoProduct(new OneWay(plan), problem);
@@ -731,8 +731,8 @@ class MultiplyWaysIT extends MultiplyWays {
   /** C of a dense problem, row-major. */
   private static double[] product(OneWay way, MultiplyProblem problem, Element a, Element b) {
     boolean isDouble = problem.type() == ElementType.FLOAT64;
-    double[] left = stored(problem.m(), problem.k(), problem.transposeA(), a);
-    double[] right = stored(problem.k(), problem.n(), problem.transposeB(), b);
+    double[] left = stored(problem.m(), problem.k(), problem.a().transposed(), a);
+    double[] right = stored(problem.k(), problem.n(), problem.b().transposed(), b);
     double[] c = new double[Math.toIntExact(problem.m() * problem.n())];
     if (isDouble) {
       way.multiply(

@@ -140,7 +140,7 @@ class NarrowProductsIT extends MultiplyWays {
     int across = valuesInA ? n : m;
     for (int x = 0; x < across; x++) {
       int p = (x + 1) % k;
-      boolean kFirst = valuesInA ? problem.transposeB() : !problem.transposeA();
+      boolean kFirst = valuesInA ? problem.b().transposed() : !problem.a().transposed();
       ones[kFirst ? x * k + p : p * across + x] = 1;
     }
     float[] c = new float[m * n];
@@ -151,8 +151,8 @@ class NarrowProductsIT extends MultiplyWays {
         int p = ((valuesInA ? j : i) + 1) % k;
         float value =
             valuesInA
-                ? a[problem.transposeA() ? p * m + i : i * k + p]
-                : b[problem.transposeB() ? j * k + p : p * n + j];
+                ? a[problem.a().transposed() ? p * m + i : i * k + p]
+                : b[problem.b().transposed() ? j * k + p : p * n + j];
         float expected = problem.precision().round(value) + 0f; // sums are no negative zeros
         assertEquals(expected, c[i * n + j], problem + ", C[" + i + ", " + j + "] from " + value);
       }

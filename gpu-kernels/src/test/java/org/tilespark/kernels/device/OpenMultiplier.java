@@ -10,8 +10,7 @@ record OpenMultiplier(CudaDevice device, DeviceMultiplier multiplier) implements
   static OpenMultiplier first() {
     CudaDevice device = CudaDevice.open(0);
     DeviceMultiplier multiplier = new DeviceMultiplier(device);
-    System.out.println(
-        multiplier + ", cuBLAS: " + multiplier.cublas() + multiplier.cublasVersion());
+    System.out.println(multiplier + ", cuBLAS: " + multiplier.cublas());
     return new OpenMultiplier(device, multiplier);
   }
 

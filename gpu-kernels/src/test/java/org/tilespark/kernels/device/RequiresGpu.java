@@ -9,6 +9,7 @@ import org.junit.jupiter.api.extension.ConditionEvaluationResult;
 import org.junit.jupiter.api.extension.ExecutionCondition;
 import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
+import org.tilespark.kernels.launch.Availability;
 
 /**
  * On a class of tests that need a GPU: where there is none it is skipped, and the report says why.
@@ -22,10 +23,10 @@ public @interface RequiresGpu {
   final class Condition implements ExecutionCondition {
     @Override
     public ConditionEvaluationResult evaluateExecutionCondition(ExtensionContext context) {
-      DeviceProbe probe = DeviceProbe.run();
-      return probe.available()
-          ? ConditionEvaluationResult.enabled(probe.description())
-          : ConditionEvaluationResult.disabled("needs a GPU: " + probe.reason());
+      Availability<DeviceProbe> probe = DeviceProbe.run();
+      return probe.isPresent()
+          ? ConditionEvaluationResult.enabled(probe.get().description())
+          : ConditionEvaluationResult.disabled("needs a GPU: " + probe.whyNot());
     }
   }
 }

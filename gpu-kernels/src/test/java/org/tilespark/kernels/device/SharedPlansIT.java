@@ -42,7 +42,7 @@ class SharedPlansIT extends MultiplyWays {
                   random.nextBoolean(),
                   random.nextBoolean());
           MultiplyProblem problem = batch(one.withPrecision(kind.precision()), 2, Lie.BEHIND);
-          for (MultiplyPlan plan : multiplier.candidates(problem)) {
+          for (MultiplyPlan plan : multiplier.planner().candidates(problem, problem.k())) {
             if (!(plan.strategy() instanceof MultiplyStrategy.Cublas)) {
               checkSameBits(plan, threads, random);
             }
@@ -69,7 +69,7 @@ class SharedPlansIT extends MultiplyWays {
         MultiplyProblem problem =
             MultiplyProblem.dense(n, n, n, kind.type(), random.nextBoolean(), random.nextBoolean())
                 .withPrecision(kind.precision());
-        MultiplyPlan plan = own.plan(problem).orElseThrow();
+        MultiplyPlan plan = own.plan(problem).get();
         System.out.println(kind + ", 1000 runs of " + plan.describe());
         checkSameBits(own, plan, 1000, random);
       }

@@ -170,8 +170,8 @@ class SplitProductsIT extends MultiplyWays {
           double sum = 0;
           double magnitude = 0;
           for (int p = 0; p < k; p++) {
-            double left = a[problem.transposeA() ? p * m + at / n : at / n * k + p];
-            double right = b[problem.transposeB() ? at % n * k + p : p * n + at % n];
+            double left = a[problem.a().transposed() ? p * m + at / n : at / n * k + p];
+            double right = b[problem.b().transposed() ? at % n * k + p : p * n + at % n];
             sum += left * right;
             magnitude += Math.abs(left * right);
           }

@@ -302,13 +302,17 @@ class SplitRepairIT extends MultiplyWays {
     int inA(long q, long i, long p) {
       return Math.toIntExact(
           q * problem.batch().strideA()
-              + (problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p));
+              + (problem.a().transposed()
+                  ? p * problem.a().lead() + i
+                  : i * problem.a().lead() + p));
     }
 
     int inB(long q, long p, long j) {
       return Math.toIntExact(
           q * problem.batch().strideB()
-              + (problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j));
+              + (problem.b().transposed()
+                  ? j * problem.b().lead() + p
+                  : p * problem.b().lead() + j));
     }
 
     int inC(long q, long i, long j) {

@@ -12,6 +12,8 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.fourier.FourierBoxes.Direction;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.kernels.fourier.FourierBoxes.Transfer;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
@@ -21,7 +23,7 @@ import org.tilespark.layout.Strides;
 
 class FourierBoxesTest {
   private static final DeviceLimits H200 =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
   private static final KernelIndex INDEX =
       KernelIndex.parse(
           """
@@ -147,7 +149,10 @@ class FourierBoxesTest {
       pieces.add(new Piece(array, List.of(low, low), Shape.of(3, 4), 0, 12, i * 96, i * 96 + 48));
     }
     List<KernelLaunch> launches =
-        FourierBoxes.launches(Direction.TAKE, ElementType.FLOAT32, true, pieces, 0.5, H200, INDEX);
+        FourierBoxes.launches(
+            new Transfer(Direction.TAKE, ElementType.FLOAT32, true, 0.5),
+            pieces,
+            new DeviceKernels(H200, INDEX));
     assertEquals(3, launches.size());
     int seen = 0;
     for (KernelLaunch launch : launches) {
@@ -188,17 +193,15 @@ class FourierBoxesTest {
         UnsupportedOperationException.class,
         () ->
             FourierBoxes.launches(
-                Direction.PUT,
-                ElementType.FLOAT32,
-                true,
+                new Transfer(Direction.PUT, ElementType.FLOAT32, true, 1),
                 List.of(piece),
-                1,
-                H200,
-                KernelIndex.EMPTY));
+                new DeviceKernels(H200, KernelIndex.EMPTY)));
   }
 
   private static KernelLaunch launch(
       Direction direction, ElementType type, boolean isComplex, List<Piece> pieces) {
-    return FourierBoxes.launches(direction, type, isComplex, pieces, 1, H200, INDEX).get(0);
+    return FourierBoxes.launches(
+            new Transfer(direction, type, isComplex, 1), pieces, new DeviceKernels(H200, INDEX))
+        .get(0);
   }
 }

@@ -55,13 +55,13 @@ class KernelIndexTest {
                 """)
             .find("m_w4_128x256x384")
             .orElseThrow();
-    assertEquals(197_632, kernel.dynamicBytes());
-    assertEquals(2, kernel.blocksPerProcessor());
-    assertTrue(kernel.early());
+    assertEquals(197_632, kernel.traits().dynamicBytes());
+    assertEquals(2, kernel.traits().blocksPerProcessor());
+    assertTrue(kernel.traits().early());
     KernelIndex.Kernel plain = KernelIndex.parse(TEXT).find("copy_strided_w16_128").orElseThrow();
-    assertEquals(0, plain.dynamicBytes());
-    assertEquals(1, plain.blocksPerProcessor());
-    assertFalse(plain.early());
+    assertEquals(0, plain.traits().dynamicBytes());
+    assertEquals(1, plain.traits().blocksPerProcessor());
+    assertFalse(plain.traits().early());
   }
 
   @Test

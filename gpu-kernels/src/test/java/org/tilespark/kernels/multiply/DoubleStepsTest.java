@@ -22,9 +22,13 @@ import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 /** Steps of doubles; the words are fields of structs in the kernels. */
@@ -37,7 +41,14 @@ class DoubleStepsTest {
   void stepsOfDoubles() {
     MultiplyProblem problem =
         new MultiplyProblem(
-            304, 1000, 65, ElementType.FLOAT64, Precision.FULL, true, false, 306, 66, 67, true);
+            new Extents(304, 1000, 65),
+            ElementType.FLOAT64,
+            Precision.FULL,
+            new Stored(true, 306),
+            new Stored(false, 66),
+            67,
+            Factors.ADD,
+            Batch.ONE);
     MultiplyStrategy.Tensor strategy = tensor("multiply_double_tn_w8_64x128x384", problem);
     MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
     long packedB = 304 * 1000 * 8;
@@ -83,17 +94,14 @@ class DoubleStepsTest {
     // Without transposes B is the left operand, and C is written across.
     MultiplyProblem plain =
         new MultiplyProblem(
-            300,
-            1001,
-            192,
+            new Extents(300, 1001, 192),
             ElementType.FLOAT64,
             Precision.FULL,
-            false,
-            false,
-            1001,
-            192,
+            new Stored(false, 1001),
+            new Stored(false, 192),
             195,
-            false);
+            Factors.OVERWRITE,
+            Batch.ONE);
     MultiplyStep pad =
         new MultiplyStep(
             new KernelLaunch(
@@ -149,7 +157,14 @@ class DoubleStepsTest {
   void stepsOfPhasedDoubles() {
     MultiplyProblem problem =
         new MultiplyProblem(
-            304, 1001, 65, ElementType.FLOAT64, Precision.FULL, true, false, 306, 67, 67, true);
+            new Extents(304, 1001, 65),
+            ElementType.FLOAT64,
+            Precision.FULL,
+            new Stored(true, 306),
+            new Stored(false, 67),
+            67,
+            Factors.ADD,
+            Batch.ONE);
     MultiplyStrategy.Tensor strategy = tensor("multiply_double_phased_tn_w8_64x128x384", problem);
     assertEquals("FLOAT64, phased", strategy.order());
     MultiplyStep.Side a = MultiplyStep.Side.A;
@@ -193,17 +208,14 @@ class DoubleStepsTest {
     // What lies along K is copied as before.
     MultiplyProblem plain =
         new MultiplyProblem(
-            300,
-            1001,
-            192,
+            new Extents(300, 1001, 192),
             ElementType.FLOAT64,
             Precision.FULL,
-            false,
-            false,
-            1001,
-            193,
+            new Stored(false, 1001),
+            new Stored(false, 193),
             195,
-            false);
+            Factors.OVERWRITE,
+            Batch.ONE);
     List<MultiplyStep> steps =
         tensor("multiply_double_phased_tt_w8_64x128x384", plain).steps(plain, true, true);
     MultiplyStep.TensorMap copied =
@@ -234,10 +246,11 @@ class DoubleStepsTest {
     // By the terms of the whole sum: a panel of a long one is one chain.
     MultiplyProblem panel = problem(4096, 512, 4096, ElementType.FLOAT64);
     assertTrue(
-        MultiplyPlanner.candidates(panel, 1 << 20, ABSENT, H200, HOPPER).stream()
-            .map(MultiplyPlan::describe)
-            .anyMatch(
-                text -> text.contains("multiply_double_chain_nt_w8_128x64x384, sums of 6144")));
+        new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.AUTO)
+            .candidates(panel, 1 << 20).stream()
+                .map(MultiplyPlan::describe)
+                .anyMatch(
+                    text -> text.contains("multiply_double_chain_nt_w8_128x64x384, sums of 6144")));
   }
 
   /** Where tiles of doubles are some rounds and a few more, those few are made in parts of K. */
@@ -309,23 +322,21 @@ class DoubleStepsTest {
       boolean transposeB = (which & 2) != 0;
       MultiplyProblem problem =
           new MultiplyProblem(
-                  1530,
-                  520,
-                  1540,
+                  new Extents(1530, 520, 1540),
                   ElementType.FLOAT64,
                   Precision.FULL,
-                  transposeA,
-                  transposeB,
-                  transposeA ? 1533 : 521,
-                  transposeB ? 523 : 1541,
+                  new Stored(transposeA, transposeA ? 1533 : 521),
+                  new Stored(transposeB, transposeB ? 523 : 1541),
                   1543,
-                  false)
+                  Factors.OVERWRITE,
+                  Batch.ONE)
               .withFactors(factors[which >> 2]);
       List<MultiplyStrategy.Tensor> withRest =
-          MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, CUTTING).stream()
-              .filter(plan -> plan.describe().contains("the last columns"))
-              .map(plan -> (MultiplyStrategy.Tensor) plan.strategy())
-              .toList();
+          new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, MultiplyEngine.AUTO)
+              .candidates(problem, problem.k()).stream()
+                  .filter(plan -> plan.describe().contains("the last columns"))
+                  .map(plan -> (MultiplyStrategy.Tensor) plan.strategy())
+                  .toList();
       boolean canPhase = transposeA || !transposeB;
       assertEquals(canPhase ? 2 : 1, withRest.size(), problem.toString());
       for (MultiplyStrategy.Tensor strategy : withRest) {
@@ -343,7 +354,7 @@ class DoubleStepsTest {
    */
   private static void requireRest(
       MultiplyStrategy.Tensor strategy, MultiplyProblem problem, List<MultiplyStep> steps) {
-    boolean exchanged = !problem.transposeA() && !problem.transposeB();
+    boolean exchanged = !problem.a().transposed() && !problem.b().transposed();
     long rows = exchanged ? 1540 : 1530;
     long cols = exchanged ? 1530 : 1540;
     long from = exchanged ? 10 * 128 : 11 * 128;
@@ -351,7 +362,7 @@ class DoubleStepsTest {
     long parts = 2;
     long partPanels = 17; // of 33
     String text = problem + ": " + strategy;
-    assertEquals(new MultiplyStrategy.Tensor.Rest(from, parts), strategy.rest(), text);
+    assertEquals(new MultiplyStrategy.Tensor.Rest(from, parts), strategy.sums().rest(), text);
     long scratchBytes = (parts * rows * rest * 8 + 255) / 256 * 256;
     MultiplyStep.Place scratch =
         at(MultiplyStep.Side.WORKSPACE, strategy.workspaceBytes() - scratchBytes);
@@ -422,7 +433,7 @@ class DoubleStepsTest {
     MultiplyStep.TensorMap first = whole.maps().get(2);
     MultiplyStep.TensorMap second = last.maps().get(2);
     assertEquals(first.strideBytes(), second.strideBytes(), text);
-    boolean across = !exchanged && !problem.transposeB();
+    boolean across = !exchanged && !problem.b().transposed();
     long leadBytes = first.strideBytes().get(0) / (strategy.isPhased() && across ? 2 : 1);
     assertEquals(
         first.from().bytes() + from * (across ? 8 : leadBytes), second.from().bytes(), text);
@@ -446,7 +457,7 @@ class DoubleStepsTest {
     MultiplyStrategy.Tensor good =
         (MultiplyStrategy.Tensor)
             cutting(problem(1536, 1536, 1536, ElementType.FLOAT64), MultiplyEngine.OWN, ABSENT);
-    Optional<KernelIndex.Kernel> summing = good.summing();
+    Optional<KernelIndex.Kernel> summing = good.kernels().summing();
     assertEquals(good, withRest(good, TensorForm.FLOAT64, 1, summing, 1));
     String message =
         "The last columns in 5 parts; expected doubles, K whole for the others, one product at"
@@ -469,14 +480,10 @@ class DoubleStepsTest {
       long atOnce) {
     return new MultiplyStrategy.Tensor(
         form,
-        of.kernel(),
-        of.packers(),
-        of.chunk(),
-        of.chain(),
+        new MultiplyStrategy.Tensor.Kernels(of.kernel(), of.kernels().packers(), summing),
+        new MultiplyStrategy.Tensor.Sums(
+            of.sums().chunk(), of.sums().chain(), parts, of.sums().rest()),
         of.processors(),
-        parts,
-        summing,
-        of.rest(),
         atOnce,
         of.workspaceBytes());
   }

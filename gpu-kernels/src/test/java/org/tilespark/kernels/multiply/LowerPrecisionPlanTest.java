@@ -17,11 +17,15 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
-import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 /** Whose kernels multiply with less than full precision, on each compute capability. */
@@ -29,7 +33,7 @@ class LowerPrecisionPlanTest {
   /** The kernels of lower precisions, made for what the build makes them for. */
   private static final KernelIndex INDEX = KernelIndex.parse(index());
 
-  private static final CublasPresence ABSENT = CublasPresence.absent("no such library");
+  private static final Availability<?> ABSENT = Availability.not("no such library");
 
   private static String index() {
     StringBuilder text = new StringBuilder();
@@ -84,22 +88,33 @@ class LowerPrecisionPlanTest {
   }
 
   private static DeviceLimits device(int major, int minor, int processors) {
-    return new DeviceLimits(
-        major, minor, processors, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 40L << 30);
+    return new DeviceLimits(major, minor, processors, 1024, Integer.MAX_VALUE, 48 << 10, 40L << 30);
   }
 
   private static MultiplyProblem problem(long m, long k, long n, Precision precision) {
     return new MultiplyProblem(
-        m, k, n, ElementType.FLOAT32, precision, false, true, k, k, n, false);
+        new Extents(m, k, n),
+        ElementType.FLOAT32,
+        precision,
+        new Stored(false, k),
+        new Stored(true, k),
+        n,
+        Factors.OVERWRITE,
+        Batch.ONE);
   }
 
-  private static MultiplyDecision plan(
-      MultiplyProblem problem, MultiplyEngine engine, CublasPresence cublas, DeviceLimits limits) {
-    return MultiplyPlanner.plan(problem, problem.k(), engine, cublas, limits, INDEX);
+  private static Availability<MultiplyPlan> plan(
+      MultiplyProblem problem, MultiplyEngine engine, Availability<?> cublas, DeviceLimits limits) {
+    return new MultiplyPlanner(new DeviceKernels(limits, INDEX), cublas, engine)
+        .plan(problem, problem.k());
   }
 
-  private static String way(MultiplyDecision decision) {
-    return decision.orElseThrow().strategy().way().orElseThrow().name();
+  private static String way(Availability<MultiplyPlan> decision) {
+    return way(decision.get());
+  }
+
+  private static String way(MultiplyPlan plan) {
+    return plan.strategy().way().orElseThrow().name();
   }
 
   /** Ours by rule, whether cuBLAS is there or not. */
@@ -116,7 +131,7 @@ class LowerPrecisionPlanTest {
     DeviceLimits limits = device(major, minor, processors);
     for (Precision precision : List.of(Precision.FLOAT16, Precision.BFLOAT16, Precision.TF32)) {
       for (long extent : new long[] {5, 100, 1024, 8192}) {
-        for (CublasPresence cublas : List.of(ABSENT, CublasPresence.PRESENT)) {
+        for (Availability<?> cublas : List.of(ABSENT, Availability.of("cuBLAS"))) {
           for (MultiplyEngine engine : List.of(MultiplyEngine.AUTO, MultiplyEngine.OWN)) {
             String way =
                 way(plan(problem(extent, extent, extent, precision), engine, cublas, limits));
@@ -163,10 +178,12 @@ class LowerPrecisionPlanTest {
     };
     for (Object[] each : cases) {
       List<String> ways =
-          MultiplyPlanner.candidates(problem, 512, ABSENT, (DeviceLimits) each[0], INDEX).stream()
-              .map(plan -> plan.strategy().way().orElseThrow().name())
-              .map(name -> name.replace("multiply_", ""))
-              .toList();
+          new MultiplyPlanner(
+                  new DeviceKernels((DeviceLimits) each[0], INDEX), ABSENT, MultiplyEngine.AUTO)
+              .candidates(problem, 512).stream()
+                  .map(plan -> plan.strategy().way().orElseThrow().name())
+                  .map(name -> name.replace("multiply_", ""))
+                  .toList();
       assertEquals(each[1], ways);
     }
   }
@@ -190,7 +207,7 @@ class LowerPrecisionPlanTest {
     };
     for (Object[] each : cases) {
       for (DeviceLimits limits : List.of(device(8, 0, 108), device(9, 0, 132))) {
-        for (CublasPresence cublas : List.of(ABSENT, CublasPresence.PRESENT)) {
+        for (Availability<?> cublas : List.of(ABSENT, Availability.of("cuBLAS"))) {
           String way = way(plan((MultiplyProblem) each[0], MultiplyEngine.AUTO, cublas, limits));
           boolean isSkinny = each[1].toString().contains("skinny");
           assertTrue(way.startsWith(each[1].toString()), each[0] + ": " + way);
@@ -260,10 +277,10 @@ class LowerPrecisionPlanTest {
   /** The names, after what goes by rule was seen to be the first. */
   private static Set<String> choices(
       MultiplyProblem problem, MultiplyEngine engine, DeviceLimits limits) {
-    MultiplyPlan byRule = plan(problem, engine, CublasPresence.PRESENT, limits).orElseThrow();
+    MultiplyPlan byRule = plan(problem, engine, Availability.of("cuBLAS"), limits).get();
     List<MultiplyPlan> choices =
-        MultiplyPlanner.choices(
-            byRule, problem, problem.k(), engine, CublasPresence.PRESENT, limits, INDEX);
+        new MultiplyPlanner(new DeviceKernels(limits, INDEX), Availability.of("cuBLAS"), engine)
+            .choices(byRule, problem, problem.k());
     assertEquals(byRule.strategy().way(), choices.get(0).strategy().way());
     return choices.stream()
         .map(plan -> way(plan).replace("multiply_", ""))
@@ -288,17 +305,14 @@ class LowerPrecisionPlanTest {
       long extent, long count, Precision precision, String ways, long pad) {
     long lead = extent + pad;
     return new MultiplyProblem(
-            extent,
-            extent,
-            extent,
+            new Extents(extent, extent, extent),
             ElementType.FLOAT32,
             precision,
-            ways.charAt(0) == 't',
-            ways.charAt(1) == 't',
+            new Stored(ways.charAt(0) == 't', lead),
+            new Stored(ways.charAt(1) == 't', lead),
             lead,
-            lead,
-            lead,
-            false)
+            Factors.OVERWRITE,
+            Batch.ONE)
         .withBatch(new MultiplyProblem.Batch(count, extent * lead, extent * lead, extent * lead));
   }
 
@@ -337,7 +351,7 @@ class LowerPrecisionPlanTest {
         for (Object[] rule : rules) {
           MultiplyProblem problem =
               stored((long) rule[0], (long) rule[1], precision, ways, (long) rule[2]);
-          String way = way(plan(problem, MultiplyEngine.AUTO, CublasPresence.PRESENT, limits));
+          String way = way(plan(problem, MultiplyEngine.AUTO, Availability.of("cuBLAS"), limits));
           assertTrue(way.startsWith((String) rule[3]), problem + ": " + way);
         }
       }
@@ -350,7 +364,14 @@ class LowerPrecisionPlanTest {
     for (long n : new long[] {128, 256, 384}) {
       MultiplyProblem problem =
           new MultiplyProblem(
-                  256, 64, n, ElementType.FLOAT32, Precision.FLOAT16, false, true, 64, 64, n, false)
+                  new Extents(256, 64, n),
+                  ElementType.FLOAT32,
+                  Precision.FLOAT16,
+                  new Stored(false, 64),
+                  new Stored(true, 64),
+                  n,
+                  Factors.OVERWRITE,
+                  Batch.ONE)
               .withBatch(new MultiplyProblem.Batch(4096, 256 * 64, 64 * n, 256 * n));
       assertEquals(
           "multiply_fused_float16_nt_w4_" + (n == 256 ? "128x256x384" : "128x128x256"),
@@ -364,7 +385,7 @@ class LowerPrecisionPlanTest {
   void fusedSteps() {
     DeviceLimits limits = device(9, 0, 132);
     MultiplyProblem problem = stored(256, 1024, Precision.FLOAT16, "nt", 4);
-    MultiplyPlan plan = plan(problem, MultiplyEngine.AUTO, ABSENT, limits).orElseThrow();
+    MultiplyPlan plan = plan(problem, MultiplyEngine.AUTO, ABSENT, limits).get();
     List<MultiplyStep> fused = plan.strategy().steps(problem, true, true);
     assertEquals(
         List.of(
@@ -417,27 +438,20 @@ class LowerPrecisionPlanTest {
       for (long k : new long[] {256, 192, 100}) {
         MultiplyProblem problem =
             new MultiplyProblem(
-                    256,
-                    k,
-                    n,
+                    new Extents(256, k, n),
                     ElementType.FLOAT32,
                     Precision.BFLOAT16,
-                    false,
-                    false,
-                    k,
+                    new Stored(false, k),
+                    new Stored(false, n),
                     n,
-                    n,
-                    false)
+                    Factors.OVERWRITE,
+                    Batch.ONE)
                 .withBatch(new MultiplyProblem.Batch(1024, 256 * k, k * n, 256 * n));
         MultiplyPlan plan =
-            MultiplyPlanner.plan(
-                    problem,
-                    k,
-                    new MultiplyWay("multiply_fused_bfloat16_nn_w4_128x256x384"),
-                    ABSENT,
-                    device(9, 0, 132),
-                    INDEX)
-                .orElseThrow();
+            new MultiplyPlanner(
+                    new DeviceKernels(device(9, 0, 132), INDEX), ABSENT, MultiplyEngine.AUTO)
+                .plan(problem, k, new MultiplyWay("multiply_fused_bfloat16_nn_w4_128x256x384"))
+                .get();
         List<MultiplyStep> steps = plan.strategy().steps(problem, true, true);
         assertEquals(1, steps.size());
         List<MultiplyStep.TensorMap> maps = steps.get(0).maps();
@@ -455,25 +469,24 @@ class LowerPrecisionPlanTest {
       for (long strideC : new long[] {256 * 260, 256 * 260 + 1}) {
         MultiplyProblem problem =
             new MultiplyProblem(
-                    256,
-                    256,
-                    256,
+                    new Extents(256, 256, 256),
                     ElementType.FLOAT32,
                     Precision.FLOAT16,
-                    false,
-                    false,
-                    256,
-                    256,
+                    new Stored(false, 256),
+                    new Stored(false, 256),
                     leadC,
-                    false)
+                    Factors.OVERWRITE,
+                    Batch.ONE)
                 .withBatch(new MultiplyProblem.Batch(1024, 65536, 65536, strideC));
         boolean even = leadC % 4 == 0 && strideC % 4 == 0;
         for (String tile : List.of("128x128x256", "128x256x384")) {
           String name = "multiply_fused_float16_nn_w4_" + tile;
           assertEquals(
               even || tile.startsWith("128x256"),
-              MultiplyPlanner.candidates(problem, 256, ABSENT, device(9, 0, 132), INDEX).stream()
-                  .anyMatch(plan -> plan.strategy().way().orElseThrow().name().equals(name)),
+              new MultiplyPlanner(
+                      new DeviceKernels(device(9, 0, 132), INDEX), ABSENT, MultiplyEngine.AUTO)
+                  .candidates(problem, 256).stream()
+                      .anyMatch(plan -> plan.strategy().way().orElseThrow().name().equals(name)),
               problem + ": " + name);
         }
       }
@@ -502,9 +515,10 @@ class LowerPrecisionPlanTest {
             "multiply_mma_float16_w2_128x128x256",
             "multiply_mma_float16_w2_64x64x128")) {
       MultiplyPlan plan =
-          MultiplyPlanner.plan(
-                  problem, 512, new MultiplyWay(name), ABSENT, device(9, 0, 132), INDEX)
-              .orElseThrow();
+          new MultiplyPlanner(
+                  new DeviceKernels(device(9, 0, 132), INDEX), ABSENT, MultiplyEngine.AUTO)
+              .plan(problem, 512, new MultiplyWay(name))
+              .get();
       assertEquals(Optional.of(new MultiplyWay(name)), plan.strategy().way());
       orders.add(plan.strategy().order());
     }
@@ -520,7 +534,7 @@ class LowerPrecisionPlanTest {
     MultiplyProblem problem =
         problem(300, 1000, 200, precision)
             .withBatch(new MultiplyProblem.Batch(3, 300_000, 0, 60_000));
-    MultiplyPlan plan = plan(problem, MultiplyEngine.AUTO, ABSENT, device(8, 6, 20)).orElseThrow();
+    MultiplyPlan plan = plan(problem, MultiplyEngine.AUTO, ABSENT, device(8, 6, 20)).get();
     MultiplyStrategy.Tensor strategy =
         assertInstanceOf(MultiplyStrategy.Tensor.class, plan.strategy());
     List<MultiplyStep> steps = strategy.steps(problem, true, true);
@@ -545,9 +559,9 @@ class LowerPrecisionPlanTest {
         new KernelLaunch(
             kernel.name(),
             new LaunchConfig(
-                (int) Math.min(3 * rowTiles * colTiles, 20L * kernel.blocksPerProcessor()),
+                (int) Math.min(3 * rowTiles * colTiles, 20L * kernel.traits().blocksPerProcessor()),
                 kernel.shape().threads(),
-                kernel.dynamicBytes()),
+                kernel.traits().dynamicBytes()),
             300,
             200,
             200,
@@ -572,17 +586,18 @@ class LowerPrecisionPlanTest {
   void beforeTensorCoresOfFloat() {
     DeviceLimits turing = device(7, 5, 40);
     MultiplyProblem problem = problem(100, 100, 100, Precision.BFLOAT16);
-    assertEquals("cublas", way(plan(problem, MultiplyEngine.AUTO, CublasPresence.PRESENT, turing)));
-    MultiplyDecision none = plan(problem, MultiplyEngine.AUTO, ABSENT, turing);
-    assertFalse(none.isSupported());
+    assertEquals(
+        "cublas", way(plan(problem, MultiplyEngine.AUTO, Availability.of("cuBLAS"), turing)));
+    Availability<MultiplyPlan> none = plan(problem, MultiplyEngine.AUTO, ABSENT, turing);
+    assertFalse(none.isPresent());
     assertEquals(
         "Precision BFLOAT16 on sm_75 needs cuBLAS, which is not there: no such library; ask for"
             + " precision FULL, or install cuBLAS",
-        none.describe());
+        none.whyNot());
     assertEquals(
         "Precision BFLOAT16 on sm_75 needs cuBLAS, which is ruled out by engine OWN; ask for"
             + " precision FULL, or install cuBLAS",
-        plan(problem, MultiplyEngine.OWN, CublasPresence.PRESENT, turing).describe());
+        plan(problem, MultiplyEngine.OWN, Availability.of("cuBLAS"), turing).whyNot());
   }
 
   /** Packed operands may take a part of the device's memory; beyond, cuBLAS is needed. */
@@ -590,11 +605,12 @@ class LowerPrecisionPlanTest {
   void operandsTooLargeToPack() {
     MultiplyProblem problem = problem(1 << 20, 1 << 16, 1 << 20, Precision.TF32);
     DeviceLimits limits = device(8, 0, 108);
-    assertEquals("cublas", way(plan(problem, MultiplyEngine.AUTO, CublasPresence.PRESENT, limits)));
+    assertEquals(
+        "cublas", way(plan(problem, MultiplyEngine.AUTO, Availability.of("cuBLAS"), limits)));
     assertEquals(
         "Precision TF32 of operands as large as these needs cuBLAS, which is not there: no such"
             + " library; ask for precision FULL, or install cuBLAS",
-        plan(problem, MultiplyEngine.AUTO, ABSENT, limits).describe());
+        plan(problem, MultiplyEngine.AUTO, ABSENT, limits).whyNot());
   }
 
   /** A way that was chosen for smaller ones of the class does not take cuBLAS away. */
@@ -605,12 +621,25 @@ class LowerPrecisionPlanTest {
     MultiplyProblem large = problem(700_000, 8192, 64, Precision.TF32);
     assertEquals(
         "cublas",
-        way(MultiplyPlanner.plan(large, 8192, chosen, CublasPresence.PRESENT, limits, INDEX)));
-    assertFalse(MultiplyPlanner.plan(large, 8192, chosen, ABSENT, limits, INDEX).isSupported());
+        way(
+            new MultiplyPlanner(
+                    new DeviceKernels(limits, INDEX),
+                    Availability.of("cuBLAS"),
+                    MultiplyEngine.AUTO)
+                .plan(large, 8192, chosen)));
+    assertFalse(
+        new MultiplyPlanner(new DeviceKernels(limits, INDEX), ABSENT, MultiplyEngine.AUTO)
+            .plan(large, 8192, chosen)
+            .isPresent());
     MultiplyProblem smaller = problem(70_000, 8192, 64, Precision.TF32);
     assertEquals(
         chosen.name(),
-        way(MultiplyPlanner.plan(smaller, 8192, chosen, CublasPresence.PRESENT, limits, INDEX)));
+        way(
+            new MultiplyPlanner(
+                    new DeviceKernels(limits, INDEX),
+                    Availability.of("cuBLAS"),
+                    MultiplyEngine.AUTO)
+                .plan(smaller, 8192, chosen)));
   }
 
   /** What this jar holds is what the cases above take for granted. */
@@ -624,9 +653,12 @@ class LowerPrecisionPlanTest {
       KernelIndex.Kernel found = jar.find(kernel.name()).orElseThrow();
       assertEquals(kernel.source(), found.source());
       assertEquals(kernel.architectures(), found.architectures(), kernel.name());
-      if (kernel.dynamicBytes() > 0) {
-        assertEquals(kernel.dynamicBytes(), found.dynamicBytes(), kernel.name());
-        assertEquals(kernel.blocksPerProcessor(), found.blocksPerProcessor(), kernel.name());
+      if (kernel.traits().dynamicBytes() > 0) {
+        assertEquals(kernel.traits().dynamicBytes(), found.traits().dynamicBytes(), kernel.name());
+        assertEquals(
+            kernel.traits().blocksPerProcessor(),
+            found.traits().blocksPerProcessor(),
+            kernel.name());
       }
     }
   }

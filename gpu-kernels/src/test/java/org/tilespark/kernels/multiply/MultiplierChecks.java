@@ -12,6 +12,9 @@ import java.util.SplittableRandom;
 import java.util.function.DoubleSupplier;
 import org.junit.jupiter.api.TestInstance;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
@@ -104,34 +107,30 @@ public abstract class MultiplierChecks {
 
   /** So many products like {@code one}. */
   protected static MultiplyProblem batch(MultiplyProblem one, long count, Lie lie) {
-    long strideA = one.rowsA() * one.leadA();
-    long strideB = one.rowsB() * one.leadB();
+    long strideA = one.rowsA() * one.a().lead();
+    long strideB = one.rowsB() * one.b().lead();
     long strideC = one.m() * one.leadC();
     return switch (lie) {
       case BEHIND -> one.withBatch(new MultiplyProblem.Batch(count, strideA, strideB, strideC));
       case APART ->
           one.withBatch(
               new MultiplyProblem.Batch(
-                  count, strideA + 3 * one.leadA(), strideB + 5, strideC + 7));
+                  count, strideA + 3 * one.a().lead(), strideB + 5, strideC + 7));
       case SAME_A -> one.withBatch(new MultiplyProblem.Batch(count, 0, strideB, strideC));
       case SAME_B -> one.withBatch(new MultiplyProblem.Batch(count, strideA, 0, strideC));
       case SAME -> one.withBatch(new MultiplyProblem.Batch(count, 0, 0, strideC));
       case OVERLAPPING ->
-          one.withBatch(new MultiplyProblem.Batch(count, one.leadA(), one.leadB(), strideC));
+          one.withBatch(new MultiplyProblem.Batch(count, one.a().lead(), one.b().lead(), strideC));
       case BESIDE ->
           new MultiplyProblem(
-              one.m(),
-              one.k(),
-              one.n(),
+              one.extents(),
               one.type(),
               one.precision(),
-              one.transposeA(),
-              one.transposeB(),
-              count * one.leadA(),
-              count * one.leadB(),
+              new Stored(one.a().transposed(), count * one.a().lead()),
+              new Stored(one.b().transposed(), count * one.b().lead()),
               count * one.leadC(),
               one.factors(),
-              new MultiplyProblem.Batch(count, one.leadA(), one.leadB(), one.leadC()));
+              new MultiplyProblem.Batch(count, one.a().lead(), one.b().lead(), one.leadC()));
     };
   }
 
@@ -158,17 +157,14 @@ public abstract class MultiplierChecks {
       boolean dense,
       SplittableRandom random) {
     return new MultiplyProblem(
-            m,
-            k,
-            n,
+            new Extents(m, k, n),
             type,
             Precision.FULL,
-            transposeA,
-            transposeB,
-            Math.max(1, transposeA ? m : k) + pad(dense, random),
-            Math.max(1, transposeB ? k : n) + pad(dense, random),
+            new Stored(transposeA, Math.max(1, transposeA ? m : k) + pad(dense, random)),
+            new Stored(transposeB, Math.max(1, transposeB ? k : n) + pad(dense, random)),
             Math.max(1, n) + pad(dense, random),
-            false)
+            Factors.OVERWRITE,
+            Batch.ONE)
         .withFactors(factors(random));
   }
 
@@ -189,15 +185,11 @@ public abstract class MultiplierChecks {
   protected static MultiplyProblem even(MultiplyProblem problem) {
     int step = 16 / problem.type().bytes();
     return new MultiplyProblem(
-        problem.m(),
-        problem.k(),
-        problem.n(),
+        problem.extents(),
         problem.type(),
         problem.precision(),
-        problem.transposeA(),
-        problem.transposeB(),
-        roundUp(problem.leadA(), step),
-        roundUp(problem.leadB(), step),
+        new Stored(problem.a().transposed(), roundUp(problem.a().lead(), step)),
+        new Stored(problem.b().transposed(), roundUp(problem.b().lead(), step)),
         roundUp(problem.leadC(), step),
         problem.factors(),
         MultiplyProblem.Batch.ONE);
@@ -467,8 +459,8 @@ public abstract class MultiplierChecks {
       MultiplyProblem.Batch batch = problem.batch();
       long colsA = problem.colsA();
       long colsB = problem.colsB();
-      fillRows(a, problem.rowsA(), colsA, problem.leadA(), batch.strideA(), source, Double.NaN);
-      fillRows(b, problem.rowsB(), colsB, problem.leadB(), batch.strideB(), source, Double.NaN);
+      fillRows(a, problem.rowsA(), colsA, problem.a().lead(), batch.strideA(), source, Double.NaN);
+      fillRows(b, problem.rowsB(), colsB, problem.b().lead(), batch.strideB(), source, Double.NaN);
       for (long at = 0; at < guardedC.bytes() / width; at++) {
         put(guardedC, at, GUARD);
       }
@@ -532,11 +524,17 @@ public abstract class MultiplierChecks {
     }
 
     void setA(long i, long p, double value) {
-      put(a, problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p, value);
+      put(
+          a,
+          problem.a().transposed() ? p * problem.a().lead() + i : i * problem.a().lead() + p,
+          value);
     }
 
     void setB(long p, long j, double value) {
-      put(b, problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j, value);
+      put(
+          b,
+          problem.b().transposed() ? j * problem.b().lead() + p : p * problem.b().lead() + j,
+          value);
     }
 
     /** Makes all of A and B this, also between the rows. */
@@ -551,13 +549,21 @@ public abstract class MultiplierChecks {
     private double getA(long product, long i, long p) {
       long first = product * problem.batch().strideA();
       return get(
-          a, first + (problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p));
+          a,
+          first
+              + (problem.a().transposed()
+                  ? p * problem.a().lead() + i
+                  : i * problem.a().lead() + p));
     }
 
     private double getB(long product, long p, long j) {
       long first = product * problem.batch().strideB();
       return get(
-          b, first + (problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j));
+          b,
+          first
+              + (problem.b().transposed()
+                  ? j * problem.b().lead() + p
+                  : p * problem.b().lead() + j));
     }
 
     /** Of the first product. */

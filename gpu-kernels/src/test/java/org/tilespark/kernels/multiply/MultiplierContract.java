@@ -12,6 +12,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 import sun.misc.Unsafe;
 
@@ -251,7 +254,15 @@ public abstract class MultiplierContract extends MultiplierChecks {
     for (ElementType type : TYPES) {
       for (boolean accumulate : new boolean[] {false, true}) {
         MultiplyProblem problem =
-            new MultiplyProblem(5, 0, 37, type, Precision.FULL, false, true, 3, 3, 40, accumulate);
+            new MultiplyProblem(
+                new Extents(5, 0, 37),
+                type,
+                Precision.FULL,
+                new Stored(false, 3),
+                new Stored(true, 3),
+                40,
+                accumulate ? Factors.ADD : Factors.OVERWRITE,
+                Batch.ONE);
         Sides sides = sides(problem);
         sides.run(multiplier());
         sides.requireUntouched();
@@ -368,7 +379,14 @@ public abstract class MultiplierContract extends MultiplierChecks {
         multiplier()
             .multiply(
                 new MultiplyProblem(
-                    3, 3, 3, FLOAT, Precision.FULL, transposed, false, lead, 3, 3, true),
+                    new Extents(3, 3, 3),
+                    FLOAT,
+                    Precision.FULL,
+                    new Stored(transposed, lead),
+                    new Stored(false, 3),
+                    3,
+                    Factors.ADD,
+                    Batch.ONE),
                 far,
                 HostMemory.ofArray(near),
                 HostMemory.ofArray(c));
@@ -381,7 +399,14 @@ public abstract class MultiplierContract extends MultiplierChecks {
         multiplier()
             .multiply(
                 new MultiplyProblem(
-                    3, 3, 3, FLOAT, Precision.FULL, false, transposed, 3, lead, 3, false),
+                    new Extents(3, 3, 3),
+                    FLOAT,
+                    Precision.FULL,
+                    new Stored(false, 3),
+                    new Stored(transposed, lead),
+                    3,
+                    Factors.OVERWRITE,
+                    Batch.ONE),
                 HostMemory.ofArray(unit),
                 far,
                 HostMemory.ofArray(c));
@@ -391,7 +416,14 @@ public abstract class MultiplierContract extends MultiplierChecks {
         multiplier()
             .multiply(
                 new MultiplyProblem(
-                    3, 3, 3, FLOAT, Precision.FULL, false, transposed, 3, 3, lead, true),
+                    new Extents(3, 3, 3),
+                    FLOAT,
+                    Precision.FULL,
+                    new Stored(false, 3),
+                    new Stored(transposed, 3),
+                    lead,
+                    Factors.ADD,
+                    Batch.ONE),
                 HostMemory.ofArray(unit),
                 HostMemory.ofArray(near),
                 far);

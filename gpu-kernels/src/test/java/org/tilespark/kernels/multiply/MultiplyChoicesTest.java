@@ -18,7 +18,11 @@ import static org.tilespark.kernels.multiply.PlannerFixture.strategy;
 import java.util.List;
 import java.util.Optional;
 import org.junit.jupiter.api.Test;
-import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 /** The ways to choose from by trying, and what is done with one that was chosen. */
@@ -26,23 +30,18 @@ class MultiplyChoicesTest {
   /** In short sums cuBLAS would err by more than is allowed, however fast it is. */
   @Test
   void shortSumsAreNotLeftToCublas() {
-    CublasPresence present = CublasPresence.PRESENT;
+    Availability<?> present = Availability.of("cuBLAS");
     MultiplyProblem flat = problem(8192, 512, 8192, ElementType.FLOAT32);
     assertInstanceOf(MultiplyStrategy.Tiled.class, strategy(flat, MultiplyEngine.AUTO, present));
     assertInstanceOf(MultiplyStrategy.Cublas.class, strategy(flat, MultiplyEngine.CUBLAS, present));
     for (long terms : new long[] {512, 1023, 1024, 8192}) {
       MultiplyPlan byRule =
-          MultiplyPlanner.plan(flat, terms, MultiplyEngine.AUTO, present, H200, INDEX)
-              .orElseThrow();
+          new MultiplyPlanner(new DeviceKernels(H200, INDEX), present, MultiplyEngine.AUTO)
+              .plan(flat, terms)
+              .get();
       List<MultiplyPlan> choices =
-          MultiplyPlanner.choices(
-              byRule,
-              MultiplyPlanner.trial(flat),
-              terms,
-              MultiplyEngine.AUTO,
-              present,
-              H200,
-              INDEX);
+          new MultiplyPlanner(new DeviceKernels(H200, INDEX), present, MultiplyEngine.AUTO)
+              .choices(byRule, MultiplyPlanner.trial(flat), terms);
       boolean longEnough = terms >= 1024;
       assertEquals(longEnough, byRule.strategy() instanceof MultiplyStrategy.Cublas);
       assertEquals(byRule.strategy().way(), choices.get(0).strategy().way());
@@ -58,13 +57,16 @@ class MultiplyChoicesTest {
   void choicesOfOneOrder() {
     MultiplyProblem large = problem(4096, 4096, 4096, ElementType.FLOAT64);
     for (MultiplyEngine engine : new MultiplyEngine[] {MultiplyEngine.AUTO, MultiplyEngine.OWN}) {
-      CublasPresence cublas = engine == MultiplyEngine.AUTO ? CublasPresence.PRESENT : ABSENT;
+      Availability<?> cublas = engine == MultiplyEngine.AUTO ? Availability.of("cuBLAS") : ABSENT;
       MultiplyPlan byRule =
-          MultiplyPlanner.plan(large, 4096, engine, cublas, H200, HOPPER).orElseThrow();
+          new MultiplyPlanner(new DeviceKernels(H200, HOPPER), cublas, engine)
+              .plan(large, 4096)
+              .get();
       List<String> names =
-          MultiplyPlanner.choices(byRule, large, 4096, engine, cublas, H200, HOPPER).stream()
-              .map(plan -> plan.strategy().way().orElseThrow().name())
-              .toList();
+          new MultiplyPlanner(new DeviceKernels(H200, HOPPER), cublas, engine)
+              .choices(byRule, large, 4096).stream()
+                  .map(plan -> plan.strategy().way().orElseThrow().name())
+                  .toList();
       assertEquals(byRule.strategy().way().orElseThrow().name(), names.get(0));
       assertEquals(engine == MultiplyEngine.AUTO ? 4 : 1, names.size(), names.toString());
       assertTrue(names.contains("multiply_double_nt_w8_64x128x384"));
@@ -76,9 +78,10 @@ class MultiplyChoicesTest {
       String way = "multiply_double_nt_w8_64x128x384";
       assertEquals(
           Optional.of(new MultiplyWay(way)),
-          MultiplyPlanner.plan(
-                  problem, extent, new MultiplyWay(way), CublasPresence.PRESENT, H200, HOPPER)
-              .orElseThrow()
+          new MultiplyPlanner(
+                  new DeviceKernels(H200, HOPPER), Availability.of("cuBLAS"), MultiplyEngine.AUTO)
+              .plan(problem, extent, new MultiplyWay(way))
+              .get()
               .strategy()
               .way());
     }
@@ -107,45 +110,46 @@ class MultiplyChoicesTest {
   void restsAreAnOrderOfTheirOwn() {
     MultiplyProblem problem = problem(768, 256, 1536, ElementType.FLOAT64);
     MultiplyPlan rule =
-        MultiplyPlanner.plan(problem, 256, MultiplyEngine.OWN, ABSENT, H200, CUTTING).orElseThrow();
+        new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, MultiplyEngine.OWN)
+            .plan(problem, 256)
+            .get();
     assertEquals("FLOAT64, the last columns apart", rule.strategy().order(), rule.describe());
     List<String> orders =
-        MultiplyPlanner.choices(rule, problem, 256, MultiplyEngine.OWN, ABSENT, H200, CUTTING)
-            .stream()
-            .map(plan -> plan.strategy().order())
-            .distinct()
-            .toList();
+        new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, MultiplyEngine.OWN)
+            .choices(rule, problem, 256).stream()
+                .map(plan -> plan.strategy().order())
+                .distinct()
+                .toList();
     assertEquals(List.of(rule.strategy().order()), orders);
     MultiplyWay whole = new MultiplyWay("multiply_double_chain_nt_w8_128x64x384");
     assertTrue(
-        MultiplyPlanner.candidates(problem, 256, ABSENT, H200, CUTTING).stream()
-            .anyMatch(plan -> plan.strategy().way().equals(Optional.of(whole))));
+        new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, MultiplyEngine.AUTO)
+            .candidates(problem, 256).stream()
+                .anyMatch(plan -> plan.strategy().way().equals(Optional.of(whole))));
     assertFalse(
-        MultiplyPlanner.keepsBits(rule, 256, whole, MultiplyEngine.OWN, ABSENT, H200, CUTTING));
+        new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, MultiplyEngine.OWN)
+            .keepsBits(rule, 256, whole));
   }
 
   private static MultiplyPlan byRule(MultiplyProblem problem) {
-    return (MultiplyPlan)
-        MultiplyPlanner.plan(problem, problem.k(), MultiplyEngine.OWN, ABSENT, H200, HOPPER);
+    return new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.OWN)
+        .plan(problem, problem.k())
+        .get();
   }
 
   private static boolean keepsBits(MultiplyPlan plan, MultiplyPlan other, MultiplyEngine engine) {
-    return MultiplyPlanner.keepsBits(
-        plan,
-        plan.problem().k(),
-        other.strategy().way().orElseThrow(),
-        engine,
-        ABSENT,
-        H200,
-        HOPPER);
+    return new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, engine)
+        .keepsBits(plan, plan.problem().k(), other.strategy().way().orElseThrow());
   }
 
   @Test
   void aChosenWayIsTaken() {
-    CublasPresence present = CublasPresence.PRESENT;
+    Availability<?> present = Availability.of("cuBLAS");
     MultiplyProblem large = problem(4096, 4096, 4096, ElementType.FLOAT32);
     MultiplyProblem small = problem(10, 10, 10, ElementType.FLOAT32);
-    for (MultiplyPlan plan : MultiplyPlanner.candidates(large, 4096, present, H200, INDEX)) {
+    for (MultiplyPlan plan :
+        new MultiplyPlanner(new DeviceKernels(H200, INDEX), present, MultiplyEngine.AUTO)
+            .candidates(large, 4096)) {
       MultiplyWay way = plan.strategy().way().orElseThrow();
       assertEquals(plan.strategy(), by(way.name(), large, present));
       assertEquals(Optional.of(way), by(way.name(), small, present).way());
@@ -169,17 +173,14 @@ class MultiplyChoicesTest {
   void trialsAreShort() {
     MultiplyProblem tall =
         new MultiplyProblem(
-            256,
-            1_000_000,
-            300,
+            new Extents(256, 1_000_000, 300),
             ElementType.FLOAT32,
             Precision.FULL,
-            false,
-            true,
-            1_000_003,
-            1_000_007,
+            new Stored(false, 1_000_003),
+            new Stored(true, 1_000_007),
             301,
-            true);
+            Factors.ADD,
+            Batch.ONE);
     MultiplyProblem trial = MultiplyPlanner.trial(tall);
     assertEquals(0x1p35 / (2 * 256 * 300), (double) trial.k(), 256);
     assertEquals(0, trial.k() % 256);

@@ -10,23 +10,23 @@ import java.util.Optional;
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.launch.TuningTable;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 class MultiplyClassTest {
   private static MultiplyProblem problem(
       long m, long k, long n, ElementType type, boolean transposeA, boolean transposeB, long pad) {
     return new MultiplyProblem(
-        m,
-        k,
-        n,
+        new Extents(m, k, n),
         type,
         Precision.FULL,
-        transposeA,
-        transposeB,
-        (transposeA ? m : k) + pad,
-        (transposeB ? k : n) + pad,
+        new Stored(transposeA, (transposeA ? m : k) + pad),
+        new Stored(transposeB, (transposeB ? k : n) + pad),
         n + pad,
-        true);
+        Factors.ADD,
+        Batch.ONE);
   }
 
   private static String text(

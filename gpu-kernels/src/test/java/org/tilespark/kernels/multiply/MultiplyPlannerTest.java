@@ -25,11 +25,15 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
-import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 /** The rules by which a way is chosen, and the launches of what is one. */
@@ -56,9 +60,17 @@ class MultiplyPlannerTest {
   void launches() {
     MultiplyProblem problem =
         new MultiplyProblem(
-            300, 1000, 65, ElementType.FLOAT32, Precision.FULL, true, false, 301, 70, 67, true);
+            new Extents(300, 1000, 65),
+            ElementType.FLOAT32,
+            Precision.FULL,
+            new Stored(true, 301),
+            new Stored(false, 70),
+            67,
+            Factors.ADD,
+            Batch.ONE);
     KernelLaunch launch =
-        MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, INDEX)
+        new MultiplyPlanner(new DeviceKernels(H200, INDEX), ABSENT, MultiplyEngine.AUTO)
+            .candidates(problem, problem.k())
             .get(1)
             .launch()
             .orElseThrow();
@@ -91,22 +103,32 @@ class MultiplyPlannerTest {
   @Test
   void noProduct() {
     for (MultiplyEngine engine : MultiplyEngine.values()) {
-      for (CublasPresence cublas : List.of(ABSENT, CublasPresence.PRESENT)) {
+      for (Availability<?> cublas : List.of(ABSENT, Availability.of("cuBLAS"))) {
         MultiplyProblem all =
             MultiplyProblem.dense(3000, 4000, 5000, ElementType.FLOAT32, true, false)
                 .withPrecision(Precision.TF32);
         MultiplyProblem kept = all.withFactors(new MultiplyProblem.Factors(0, 1));
         MultiplyPlan plan =
-            MultiplyPlanner.plan(kept, 4000, engine, cublas, H200, INDEX).orElseThrow();
+            new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, engine)
+                .plan(kept, 4000)
+                .get();
         assertInstanceOf(MultiplyStrategy.Nothing.class, plan.strategy());
-        assertEquals(List.of(), MultiplyPlanner.candidates(kept, 4000, cublas, H200, INDEX));
+        assertEquals(
+            List.of(),
+            new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, MultiplyEngine.AUTO)
+                .candidates(kept, 4000));
         MultiplyProblem scaled = all.withFactors(new MultiplyProblem.Factors(0, -3));
-        plan = MultiplyPlanner.plan(scaled, 4000, engine, cublas, H200, INDEX).orElseThrow();
+        plan =
+            new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, engine)
+                .plan(scaled, 4000)
+                .get();
         assertInstanceOf(MultiplyStrategy.Tiled.class, plan.strategy());
         assertEquals(0, plan.problem().k());
         assertEquals(0, plan.problem().bytesA() + plan.problem().bytesB());
         assertEquals(scaled.bytesC(), plan.problem().bytesC());
-        List<MultiplyPlan> ways = MultiplyPlanner.candidates(scaled, 4000, cublas, H200, INDEX);
+        List<MultiplyPlan> ways =
+            new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, MultiplyEngine.AUTO)
+                .candidates(scaled, 4000);
         assertEquals(3, ways.size());
         assertTrue(ways.stream().allMatch(way -> way.strategy() instanceof MultiplyStrategy.Tiled));
       }
@@ -141,7 +163,8 @@ class MultiplyPlannerTest {
             0,
             20_000,
             1000),
-        MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, INDEX)
+        new MultiplyPlanner(new DeviceKernels(H200, INDEX), ABSENT, MultiplyEngine.AUTO)
+            .candidates(problem, problem.k())
             .get(1)
             .launch()
             .orElseThrow());
@@ -162,21 +185,16 @@ class MultiplyPlannerTest {
   void nothingToDo() {
     for (long[] extents : new long[][] {{0, 5, 5}, {5, 5, 0}}) {
       MultiplyPlan plan =
-          MultiplyPlanner.plan(
-                  problem(extents[0], extents[1], extents[2], ElementType.FLOAT64),
-                  extents[1],
-                  MultiplyEngine.AUTO,
-                  ABSENT,
-                  H200,
-                  INDEX)
-              .orElseThrow();
+          new MultiplyPlanner(new DeviceKernels(H200, INDEX), ABSENT, MultiplyEngine.AUTO)
+              .plan(problem(extents[0], extents[1], extents[2], ElementType.FLOAT64), extents[1])
+              .get();
       assertInstanceOf(MultiplyStrategy.Nothing.class, plan.strategy());
       assertTrue(plan.launch().isEmpty());
     }
     assertInstanceOf(
         MultiplyStrategy.Tiled.class, // writes zeros
         strategy(
-            problem(5, 0, 5, ElementType.FLOAT32), MultiplyEngine.AUTO, CublasPresence.PRESENT));
+            problem(5, 0, 5, ElementType.FLOAT32), MultiplyEngine.AUTO, Availability.of("cuBLAS")));
     assertInstanceOf(
         MultiplyStrategy.Nothing.class,
         strategy(square(Precision.TF32, 0, true), MultiplyEngine.AUTO, ABSENT));
@@ -186,7 +204,7 @@ class MultiplyPlannerTest {
   void cublasForLargeProblemsWhereItIs() {
     MultiplyProblem large = problem(1024, 1024, 1024, ElementType.FLOAT64);
     MultiplyProblem small = problem(100, 100, 100, ElementType.FLOAT64);
-    CublasPresence present = CublasPresence.PRESENT;
+    Availability<?> present = Availability.of("cuBLAS");
     MultiplyStrategy.Cublas cublas =
         assertInstanceOf(
             MultiplyStrategy.Cublas.class, strategy(large, MultiplyEngine.AUTO, present));
@@ -196,7 +214,11 @@ class MultiplyPlannerTest {
         MultiplyStrategy.Cublas.class, strategy(small, MultiplyEngine.CUBLAS, present));
     assertInstanceOf(MultiplyStrategy.Tiled.class, strategy(large, MultiplyEngine.OWN, present));
     assertInstanceOf(MultiplyStrategy.Tiled.class, strategy(large, MultiplyEngine.AUTO, ABSENT));
-    assertEquals(3, MultiplyPlanner.candidates(large, 1024, present, H200, INDEX).size());
+    assertEquals(
+        3,
+        new MultiplyPlanner(new DeviceKernels(H200, INDEX), present, MultiplyEngine.AUTO)
+            .candidates(large, 1024)
+            .size());
   }
 
   /** The longer the sums, the longer the chains that cuBLAS may make of them. */
@@ -220,9 +242,10 @@ class MultiplyPlannerTest {
     for (long terms : new long[] {1, 512, 1_000_000}) {
       assertEquals(
           new MultiplyStrategy.Cublas(Precision.FULL, terms < 1_000_000 ? 256 : 2048, 32 << 20),
-          MultiplyPlanner.plan(
-                  panel, terms, MultiplyEngine.CUBLAS, CublasPresence.PRESENT, H200, INDEX)
-              .orElseThrow()
+          new MultiplyPlanner(
+                  new DeviceKernels(H200, INDEX), Availability.of("cuBLAS"), MultiplyEngine.CUBLAS)
+              .plan(panel, terms)
+              .get()
               .strategy());
     }
   }
@@ -231,60 +254,75 @@ class MultiplyPlannerTest {
   void additionsOfTiles() {
     assertEquals(
         new KernelLaunch("add_tile_w4_256", new LaunchConfig(2, 256, 0), 1025),
-        MultiplyPlanner.addition(ElementType.FLOAT32, 1025, H200, INDEX));
+        MultiplyPlanner.addition(ElementType.FLOAT32, 1025, new DeviceKernels(H200, INDEX)));
     assertEquals(
         new KernelLaunch("add_tile_w8_256", new LaunchConfig(132 * 16, 256, 0), 1L << 33),
-        MultiplyPlanner.addition(ElementType.FLOAT64, 1L << 33, H200, INDEX));
+        MultiplyPlanner.addition(ElementType.FLOAT64, 1L << 33, new DeviceKernels(H200, INDEX)));
     Exception e =
         assertThrows(
             UnsupportedOperationException.class,
-            () -> MultiplyPlanner.addition(ElementType.FLOAT64, 1, OLD, INDEX));
+            () -> MultiplyPlanner.addition(ElementType.FLOAT64, 1, new DeviceKernels(OLD, INDEX)));
     assertEquals("This jar has no kernel that adds tiles of FLOAT64 on sm_70", e.getMessage());
   }
 
   @Test
   void workspace() {
-    assertEquals(32 << 20, MultiplyPlanner.mostWorkspaceBytes(CublasPresence.PRESENT, H200));
-    assertEquals(4 << 20, MultiplyPlanner.mostWorkspaceBytes(CublasPresence.PRESENT, OLD));
-    assertEquals(0, MultiplyPlanner.mostWorkspaceBytes(ABSENT, H200));
+    assertEquals(
+        32 << 20,
+        new MultiplyPlanner(
+                new DeviceKernels(H200, KernelIndex.EMPTY),
+                Availability.of("cuBLAS"),
+                MultiplyEngine.AUTO)
+            .mostWorkspaceBytes());
+    assertEquals(
+        4 << 20,
+        new MultiplyPlanner(
+                new DeviceKernels(OLD, KernelIndex.EMPTY),
+                Availability.of("cuBLAS"),
+                MultiplyEngine.AUTO)
+            .mostWorkspaceBytes());
+    assertEquals(
+        0,
+        new MultiplyPlanner(new DeviceKernels(H200, KernelIndex.EMPTY), ABSENT, MultiplyEngine.AUTO)
+            .mostWorkspaceBytes());
   }
 
   @Test
   void whatCannotBeDoneSaysWhy() {
-    MultiplyDecision decision =
-        MultiplyPlanner.plan(
-            square(Precision.TF32, 100, false), 100, MultiplyEngine.AUTO, ABSENT, H200, INDEX);
-    assertFalse(decision.isSupported());
+    Availability<MultiplyPlan> decision =
+        new MultiplyPlanner(new DeviceKernels(H200, INDEX), ABSENT, MultiplyEngine.AUTO)
+            .plan(square(Precision.TF32, 100, false), 100);
+    assertFalse(decision.isPresent());
     assertEquals(
         "Precision TF32 on sm_90 needs cuBLAS, which is not there: no such library; ask for"
             + " precision FULL, or install cuBLAS",
-        decision.describe());
-    assertThrows(UnsupportedOperationException.class, decision::orElseThrow);
+        decision.whyNot());
+    assertThrows(
+        UnsupportedOperationException.class,
+        () -> decision.orElseThrow(UnsupportedOperationException::new));
     assertInstanceOf(
         MultiplyStrategy.Cublas.class,
-        strategy(square(Precision.TF32, 100, false), MultiplyEngine.AUTO, CublasPresence.PRESENT));
+        strategy(
+            square(Precision.TF32, 100, false), MultiplyEngine.AUTO, Availability.of("cuBLAS")));
     assertEquals(
         "Engine CUBLAS is asked for, but it is not there: no such library",
-        MultiplyPlanner.plan(
-                square(Precision.FULL, 100, false), 100, MultiplyEngine.CUBLAS, ABSENT, H200, INDEX)
-            .describe());
+        new MultiplyPlanner(new DeviceKernels(H200, INDEX), ABSENT, MultiplyEngine.CUBLAS)
+            .plan(square(Precision.FULL, 100, false), 100)
+            .whyNot());
     assertEquals(
         "This jar has no kernel that multiplies FLOAT32 on sm_70",
-        MultiplyPlanner.plan(
-                square(Precision.FULL, 100, false), 100, MultiplyEngine.AUTO, ABSENT, OLD, INDEX)
-            .describe());
+        new MultiplyPlanner(new DeviceKernels(OLD, INDEX), ABSENT, MultiplyEngine.AUTO)
+            .plan(square(Precision.FULL, 100, false), 100)
+            .whyNot());
     assertTrue(
-        MultiplyPlanner.plan(
-                square(Precision.FULL, 100, false),
-                100,
-                MultiplyEngine.AUTO,
-                CublasPresence.PRESENT,
-                OLD,
-                INDEX)
-            .isSupported());
+        new MultiplyPlanner(
+                new DeviceKernels(OLD, INDEX), Availability.of("cuBLAS"), MultiplyEngine.AUTO)
+            .plan(square(Precision.FULL, 100, false), 100)
+            .isPresent());
     assertEquals(
         List.of(),
-        MultiplyPlanner.candidates(square(Precision.TF32, 100, false), 100, ABSENT, H200, INDEX));
+        new MultiplyPlanner(new DeviceKernels(H200, INDEX), ABSENT, MultiplyEngine.AUTO)
+            .candidates(square(Precision.TF32, 100, false), 100));
   }
 
   /** What is taken by rule on a device that has all the kernels: the way's name, or a prefix. */
@@ -292,7 +330,7 @@ class MultiplyPlannerTest {
   void tensorCoresByRule() {
     MultiplyEngine auto = MultiplyEngine.AUTO;
     MultiplyEngine own = MultiplyEngine.OWN;
-    CublasPresence present = CublasPresence.PRESENT;
+    Availability<?> present = Availability.of("cuBLAS");
     ElementType f = ElementType.FLOAT32;
     ElementType d = ElementType.FLOAT64;
     String split = "multiply_split";
@@ -339,14 +377,12 @@ class MultiplyPlannerTest {
     for (Object[] rule : rules) {
       MultiplyProblem problem = (MultiplyProblem) rule[0];
       String way =
-          MultiplyPlanner.plan(
-                  problem,
-                  problem.k(),
-                  (MultiplyEngine) rule[1],
-                  (CublasPresence) rule[2],
-                  H200,
-                  HOPPER)
-              .orElseThrow()
+          new MultiplyPlanner(
+                  new DeviceKernels(H200, HOPPER),
+                  (Availability<?>) rule[2],
+                  (MultiplyEngine) rule[1])
+              .plan(problem, problem.k())
+              .get()
               .strategy()
               .way()
               .orElseThrow()
@@ -356,16 +392,17 @@ class MultiplyPlannerTest {
     // On other architectures nothing of this runs.
     for (DeviceLimits limits : List.of(OLD, LATER)) {
       assertFalse(
-          MultiplyPlanner.candidates(problem(4096, 4096, 4096, f), 4096, present, limits, HOPPER)
-              .stream()
-              .anyMatch(plan -> plan.strategy() instanceof MultiplyStrategy.Tensor));
+          new MultiplyPlanner(new DeviceKernels(limits, HOPPER), present, MultiplyEngine.AUTO)
+              .candidates(problem(4096, 4096, 4096, f), 4096).stream()
+                  .anyMatch(plan -> plan.strategy() instanceof MultiplyStrategy.Tensor));
       assertFalse(
-          MultiplyPlanner.plan(
-                  square(Precision.TF32, 4096, true), 4096, own, ABSENT, limits, HOPPER)
-              .isSupported());
+          new MultiplyPlanner(new DeviceKernels(limits, HOPPER), ABSENT, own)
+              .plan(square(Precision.TF32, 4096, true), 4096)
+              .isPresent());
       assertEquals(
           0,
-          MultiplyPlanner.mostWorkspaceBytes(problem(4096, 4096, 4096, f), ABSENT, limits, HOPPER));
+          new MultiplyPlanner(new DeviceKernels(limits, HOPPER), ABSENT, MultiplyEngine.AUTO)
+              .mostWorkspaceBytes(problem(4096, 4096, 4096, f)));
     }
     // What lacks a part is not there.
     KernelIndex noRepair =
@@ -376,7 +413,8 @@ class MultiplyPlannerTest {
             """);
     assertEquals(
         List.of(),
-        MultiplyPlanner.candidates(problem(4096, 4096, 4096, f), 4096, ABSENT, H200, noRepair));
+        new MultiplyPlanner(new DeviceKernels(H200, noRepair), ABSENT, MultiplyEngine.AUTO)
+            .candidates(problem(4096, 4096, 4096, f), 4096));
   }
 
   /** Phased kernels are for ragged rows across, and by rule for long K. */
@@ -403,8 +441,9 @@ class MultiplyPlannerTest {
               (boolean) each[0],
               (boolean) each[1]);
       String name =
-          MultiplyPlanner.plan(problem, 4099, MultiplyEngine.OWN, ABSENT, H200, HOPPER)
-              .orElseThrow()
+          new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.OWN)
+              .plan(problem, 4099)
+              .get()
               .strategy()
               .way()
               .orElseThrow()
@@ -415,21 +454,19 @@ class MultiplyPlannerTest {
     for (long lead : new long[] {255, 256}) {
       MultiplyProblem one =
           new MultiplyProblem(
-              255,
-              255,
-              255,
+              new Extents(255, 255, 255),
               ElementType.FLOAT64,
               Precision.FULL,
-              true,
-              true,
+              new Stored(true, lead),
+              new Stored(true, lead),
               lead,
-              lead,
-              lead,
-              false);
+              Factors.OVERWRITE,
+              Batch.ONE);
       assertEquals(
           lead == 256,
-          MultiplyPlanner.plan(batch(one, 1024), 255, MultiplyEngine.OWN, ABSENT, H200, HOPPER)
-              .orElseThrow()
+          new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.OWN)
+              .plan(batch(one, 1024), 255)
+              .get()
               .describe()
               .contains("phased"));
     }
@@ -438,8 +475,8 @@ class MultiplyPlannerTest {
       MultiplyProblem flat = MultiplyProblem.dense(65, k, 65, ElementType.FLOAT64, true, false);
       assertEquals(
           k == 2,
-          MultiplyPlanner.candidates(flat, k, ABSENT, H200, HOPPER).stream()
-              .anyMatch(plan -> plan.describe().contains("phased")));
+          new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.AUTO)
+              .candidates(flat, k).stream().anyMatch(plan -> plan.describe().contains("phased")));
     }
   }
 
@@ -448,7 +485,7 @@ class MultiplyPlannerTest {
   void batchesAndPartsByRule() {
     MultiplyEngine auto = MultiplyEngine.AUTO;
     MultiplyEngine own = MultiplyEngine.OWN;
-    CublasPresence present = CublasPresence.PRESENT;
+    Availability<?> present = Availability.of("cuBLAS");
     ElementType f = ElementType.FLOAT32;
     ElementType d = ElementType.FLOAT64;
     Object[][] rules = { // way, parts of K, products at once
@@ -502,14 +539,15 @@ class MultiplyPlannerTest {
     for (Object[] rule : rules) {
       MultiplyProblem problem = (MultiplyProblem) rule[0];
       MultiplyStrategy strategy =
-          cutting(problem, (MultiplyEngine) rule[1], (CublasPresence) rule[2]);
+          cutting(problem, (MultiplyEngine) rule[1], (Availability<?>) rule[2]);
       String way = strategy.way().orElseThrow().name();
       assertTrue(way.startsWith((String) rule[3]), problem + " " + rule[1] + ": " + way);
       if (strategy instanceof MultiplyStrategy.Tensor tensor) {
-        assertEquals(rule[4], tensor.parts(), problem.toString());
+        assertEquals(rule[4], tensor.sums().parts(), problem.toString());
         assertEquals(rule[5], tensor.atOnce(), problem.toString());
         assertEquals(
-            tensor.parts() > 1, tensor.describe().endsWith(" in " + tensor.parts() + " parts"));
+            tensor.sums().parts() > 1,
+            tensor.describe().endsWith(" in " + tensor.sums().parts() + " parts"));
       } else {
         assertEquals(0L, rule[4], way);
       }
@@ -518,28 +556,36 @@ class MultiplyPlannerTest {
     MultiplyProblem few = problem(300, 50_000, 300, d);
     assertEquals(
         Set.of("FLOAT64 8"),
-        MultiplyPlanner.candidates(few, few.k(), ABSENT, H200, CUTTING).stream()
-            .map(MultiplyPlan::strategy)
-            .filter(MultiplyStrategy.Tensor.class::isInstance)
-            .map(strategy -> strategy.order() + " " + ((MultiplyStrategy.Tensor) strategy).parts())
-            .collect(Collectors.toSet()));
+        new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, MultiplyEngine.AUTO)
+            .candidates(few, few.k()).stream()
+                .map(MultiplyPlan::strategy)
+                .filter(MultiplyStrategy.Tensor.class::isInstance)
+                .map(
+                    strategy ->
+                        strategy.order()
+                            + " "
+                            + ((MultiplyStrategy.Tensor) strategy).sums().parts())
+                .collect(Collectors.toSet()));
   }
 
   /** A way whose operands do not fit is none; frugal ways pack nothing. */
   @Test
   void withoutMemoryToPack() {
-    DeviceLimits small =
-        new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 1L << 30);
+    DeviceLimits small = new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 1L << 30);
     MultiplyProblem large = problem(16_384, 16_384, 16_384, ElementType.FLOAT32);
-    CublasPresence present = CublasPresence.PRESENT;
+    Availability<?> present = Availability.of("cuBLAS");
     MultiplyEngine auto = MultiplyEngine.AUTO;
     assertEquals(
         Optional.of(MultiplyWay.CUBLAS),
-        MultiplyPlanner.plan(large, 16_384, auto, present, small, HOPPER)
-            .orElseThrow()
+        new MultiplyPlanner(new DeviceKernels(small, HOPPER), present, auto)
+            .plan(large, 16_384)
+            .get()
             .strategy()
             .way());
-    assertEquals(1L << 28, MultiplyPlanner.mostWorkspaceBytes(large, present, small, HOPPER));
+    assertEquals(
+        1L << 28,
+        new MultiplyPlanner(new DeviceKernels(small, HOPPER), present, MultiplyEngine.AUTO)
+            .mostWorkspaceBytes(large));
     Object[][] cases = {
       {large, auto, present, Optional.of("cublas")},
       {large, auto, ABSENT, Optional.of("multiply_tiled_w4_128x128x256")},
@@ -557,13 +603,11 @@ class MultiplyPlannerTest {
       MultiplyProblem problem = (MultiplyProblem) each[0];
       assertEquals(
           each[3],
-          MultiplyPlanner.lowMemoryWay(
-                  problem,
-                  problem.k(),
-                  (MultiplyEngine) each[1],
-                  (CublasPresence) each[2],
-                  H200,
-                  HOPPER)
+          new MultiplyPlanner(
+                  new DeviceKernels(H200, HOPPER),
+                  (Availability<?>) each[2],
+                  (MultiplyEngine) each[1])
+              .lowMemoryWay(problem, problem.k())
               .map(MultiplyWay::name),
           problem.toString());
     }

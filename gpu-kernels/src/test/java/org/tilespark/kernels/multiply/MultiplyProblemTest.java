@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
 import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 class MultiplyProblemTest {
@@ -17,7 +18,14 @@ class MultiplyProblemTest {
 
   private static MultiplyProblem padded(Batch batch) {
     return new MultiplyProblem(
-        3, 4, 5, ElementType.FLOAT32, Precision.FULL, false, true, 10, 20, 30, OVERWRITE, batch);
+        new Extents(3, 4, 5),
+        ElementType.FLOAT32,
+        Precision.FULL,
+        new Stored(false, 10),
+        new Stored(true, 20),
+        30,
+        OVERWRITE,
+        batch);
   }
 
   @Test
@@ -50,29 +58,21 @@ class MultiplyProblemTest {
         padded(new Batch(3, 100, 0, 90)).dense());
     MultiplyProblem beside =
         new MultiplyProblem(
-            3,
-            4,
-            5,
+            new Extents(3, 4, 5),
             ElementType.FLOAT32,
             Precision.TF32,
-            true,
-            false,
-            6,
-            10,
+            new Stored(true, 6),
+            new Stored(false, 10),
             10,
             new Factors(3, -1),
             new Batch(2, 3, 5, 5));
     assertEquals(
         new MultiplyProblem(
-            3,
-            4,
-            5,
+            new Extents(3, 4, 5),
             ElementType.FLOAT32,
             Precision.TF32,
-            true,
-            false,
-            3,
-            5,
+            new Stored(true, 3),
+            new Stored(false, 5),
             5,
             new Factors(3, -1),
             new Batch(2, 12, 20, 15)),
@@ -110,7 +110,14 @@ class MultiplyProblemTest {
     assertTrue(new Factors(1, Double.NaN).readsC());
     assertTrue(
         new MultiplyProblem(
-                1, 1, 1, ElementType.FLOAT64, Precision.FULL, false, false, 1, 1, 1, true)
+                new Extents(1, 1, 1),
+                ElementType.FLOAT64,
+                Precision.FULL,
+                new Stored(false, 1),
+                new Stored(false, 1),
+                1,
+                Factors.ADD,
+                Batch.ONE)
             .factors()
             .readsC());
 

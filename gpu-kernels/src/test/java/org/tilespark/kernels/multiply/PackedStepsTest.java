@@ -14,6 +14,9 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 /** Steps where float operands are packed; the words are fields of structs in the kernels. */
@@ -26,15 +29,11 @@ class PackedStepsTest {
   void stepsOfASplit() {
     MultiplyProblem problem =
         new MultiplyProblem(
-            300,
-            8200,
-            129,
+            new Extents(300, 8200, 129),
             ElementType.FLOAT32,
             Precision.FULL,
-            false,
-            false,
-            8204,
-            131,
+            new Stored(false, 8204),
+            new Stored(false, 131),
             140,
             new MultiplyProblem.Factors(2, 3),
             MultiplyProblem.Batch.ONE);
@@ -199,7 +198,14 @@ class PackedStepsTest {
     for (long lead : new long[] {300, 301}) {
       MultiplyProblem problem =
           new MultiplyProblem(
-              300, 70, 129, ElementType.FLOAT32, Precision.FULL, true, true, lead, 70, 129, true);
+              new Extents(300, 70, 129),
+              ElementType.FLOAT32,
+              Precision.FULL,
+              new Stored(true, lead),
+              new Stored(true, 70),
+              129,
+              Factors.ADD,
+              Batch.ONE);
       MultiplyStrategy.Tensor strategy = tensor(name, problem);
       List<MultiplyStep> steps = strategy.steps(problem, true, false);
       MultiplyStep pack = steps.get(steps.size() - 3);
@@ -227,7 +233,14 @@ class PackedStepsTest {
   void stepsOfARoundedProduct() {
     MultiplyProblem problem =
         new MultiplyProblem(
-            300, 100, 500, ElementType.FLOAT32, Precision.FLOAT16, true, true, 301, 104, 500, true);
+            new Extents(300, 100, 500),
+            ElementType.FLOAT32,
+            Precision.FLOAT16,
+            new Stored(true, 301),
+            new Stored(true, 104),
+            500,
+            Factors.ADD,
+            Batch.ONE);
     MultiplyStrategy.Tensor strategy = tensor("multiply_float16_w2_128x256x384", problem);
     MultiplyStep.Side workspace = MultiplyStep.Side.WORKSPACE;
     long packedB = 320 * 128 * 2;
@@ -308,17 +321,14 @@ class PackedStepsTest {
       boolean evenB = (which & 8) != 0;
       MultiplyProblem problem =
           new MultiplyProblem(
-              300,
-              100,
-              500,
+              new Extents(300, 100, 500),
               ElementType.FLOAT32,
               Precision.TF32,
-              transposeA,
-              transposeB,
-              (transposeA ? 300 : 100) + pad,
-              (transposeB ? 100 : 500) + 4,
+              new Stored(transposeA, (transposeA ? 300 : 100) + pad),
+              new Stored(transposeB, (transposeB ? 100 : 500) + 4),
               500,
-              false);
+              Factors.OVERWRITE,
+              Batch.ONE);
       MultiplyStrategy.Tensor strategy = tensor("multiply_tf32_w4_128x256x384", problem);
       List<MultiplyStep> steps = strategy.steps(problem, true, evenB);
       boolean mappedA = !transposeA && pad == 4;
@@ -416,7 +426,7 @@ class PackedStepsTest {
         assertInstanceOf(
             MultiplyStrategy.Tensor.class,
             by("multiply_split_w4_128x128x384", problem, ABSENT, CUTTING));
-    assertEquals(19, strategy.parts()); // of five panels each, the last one of four
+    assertEquals(19, strategy.sums().parts()); // of five panels each, the last one of four
     List<MultiplyStep> steps = strategy.steps(problem, true, true);
     assertEquals(4, steps.size());
     long scratch = strategy.workspaceBytes() - 988_160; // 19 of 130 x 100, whole 256 bytes

@@ -1,18 +1,22 @@
 package org.tilespark.kernels.multiply;
 
 import java.util.Optional;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
-import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 /** Devices, kernels and problems of the tests of plans. */
 final class PlannerFixture {
   static final DeviceLimits H200 =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
 
   static final DeviceLimits OLD =
-      new DeviceLimits(7, 0, 80, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 16L << 30);
+      new DeviceLimits(7, 0, 80, 1024, Integer.MAX_VALUE, 48 << 10, 16L << 30);
 
   static final KernelIndex INDEX =
       KernelIndex.parse(
@@ -29,37 +33,37 @@ final class PlannerFixture {
   /** The same, and what sm_90a alone has, but for what sums parts of K. */
   private static final String UNCUT =
       """
-          kernel multiply_tiled multiply_tiled_w4_128x128x256 sm_90a
-          kernel multiply_tiled multiply_tiled_w4_64x64x128 sm_90a
-          kernel multiply_tiled multiply_tiled_w4_32x32x64 sm_90a
-          kernel multiply_tiled multiply_tiled_w4_32x32x64 compute_80
-          kernel multiply_tiled multiply_tiled_w8_64x64x128 sm_90a
-          kernel multiply_tiled multiply_tiled_w8_32x32x128 sm_90a
-          kernel multiply_tiled multiply_tiled_w8_32x32x128 compute_80
-          kernel multiply_split multiply_split_w4_128x128x384 sm_90a dynamicBytes=205824
-          kernel multiply_split multiply_split_across_w4_128x128x384 sm_90a dynamicBytes=205824
-          kernel repair_split repair_split_w4_64x64x128 sm_90a
-          kernel multiply_tensor multiply_float16_w2_128x256x384 sm_90a dynamicBytes=197632
-          kernel multiply_tensor multiply_float16_w2_128x128x384 sm_90a dynamicBytes=197633
-          kernel multiply_tensor multiply_bfloat16_w2_128x256x384 sm_90a dynamicBytes=197632
-          kernel multiply_tensor multiply_tf32_w4_128x256x384 sm_90a dynamicBytes=197632
-          kernel multiply_double multiply_double_tt_w8_64x128x384 sm_90a dynamicBytes=197120
-          kernel multiply_double multiply_double_nt_w8_64x128x384 sm_90a dynamicBytes=197120
-          kernel multiply_double multiply_double_tn_w8_64x128x384 sm_90a dynamicBytes=197120
-          kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a dynamicBytes=197120
-          kernel multiply_double multiply_double_chain_nt_w8_128x64x384 sm_90a dynamicBytes=197120
-          kernel multiply_double multiply_double_chain_tn_w8_128x64x384 sm_90a dynamicBytes=197120
-          kernel multiply_double multiply_double_phased_chain_tt_w8_128x64x384 sm_90a dynamicBytes=199168
-          kernel multiply_double multiply_double_phased_chain_tn_w8_128x64x384 sm_90a dynamicBytes=201216
-          kernel multiply_double multiply_double_phased_tt_w8_64x128x384 sm_90a dynamicBytes=199168
-          kernel multiply_double multiply_double_phased_tn_w8_64x128x384 sm_90a dynamicBytes=203264
-          kernel pack pack_split_w2_256 sm_90a
-          kernel pack pack_split_mixed_w2_256 sm_90a
-          kernel pack pack_float16_w2_256 sm_90a
-          kernel pack pack_bfloat16_w2_256 sm_90a
-          kernel pack pack_tf32_w4_256 sm_90a
-          kernel pack pack_rows_w8_256 sm_90a
-          """;
+      kernel multiply_tiled multiply_tiled_w4_128x128x256 sm_90a
+      kernel multiply_tiled multiply_tiled_w4_64x64x128 sm_90a
+      kernel multiply_tiled multiply_tiled_w4_32x32x64 sm_90a
+      kernel multiply_tiled multiply_tiled_w4_32x32x64 compute_80
+      kernel multiply_tiled multiply_tiled_w8_64x64x128 sm_90a
+      kernel multiply_tiled multiply_tiled_w8_32x32x128 sm_90a
+      kernel multiply_tiled multiply_tiled_w8_32x32x128 compute_80
+      kernel multiply_split multiply_split_w4_128x128x384 sm_90a dynamicBytes=205824
+      kernel multiply_split multiply_split_across_w4_128x128x384 sm_90a dynamicBytes=205824
+      kernel repair_split repair_split_w4_64x64x128 sm_90a
+      kernel multiply_tensor multiply_float16_w2_128x256x384 sm_90a dynamicBytes=197632
+      kernel multiply_tensor multiply_float16_w2_128x128x384 sm_90a dynamicBytes=197633
+      kernel multiply_tensor multiply_bfloat16_w2_128x256x384 sm_90a dynamicBytes=197632
+      kernel multiply_tensor multiply_tf32_w4_128x256x384 sm_90a dynamicBytes=197632
+      kernel multiply_double multiply_double_tt_w8_64x128x384 sm_90a dynamicBytes=197120
+      kernel multiply_double multiply_double_nt_w8_64x128x384 sm_90a dynamicBytes=197120
+      kernel multiply_double multiply_double_tn_w8_64x128x384 sm_90a dynamicBytes=197120
+      kernel multiply_double multiply_double_chain_tt_w8_128x64x384 sm_90a dynamicBytes=197120
+      kernel multiply_double multiply_double_chain_nt_w8_128x64x384 sm_90a dynamicBytes=197120
+      kernel multiply_double multiply_double_chain_tn_w8_128x64x384 sm_90a dynamicBytes=197120
+      kernel multiply_double multiply_double_phased_chain_tt_w8_128x64x384 sm_90a dynamicBytes=199168
+      kernel multiply_double multiply_double_phased_chain_tn_w8_128x64x384 sm_90a dynamicBytes=201216
+      kernel multiply_double multiply_double_phased_tt_w8_64x128x384 sm_90a dynamicBytes=199168
+      kernel multiply_double multiply_double_phased_tn_w8_64x128x384 sm_90a dynamicBytes=203264
+      kernel pack pack_split_w2_256 sm_90a
+      kernel pack pack_split_mixed_w2_256 sm_90a
+      kernel pack pack_float16_w2_256 sm_90a
+      kernel pack pack_bfloat16_w2_256 sm_90a
+      kernel pack pack_tf32_w4_256 sm_90a
+      kernel pack pack_rows_w8_256 sm_90a
+      """;
 
   static final KernelIndex HOPPER = KernelIndex.parse(UNCUT);
 
@@ -73,7 +77,7 @@ final class PlannerFixture {
               """);
 
   static final DeviceLimits LATER =
-      new DeviceLimits(10, 0, 148, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 180L << 30);
+      new DeviceLimits(10, 0, 148, 1024, Integer.MAX_VALUE, 48 << 10, 180L << 30);
 
   /** A factor of 1, as kernels for float read it. */
   static final long ONE_FLOAT = Float.floatToRawIntBits(1);
@@ -81,7 +85,7 @@ final class PlannerFixture {
   /** The same of double. */
   static final long ONE_DOUBLE = Double.doubleToRawLongBits(1);
 
-  static final CublasPresence ABSENT = CublasPresence.absent("no such library");
+  static final Availability<?> ABSENT = Availability.not("no such library");
 
   private PlannerFixture() {}
 
@@ -99,61 +103,65 @@ final class PlannerFixture {
   /** A dense square product of FLOAT. */
   static MultiplyProblem square(Precision precision, long extent, boolean accumulate) {
     return new MultiplyProblem(
-        extent,
-        extent,
-        extent,
+        new Extents(extent, extent, extent),
         ElementType.FLOAT32,
         precision,
-        false,
-        false,
+        new Stored(false, Math.max(1, extent)),
+        new Stored(false, Math.max(1, extent)),
         Math.max(1, extent),
-        Math.max(1, extent),
-        Math.max(1, extent),
-        accumulate);
+        accumulate ? Factors.ADD : Factors.OVERWRITE,
+        Batch.ONE);
   }
 
   /** So many, one behind the other. */
   static MultiplyProblem batch(MultiplyProblem one, long count) {
     return one.withBatch(
         new MultiplyProblem.Batch(
-            count, one.rowsA() * one.leadA(), one.rowsB() * one.leadB(), one.m() * one.leadC()));
+            count,
+            one.rowsA() * one.a().lead(),
+            one.rowsB() * one.b().lead(),
+            one.m() * one.leadC()));
   }
 
   /** What is done by rule with ordinary kernels alone. */
   static MultiplyStrategy strategy(
-      MultiplyProblem problem, MultiplyEngine engine, CublasPresence cublas) {
-    return MultiplyPlanner.plan(problem, problem.k(), engine, cublas, H200, INDEX)
-        .orElseThrow()
+      MultiplyProblem problem, MultiplyEngine engine, Availability<?> cublas) {
+    return new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, engine)
+        .plan(problem, problem.k())
+        .get()
         .strategy();
   }
 
   /** What is done by a way that was chosen. */
-  static MultiplyStrategy by(String way, MultiplyProblem problem, CublasPresence cublas) {
+  static MultiplyStrategy by(String way, MultiplyProblem problem, Availability<?> cublas) {
     return by(way, problem, cublas, INDEX);
   }
 
   static MultiplyStrategy by(
-      String way, MultiplyProblem problem, CublasPresence cublas, KernelIndex index) {
-    return MultiplyPlanner.plan(problem, problem.k(), new MultiplyWay(way), cublas, H200, index)
-        .orElseThrow()
+      String way, MultiplyProblem problem, Availability<?> cublas, KernelIndex index) {
+    return new MultiplyPlanner(new DeviceKernels(H200, index), cublas, MultiplyEngine.AUTO)
+        .plan(problem, problem.k(), new MultiplyWay(way))
+        .get()
         .strategy();
   }
 
   /** What a kernel for the tensor cores does; K is not cut. */
   static MultiplyStrategy.Tensor tensor(String kernel, MultiplyProblem problem) {
-    return MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, HOPPER).stream()
-        .map(MultiplyPlan::strategy)
-        .filter(strategy -> strategy.way().equals(Optional.of(new MultiplyWay(kernel))))
-        .map(MultiplyStrategy.Tensor.class::cast)
-        .findFirst()
-        .orElseThrow();
+    return new MultiplyPlanner(new DeviceKernels(H200, HOPPER), ABSENT, MultiplyEngine.AUTO)
+        .candidates(problem, problem.k()).stream()
+            .map(MultiplyPlan::strategy)
+            .filter(strategy -> strategy.way().equals(Optional.of(new MultiplyWay(kernel))))
+            .map(MultiplyStrategy.Tensor.class::cast)
+            .findFirst()
+            .orElseThrow();
   }
 
   /** What is done by rule where K may be cut. */
   static MultiplyStrategy cutting(
-      MultiplyProblem problem, MultiplyEngine engine, CublasPresence cublas) {
-    return MultiplyPlanner.plan(problem, problem.k(), engine, cublas, H200, CUTTING)
-        .orElseThrow()
+      MultiplyProblem problem, MultiplyEngine engine, Availability<?> cublas) {
+    return new MultiplyPlanner(new DeviceKernels(H200, CUTTING), cublas, engine)
+        .plan(problem, problem.k())
+        .get()
         .strategy();
   }
 

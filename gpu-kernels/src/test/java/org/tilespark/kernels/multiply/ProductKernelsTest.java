@@ -10,6 +10,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.layout.ElementType;
 
@@ -69,8 +70,11 @@ class ProductKernelsTest {
   /** What all ways launch for operands that begin evenly and for others. */
   private static void addKernels(MultiplyProblem problem, KernelIndex jar, Set<String> launched) {
     for (MultiplyPlan plan :
-        MultiplyPlanner.candidates(
-            problem, problem.k(), PlannerFixture.ABSENT, PlannerFixture.H200, jar)) {
+        new MultiplyPlanner(
+                new DeviceKernels(PlannerFixture.H200, jar),
+                PlannerFixture.ABSENT,
+                MultiplyEngine.AUTO)
+            .candidates(problem, problem.k())) {
       for (boolean even : new boolean[] {false, true}) {
         plan.steps(even, even).forEach(step -> launched.add(step.launch().kernel()));
       }

@@ -53,8 +53,20 @@ final class SimulatedKernels {
       }
     }
     for (long q = 0; q < batch.count(); q++) {
-      fill(Side.A, q * batch.strideA(), problem.rowsA(), problem.colsA(), problem.leadA(), random);
-      fill(Side.B, q * batch.strideB(), problem.rowsB(), problem.colsB(), problem.leadB(), random);
+      fill(
+          Side.A,
+          q * batch.strideA(),
+          problem.rowsA(),
+          problem.colsA(),
+          problem.a().lead(),
+          random);
+      fill(
+          Side.B,
+          q * batch.strideB(),
+          problem.rowsB(),
+          problem.colsB(),
+          problem.b().lead(),
+          random);
       if (problem.factors().readsC()) {
         fill(Side.C, q * batch.strideC(), problem.m(), problem.n(), problem.leadC(), random);
       }
@@ -457,8 +469,10 @@ final class SimulatedKernels {
         for (long j = 0; j < problem.n(); j++) {
           double sum = 0;
           for (long p = 0; p < problem.k(); p++) {
-            long inA = problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p;
-            long inB = problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j;
+            long inA =
+                problem.a().transposed() ? p * problem.a().lead() + i : i * problem.a().lead() + p;
+            long inB =
+                problem.b().transposed() ? j * problem.b().lead() + p : p * problem.b().lead() + j;
             sum +=
                 get(new Place(Side.A, (q * batch.strideA() + inA) * width))
                     * get(new Place(Side.B, (q * batch.strideB() + inB) * width));

@@ -16,20 +16,24 @@ import java.util.SplittableRandom;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
 import org.tilespark.kernels.launch.LaunchConfig;
-import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 class SkinnyStepsTest {
   private static final DeviceLimits H200 =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
   private static final DeviceLimits OLD =
-      new DeviceLimits(7, 5, 40, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 16L << 30);
+      new DeviceLimits(7, 5, 40, 1024, Integer.MAX_VALUE, 48 << 10, 16L << 30);
   private static final KernelIndex INDEX = index("compute_75");
-  private static final CublasPresence ABSENT = CublasPresence.absent("no such library");
+  private static final Availability<?> ABSENT = Availability.not("no such library");
 
   private static KernelIndex index(String architecture) {
     StringBuilder lines = new StringBuilder();
@@ -66,7 +70,7 @@ class SkinnyStepsTest {
   }
 
   private static Optional<MultiplyStrategy.Skinny> skinny(MultiplyProblem problem) {
-    return SkinnySteps.of(problem, H200, INDEX);
+    return SkinnySteps.of(problem, new DeviceKernels(H200, INDEX));
   }
 
   private static MultiplyProblem problem(
@@ -116,8 +120,9 @@ class SkinnyStepsTest {
           skinny(problem(none[0], none[1], none[2], ElementType.FLOAT64, false, false)).isEmpty(),
           Arrays.toString(none));
     }
-    assertTrue(SkinnySteps.of(any(), OLD, index("sm_90a")).isEmpty());
-    assertTrue(SkinnySteps.of(any(), OLD, INDEX).isPresent(), "PTX for older devices");
+    assertTrue(SkinnySteps.of(any(), new DeviceKernels(OLD, index("sm_90a"))).isEmpty());
+    assertTrue(
+        SkinnySteps.of(any(), new DeviceKernels(OLD, INDEX)).isPresent(), "PTX for older devices");
   }
 
   private static MultiplyProblem any() {
@@ -133,7 +138,14 @@ class SkinnyStepsTest {
   void launches() {
     MultiplyProblem fewRows =
         new MultiplyProblem(
-            3, 1000, 700, ElementType.FLOAT64, Precision.FULL, true, false, 5, 701, 702, true);
+            new Extents(3, 1000, 700),
+            ElementType.FLOAT64,
+            Precision.FULL,
+            new Stored(true, 5),
+            new Stored(false, 701),
+            702,
+            Factors.ADD,
+            Batch.ONE);
     MultiplyStrategy.Skinny strategy = skinny(fewRows).orElseThrow();
     assertEquals(4 * 700 * 3 * 8, strategy.workspaceBytes());
     assertEquals(
@@ -179,15 +191,11 @@ class SkinnyStepsTest {
     // So many rows that parts go straight to C, one after the other.
     MultiplyProblem tall =
         new MultiplyProblem(
-            5_000_000,
-            2000,
-            2,
+            new Extents(5_000_000, 2000, 2),
             ElementType.FLOAT32,
             Precision.FULL,
-            false,
-            true,
-            2001,
-            2002,
+            new Stored(false, 2001),
+            new Stored(true, 2002),
             3,
             new MultiplyProblem.Factors(2, 3),
             MultiplyProblem.Batch.ONE);
@@ -226,7 +234,14 @@ class SkinnyStepsTest {
         second.pointers());
     MultiplyProblem shallow =
         new MultiplyProblem(
-            65, 16, 1025, ElementType.FLOAT32, Precision.FULL, true, true, 70, 20, 1030, true);
+            new Extents(65, 16, 1025),
+            ElementType.FLOAT32,
+            Precision.FULL,
+            new Stored(true, 70),
+            new Stored(true, 20),
+            1030,
+            Factors.ADD,
+            Batch.ONE);
     assertEquals(
         List.of(
             new MultiplyStep(
@@ -289,19 +304,16 @@ class SkinnyStepsTest {
     Precision precision = Precision.values()[isTooDeep ? 0 : random.nextInt(4)];
     MultiplyProblem problem =
         new MultiplyProblem(
-                m,
-                k,
-                n,
+                new Extents(m, k, n),
                 precision == Precision.FULL && random.nextBoolean()
                     ? ElementType.FLOAT64
                     : ElementType.FLOAT32,
                 precision,
-                transposeA,
-                transposeB,
-                (transposeA ? m : k) + random.nextInt(3),
-                (transposeB ? k : n) + random.nextInt(3),
+                new Stored(transposeA, (transposeA ? m : k) + random.nextInt(3)),
+                new Stored(transposeB, (transposeB ? k : n) + random.nextInt(3)),
                 n + random.nextInt(3),
-                false)
+                Factors.OVERWRITE,
+                Batch.ONE)
             .withFactors(new MultiplyProblem.Factors(random.nextInt(1, 4), random.nextInt(0, 3)));
     int width = problem.type().bytes();
     // Sums are exact; lower precisions round most values.
@@ -317,8 +329,10 @@ class SkinnyStepsTest {
       for (long j = 0; j < n; j++) {
         double sum = 0;
         for (long p = 0; p < k; p++) {
-          double left = a[(int) (transposeA ? p * problem.leadA() + i : i * problem.leadA() + p)];
-          double right = b[(int) (transposeB ? j * problem.leadB() + p : p * problem.leadB() + j)];
+          double left =
+              a[(int) (transposeA ? p * problem.a().lead() + i : i * problem.a().lead() + p)];
+          double right =
+              b[(int) (transposeB ? j * problem.b().lead() + p : p * problem.b().lead() + j)];
           sum += (double) precision.round((float) left) * precision.round((float) right);
         }
         double expected = problem.factors().alpha() * sum + 3 * problem.factors().beta();
@@ -482,16 +496,20 @@ class SkinnyStepsTest {
   void allDevicesSumAlike() {
     for (long extent : new long[] {1, 700, 100_000}) {
       MultiplyProblem problem = problem(3, 100_000, extent, ElementType.FLOAT32, false, false);
-      MultiplyStrategy.Skinny one = SkinnySteps.of(problem, H200, INDEX).orElseThrow();
-      MultiplyStrategy.Skinny other = SkinnySteps.of(problem, OLD, INDEX).orElseThrow();
+      MultiplyStrategy.Skinny one =
+          SkinnySteps.of(problem, new DeviceKernels(H200, INDEX)).orElseThrow();
+      MultiplyStrategy.Skinny other =
+          SkinnySteps.of(problem, new DeviceKernels(OLD, INDEX)).orElseThrow();
       assertEquals(one.part(), other.part());
       assertEquals(one.workspaceBytes(), other.workspaceBytes());
     }
   }
 
-  private static String way(MultiplyProblem problem, MultiplyEngine engine, CublasPresence cublas) {
-    return MultiplyPlanner.plan(problem, problem.k(), engine, cublas, H200, INDEX)
-        .orElseThrow()
+  private static String way(
+      MultiplyProblem problem, MultiplyEngine engine, Availability<?> cublas) {
+    return new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, engine)
+        .plan(problem, problem.k())
+        .get()
         .strategy()
         .way()
         .orElseThrow()
@@ -500,7 +518,7 @@ class SkinnyStepsTest {
 
   @Test
   void byRule() {
-    CublasPresence present = CublasPresence.PRESENT;
+    Availability<?> present = Availability.of("cuBLAS");
     MultiplyEngine auto = MultiplyEngine.AUTO;
     MultiplyEngine own = MultiplyEngine.OWN;
     ElementType f = ElementType.FLOAT32;
@@ -528,7 +546,7 @@ class SkinnyStepsTest {
     };
     for (Object[] rule : rules) {
       MultiplyProblem problem = (MultiplyProblem) rule[0];
-      String way = way(problem, (MultiplyEngine) rule[1], (CublasPresence) rule[2]);
+      String way = way(problem, (MultiplyEngine) rule[1], (Availability<?>) rule[2]);
       assertTrue(way.startsWith((String) rule[3]), problem + " " + rule[1] + ": " + way);
     }
     // The tuner tries it beside the others, unless other bits are not wanted.
@@ -544,8 +562,9 @@ class SkinnyStepsTest {
     // What was chosen is taken for smaller products of the kind.
     MultiplyWay chosen = new MultiplyWay("multiply_skinny_across_w8_512x16x256");
     MultiplyStrategy strategy =
-        MultiplyPlanner.plan(problem(9, 10, 9, d, true, false), 10, chosen, present, H200, INDEX)
-            .orElseThrow()
+        new MultiplyPlanner(new DeviceKernels(H200, INDEX), present, MultiplyEngine.AUTO)
+            .plan(problem(9, 10, 9, d, true, false), 10, chosen)
+            .get()
             .strategy();
     assertInstanceOf(MultiplyStrategy.Skinny.class, strategy);
     assertEquals(Optional.of(chosen), strategy.way());
@@ -585,8 +604,9 @@ class SkinnyStepsTest {
     for (Object[] rule : rules) {
       MultiplyProblem problem = (MultiplyProblem) rule[0];
       String way =
-          MultiplyPlanner.plan(problem, problem.k(), MultiplyEngine.OWN, ABSENT, H200, both)
-              .orElseThrow()
+          new MultiplyPlanner(new DeviceKernels(H200, both), ABSENT, MultiplyEngine.OWN)
+              .plan(problem, problem.k())
+              .get()
               .strategy()
               .way()
               .orElseThrow()
@@ -608,15 +628,16 @@ class SkinnyStepsTest {
   }
 
   private static List<String> choices(MultiplyProblem problem, MultiplyEngine engine) {
-    CublasPresence cublas =
-        engine == MultiplyEngine.AUTO ? CublasPresence.PRESENT : CublasPresence.absent("not asked");
+    Availability<?> cublas =
+        engine == MultiplyEngine.AUTO ? Availability.of("cuBLAS") : Availability.not("not asked");
     MultiplyPlan byRule =
-        MultiplyPlanner.plan(problem, problem.k(), engine, cublas, H200, INDEX).orElseThrow();
-    return MultiplyPlanner.choices(
-            byRule, MultiplyPlanner.trial(problem), problem.k(), engine, cublas, H200, INDEX)
-        .stream()
-        .map(plan -> plan.strategy().way().orElseThrow().name())
-        .toList();
+        new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, engine)
+            .plan(problem, problem.k())
+            .get();
+    return new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, engine)
+        .choices(byRule, MultiplyPlanner.trial(problem), problem.k()).stream()
+            .map(plan -> plan.strategy().way().orElseThrow().name())
+            .toList();
   }
 
   /** What is reserved for a product is enough for smaller ones; frugal ways take none. */
@@ -633,11 +654,9 @@ class SkinnyStepsTest {
               ? Precision.FULL
               : Precision.values()[random.nextInt(Precision.values().length)];
       long reserved =
-          MultiplyPlanner.mostWorkspaceBytes(
-              problem(most[0], most[1], most[2], type, true, false).withPrecision(precision),
-              ABSENT,
-              H200,
-              INDEX);
+          new MultiplyPlanner(new DeviceKernels(H200, INDEX), ABSENT, MultiplyEngine.AUTO)
+              .mostWorkspaceBytes(
+                  problem(most[0], most[1], most[2], type, true, false).withPrecision(precision));
       MultiplyProblem less =
           problem(
                   random.nextLong(1, 1 + Math.min(most[0], random.nextBoolean() ? 16 : most[0])),
@@ -654,10 +673,14 @@ class SkinnyStepsTest {
       }
     }
     MultiplyProblem vector = problem(16_384, 16_384, 1, ElementType.FLOAT32, false, false);
-    assertEquals(0, MultiplyPlanner.mostWorkspaceBytes(any(), ABSENT, OLD, KernelIndex.EMPTY));
-    for (CublasPresence cublas : List.of(CublasPresence.PRESENT, ABSENT)) {
+    assertEquals(
+        0,
+        new MultiplyPlanner(new DeviceKernels(OLD, KernelIndex.EMPTY), ABSENT, MultiplyEngine.AUTO)
+            .mostWorkspaceBytes(any()));
+    for (Availability<?> cublas : List.of(Availability.of("cuBLAS"), ABSENT)) {
       String frugal =
-          MultiplyPlanner.lowMemoryWay(vector, 16_384, MultiplyEngine.AUTO, cublas, H200, INDEX)
+          new MultiplyPlanner(new DeviceKernels(H200, INDEX), cublas, MultiplyEngine.AUTO)
+              .lowMemoryWay(vector, 16_384)
               .orElseThrow()
               .name();
       assertFalse(frugal.startsWith("multiply_skinny"), frugal);

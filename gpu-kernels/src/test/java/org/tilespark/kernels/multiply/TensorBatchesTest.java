@@ -7,8 +7,10 @@ import static org.tilespark.kernels.multiply.PlannerFixture.H200;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.MultiplyStep.Place;
 import org.tilespark.kernels.multiply.MultiplyStep.Side;
 import org.tilespark.layout.ElementType;
@@ -89,15 +91,11 @@ class TensorBatchesTest {
           case BESIDE -> new MultiplyProblem.Batch(count, leadA, leadB, leadC);
         };
     return new MultiplyProblem(
-        m,
-        k,
-        n,
+        new Extents(m, k, n),
         type,
         precision,
-        transposeA,
-        transposeB,
-        beside * leadA,
-        beside * leadB,
+        new Stored(transposeA, beside * leadA),
+        new Stored(transposeB, beside * leadB),
         beside * leadC,
         pad == 0
             ? MultiplyProblem.Factors.OVERWRITE
@@ -162,18 +160,19 @@ class TensorBatchesTest {
               (long) each[2],
               Lie.BEHIND);
       List<Side> seen =
-          MultiplyPlanner.candidates(problem, problem.k(), ABSENT, H200, INDEX).stream()
-              .filter(
-                  plan ->
-                      plan.strategy() instanceof MultiplyStrategy.Tensor tensor
-                          && tensor.parts() == 1)
-              .flatMap(
-                  plan ->
-                      ((MultiplyStrategy.Tensor) plan.strategy())
-                          .steps(problem, true, true).stream())
-              .filter(step -> !step.maps().isEmpty())
-              .map(step -> step.maps().get(0).from().side())
-              .toList();
+          new MultiplyPlanner(new DeviceKernels(H200, INDEX), ABSENT, MultiplyEngine.AUTO)
+              .candidates(problem, problem.k()).stream()
+                  .filter(
+                      plan ->
+                          plan.strategy() instanceof MultiplyStrategy.Tensor tensor
+                              && tensor.sums().parts() == 1)
+                  .flatMap(
+                      plan ->
+                          ((MultiplyStrategy.Tensor) plan.strategy())
+                              .steps(problem, true, true).stream())
+                  .filter(step -> !step.maps().isEmpty())
+                  .map(step -> step.maps().get(0).from().side())
+                  .toList();
       assertEquals(List.of(each[3]), seen, problem.toString());
     }
   }
@@ -229,8 +228,7 @@ class TensorBatchesTest {
   /** A few tiles of doubles more than a round: the last columns in parts of K. */
   @Test
   void rests() {
-    DeviceLimits small =
-        new DeviceLimits(9, 0, 4, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+    DeviceLimits small = new DeviceLimits(9, 0, 4, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
     for (int which = 0; which < 4; which++) {
       for (long pad : new long[] {0, 3, 4}) {
         long[] extents = which == 0 ? new long[] {566, 400, 20} : new long[] {20, 400, 566};
@@ -241,10 +239,11 @@ class TensorBatchesTest {
             problem(extents, Precision.FULL, ElementType.FLOAT64, which, pad, 1, Lie.BEHIND);
         check(problem, which + pad, small);
         List<String> ways =
-            MultiplyPlanner.candidates(problem, 1 << 20, ABSENT, small, INDEX).stream()
-                .map(MultiplyPlan::describe)
-                .filter(text -> text.endsWith(", the last columns in 4 parts"))
-                .toList();
+            new MultiplyPlanner(new DeviceKernels(small, INDEX), ABSENT, MultiplyEngine.AUTO)
+                .candidates(problem, 1 << 20).stream()
+                    .map(MultiplyPlan::describe)
+                    .filter(text -> text.endsWith(", the last columns in 4 parts"))
+                    .toList();
         assertTrue(!ways.isEmpty(), problem.toString());
       }
     }
@@ -266,14 +265,16 @@ class TensorBatchesTest {
   private static int check(MultiplyProblem problem, long seed, DeviceLimits limits) {
     int cut = 0;
     int tensors = 0;
-    for (MultiplyPlan plan : MultiplyPlanner.candidates(problem, 1 << 20, ABSENT, limits, INDEX)) {
+    for (MultiplyPlan plan :
+        new MultiplyPlanner(new DeviceKernels(limits, INDEX), ABSENT, MultiplyEngine.AUTO)
+            .candidates(problem, 1 << 20)) {
       for (boolean even : new boolean[] {true, false}) {
         SimulatedKernels kernels =
             new SimulatedKernels(problem, even, plan.workspaceBytes(even, even), seed);
         if (plan.strategy() instanceof MultiplyStrategy.Tensor tensor) {
           tensors++;
           kernels.run(tensor.steps(problem, even, even));
-          cut += tensor.parts() > 1 ? 1 : 0;
+          cut += tensor.sums().parts() > 1 ? 1 : 0;
         } else if (plan.launch().isPresent()) {
           kernels.tiled(
               plan.launch().get().words(),

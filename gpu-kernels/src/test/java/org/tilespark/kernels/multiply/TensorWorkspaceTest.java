@@ -10,6 +10,10 @@ import static org.tilespark.kernels.multiply.PlannerFixture.problem;
 
 import java.util.SplittableRandom;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.DeviceKernels;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.layout.ElementType;
 
 class TensorWorkspaceTest {
@@ -29,11 +33,9 @@ class TensorWorkspaceTest {
       };
       long count = random.nextInt(3) == 0 ? random.nextLong(1, 100) : 1;
       long reserved =
-          MultiplyPlanner.mostWorkspaceBytes(
-              batch(sized(most, type, precision, transposeA, transposeB), count),
-              ABSENT,
-              H200,
-              CUTTING);
+          new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, MultiplyEngine.AUTO)
+              .mostWorkspaceBytes(
+                  batch(sized(most, type, precision, transposeA, transposeB), count));
       long[] less = {
         random.nextLong(1, most[0] + 1),
         random.nextLong(1, most[1] + 1),
@@ -45,7 +47,8 @@ class TensorWorkspaceTest {
                 sized(extents, type, precision, transposeA, transposeB),
                 extents == most ? count : random.nextLong(1, count + 1));
         for (MultiplyPlan plan :
-            MultiplyPlanner.candidates(problem, 1 << 20, ABSENT, H200, CUTTING)) {
+            new MultiplyPlanner(new DeviceKernels(H200, CUTTING), ABSENT, MultiplyEngine.AUTO)
+                .candidates(problem, 1 << 20)) {
           assertTrue(plan.workspaceBytes() <= reserved, problem + " of " + most[0] + ": " + plan);
           if (plan.strategy() instanceof MultiplyStrategy.Tensor tensor) {
             requireInside(tensor, problem);
@@ -62,17 +65,14 @@ class TensorWorkspaceTest {
       boolean transposeA,
       boolean transposeB) {
     return new MultiplyProblem(
-        extents[0],
-        extents[1],
-        extents[2],
+        new Extents(extents[0], extents[1], extents[2]),
         type,
         precision,
-        transposeA,
-        transposeB,
-        transposeA ? extents[0] : extents[1],
-        transposeB ? extents[1] : extents[2],
+        new Stored(transposeA, transposeA ? extents[0] : extents[1]),
+        new Stored(transposeB, transposeB ? extents[1] : extents[2]),
         extents[2],
-        true);
+        Factors.ADD,
+        Batch.ONE);
   }
 
   /** What maps reach lies in the workspace or in the operand. */

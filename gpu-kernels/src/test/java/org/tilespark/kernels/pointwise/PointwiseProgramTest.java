@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
@@ -19,7 +20,7 @@ import org.tilespark.layout.Shape;
 
 class PointwiseProgramTest {
   private static final DeviceLimits H200 =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
   private static final KernelIndex INDEX =
       KernelIndex.parse(
           """
@@ -49,7 +50,7 @@ class PointwiseProgramTest {
     double[] found = program.vectors().stream().flatMapToDouble(java.util.Arrays::stream).toArray();
     assertArrayEquals(expected, found);
     assertEquals(expected.length, program.vectorElements());
-    KernelLaunch launch = program.launch(H200, INDEX);
+    KernelLaunch launch = program.launch(new DeviceKernels(H200, INDEX));
     assertEquals("fourier_pointwise_complex_complex_w4_1x1x256", launch.kernel());
     long half = Double.doubleToRawLongBits(0.5);
     long two = Double.doubleToRawLongBits(2);
@@ -69,7 +70,7 @@ class PointwiseProgramTest {
     PointwiseProgram even =
         new PointwiseProgram(
             Shape.of(4, 4, 512), ElementType.FLOAT32, true, List.of(FACTOR), End.SAME);
-    KernelLaunch launch = even.launch(H200, INDEX);
+    KernelLaunch launch = even.launch(new DeviceKernels(H200, INDEX));
     assertEquals("fourier_pointwise_complex_complex_w4_1x2x256", launch.kernel());
     assertEquals(16, launch.config().blocks());
     assertEquals(4, launch.words()[0]);
@@ -80,11 +81,11 @@ class PointwiseProgramTest {
     PointwiseProgram power =
         new PointwiseProgram(Shape.of(7), ElementType.FLOAT64, true, List.of(), End.POWER);
     assertTrue(!power.outputIsComplex());
-    assertEquals(1, power.launch(H200, INDEX).words()[4]);
-    assertEquals(1, power.launch(H200, INDEX).words()[0]);
+    assertEquals(1, power.launch(new DeviceKernels(H200, INDEX)).words()[4]);
+    assertEquals(1, power.launch(new DeviceKernels(H200, INDEX)).words()[0]);
     PointwiseProgram part =
         new PointwiseProgram(Shape.of(7), ElementType.FLOAT64, true, List.of(), End.REAL_PART);
-    assertEquals(0, part.launch(H200, INDEX).words()[4]);
+    assertEquals(0, part.launch(new DeviceKernels(H200, INDEX)).words()[4]);
     assertTrue(
         new PointwiseProgram(Shape.of(7), ElementType.FLOAT64, false, List.of(), End.COMPLEX)
             .outputIsComplex());
@@ -92,7 +93,7 @@ class PointwiseProgramTest {
         UnsupportedOperationException.class,
         () ->
             new PointwiseProgram(Shape.of(7), ElementType.FLOAT64, false, List.of(), End.SAME)
-                .launch(H200, INDEX));
+                .launch(new DeviceKernels(H200, INDEX)));
   }
 
   @Test

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
@@ -16,7 +17,7 @@ import org.tilespark.layout.Shape;
 
 class MixedLaunchTest {
   private static final DeviceLimits LIMITS =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 49152, 141L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 49152, 141L << 30);
   private static final String KERNELS =
       """
       kernel v transpose_vector_w4_64x64x256 sm_90a
@@ -34,7 +35,7 @@ class MixedLaunchTest {
     Permutation order = extents.length == 2 ? Permutation.of(1, 0) : Permutation.of(0, 2, 1);
     TransposeProblem problem = new TransposeProblem(Shape.of(extents), order, 4);
     return new PlacedPlan(
-        TransposePlanner.plan(problem, alignment, LIMITS, index).orElseThrow(), at, at);
+        TransposePlanner.plan(problem, alignment, new DeviceKernels(LIMITS, index)).get(), at, at);
   }
 
   @Test
@@ -42,8 +43,7 @@ class MixedLaunchTest {
     List<MixedLaunch.Placed> launches =
         MixedLaunch.of(
             List.of(placed(INDEX, 0, 16, 128, 100), placed(INDEX, 51200, 16, 3, 40, 64)),
-            LIMITS,
-            INDEX);
+            new DeviceKernels(LIMITS, INDEX));
     assertEquals(1, launches.size());
     KernelLaunch launch = launches.get(0).launch().orElseThrow();
     assertEquals("transpose_vector_mixed_w4_64x64x256", launch.kernel());
@@ -76,8 +76,7 @@ class MixedLaunchTest {
                 placed(INDEX, 107148, 4, 101, 103),
                 placed(INDEX, 1 << 20, 16, 128, 128),
                 placed(INDEX, 1 << 21, 16, 4096, 3)),
-            LIMITS,
-            INDEX);
+            new DeviceKernels(LIMITS, INDEX));
     assertEquals(
         List.of(
             "split_narrow_w4_128",
@@ -91,7 +90,8 @@ class MixedLaunchTest {
   @Test
   void oneOfAFamilyIsLaunchedAsItWouldBeAlone() {
     PlacedPlan alone = placed(INDEX, 256, 16, 128, 128);
-    List<MixedLaunch.Placed> launches = MixedLaunch.of(List.of(alone), LIMITS, INDEX);
+    List<MixedLaunch.Placed> launches =
+        MixedLaunch.of(List.of(alone), new DeviceKernels(LIMITS, INDEX));
     assertEquals(alone.plan().launch(), launches.get(0).launch());
     assertEquals(256, launches.get(0).outOffset());
   }
@@ -102,7 +102,7 @@ class MixedLaunchTest {
     for (int i = 0; i < 2 * MixedLaunch.MAX_PARTS + 1; i++) {
       plans.add(placed(INDEX, 16384L * i, 16, 64, 4L * (8 + i % 8)));
     }
-    List<MixedLaunch.Placed> launches = MixedLaunch.of(plans, LIMITS, INDEX);
+    List<MixedLaunch.Placed> launches = MixedLaunch.of(plans, new DeviceKernels(LIMITS, INDEX));
     assertEquals(3, launches.size());
     assertEquals(MixedLaunch.MAX_PARTS, launches.get(0).launch().orElseThrow().words()[1]);
     assertTrue(
@@ -118,8 +118,7 @@ class MixedLaunchTest {
     List<MixedLaunch.Placed> launches =
         MixedLaunch.of(
             List.of(placed(plain, 0, 16, 128, 128), placed(plain, 65536, 16, 64, 64)),
-            LIMITS,
-            plain);
+            new DeviceKernels(LIMITS, plain));
     assertEquals(2, launches.size());
   }
 

@@ -61,7 +61,7 @@ class PackedBoxTest {
   @Test
   void argumentsOfAReversedVolumeWithShortZ() {
     PackedBox box =
-        PackedBox.choose(dense(4, Permutation.of(2, 1, 0), 4095, 4097, 3), 256, SHARED, 1)
+        PackedBoxChoice.choose(dense(4, Permutation.of(2, 1, 0), 4095, 4097, 3), 256, SHARED, 1)
             .orElseThrow();
     assertEquals("3 x 24 x 128 of 3 x 4097 x 4095", box.toString());
     assertEquals(288, box.inRunBytes());
@@ -88,22 +88,24 @@ class PackedBoxTest {
   @Test
   void nothingWhereASideHasNoContiguousAxis() {
     Move move = move(4, Permutation.of(1, 0), Strides.of(70, 2), Strides.of(20, 1), 20, 33);
-    assertTrue(PackedBox.choose(move, 256, SHARED, 1).isEmpty());
+    assertTrue(PackedBoxChoice.choose(move, 256, SHARED, 1).isEmpty());
   }
 
   @Test
   void nothingWhereNoBoxFits() {
     assertTrue(
-        PackedBox.choose(dense(4, Permutation.of(2, 1, 0), 99, 98, 3), 256, 100, 1).isEmpty());
+        PackedBoxChoice.choose(dense(4, Permutation.of(2, 1, 0), 99, 98, 3), 256, 100, 1)
+            .isEmpty());
   }
 
   @Test
   void equalByWhatTheyMove() {
     Move move = dense(4, Permutation.of(2, 1, 0), 64, 64, 5);
-    PackedBox box = PackedBox.choose(move, 256, SHARED, 1).orElseThrow();
-    assertEquals(box, PackedBox.choose(move, 256, SHARED, 1).orElseThrow());
-    assertEquals(box.hashCode(), PackedBox.choose(move, 256, SHARED, 1).orElseThrow().hashCode());
-    assertNotEquals(box, PackedBox.choose(move, 256, 8 << 10, 1).orElseThrow());
+    PackedBox box = PackedBoxChoice.choose(move, 256, SHARED, 1).orElseThrow();
+    assertEquals(box, PackedBoxChoice.choose(move, 256, SHARED, 1).orElseThrow());
+    assertEquals(
+        box.hashCode(), PackedBoxChoice.choose(move, 256, SHARED, 1).orElseThrow().hashCode());
+    assertNotEquals(box, PackedBoxChoice.choose(move, 256, 8 << 10, 1).orElseThrow());
   }
 
   /** Every box of random problems, walked as the kernel walks it: all elements arrive, once. */
@@ -142,7 +144,8 @@ class PackedBoxTest {
         continue;
       }
       int shared = random.nextInt(2000, SHARED);
-      PackedBox box = PackedBox.choose(move, 256, shared, random.nextLong(1, 100)).orElse(null);
+      PackedBox box =
+          PackedBoxChoice.choose(move, 256, shared, random.nextLong(1, 100)).orElse(null);
       if (box != null) {
         String what = "seed " + seed + ", " + problem + ": " + box;
         assertTrue(box.sharedBytes() <= shared, what);

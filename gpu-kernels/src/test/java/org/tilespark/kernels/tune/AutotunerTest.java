@@ -15,6 +15,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToDoubleFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.TuningTable;
@@ -45,7 +46,7 @@ class AutotunerTest {
   private final AtomicLong nanos = new AtomicLong();
 
   private static DeviceLimits limits(int major) {
-    return new DeviceLimits(major, 0, 108, 1024, Integer.MAX_VALUE, 65535, 65535, 49152, 40L << 30);
+    return new DeviceLimits(major, 0, 108, 1024, Integer.MAX_VALUE, 49152, 40L << 30);
   }
 
   private Autotuner tuner(
@@ -53,8 +54,7 @@ class AutotunerTest {
       Optional<TuningStore<ProblemClass, Tiling>> store,
       long budgetMillis) {
     return new Autotuner(
-        A100,
-        INDEX,
+        new DeviceKernels(A100, INDEX),
         bundled,
         store,
         Duration.ofMillis(budgetMillis),
@@ -64,7 +64,7 @@ class AutotunerTest {
 
   private static TransposePlan plan(
       TransposeProblem problem, TuningTable<ProblemClass, Tiling> table) {
-    return TransposePlanner.plan(problem, 16, A100, INDEX, table).orElseThrow();
+    return TransposePlanner.plan(problem, 16, new DeviceKernels(A100, INDEX), table).get();
   }
 
   /** Takes a millisecond by the clock; the kernel says how long by the device's. */
@@ -143,7 +143,8 @@ class AutotunerTest {
         "Vector 2048 x 2048 by transpose_vector_w4_64x32x128 cols-first", guess.describe());
     assertTrue(tuner.isOpen(guess));
     Autotuner onTheSame =
-        new Autotuner(limits(9), INDEX, bundled, Optional.empty(), Duration.ofSeconds(1));
+        new Autotuner(
+            new DeviceKernels(limits(9), INDEX), bundled, Optional.empty(), Duration.ofSeconds(1));
     assertFalse(onTheSame.isOpen(guess));
   }
 

@@ -25,13 +25,15 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToDoubleFunction;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.multiply.MultiplyClass;
+import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
-import org.tilespark.kernels.multiply.MultiplyPlanner.CublasPresence;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.MultiplyWay;
 import org.tilespark.layout.ElementType;
@@ -45,7 +47,7 @@ class MultiplyTunerTest {
           kernel m multiply_tiled_w4_32x32x64 sm_80
           """);
   private static final DeviceLimits A100 =
-      new DeviceLimits(8, 0, 108, 1024, Integer.MAX_VALUE, 65535, 65535, 49152, 40L << 30);
+      new DeviceLimits(8, 0, 108, 1024, Integer.MAX_VALUE, 49152, 40L << 30);
   private static final String LARGE_TILE = "multiply_tiled_w4_128x128x256";
   private static final String CUBLAS = MultiplyWay.CUBLAS.name();
   private static final MultiplyProblem PROBLEM = problem(2048);
@@ -62,7 +64,9 @@ class MultiplyTunerTest {
   private static List<MultiplyPlan> ways(MultiplyProblem problem) {
     List<MultiplyPlan> ways =
         new ArrayList<>(
-            MultiplyPlanner.candidates(problem, problem.k(), CublasPresence.PRESENT, A100, INDEX));
+            new MultiplyPlanner(
+                    new DeviceKernels(A100, INDEX), Availability.of("cuBLAS"), MultiplyEngine.AUTO)
+                .candidates(problem, problem.k()));
     ways.add(0, ways.remove(ways.size() - 1));
     return ways;
   }

@@ -7,6 +7,7 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.SortOrder;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -20,8 +21,8 @@ import scala.math.Ordering;
 
 /**
  * Sorts the rows of a partition inside the task that needs them sorted. Rows that stay in memory
- * are ordered by pointers, without a copy; others by Spark's external sorter of rows, which spills
- * and never holds a partition on the heap.
+ * are ordered by pointers, without a copy, and stay; others by Spark's external sorter, which
+ * spills and never holds a partition on the heap.
  *
  * @param schema of the rows
  * @param order over {@link org.apache.spark.sql.catalyst.expressions.BoundReference}s
@@ -44,6 +45,7 @@ record SortedRows(StructType schema, Seq<SortOrder> order) implements Serializab
     views.add(view(first));
     rows.forEachRemaining(row -> views.add(view((UnsafeRow) row)));
     views.sort(ordering);
+    StayingRows.given(views.get(0), () -> true, TaskContext.get());
     return views.iterator();
   }
 

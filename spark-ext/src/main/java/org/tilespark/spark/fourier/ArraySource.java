@@ -287,10 +287,6 @@ abstract class ArraySource implements AutoCloseable {
     private final BlockSchema in; // by the child's ordinals
     private final StayingMemory staying;
 
-    /**
-     * @param staying of the task; whatever of the rows lies in a store's memory stays, since {@link
-     *     org.tilespark.spark.exchange.Exchange#sorted} copies the rest
-     */
     Pieces(BlockSchema in, PieceGroups groups, StayingMemory staying, BufferAllocator allocator) {
       super(allocator);
       this.in = in;
@@ -325,7 +321,7 @@ abstract class ArraySource implements AutoCloseable {
         List<Plane> planes = new ArrayList<>();
         for (int ordinal : in.planes()) {
           HostMemory values = ArrayValues.memory(groups.row().getArray(ordinal), in.elementType());
-          planes.add(new Plane(values, staying.owner(values)));
+          planes.add(new Plane(values, groups.rowsStay() ? staying.owner(values) : null));
         }
         parts.take(local, groups.pieceSize(), planes);
       }

@@ -6,12 +6,12 @@ import java.util.Objects;
 import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.spark.exchange.Exchange;
 import org.tilespark.spark.exchange.SharedPartitions;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.multiply.cost.Bands;
-import org.tilespark.spark.multiply.cost.Extents;
 import org.tilespark.spark.multiply.cost.MultiplyShape.Axis;
 
 /**

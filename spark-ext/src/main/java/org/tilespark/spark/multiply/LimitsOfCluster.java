@@ -97,7 +97,7 @@ record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice ba
       return 0;
     }
     if (context.isLocal()) {
-      return DeviceProbe.run().deviceCount(); // 0 if none is available
+      return DeviceProbe.deviceCount(); // 0 if none is available
     }
     return ExecutorReports.current().map(ExecutorReports::devices).orElse(0);
   }

@@ -1,10 +1,10 @@
 package org.tilespark.spark.multiply;
 
 import java.io.Serializable;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.multiply.cost.Extents;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.options.MultiplyOptions.Strategy;
 

@@ -2,12 +2,18 @@ package org.tilespark.spark.multiply;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.arrow.panels.PanelId;
 import org.tilespark.arrow.panels.PanelMultiplier;
 import org.tilespark.arrow.panels.PanelMultiplier.PanelProduct;
 import org.tilespark.arrow.panels.PanelMultiplier.Panels;
+import org.tilespark.arrow.panels.PanelMultiplier.Wanted;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
 
@@ -109,12 +115,15 @@ final class PanelPair {
   void begin(long inner, long depth) {
     Panels panels =
         multiplier.panels(
-            bytes(tile.rows(), depth),
-            stripeA == null ? null : stripeA.panel(inner),
-            shared ? -1 : bytes(tile.cols(), depth),
-            stripeB == null ? null : stripeB.panel(inner));
-    sideA.begin(tile.row(), tile.rows(), inner, depth, panels.a());
-    sideB.begin(tile.col(), tile.cols(), inner, depth, panels.b());
+            wanted(tile.rows(), depth, stripeA, inner),
+            shared ? Optional.empty() : Optional.of(wanted(tile.cols(), depth, stripeB, inner)));
+    sideA.begin(tile.row(), tile.rows(), inner, depth, panels.a().orElse(null));
+    sideB.begin(tile.col(), tile.cols(), inner, depth, panels.b().orElse(null));
+  }
+
+  private Wanted wanted(long extent, long depth, Stripe stripe, long inner) {
+    return new Wanted(
+        bytes(extent, depth), Optional.ofNullable(stripe).map(named -> named.panel(inner)));
   }
 
   /** The panel of B if {@code right} is true, else of A. */
@@ -170,17 +179,14 @@ final class PanelPair {
 
   private MultiplyProblem problem(long m, long k, long n, long leadA, long leadB) {
     return new MultiplyProblem(
-        m,
-        k,
-        n,
+        new Extents(m, k, n),
         spec.type(),
         spec.result().precision(),
-        spec.transposeA(),
-        spec.transposeB(),
-        leadA,
-        leadB,
+        new Stored(spec.transposeA(), leadA),
+        new Stored(spec.transposeB(), leadB),
         tile.cols(),
-        true);
+        Factors.ADD,
+        Batch.ONE);
   }
 
   private long bytes(long rows, long cols) {

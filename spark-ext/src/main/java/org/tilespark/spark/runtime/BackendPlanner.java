@@ -37,7 +37,7 @@ public final class BackendPlanner {
   public static BackendChoice chooseForTransforms(
       Backend requested, List<Path> libraryPath, SparkContext context) {
     BackendChoice choice = choose(requested, context);
-    if (requested == Backend.CPU || (context.isLocal() && !DeviceProbe.run().available())) {
+    if (requested == Backend.CPU || (context.isLocal() && !DeviceProbe.run().isPresent())) {
       return choice;
     }
     if (!context.isLocal()) {
@@ -54,14 +54,14 @@ public final class BackendPlanner {
             : "cpu: " + cufft.whyNot());
   }
 
-  static String inThisProcess(Backend requested, DeviceProbe probe) {
-    if (probe.available()) {
-      int more = probe.deviceCount() - 1;
-      return "gpu: " + probe.description() + (more > 0 ? ", and " + more + " more" : "");
+  static String inThisProcess(Backend requested, Availability<DeviceProbe> probe) {
+    if (probe.isPresent()) {
+      int more = probe.get().count() - 1;
+      return "gpu: " + probe.get().description() + (more > 0 ? ", and " + more + " more" : "");
     }
     return requested == Backend.GPU
-        ? "gpu, which will fail: " + probe.reason()
-        : "cpu: " + probe.reason();
+        ? "gpu, which will fail: " + probe.whyNot()
+        : "cpu: " + probe.whyNot();
   }
 
   private static String onExecutors(Optional<String> summary) {

@@ -135,9 +135,9 @@ final class DeviceRegistry implements AutoCloseable {
     if (lost.get() != null) {
       return Availability.not("it was lost: " + lost.get().getMessage());
     }
-    DeviceProbe probe = DeviceProbe.run();
-    return devices().isPresent() && !probe.available()
-        ? Availability.not(probe.reason())
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    return devices().isPresent() && !probe.isPresent()
+        ? Availability.not(probe.whyNot())
         : devices();
   }
 
@@ -145,8 +145,7 @@ final class DeviceRegistry implements AutoCloseable {
     synchronized (slots) {
       if (taskDevices == null) {
         boolean scheduled = conf.getInt(SCHEDULED, 0) > 0;
-        taskDevices =
-            TaskDevices.of(gpuAddresses, scheduled, local, DeviceProbe.run().deviceCount());
+        taskDevices = TaskDevices.of(gpuAddresses, scheduled, local, DeviceProbe.deviceCount());
       }
       return taskDevices;
     }
@@ -251,7 +250,7 @@ final class DeviceRegistry implements AutoCloseable {
     if (devices().get().leavesOthers()) {
       LOG.info(
           "The driver shows {} devices to executor {}; without {} only the first is used",
-          DeviceProbe.run().deviceCount(),
+          DeviceProbe.deviceCount(),
           executorId,
           SCHEDULED);
     }

@@ -15,7 +15,6 @@ import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.DeviceTransposer;
-import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.transpose.Tiling;
 import org.tilespark.kernels.tune.Autotuner;
 import org.tilespark.kernels.tune.TuningStore;
@@ -83,10 +82,8 @@ public record Gpu(
 
   private static Autotuner autotuner(CudaDevice device, UnaryOperator<String> conf) {
     Duration budget = TileSparkConf.AUTOTUNE_BUDGET.read(conf);
-    KernelIndex kernels = device.kernels().index();
     return new Autotuner(
-        device.limits(),
-        kernels,
+        device.ownKernels(),
         Tiling.bundled(),
         budget.isZero()
             ? Optional.empty()
@@ -94,7 +91,7 @@ public record Gpu(
                 TuningStore.ofTilings(
                     cacheDirectory(TileSparkConf.AUTOTUNE_CACHE_DIR.read(conf)),
                     device.description(),
-                    kernels.hash())),
+                    device.kernels().index().hash())),
         budget);
   }
 

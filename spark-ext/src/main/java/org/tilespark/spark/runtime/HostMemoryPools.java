@@ -51,7 +51,7 @@ final class HostMemoryPools {
     this.budget = budget;
     this.spareBytes = spareBytes;
     this.plainSource = new NativeMemorySource(budget.plainPoolBytes());
-    this.plainSource.keepsMore(() -> isPinning ? 0 : spareBytes.getAsLong());
+    this.plainSource.keepsMore(() -> isPinning ? 0 : spareBytes.getAsLong(), budget.storeBytes());
     this.plainMemory = FaultyMemorySource.of(plainSource, faults());
     this.plain = new ArrowMemory(plainMemory);
   }
@@ -68,7 +68,7 @@ final class HostMemoryPools {
     }
     if (pinned == null) {
       pinnedPool = device.newPinnedPool(budget.pinnedPoolBytes());
-      pinnedPool.keepsMore(spareBytes);
+      pinnedPool.keepsMore(spareBytes, budget.storeBytes());
       isPinning = true;
       pinnedMemory = FaultyMemorySource.of(new PinnedMemorySource(pinnedPool), faults());
       pinned = new ArrowMemory(pinnedMemory);

@@ -40,7 +40,7 @@ class GpuSchedulingIT {
   private static final Pattern DEVICE = Pattern.compile("(?m)^DEVICE (\\S+)/(\\d+) (\\d+)$");
   private static final Pattern RESULT = Pattern.compile("(?m)^RESULT (\\S+ -?\\d+)$");
 
-  private final int devices = Math.min(MOST_DEVICES, DeviceProbe.run().deviceCount());
+  private final int devices = Math.min(MOST_DEVICES, DeviceProbe.deviceCount());
 
   @TempDir(cleanup = CleanupMode.ON_SUCCESS)
   Path directory;
@@ -68,8 +68,7 @@ class GpuSchedulingIT {
   @Test
   void localModeUsesAllDevices() {
     Outcome outcome = local();
-    assertEquals(
-        DeviceProbe.run().deviceCount(), outcome.blocksByDevice().size(), outcome::toString);
+    assertEquals(DeviceProbe.deviceCount(), outcome.blocksByDevice().size(), outcome::toString);
     assertSpread(outcome);
   }
 

@@ -21,6 +21,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -57,14 +58,16 @@ class QueryErrorsTest extends SparkTest {
   @Test
   void planning() {
     assertRefuses(
-        "VolumeBlocks.permute: axes is 'xxz'; expected each of x, y, z once, by letter or number, as 'yzx' or '1,2,0'",
+        "VolumeBlocks.permute: axes is 'xxz'; expected each of x, y, z once, by letter or number,"
+            + " as 'yzx' or '1,2,0'",
         () -> VolumeBlocks.permute(badVolume(), "xxz"));
     badVolume().createOrReplaceTempView("errors_v");
     matrix().createOrReplaceTempView("errors_m");
     assertThrowsOurs(
         "TILESPARK_INVALID_ARGUMENT",
         "22023",
-        "volume_permute: axes is 'xxz'; expected each of x, y, z once, by letter or number, as 'yzx' or '1,2,0'",
+        "volume_permute: axes is 'xxz'; expected each of x, y, z once, by letter or number, as"
+            + " 'yzx' or '1,2,0'",
         () -> spark.sql("SELECT * FROM volume_permute(TABLE(errors_v), 'xxz')"));
     assertThrowsOurs(
         "TILESPARK_INVALID_ARGUMENT",
@@ -74,8 +77,8 @@ class QueryErrorsTest extends SparkTest {
         () ->
             spark
                 .sql(
-                    "SELECT * FROM matrix_multiply(TABLE(errors_m), TABLE(SELECT * FROM errors_m WHERE row = 0),"
-                        + " strategy => 'cuboid(9,1,1)')")
+                    "SELECT * FROM matrix_multiply(TABLE(errors_m), TABLE(SELECT * FROM errors_m"
+                        + " WHERE row = 0), strategy => 'cuboid(9,1,1)')")
                 .collectAsList());
     assertRefuses(
         "MatrixBlocks.transpose: argument df is null; expected a value",
@@ -245,7 +248,8 @@ class QueryErrorsTest extends SparkTest {
         "Path does not exist: /nowhere/a.npy",
         () -> {
           spark.sql(
-              "CREATE OR REPLACE TEMPORARY VIEW errors_gone USING npy OPTIONS (path '/nowhere/a.npy')");
+              "CREATE OR REPLACE TEMPORARY VIEW errors_gone USING npy OPTIONS (path"
+                  + " '/nowhere/a.npy')");
           spark.sql("SELECT * FROM errors_gone").collectAsList();
         });
     Path deleted = directory.resolve("deleted.npy");
@@ -269,8 +273,8 @@ class QueryErrorsTest extends SparkTest {
 
   @Test
   void aGpuThatIsNotThere() {
-    DeviceProbe probe = DeviceProbe.run();
-    Assumptions.assumeFalse(probe.available(), "this machine has a GPU");
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    Assumptions.assumeFalse(probe.isPresent(), "this machine has a GPU");
     with(
         Map.of(TileSparkConf.BACKEND.name(), "gpu"),
         () ->
@@ -278,7 +282,7 @@ class QueryErrorsTest extends SparkTest {
                 "TILESPARK_DEVICE",
                 "58000",
                 "spark.tilespark.backend=gpu, but executor driver has no usable GPU: "
-                    + probe.reason()
+                    + probe.whyNot()
                     + ". Set it to auto or cpu to compute on the CPU",
                 () -> MatrixBlocks.transpose(matrix()).collectAsList()));
   }

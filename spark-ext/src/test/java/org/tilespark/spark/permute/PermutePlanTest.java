@@ -16,6 +16,7 @@ import org.apache.spark.sql.execution.ui.SQLPlanMetric;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
@@ -110,11 +111,11 @@ class PermutePlanTest extends SparkTest {
             assertTrue(
                 explained(VolumeBlocks.permute(VOLUME.toDataFrame(spark, 2), "yzx"))
                     .contains("PermuteBlocks volume yzx [backend=cpu -> cpu]")));
-    DeviceProbe probe = DeviceProbe.run();
+    Availability<DeviceProbe> probe = DeviceProbe.run();
     String expected =
         "[backend=auto -> "
-            + (probe.available() ? "gpu: " : "cpu: ")
-            + (probe.available() ? probe.description() : probe.reason());
+            + (probe.isPresent() ? "gpu: " : "cpu: ")
+            + (probe.isPresent() ? probe.get().description() : probe.whyNot());
     with(
         Map.of(TileSparkConf.BACKEND.name(), "auto"),
         () -> assertTrue(explained(df).contains(expected), explained(df)));
@@ -127,14 +128,14 @@ class PermutePlanTest extends SparkTest {
 
   @Test
   void gpuWithoutOneFailsAndSaysWhy() {
-    DeviceProbe probe = DeviceProbe.run();
-    org.junit.jupiter.api.Assumptions.assumeFalse(probe.available(), "this machine has a GPU");
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    org.junit.jupiter.api.Assumptions.assumeFalse(probe.isPresent(), "this machine has a GPU");
     with(
         Map.of(TileSparkConf.BACKEND.name(), "gpu"),
         () -> {
           Dataset<Row> df = MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 1));
           assertTrue(explained(df).contains("gpu, which will fail: "), explained(df));
-          assertFails(df::collect, "spark.tilespark.backend=gpu, but executor", probe.reason());
+          assertFails(df::collect, "spark.tilespark.backend=gpu, but executor", probe.whyNot());
         });
     with(
         Map.of(TileSparkConf.BACKEND.name(), "tpu"),
@@ -154,7 +155,7 @@ class PermutePlanTest extends SparkTest {
             df.collectAsList();
             BlockStageExec node = PlanNodes.all(plan(df), BlockStageExec.class).get(0);
             assertEquals(MATRIX.blockCount(), node.metrics().apply("numBlocks").value());
-            boolean gpu = DeviceProbe.run().available();
+            boolean gpu = DeviceProbe.run().isPresent();
             assertTrue(node.metrics().apply(gpu ? "kernelTime" : "hostTime").value() > 0);
             for (String name :
                 List.of(
@@ -188,7 +189,7 @@ class PermutePlanTest extends SparkTest {
       Thread.sleep(100);
       shown = metricsAfter(before);
     }
-    boolean gpu = DeviceProbe.run().available();
+    boolean gpu = DeviceProbe.run().isPresent();
     for (String name :
         List.of(
             "number of blocks",

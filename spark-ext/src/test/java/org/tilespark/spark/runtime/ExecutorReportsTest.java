@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.conf.Backend;
 
 class ExecutorReportsTest {
@@ -30,9 +31,9 @@ class ExecutorReportsTest {
   void localModeNamesAllDevices() {
     assertEquals(
         "gpu: " + H200,
-        BackendPlanner.inThisProcess(Backend.AUTO, new DeviceProbe(true, "", 1, H200)));
+        BackendPlanner.inThisProcess(Backend.AUTO, Availability.of(new DeviceProbe(1, H200))));
     assertEquals(
         "gpu: " + H200 + ", and 3 more",
-        BackendPlanner.inThisProcess(Backend.AUTO, new DeviceProbe(true, "", 4, H200)));
+        BackendPlanner.inThisProcess(Backend.AUTO, Availability.of(new DeviceProbe(4, H200))));
   }
 }

@@ -371,7 +371,7 @@ class BlockStageTest extends SparkTest {
   }
 
   private static boolean onGpu() {
-    return DeviceProbe.run().available()
+    return DeviceProbe.run().isPresent()
         && !spark.conf().get(TileSparkConf.BACKEND.name(), "auto").equals("cpu");
   }
 

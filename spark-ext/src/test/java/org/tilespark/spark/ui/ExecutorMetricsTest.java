@@ -29,7 +29,7 @@ class ExecutorMetricsTest extends SparkTest {
 
   @Test
   void aQueryCounts() {
-    boolean gpu = DeviceProbe.run().available();
+    boolean gpu = DeviceProbe.run().isPresent();
     String where = gpu ? "gpu." : "host.";
     long blocks = count(where + "blocks");
     long batches = count(where + "batches");
@@ -55,7 +55,7 @@ class ExecutorMetricsTest extends SparkTest {
         Permutation.of(1, 0), MatrixBlocks.transpose(MATRIX.toDataFrame(spark, 2)));
     URI servlet = URI.create(spark.sparkContext().uiWebUrl().get() + "/metrics/json/");
     JsonNode shown = new ObjectMapper().readTree(servlet.toURL());
-    String where = DeviceProbe.run().available() ? "gpu" : "host";
+    String where = DeviceProbe.run().isPresent() ? "gpu" : "host";
     assertTrue(figure(shown.get("counters"), "." + where + ".blocks").get("count").asLong() > 0);
     assertTrue(
         figure(

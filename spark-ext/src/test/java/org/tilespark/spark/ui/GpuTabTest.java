@@ -43,12 +43,12 @@ class GpuTabTest extends SparkTest {
     assertFalse(after.get("host").asText().isEmpty());
     JsonNode status = after.get("status");
     String page = get("/GPU/");
-    if (DeviceProbe.run().available()) {
+    if (DeviceProbe.run().isPresent()) {
       assertTrue(status.get("devices").get(0).get("work").get("bytesUp").asLong() > 0);
       assertTrue(page.contains(status.get("devices").get(0).get("description").asText()), page);
     } else {
-      assertEquals(DeviceProbe.run().reason(), status.get("cpuReason").asText());
-      assertTrue(page.contains(GpuHtml.escape(DeviceProbe.run().reason())), page);
+      assertEquals(DeviceProbe.run().whyNot(), status.get("cpuReason").asText());
+      assertTrue(page.contains(GpuHtml.escape(DeviceProbe.run().whyNot())), page);
       assertTrue(status.get("host").get("work").get("kernelNanos").asLong() > 0);
       assertEquals(0, status.get("devices").size());
     }

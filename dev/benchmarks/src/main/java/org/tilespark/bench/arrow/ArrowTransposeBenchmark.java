@@ -23,6 +23,7 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.blocks.PermutePipeline;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Permutation;
@@ -137,13 +138,13 @@ public final class ArrowTransposeBenchmark {
       err.println("  " + String.join(", ", OPTIONS.stream().sorted().toList()));
       return 2;
     }
-    DeviceProbe probe = DeviceProbe.run();
+    Availability<DeviceProbe> probe = DeviceProbe.run();
     String backend = options.getOrDefault("backend", "auto");
-    if (backend.equals("gpu") && !probe.available()) {
-      err.println("No CUDA device: " + probe.reason());
+    if (backend.equals("gpu") && !probe.isPresent()) {
+      err.println("No CUDA device: " + probe.whyNot());
       return 1;
     }
-    boolean onDevice = !backend.equals("cpu") && probe.available();
+    boolean onDevice = !backend.equals("cpu") && probe.isPresent();
     long pool = Long.parseLong(options.getOrDefault("pool-mib", "24576")) << 20;
     int runs = Integer.parseInt(options.getOrDefault("runs", "5"));
     try (BenchMachine machine =

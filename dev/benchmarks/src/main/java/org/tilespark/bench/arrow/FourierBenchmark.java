@@ -144,8 +144,8 @@ public final class FourierBenchmark {
       return 2;
     }
     String backend = options.getOrDefault("backend", "auto");
-    DeviceProbe probe = DeviceProbe.run();
-    String absence = probe.available() ? "" : "No CUDA device: " + probe.reason();
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    String absence = probe.isPresent() ? "" : "No CUDA device: " + probe.whyNot();
     FourierMachine device = null;
     if (absence.isEmpty() && !backend.equals("cpu")) {
       Availability<FourierMachine> opened =

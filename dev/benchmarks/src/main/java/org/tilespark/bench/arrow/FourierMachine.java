@@ -25,6 +25,7 @@ import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.kernels.fourier.FourierBoxes.Direction;
 import org.tilespark.kernels.fourier.FourierBoxes.Piece;
+import org.tilespark.kernels.fourier.FourierBoxes.Transfer;
 import org.tilespark.kernels.fourier.FourierProblem;
 import org.tilespark.kernels.host.HostTransposer;
 import org.tilespark.kernels.launch.Availability;
@@ -299,13 +300,10 @@ interface FourierMachine extends AutoCloseable {
         List<DeviceBuffer> buffers,
         CudaStream stream) {
       fourier.move(
-          direction,
-          ElementType.FLOAT32,
-          true,
+          new Transfer(direction, ElementType.FLOAT32, true, factor),
           List.of(piece),
           buffers.get(0),
           buffers.get(1),
-          factor,
           stream);
     }
 

@@ -21,6 +21,7 @@ import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
 import org.tilespark.kernels.device.PinnedBuffer;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.transpose.TransposeProblem;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -113,9 +114,9 @@ public final class DeviceTransposeBenchmark {
               + " [--only TEXT]");
       System.exit(2);
     }
-    DeviceProbe probe = DeviceProbe.run();
-    if (!probe.available()) {
-      System.err.println("No CUDA device: " + probe.reason());
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    if (!probe.isPresent()) {
+      System.err.println("No CUDA device: " + probe.whyNot());
       System.exit(1);
     }
     int runs = Integer.parseInt(options.getOrDefault("--runs", "15"));
@@ -206,7 +207,7 @@ public final class DeviceTransposeBenchmark {
           timer.time((in, out, at) -> transposer.enqueue(problem, in, at, out, at, timer.stream()));
       double[] copyMillis = timer.timeCopy();
       return new Result(
-          each, millis, copyMillis[runs / 2], bytes, transposer.plan(problem).describe());
+          each, millis, copyMillis[runs / 2], bytes, transposer.plan(problem).get().describe());
     }
   }
 

@@ -22,6 +22,7 @@ import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.PinnedBuffer;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyPlan;
@@ -88,8 +89,8 @@ public final class KernelMultiplyBenchmark {
           problem.k(),
           problem.n(),
           kind(problem),
-          problem.transposeA() ? "T" : "N",
-          problem.transposeB() ? "T" : "N");
+          problem.a().transposed() ? "T" : "N",
+          problem.b().transposed() ? "T" : "N");
     }
 
     private static String kind(MultiplyProblem problem) {
@@ -161,9 +162,9 @@ public final class KernelMultiplyBenchmark {
               + " [--chunks N,...] [--ways all|chosen]");
       System.exit(2);
     }
-    DeviceProbe probe = DeviceProbe.run();
-    if (!probe.available()) {
-      System.err.println("No CUDA device: " + probe.reason());
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    if (!probe.isPresent()) {
+      System.err.println("No CUDA device: " + probe.whyNot());
       System.exit(1);
     }
     int runs = Integer.parseInt(options.getOrDefault("--runs", "9"));
@@ -212,13 +213,11 @@ public final class KernelMultiplyBenchmark {
 
   /** What a table was measured with. */
   static String machine(CudaDevice device, DeviceMultiplier multiplier, String commit, int runs) {
+    Availability<String> cublas = multiplier.cublas();
     return String.format(
         "%s; %s; commit %s; %s; %s; median of %d",
         device.description(),
-        multiplier
-            .cublasVersion()
-            .map(version -> "cuBLAS " + version)
-            .orElseGet(() -> multiplier.cublas().absence().orElse("")),
+        cublas.thing().map(version -> "cuBLAS " + version).orElse(cublas.whyNot()),
         commit,
         device.kernels().index().compiler(),
         LocalDate.now(ZoneOffset.UTC),
@@ -260,9 +259,10 @@ public final class KernelMultiplyBenchmark {
   }
 
   private List<Result> measure(Case each) {
-    List<MultiplyPlan> ways = withChunks(multiplier.candidates(each.problem()));
+    List<MultiplyPlan> ways =
+        withChunks(multiplier.planner().candidates(each.problem(), each.problem().k()));
     if (chosenAlone) {
-      MultiplyPlan chosen = multiplier.plan(each.problem()).orElseThrow();
+      MultiplyPlan chosen = multiplier.plan(each.problem()).get();
       ways = List.of(chosen, ways.get(ways.size() - 1));
     }
     return measure(each, ways);
@@ -271,7 +271,7 @@ public final class KernelMultiplyBenchmark {
   /** What each of some ways takes, in their order. */
   List<Result> measure(Case each, List<MultiplyPlan> ways) {
     MultiplyProblem problem = each.problem();
-    MultiplyPlan chosen = multiplier.plan(problem).orElseThrow();
+    MultiplyPlan chosen = multiplier.plan(problem).get();
     int steps = (int) Math.max(1, Math.min(MOST_STEPS, RUN_OPERATIONS / each.operations()));
     double[][] millis = new double[ways.size()][runs];
     double[][] hostMicros = new double[ways.size()][runs];
@@ -433,13 +433,17 @@ public final class KernelMultiplyBenchmark {
               value(
                   a,
                   firstA
-                      + (problem.transposeA() ? p * problem.leadA() + i : i * problem.leadA() + p),
+                      + (problem.a().transposed()
+                          ? p * problem.a().lead() + i
+                          : i * problem.a().lead() + p),
                   problem.type());
           double right =
               value(
                   b,
                   firstB
-                      + (problem.transposeB() ? j * problem.leadB() + p : p * problem.leadB() + j),
+                      + (problem.b().transposed()
+                          ? j * problem.b().lead() + p
+                          : p * problem.b().lead() + j),
                   problem.type());
           double term = left * right;
           lost += Math.fma(left, right, -term);

@@ -9,6 +9,7 @@ import java.util.Map;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.transpose.MatrixBatch;
 import org.tilespark.kernels.transpose.Move;
@@ -65,9 +66,9 @@ public final class LadderBenchmark {
       System.err.println("usage: LadderBenchmark --commit ID [--peak GBPS] [--runs N]");
       System.exit(2);
     }
-    DeviceProbe probe = DeviceProbe.run();
-    if (!probe.available()) {
-      System.err.println("No CUDA device: " + probe.reason());
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    if (!probe.isPresent()) {
+      System.err.println("No CUDA device: " + probe.whyNot());
       System.exit(1);
     }
     int runs = Integer.parseInt(options.getOrDefault("--runs", "15"));
@@ -97,7 +98,8 @@ public final class LadderBenchmark {
   private void climb(Shape shape, Permutation order, int width, List<String> families) {
     TransposeProblem problem = new TransposeProblem(shape, order, width);
     Move move = Move.of(problem);
-    MatrixBatch matrices = MatrixBatch.of(move, move.outInnermost(), move.inInnermost());
+    MatrixBatch matrices =
+        MatrixBatch.of(move, move.outInnermost().getAsInt(), move.inInnermost().getAsInt());
     System.out.printf("%s %s, %d-byte elements%n", shape, order, width);
     try (DeviceTimer timer = new DeviceTimer(device, problem.bytes(), runs)) {
       double copy = timer.timeCopy()[runs / 2];
@@ -113,12 +115,7 @@ public final class LadderBenchmark {
         print(kernel.name(), timeAt(timer, plan), copy, problem.bytes());
       }
       TransposePlan ours =
-          TransposePlanner.plan(
-                  problem,
-                  TransposePlanner.MAX_ALIGNMENT,
-                  device.limits(),
-                  device.kernels().index())
-              .orElseThrow();
+          TransposePlanner.plan(problem, TransposePlanner.MAX_ALIGNMENT, device.ownKernels()).get();
       print(ours.launch().orElseThrow().kernel(), timeAt(timer, ours), copy, problem.bytes());
       print("device copy", copy, copy, problem.bytes());
     }

@@ -17,8 +17,8 @@ import org.tilespark.kernels.device.CudaStream;
 import org.tilespark.kernels.device.DeviceBuffer;
 import org.tilespark.kernels.device.DeviceMultiplier;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.KernelIndex;
-import org.tilespark.kernels.multiply.MultiplyDecision;
 import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
@@ -70,7 +70,7 @@ public final class MultiplyLadderBenchmark {
           + " [--types float,double,tf32,bfloat16,float16] [--runs N] [--library-path DIR]";
 
   /** One line of the table. */
-  record Rung(String name, MultiplyDecision decision) {}
+  record Rung(String name, Availability<MultiplyPlan> decision) {}
 
   /** What is asked on the command line. */
   record Options(
@@ -146,9 +146,9 @@ public final class MultiplyLadderBenchmark {
       System.exit(2);
       return;
     }
-    DeviceProbe probe = DeviceProbe.run();
-    if (!probe.available()) {
-      System.err.println("No CUDA device: " + probe.reason());
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    if (!probe.isPresent()) {
+      System.err.println("No CUDA device: " + probe.whyNot());
       System.exit(1);
     }
     try (CudaDevice device = LadderKernels.openDevice();
@@ -187,15 +187,15 @@ public final class MultiplyLadderBenchmark {
   List<Rung> rungs(MultiplyProblem problem) {
     List<Rung> rungs = new ArrayList<>();
     boolean full = problem.precision() == Precision.FULL;
-    if (full && !problem.transposeA() && !problem.transposeB()) {
+    if (full && !problem.a().transposed() && !problem.b().transposed()) {
       for (Map.Entry<String, String> family : FAMILIES) {
         rungs.add(new Rung(family.getKey(), plan(problem, family.getValue())));
       }
     }
-    List<MultiplyPlan> candidates = multiplier.candidates(problem);
+    List<MultiplyPlan> candidates = multiplier.planner().candidates(problem, problem.k());
     candidates.stream()
         .filter(plan -> plan.strategy() instanceof MultiplyStrategy.Tiled)
-        .forEach(plan -> rungs.add(new Rung("6 fused N/T", plan)));
+        .forEach(plan -> rungs.add(new Rung("6 fused N/T", Availability.of(plan))));
     if (!full) {
       addFamily("6 mma.sync", "multiply_mma_", candidates, rungs);
       addFamily("6 rounded on the way", "multiply_fused_", candidates, rungs);
@@ -210,41 +210,33 @@ public final class MultiplyLadderBenchmark {
       String name, String family, List<MultiplyPlan> candidates, List<Rung> rungs) {
     candidates.stream()
         .filter(plan -> plan.strategy().way().orElseThrow().name().startsWith(family))
-        .forEach(plan -> rungs.add(new Rung(name, plan)));
+        .forEach(plan -> rungs.add(new Rung(name, Availability.of(plan))));
   }
 
-  private MultiplyDecision plan(MultiplyProblem problem, String family) {
+  private Availability<MultiplyPlan> plan(MultiplyProblem problem, String family) {
     Optional<KernelIndex.Kernel> kernel =
         device.kernels().index().find(family, problem.type().bytes(), device.limits());
-    return kernel.isPresent()
-        ? new MultiplyRung(kernel.get()).plan(problem, device.limits())
-        : none(family);
+    return Availability.of(
+        kernel.map(found -> new MultiplyRung(found).plan(problem, device.limits())),
+        () -> none(family));
   }
 
   /** What the rule takes of our own, or the first where the problem is too small for the rule. */
-  private MultiplyDecision tensor(MultiplyProblem problem, List<MultiplyPlan> candidates) {
-    MultiplyDecision byRule =
-        MultiplyPlanner.plan(
-            problem,
-            problem.k(),
-            MultiplyEngine.OWN,
-            multiplier.cublas(),
-            device.limits(),
-            device.kernels().index());
-    return Stream.concat(
-            Stream.of(byRule)
-                .filter(MultiplyDecision::isSupported)
-                .map(MultiplyDecision::orElseThrow),
-            candidates.stream())
-        .filter(plan -> plan.strategy() instanceof MultiplyStrategy.Tensor)
-        .findFirst()
-        .<MultiplyDecision>map(plan -> plan)
-        .orElseGet(() -> none("kernel with packed operands"));
+  private Availability<MultiplyPlan> tensor(
+      MultiplyProblem problem, List<MultiplyPlan> candidates) {
+    Optional<MultiplyPlan> byRule =
+        new MultiplyPlanner(device.ownKernels(), multiplier.cublas(), MultiplyEngine.OWN)
+            .plan(problem, problem.k())
+            .thing();
+    return Availability.of(
+        Stream.concat(byRule.stream(), candidates.stream())
+            .filter(plan -> plan.strategy() instanceof MultiplyStrategy.Tensor)
+            .findFirst(),
+        () -> none("kernel with packed operands"));
   }
 
-  private MultiplyDecision none(String what) {
-    return new MultiplyDecision.Unsupported(
-        "This jar has no " + what + " for " + device.limits().architecture());
+  private String none(String what) {
+    return "This jar has no " + what + " for " + device.limits().architecture();
   }
 
   private Optional<MultiplyWay> tuned(MultiplyProblem problem) {
@@ -252,7 +244,8 @@ public final class MultiplyLadderBenchmark {
         DeviceBuffer a = device.allocate(problem.bytesA(), stream);
         DeviceBuffer b = device.allocate(problem.bytesB(), stream);
         DeviceBuffer c = device.allocate(problem.bytesC(), stream);
-        DeviceBuffer workspace = device.allocate(multiplier.mostWorkspaceBytes(problem), stream)) {
+        DeviceBuffer workspace =
+            device.allocate(multiplier.planner().mostWorkspaceBytes(problem), stream)) {
       stream.fill(a, (byte) 0);
       stream.fill(b, (byte) 0);
       return multiplier.choose(problem, problem.k(), a, b, c, workspace, stream);
@@ -260,17 +253,18 @@ public final class MultiplyLadderBenchmark {
   }
 
   /** In a single call, as its users call it. */
-  private MultiplyDecision cublas(List<MultiplyPlan> candidates) {
+  private Availability<MultiplyPlan> cublas(List<MultiplyPlan> candidates) {
     for (MultiplyPlan plan : candidates) {
       if (plan.strategy() instanceof MultiplyStrategy.Cublas cublas) {
-        return new MultiplyPlan(
-            plan.problem(),
-            new MultiplyStrategy.Cublas(
-                cublas.precision(), plan.problem().k(), cublas.workspaceBytes()),
-            plan.launch());
+        return Availability.of(
+            new MultiplyPlan(
+                plan.problem(),
+                new MultiplyStrategy.Cublas(
+                    cublas.precision(), plan.problem().k(), cublas.workspaceBytes()),
+                plan.launch()));
       }
     }
-    return new MultiplyDecision.Unsupported(multiplier.cublas().absence().orElseThrow());
+    return Availability.not(multiplier.cublas().whyNot());
   }
 
   private void climb(MultiplyProblem problem, KernelMultiplyBenchmark benchmark) {
@@ -281,20 +275,19 @@ public final class MultiplyLadderBenchmark {
             of,
             rungs.stream()
                 .map(Rung::decision)
-                .filter(MultiplyDecision::isSupported)
-                .map(MultiplyDecision::orElseThrow)
+                .flatMap(decision -> decision.thing().stream())
                 .toList());
     double cublas =
-        rungs.get(rungs.size() - 1).decision().isSupported()
+        rungs.get(rungs.size() - 1).decision().isPresent()
             ? results.get(results.size() - 1).teraflops()
             : Double.NaN;
     System.out.println(of.key());
     Iterator<KernelMultiplyBenchmark.Result> next = results.iterator();
     for (Rung rung : rungs) {
       System.out.println(
-          rung.decision().isSupported()
+          rung.decision().isPresent()
               ? line(rung.name(), next.next(), cublas)
-              : String.format(Locale.ROOT, "  %-25s %s", rung.name(), rung.decision().describe()));
+              : String.format(Locale.ROOT, "  %-25s %s", rung.name(), rung.decision().whyNot()));
     }
   }
 

@@ -15,6 +15,7 @@ import java.util.Optional;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.DeviceTransposer;
+import org.tilespark.kernels.launch.Availability;
 import org.tilespark.kernels.launch.TuningTable;
 import org.tilespark.kernels.transpose.ProblemClass;
 import org.tilespark.kernels.transpose.Tiling;
@@ -53,9 +54,9 @@ public final class TilingBenchmark {
       System.err.println("usage: TilingBenchmark --commit ID --out FILE [--only TEXT]");
       System.exit(2);
     }
-    DeviceProbe probe = DeviceProbe.run();
-    if (!probe.available()) {
-      System.err.println("No CUDA device: " + probe.reason());
+    Availability<DeviceProbe> probe = DeviceProbe.run();
+    if (!probe.isPresent()) {
+      System.err.println("No CUDA device: " + probe.whyNot());
       System.exit(1);
     }
     try (CudaDevice device = CudaDevice.open(0)) {
@@ -70,17 +71,12 @@ public final class TilingBenchmark {
   }
 
   private static TuningTable<ProblemClass, Tiling> tune(CudaDevice device, String only) {
-    Autotuner tuner =
-        Autotuner.undisturbed(device.limits(), device.kernels().index(), BUDGET, LEAST_GAIN);
+    Autotuner tuner = Autotuner.undisturbed(device.ownKernels(), BUDGET, LEAST_GAIN);
     try (DeviceTransposer transposer = new DeviceTransposer(device)) {
       for (TransposeProblem problem : problems()) {
         TransposePlan plan =
-            TransposePlanner.plan(
-                    problem,
-                    TransposePlanner.MAX_ALIGNMENT,
-                    device.limits(),
-                    device.kernels().index())
-                .orElseThrow();
+            TransposePlanner.plan(problem, TransposePlanner.MAX_ALIGNMENT, device.ownKernels())
+                .get();
         String line = problem.shape() + " " + problem.permutation() + " " + problem.elementBytes();
         if (line.contains(only) && problem.bytes() <= MOST_BYTES && tuner.isOpen(plan)) {
           tune(device, transposer, tuner, plan);

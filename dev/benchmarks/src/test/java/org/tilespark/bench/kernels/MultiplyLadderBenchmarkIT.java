@@ -75,8 +75,8 @@ class MultiplyLadderBenchmarkIT {
                                         384,
                                         640,
                                         kind.type(),
-                                        square.transposeA(),
-                                        square.transposeB())
+                                        square.a().transposed(),
+                                        square.b().transposed())
                                     .withPrecision(kind.precision()))));
   }
 
@@ -85,7 +85,7 @@ class MultiplyLadderBenchmarkIT {
   void everyRung(MultiplyProblem problem) {
     List<Rung> rungs = ladder.rungs(problem);
     boolean full = problem.precision() == Precision.FULL;
-    boolean plain = full && !problem.transposeA() && !problem.transposeB();
+    boolean plain = full && !problem.a().transposed() && !problem.b().transposed();
     assertEquals(
         plain ? MultiplyLadderBenchmark.FAMILIES.size() : 0,
         rungs.stream().filter(rung -> rung.name().matches("[1-5] .*")).count());
@@ -117,13 +117,13 @@ class MultiplyLadderBenchmarkIT {
       stream.upload(hostA.memory(), deviceA, 0);
       stream.upload(hostB.memory(), deviceB, 0);
       for (Rung rung : rungs) {
-        if (!rung.decision().isSupported()) {
+        if (!rung.decision().isPresent()) {
           assertTrue(rung.name().startsWith("7 ") || rung.name().equals("cuBLAS"), rung::toString);
           continue;
         }
         stream.fill(deviceC, (byte) 0xff); // NaN
         multiplier.enqueue(
-            rung.decision().orElseThrow(),
+            rung.decision().get(),
             new DeviceMultiplier.Operands(deviceA, 0, deviceB, 0, deviceC, 0),
             stream);
         stream.download(deviceC, 0, hostC.memory());
@@ -151,9 +151,9 @@ class MultiplyLadderBenchmarkIT {
     int[] c = new int[m * n];
     for (int i = 0; i < m; i++) {
       for (int p = 0; p < k; p++) {
-        int left = a[problem.transposeA() ? p * m + i : i * k + p];
+        int left = a[problem.a().transposed() ? p * m + i : i * k + p];
         for (int j = 0; j < n; j++) {
-          c[i * n + j] += left * b[problem.transposeB() ? j * k + p : p * n + j];
+          c[i * n + j] += left * b[problem.b().transposed() ? j * k + p : p * n + j];
         }
       }
     }

@@ -12,19 +12,26 @@ import java.util.Set;
 import org.junit.jupiter.api.Assumptions;
 import org.junit.jupiter.api.Test;
 import org.tilespark.bench.kernels.MultiplyLadderBenchmark.Options;
+import org.tilespark.kernels.launch.Availability;
+import org.tilespark.kernels.launch.DeviceKernels;
 import org.tilespark.kernels.launch.DeviceLimits;
 import org.tilespark.kernels.launch.KernelIndex;
 import org.tilespark.kernels.launch.KernelLaunch;
+import org.tilespark.kernels.multiply.Extents;
+import org.tilespark.kernels.multiply.MultiplyEngine;
 import org.tilespark.kernels.multiply.MultiplyPlan;
 import org.tilespark.kernels.multiply.MultiplyPlanner;
 import org.tilespark.kernels.multiply.MultiplyProblem;
+import org.tilespark.kernels.multiply.MultiplyProblem.Batch;
+import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
+import org.tilespark.kernels.multiply.MultiplyProblem.Stored;
 import org.tilespark.kernels.multiply.Precision;
 import org.tilespark.kernels.multiply.ProductKind;
 import org.tilespark.layout.ElementType;
 
 class MultiplyLadderBenchmarkTest {
   private static final DeviceLimits H200 =
-      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 65535, 65535, 48 << 10, 140L << 30);
+      new DeviceLimits(9, 0, 132, 1024, Integer.MAX_VALUE, 48 << 10, 140L << 30);
   private static final KernelIndex.Kernel NAIVE =
       KernelIndex.parse("kernel ladder_multiply ladder_multiply_naive_w4_8x32x256 sm_90a")
           .kernels()
@@ -118,8 +125,9 @@ class MultiplyLadderBenchmarkTest {
     Assumptions.assumeFalse(index.isEmpty(), "built without nvcc");
     for (MultiplyProblem problem : MultiplyLadderBenchmark.problems(4096, ProductKind.FLOAT)) {
       List<MultiplyPlan> ways =
-          MultiplyPlanner.candidates(
-              problem, problem.k(), MultiplyPlanner.CublasPresence.PRESENT, H200, index);
+          new MultiplyPlanner(
+                  new DeviceKernels(H200, index), Availability.of("cuBLAS"), MultiplyEngine.AUTO)
+              .candidates(problem, problem.k());
       assertTrue(ways.size() > 1, ways::toString);
       assertTrue(ways.stream().noneMatch(way -> way.describe().contains("ladder")), ways::toString);
     }
@@ -149,10 +157,24 @@ class MultiplyLadderBenchmarkTest {
     assertNotMade(MultiplyProblem.dense(16, 32, 96, ElementType.FLOAT32, true, false));
     assertNotMade(
         new MultiplyProblem(
-            16, 32, 96, ElementType.FLOAT32, Precision.FULL, false, false, 32, 100, 96, false));
+            new Extents(16, 32, 96),
+            ElementType.FLOAT32,
+            Precision.FULL,
+            new Stored(false, 32),
+            new Stored(false, 100),
+            96,
+            Factors.OVERWRITE,
+            Batch.ONE));
     assertNotMade(
         new MultiplyProblem(
-            16, 32, 96, ElementType.FLOAT32, Precision.FULL, false, false, 32, 96, 96, true));
+            new Extents(16, 32, 96),
+            ElementType.FLOAT32,
+            Precision.FULL,
+            new Stored(false, 32),
+            new Stored(false, 96),
+            96,
+            Factors.ADD,
+            Batch.ONE));
   }
 
   private static void assertNotMade(MultiplyProblem problem) {

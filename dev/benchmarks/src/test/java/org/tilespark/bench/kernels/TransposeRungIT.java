@@ -54,7 +54,9 @@ class TransposeRungIT {
         new TransposeProblem(Shape.of(extents), order, kernel.elementBytes());
     Move move = Move.of(problem);
     TransposeRung rung =
-        new TransposeRung(MatrixBatch.of(move, move.outInnermost(), move.inInnermost()), kernel);
+        new TransposeRung(
+            MatrixBatch.of(move, move.outInnermost().getAsInt(), move.inInnermost().getAsInt()),
+            kernel);
     TransposePlan plan = new TransposePlan(problem, rung, rung.launch(device.limits()));
     int bytes = Math.toIntExact(problem.bytes());
     byte[] in = new byte[bytes];

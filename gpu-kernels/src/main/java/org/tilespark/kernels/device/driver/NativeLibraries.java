@@ -12,10 +12,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.util.Arrays;
-import java.util.Optional;
 import jcuda.LibUtils;
 import jcuda.driver.JCudaDriver;
 import org.tilespark.kernels.OwnFiles;
+import org.tilespark.kernels.launch.Availability;
 
 /**
  * Loads JCuda's native library without a race, and without a change that other code could see.
@@ -160,11 +160,11 @@ public final class NativeLibraries {
    */
   static void verify(Path directory) throws IOException {
     Path library = directory.resolve(fileName());
-    Optional<String> objection = OwnFiles.objectionToParent(directory.getParent());
-    objection = objection.isPresent() ? objection : OwnFiles.objectionToDirectory(directory);
-    objection = objection.isPresent() ? objection : OwnFiles.objectionToFile(library);
-    if (objection.isPresent()) {
-      throw new IOException("Native libraries are not loaded from there: " + objection.get());
+    Availability<Path> ours = OwnFiles.parent(directory.getParent());
+    ours = ours.isPresent() ? OwnFiles.directory(directory) : ours;
+    ours = ours.isPresent() ? OwnFiles.file(library) : ours;
+    if (!ours.isPresent()) {
+      throw new IOException("Native libraries are not loaded from there: " + ours.whyNot());
     }
     try (InputStream expected = LibUtils.class.getResourceAsStream("/lib/" + fileName())) {
       if (expected == null

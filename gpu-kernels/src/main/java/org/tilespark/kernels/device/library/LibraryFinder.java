@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Optional;
 import java.util.stream.Collectors;
 import org.tilespark.kernels.OwnFiles;
 import org.tilespark.kernels.launch.Availability;
@@ -89,11 +88,11 @@ public final class LibraryFinder {
     for (Path directory : directories) {
       for (Release release : releases) {
         Path file = directory.resolve(release.file());
-        Optional<String> objection = objection(directory, release);
+        Availability<List<Path>> trusted = trusted(directory, release);
         if (!Files.exists(file)) {
           tried.add(file + " (no such file)");
-        } else if (objection.isPresent()) {
-          tried.add(file + " (" + objection.get() + ")");
+        } else if (!trusted.isPresent()) {
+          tried.add(file + " (" + trusted.whyNot() + ")");
         } else if (loads(directory, release.needs(), tried) && isBoundTo(file.toString(), tried)) {
           return Availability.of(bound);
         }
@@ -110,27 +109,30 @@ public final class LibraryFinder {
             + " with gpu.libraryPath or LD_LIBRARY_PATH");
   }
 
-  /** Why libraries in a directory that was named are not to be trusted. */
-  private static Optional<String> objection(Path directory, Release release) {
+  /**
+   * The libraries of a release in a directory that was named, or why they are not to be trusted.
+   */
+  private static Availability<List<Path>> trusted(Path directory, Release release) {
     List<Path> libraries = new ArrayList<>(List.of(directory.resolve(release.file())));
     release.needs().forEach(need -> libraries.add(directory.resolve(need)));
-    return objection(libraries);
+    return trusted(libraries);
   }
 
-  /** Why libraries, those of them that are there, are not to be trusted. */
-  public static Optional<String> objection(List<Path> libraries) {
+  /** Libraries, or why those of them that are there are not to be trusted. */
+  public static Availability<List<Path>> trusted(List<Path> libraries) {
     for (Path library : libraries) {
       try {
-        Optional<String> objection =
-            Files.exists(library) ? OwnFiles.objectionToInstalled(library) : Optional.empty();
-        if (objection.isPresent()) {
-          return objection;
+        if (Files.exists(library)) {
+          Availability<Path> installed = OwnFiles.installed(library);
+          if (!installed.isPresent()) {
+            return Availability.not(installed.whyNot());
+          }
         }
       } catch (IOException | UnsupportedOperationException e) {
-        return Optional.of(e.toString());
+        return Availability.not(e.toString());
       }
     }
-    return Optional.empty();
+    return Availability.of(libraries);
   }
 
   /** Loads what a library needs, which then finds it loaded, wherever it would look. */

@@ -60,8 +60,6 @@ public final class HostFourier {
     private final Workspace<A> work;
     private final Map<List<Object>, LineTransform<A>> tables =
         new LinkedHashMap<>(16, 0.75f, true) {
-          private static final long serialVersionUID = 1L;
-
           @Override
           protected boolean removeEldestEntry(Map.Entry<List<Object>, LineTransform<A>> eldest) {
             return size() > TABLES;
@@ -77,10 +75,8 @@ public final class HostFourier {
       long n = Math.max(axis.inLength, axis.outLength);
       if (n > LONGEST) {
         throw new IllegalArgumentException(
-            "A Fourier transform on the host along an axis of "
-                + n
-                + " elements; expected 1 to "
-                + LONGEST);
+            "A Fourier transform on the host along an axis of %s elements; expected 1 to %s"
+                .formatted(n, LONGEST));
       }
       LineTransform<A> transform =
           tables.computeIfAbsent(List.of(kind, n), key -> new LineTransform<>(work, kind, (int) n));
@@ -165,14 +161,8 @@ public final class HostFourier {
     }
     if (!fits) {
       throw new IllegalArgumentException(
-          "Fourier "
-              + side
-              + " of "
-              + planes.stream().map(HostMemory::bytes).toList()
-              + " bytes; expected "
-              + count
-              + " planes of "
-              + bytes);
+          "Fourier %s of %s bytes; expected %s planes of %s"
+              .formatted(side, planes.stream().map(HostMemory::bytes).toList(), count, bytes));
     }
   }
 }

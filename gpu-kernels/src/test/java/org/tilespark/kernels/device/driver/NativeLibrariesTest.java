@@ -16,7 +16,6 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -25,6 +24,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.kernels.device.DeviceProbe;
 import org.tilespark.kernels.device.library.LibraryFinder;
+import org.tilespark.kernels.launch.Availability;
 
 class NativeLibrariesTest {
   @TempDir Path parent;
@@ -84,14 +84,17 @@ class NativeLibrariesTest {
     Path library = Files.createFile(installed.resolve("libcublas.so.13.1"));
     Path name = Files.createSymbolicLink(parent.resolve("libcublas.so.13"), library);
     assertEquals(
-        Optional.empty(), LibraryFinder.objection(List.of(name, parent.resolve("missing"))));
+        Availability.of(List.of(name, parent.resolve("missing"))),
+        LibraryFinder.trusted(List.of(name, parent.resolve("missing"))));
     Files.setPosixFilePermissions(library, PosixFilePermissions.fromString("rw-r--rw-"));
     assertEquals(
-        Optional.of("everybody may write to " + library), LibraryFinder.objection(List.of(name)));
+        Availability.not("everybody may write to " + library),
+        LibraryFinder.trusted(List.of(name)));
     Files.setPosixFilePermissions(library, PosixFilePermissions.fromString("rw-r--r--"));
     Files.setPosixFilePermissions(installed, PosixFilePermissions.fromString("rwxr-xrwx"));
     assertEquals(
-        Optional.of("everybody may write to " + installed), LibraryFinder.objection(List.of(name)));
+        Availability.not("everybody may write to " + installed),
+        LibraryFinder.trusted(List.of(name)));
   }
 
   private static void refused(Path directory, String message) {
@@ -197,7 +200,7 @@ class NativeLibrariesTest {
           }
           NativeLibraries.remove(directory);
         }
-        System.out.println(DeviceProbe.run().description());
+        System.out.println(DeviceProbe.run());
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       }

@@ -1,6 +1,7 @@
 package org.tilespark.spark.multiply.cost;
 
 import java.util.Objects;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.Bytes;

@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Cuts;

@@ -11,7 +11,7 @@ import org.tilespark.kernels.memory.SlabAllocator;
  * asked for, so that small users waste little and large ones make few requests. For one thread at a
  * time.
  */
-public final class Extents implements AutoCloseable {
+public final class Arena implements AutoCloseable {
   static final long MOST_BYTES = 32 << 20;
 
   /** How large extents are, up to {@link #MOST_BYTES} where no single range asks for more. */
@@ -51,12 +51,12 @@ public final class Extents implements AutoCloseable {
   private long end; // of the last extent
 
   /** No memory yet, soon given back; borrows both. */
-  public Extents(HostMemorySource source, StoreBudget budget) {
+  public Arena(HostMemorySource source, StoreBudget budget) {
     this(source, budget, Growth.SHORT_LIVED);
   }
 
   /** No memory yet; borrows source and budget. */
-  Extents(HostMemorySource source, StoreBudget budget, Growth growth) {
+  Arena(HostMemorySource source, StoreBudget budget, Growth growth) {
     this.source = source;
     this.budget = budget;
     this.growth = growth;

@@ -1,4 +1,4 @@
-package org.tilespark.spark.multiply.cost;
+package org.tilespark.kernels.multiply;
 
 import java.io.Serializable;
 

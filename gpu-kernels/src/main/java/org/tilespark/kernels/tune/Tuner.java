@@ -1,0 +1,78 @@
+package org.tilespark.kernels.tune;
+
+import java.time.Duration;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import java.util.function.ToDoubleFunction;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import org.tilespark.kernels.launch.TuningTable;
+
+/**
+ * Chooses among plans by trying them in turns ({@link Trials}), once for each class of problems of
+ * one device. What is chosen is kept in a {@link TuningStore}, if there is one, and so outlives the
+ * process. Thread-safe.
+ *
+ * @param <K> classes of problems
+ * @param <V> choices
+ * @param <P> plans
+ */
+public abstract sealed class Tuner<K, V, P> permits Autotuner, MultiplyTuner {
+  private static final Logger LOG = LoggerFactory.getLogger(Tuner.class);
+
+  final Optional<TuningStore<K, V>> store;
+  final Duration budget;
+  final TuningTable<K, V> stored; // what was on disk at first
+  private final Trials<P> trials;
+  volatile TuningTable<K, V> table; // what plans are made by
+
+  /**
+   * A tuner of one device.
+   *
+   * @param bundled choices to start from
+   * @param store where choices are kept; what it holds comes before {@code bundled}
+   * @param budget time for one class of problems; zero to try nothing, and take what is known
+   * @param leastGain fraction of the first plan's time that another must save to be taken
+   * @param nanoTime the clock
+   */
+  Tuner(
+      TuningTable<K, V> bundled,
+      Optional<TuningStore<K, V>> store,
+      Duration budget,
+      double leastGain,
+      LongSupplier nanoTime) {
+    this.store = store;
+    this.stored = load();
+    this.table = bundled.with(stored);
+    this.budget = budget;
+    this.trials = new Trials<>(budget, leastGain, nanoTime);
+  }
+
+  /** What is on disk. */
+  final TuningTable<K, V> load() {
+    return store.map(TuningStore::load).orElseGet(TuningTable::empty);
+  }
+
+  /** What is known now. */
+  public final TuningTable<K, V> table() {
+    return table;
+  }
+
+  /**
+   * The fastest plan; empty if the budget was too short to compare them, which is logged.
+   *
+   * @param plans at least one; the first stays unless another gains enough
+   */
+  final Optional<P> fastest(K problems, List<P> plans, ToDoubleFunction<P> timer, Object stays) {
+    Optional<P> best = trials.fastest(plans, timer);
+    if (best.isEmpty()) {
+      LOG.info(
+          "Tuning {}: {} ms were too short to compare the plans; {} stays",
+          problems,
+          budget.toMillis(),
+          stays);
+    }
+    return best;
+  }
+}
