@@ -114,7 +114,8 @@ public final class PlanBlocks extends SparkStrategy {
   private SparkPlan permutation(PermuteBlocks permute) {
     Optional<FourierStage> transforms = FourierStage.endingIn(permute);
     if (transforms.isPresent()) {
-      return transform(transforms.get(), permute.columns().blocks(), permute.produced(), null);
+      return transform(
+          transforms.get(), permute.columns().blocks(), permute.produced(), Optional.empty());
     }
     BlockChain chain = BlockChain.endingIn(permute);
     return new BlockStageExec(

@@ -108,7 +108,7 @@ final class ColumnSums {
    * @throws IllegalArgumentException if the blocks leave holes in the matrix, or overlap
    */
   ArrayData means(BlockArguments known) {
-    long[] extents = known.extents() == null ? boxes.reached() : known.extents().toArray();
+    long[] extents = known.extents().isEmpty() ? boxes.reached() : known.extents().get().toArray();
     boxes.check(extents, BlockKind.MATRIX, false, known.operator());
     // Ranges may overlap where blocks are not cut alike: sums of pieces that lie in one range or
     // the other, whole.

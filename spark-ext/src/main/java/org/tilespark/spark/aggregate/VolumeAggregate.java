@@ -2,7 +2,6 @@ package org.tilespark.spark.aggregate;
 
 import java.nio.ByteBuffer;
 import java.util.List;
-import java.util.Objects;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.tilespark.layout.ElementType;
@@ -46,7 +45,9 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
       int inputAggBufferOffset) {
     super(children, mutableAggBufferOffset, inputAggBufferOffset);
     this.arguments = arguments;
-    Objects.requireNonNull(arguments.extents(), "extents");
+    if (arguments.extents().isEmpty()) {
+      throw new IllegalArgumentException("An aggregate over a volume of unknown extents");
+    }
     this.parameter = parameter;
   }
 
@@ -123,7 +124,7 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
     return ErrorBoundary.BLOCKS.call(
         () -> {
           buffer.boxes.check(
-              arguments.extents().toArray(),
+              arguments.extents().get().toArray(),
               BlockKind.VOLUME,
               arguments.missing() == Missing.ZERO,
               arguments.operator());

@@ -1,8 +1,10 @@
 package org.tilespark.spark.block;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.function.IntUnaryOperator;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.types.ArrayType;
@@ -159,33 +161,23 @@ public record BlockSchema(
    * @throws IllegalArgumentException if blocks cannot hold the column's type
    */
   public static ElementType elementType(StructField field, String operator) {
-    ElementType type =
-        field.dataType() instanceof ArrayType array ? elementType(array.elementType()) : null;
-    if (type == null) {
-      throw new IllegalArgumentException(
-          ("%s: column %s is %s; expected an ARRAY of TINYINT, SMALLINT, INT, BIGINT,"
-                  + " FLOAT or DOUBLE")
-              .formatted(operator, field.name(), sql(field.dataType())));
-    }
-    return type;
+    Optional<ElementType> type =
+        field.dataType() instanceof ArrayType array
+            ? elementType(array.elementType())
+            : Optional.empty();
+    return type.orElseThrow(
+        () ->
+            new IllegalArgumentException(
+                ("%s: column %s is %s; expected an ARRAY of TINYINT, SMALLINT, INT, BIGINT,"
+                        + " FLOAT or DOUBLE")
+                    .formatted(operator, field.name(), sql(field.dataType()))));
   }
 
-  /** The element type of a numeric Spark type, or null if blocks cannot hold it. */
-  public static ElementType elementType(DataType type) {
-    if (type.equals(DataTypes.ByteType)) {
-      return ElementType.INT8;
-    } else if (type.equals(DataTypes.ShortType)) {
-      return ElementType.INT16;
-    } else if (type.equals(DataTypes.IntegerType)) {
-      return ElementType.INT32;
-    } else if (type.equals(DataTypes.LongType)) {
-      return ElementType.INT64;
-    } else if (type.equals(DataTypes.FloatType)) {
-      return ElementType.FLOAT32;
-    } else if (type.equals(DataTypes.DoubleType)) {
-      return ElementType.FLOAT64;
-    }
-    return null;
+  /** The element type of a numeric Spark type; empty if blocks cannot hold it. */
+  public static Optional<ElementType> elementType(DataType type) {
+    return Arrays.stream(ElementType.values())
+        .filter(element -> sparkType(element).equals(type))
+        .findFirst();
   }
 
   /** Spark's type for an element type. */

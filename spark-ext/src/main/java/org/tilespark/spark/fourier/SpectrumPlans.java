@@ -1,6 +1,7 @@
 package org.tilespark.spark.fourier;
 
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.TreeMap;
 import org.apache.spark.sql.Dataset;
@@ -89,7 +90,7 @@ public final class SpectrumPlans {
             input,
             GroupingColumns.of(blocks, frame.columns(), operator),
             new RadialPower(
-                BlockArguments.of(blocks, operator, extents, missing),
+                BlockArguments.of(blocks, operator, Optional.of(extents), missing),
                 new RadialPower.Spec(axes, ring),
                 ScalaInterop.<Expression>seq(frame.block()),
                 0,

@@ -38,7 +38,8 @@ final class TrendPlans {
             input,
             further,
             new VolumeTrend(
-                BlockArguments.of(frame.blocks(), operator, extents, options.missing()),
+                BlockArguments.of(
+                    frame.blocks(), operator, Optional.of(extents), options.missing()),
                 options.detrend() == Detrend.LINEAR,
                 ScalaInterop.<Expression>seq(frame.block()),
                 0,

@@ -83,7 +83,7 @@ public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
 
   @Override
   public void add(Sums sums, long x, long y, long z, double[] re, double[] im, int count) {
-    Shape extents = arguments().extents();
+    Shape extents = arguments().extents().get();
     double fromX = x - middle(extents.extent(0));
     double fromY = y - middle(extents.extent(1));
     double fromZ = z - middle(extents.extent(2));
@@ -113,7 +113,7 @@ public final class VolumeTrend extends VolumeAggregate<VolumeTrend.Sums> {
 
   @Override
   public Object result(Sums sums) {
-    Shape extents = arguments().extents();
+    Shape extents = arguments().extents().get();
     double elements = extents.elements();
     double[] trend = new double[2 * SUMS];
     for (int plane = 0; plane < 2; plane++) {

@@ -1,5 +1,5 @@
 /**
- * SQL functions, from name to plan. Start from {@link
- * org.tilespark.spark.functions.TableFunctions}.
+ * All operators by the names of their SQL functions, from arguments to plan; the facade calls them,
+ * too. Start from {@link org.tilespark.spark.functions.TableFunctions}.
  */
 package org.tilespark.spark.functions;

@@ -1,6 +1,7 @@
 package org.tilespark.spark.multiply;
 
 import java.util.Arrays;
+import java.util.Optional;
 
 /** Which elements of a panel have been filled: finds overlaps and holes, element by element. */
 final class PanelCover {
@@ -31,16 +32,16 @@ final class PanelCover {
   /**
    * Fills a rectangle inside the panel.
    *
-   * @return the first element that was filled before, or null; then what is filled is not defined
+   * @return the first element that was filled before, if any; then what is filled is not defined
    */
-  Place fill(long row, long col, long height, long width) {
+  Optional<Place> fill(long row, long col, long height, long width) {
     long area = height * width;
     if (filled == rows * cols) {
-      return area == 0 ? null : new Place(row, col);
+      return area == 0 ? Optional.empty() : Optional.of(new Place(row, col));
     }
     if (area == rows * cols && filled == 0) {
       filled = area; // the usual case: one block is the panel
-      return null;
+      return Optional.empty();
     }
     if (!bitsUsed) {
       int words = Math.toIntExact((rows * cols + WORD - 1) / WORD);
@@ -57,11 +58,11 @@ final class PanelCover {
     for (long run = 0; run < runs; run++) {
       long clash = set((row + run) * cols + col, length);
       if (clash >= 0) {
-        return new Place(clash / cols, clash % cols);
+        return Optional.of(new Place(clash / cols, clash % cols));
       }
     }
     filled += area;
-    return null;
+    return Optional.empty();
   }
 
   /** The first element that is not filled; there must be one. */

@@ -112,8 +112,9 @@ final class PanelSide {
     }
     long panelRow = top - firstRow;
     long panelCol = left - firstCol;
-    PanelCover.Place clash = cover.fill(panelRow, panelCol, height, width);
-    if (clash != null) {
+    Optional<PanelCover.Place> filled = cover.fill(panelRow, panelCol, height, width);
+    if (filled.isPresent()) {
+      PanelCover.Place clash = filled.get();
       throw new IllegalArgumentException(
           OperandDefects.blockAt(spec, right, blockRow, blockCol)
               + " (or the block it was cut from) overlaps another one at row "

@@ -3,6 +3,7 @@ package org.tilespark.spark.numpy;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayMetadata;
@@ -105,15 +106,16 @@ public enum NpyType {
    * columns still are what it becomes; else the columns' own.
    *
    * @param metadata of the column {@code values}
-   * @param chosen what the user asks for, or null
+   * @param asked what the user asks for, if anything
    * @param option how messages call what the user states: {@code "Option dtype"}
    * @throws IllegalArgumentException if real blocks would become complex, or complex ones real, or
    *     if no type is chosen for complex integers
    */
   public static NpyType ofBlocks(
-      BlockSchema blocks, ArrayMetadata metadata, NpyType chosen, String option) {
+      BlockSchema blocks, ArrayMetadata metadata, Optional<NpyType> asked, String option) {
     ElementType columnType = blocks.elementType();
-    if (chosen != null) {
+    if (asked.isPresent()) {
+      NpyType chosen = asked.get();
       if (chosen.isComplex() != blocks.isComplex()) {
         throw new IllegalArgumentException(
             "%s is %s, and the blocks have %s column imag; expected %s"

@@ -223,6 +223,6 @@ public final class PointwisePlans {
 
   private static BlockArguments arguments(
       BlockFrame frame, Optional<Shape> extents, Missing missing) {
-    return BlockArguments.of(frame.blocks(), frame.operator(), extents.orElse(null), missing);
+    return BlockArguments.of(frame.blocks(), frame.operator(), extents, missing);
   }
 }

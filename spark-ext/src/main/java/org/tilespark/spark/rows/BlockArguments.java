@@ -3,6 +3,7 @@ package org.tilespark.spark.rows;
 import java.io.Serializable;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.LongStream;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -15,7 +16,9 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.ArrayValues;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.options.Missing;
+import scala.Option;
 
 /**
  * A block as arguments of an expression: offsets, sizes, values[, imag], in this order. All of
@@ -23,10 +26,11 @@ import org.tilespark.spark.options.Missing;
  *
  * @param schema ordinals of the block's columns among the arguments; values of FLOAT32 or FLOAT64
  * @param operator who asks, for messages
- * @param extents of the whole array, or null if they are not known
+ * @param extents of the whole array, if they are known
  * @param missing what an element in no block is
  */
-public record BlockArguments(BlockSchema schema, String operator, Shape extents, Missing missing)
+public record BlockArguments(
+    BlockSchema schema, String operator, Option<Shape> extents, Missing missing)
     implements Serializable {
   /**
    * A block whose row was checked.
@@ -59,28 +63,30 @@ public record BlockArguments(BlockSchema schema, String operator, Shape extents,
     }
   }
 
-  /** Checks that nothing is missing but the extents. */
+  /** Checks that nothing is missing. */
   public BlockArguments {
     Objects.requireNonNull(schema);
     Objects.requireNonNull(operator);
+    Objects.requireNonNull(extents);
     Objects.requireNonNull(missing);
   }
 
   /**
-   * The arguments that {@link #columns} gives.
+   * The arguments that a block's own columns are, in {@link BlockSchema#blockColumns}' order.
    *
    * @param blocks where the block's columns are in rows
    */
   public static BlockArguments of(
-      BlockSchema blocks, String operator, Shape extents, Missing missing) {
+      BlockSchema blocks, String operator, Optional<Shape> extents, Missing missing) {
     List<Integer> own = blocks.blockColumns();
-    return new BlockArguments(blocks.mapped(own::indexOf), operator, extents, missing);
+    return new BlockArguments(
+        blocks.mapped(own::indexOf), operator, ScalaInterop.option(extents), missing);
   }
 
   /** Short, for plans. */
   @Override
   public String toString() {
-    return (extents == null ? "" : extents + " ")
+    return (extents.isEmpty() ? "" : extents.get() + " ")
         + (schema.isComplex() ? "complex " : "")
         + type()
         + (missing == Missing.ZERO ? " missing=zero" : "");

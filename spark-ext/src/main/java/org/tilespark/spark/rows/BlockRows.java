@@ -69,7 +69,7 @@ final class BlockRows implements Iterator<InternalRow> {
       allColumns.add(reference);
       boolean isArray =
           fields[i].dataType() instanceof ArrayType array
-              && BlockSchema.elementType(array.elementType()) != null;
+              && BlockSchema.elementType(array.elementType()).isPresent();
       if (isArray) {
         ordinals.add(i);
       }

@@ -4,6 +4,7 @@ import java.util.Collections;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockSchema;
+import scala.Option;
 
 /** Checks what one row shows of a block, for whoever meets single rows. Stateless. */
 public final class RowCheck {
@@ -14,13 +15,14 @@ public final class RowCheck {
    *
    * @param blocks where the block's columns are in {@code row}
    * @param operator who asks, for the message
-   * @param extents of the whole array, or null if they are not known
+   * @param extents of the whole array, if they are known
    * @throws IllegalArgumentException that begins with the block, if anything is wrong
    */
-  public static void check(BlockSchema blocks, String operator, Shape extents, InternalRow row) {
+  public static void check(
+      BlockSchema blocks, String operator, Option<Shape> extents, InternalRow row) {
     BlockCursor cursor = BlockCursor.overRows(Collections.singleton(row).iterator());
     cursor.advance();
-    new BlockCheck(blocks, operator, extents).check(cursor);
+    new BlockCheck(blocks, operator, extents.getOrElse(() -> null)).check(cursor);
   }
 
   /**
@@ -29,7 +31,8 @@ public final class RowCheck {
    * @return the count of elements that the sizes ask for
    * @throws IllegalArgumentException as {@link #check}
    */
-  public static long checkBox(BlockSchema blocks, String operator, Shape extents, InternalRow row) {
-    return new BlockCheck(blocks, operator, extents).checkBox(row);
+  public static long checkBox(
+      BlockSchema blocks, String operator, Option<Shape> extents, InternalRow row) {
+    return new BlockCheck(blocks, operator, extents.getOrElse(() -> null)).checkBox(row);
   }
 }

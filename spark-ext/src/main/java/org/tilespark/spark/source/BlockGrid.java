@@ -2,6 +2,7 @@ package org.tilespark.spark.source;
 
 import java.io.Serializable;
 import java.util.Arrays;
+import java.util.Optional;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 
@@ -43,8 +44,8 @@ public final class BlockGrid implements Serializable {
   /**
    * The tiling of {@code shape} that the option {@code blockShape} asks for.
    *
-   * @param text elements per axis, {@code "2048,2048"}, or null for blocks of some MiB; clipped to
-   *     the extents
+   * @param text elements per axis, {@code "2048,2048"}, clipped to the extents; empty for blocks of
+   *     some MiB
    * @param shape extents of the array, of rank 2 or 3
    * @param columnType type of the columns
    * @param parts value columns: 2 for complex blocks
@@ -54,10 +55,16 @@ public final class BlockGrid implements Serializable {
    *     more, or if there would be too many blocks
    */
   public static BlockGrid of(
-      String text, Shape shape, ElementType columnType, int parts, boolean firstAxisFastest) {
+      Optional<String> text,
+      Shape shape,
+      ElementType columnType,
+      int parts,
+      boolean firstAxisFastest) {
     int bytes = columnType.bytes() * parts;
     long[] extents = shape.toArray();
-    long[] block = text == null ? defaultShape(extents, bytes) : parse(text, extents.length);
+    long[] block =
+        text.map(given -> parse(given, extents.length))
+            .orElseGet(() -> defaultShape(extents, bytes));
     for (int axis = 0; axis < block.length; axis++) {
       block[axis] = Math.max(1, Math.min(block[axis], extents[axis]));
     }

@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
@@ -40,7 +41,7 @@ final class BlockTable implements SupportsRead, SupportsWrite {
   private final BlockFormat format;
   private final StructType given;
   private final Configuration conf;
-  private BlockSource source; // null until asked for, or if nothing is stored
+  private Optional<BlockSource> source = Optional.empty(); // empty until asked for
   private boolean looked;
 
   /**
@@ -88,17 +89,14 @@ final class BlockTable implements SupportsRead, SupportsWrite {
   @Override
   @SuppressWarnings("deprecation") // Spark 4.0 has no other way to implement a table
   public StructType schema() {
-    BlockSource found = ErrorBoundary.PLANNING.call(this::source);
-    return found == null ? given : found.schema();
+    return ErrorBoundary.PLANNING.call(this::source).map(BlockSource::schema).orElse(given);
   }
 
-  /** The stored array, or null if there is none yet. */
-  private BlockSource source() {
+  /** The stored array, if there is one yet. */
+  private Optional<BlockSource> source() {
     if (!looked) {
-      source = format.source(conf).orElse(null);
-      if (source != null) {
-        requireSame(given, source.schema());
-      }
+      source = format.source(conf);
+      source.ifPresent(found -> requireSame(given, found.schema()));
       looked = true;
     }
     return source;
@@ -131,11 +129,12 @@ final class BlockTable implements SupportsRead, SupportsWrite {
   }
 
   private SourceScanBuilder scanBuilder(CaseInsensitiveStringMap scanOptions) {
-    BlockSource found = source();
-    if (found == null) {
-      throw new InvalidInputException(
-          ErrorCondition.INVALID_FILE, "Path does not exist: " + format.path());
-    }
+    BlockSource found =
+        source()
+            .orElseThrow(
+                () ->
+                    new InvalidInputException(
+                        ErrorCondition.INVALID_FILE, "Path does not exist: " + format.path()));
     Map<String, Object> asked = format.overriddenBy(scanOptions).readOptions();
     if (!asked.equals(format.readOptions())) {
       throw new IllegalArgumentException(

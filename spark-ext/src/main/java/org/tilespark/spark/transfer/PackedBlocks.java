@@ -4,6 +4,7 @@ import java.io.Serializable;
 import java.math.BigInteger;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.StringJoiner;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -11,7 +12,9 @@ import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.block.BlockKind;
 import org.tilespark.spark.block.BlockSchema;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.numpy.NpyType;
+import scala.Option;
 
 /**
  * What both directions must know of the blocks of one array.
@@ -20,18 +23,20 @@ import org.tilespark.spark.numpy.NpyType;
  *     then values and imag, or data, of which {@code values} is the place
  * @param type of the packed elements
  * @param operator who asks, for messages
- * @param extents of the whole array, or null if they are not known
+ * @param extents of the whole array, if they are known
  */
-public record PackedBlocks(BlockSchema arguments, NpyType type, String operator, Shape extents)
+public record PackedBlocks(
+    BlockSchema arguments, NpyType type, String operator, Option<Shape> extents)
     implements Serializable {
   /** Spark's limit for a row, less room for its other columns. */
   private static final long MAX_BLOCK_BYTES = (1L << 31) - (64L << 10);
 
-  /** Checks that nothing is missing but the extents. */
+  /** Checks that nothing is missing. */
   public PackedBlocks {
     Objects.requireNonNull(arguments);
     Objects.requireNonNull(type);
     Objects.requireNonNull(operator);
+    Objects.requireNonNull(extents);
   }
 
   /**
@@ -40,15 +45,17 @@ public record PackedBlocks(BlockSchema arguments, NpyType type, String operator,
    *
    * @param blocks where these columns are in the rows that are read
    */
-  static PackedBlocks of(BlockSchema blocks, NpyType type, String operator, Shape extents) {
+  static PackedBlocks of(
+      BlockSchema blocks, NpyType type, String operator, Optional<Shape> extents) {
     List<Integer> own = blocks.blockColumns();
-    return new PackedBlocks(blocks.mapped(own::indexOf), type, operator, extents);
+    return new PackedBlocks(
+        blocks.mapped(own::indexOf), type, operator, ScalaInterop.option(extents));
   }
 
   /** Short, for plans. */
   @Override
   public String toString() {
-    return type.numpyName() + (extents == null ? "" : " " + extents);
+    return type.numpyName() + (extents.isEmpty() ? "" : " " + extents.get());
   }
 
   /**

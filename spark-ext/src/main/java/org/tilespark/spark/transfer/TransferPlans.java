@@ -43,14 +43,14 @@ public final class TransferPlans {
     refuse(frame.columns(), BlockKind.DATA, operator);
     ArrayMetadata metadata = frame.metadata();
     String option = operator + ": dtype";
-    NpyType chosen = dtype.map(text -> NpyType.parseLittleEndian(option, text)).orElse(null);
+    Optional<NpyType> chosen = dtype.map(text -> NpyType.parseLittleEndian(option, text));
     NpyType type = NpyType.ofBlocks(blocks, metadata, chosen, option);
-    PackedBlocks packed = PackedBlocks.of(blocks, type, operator, frame.extents().orElse(null));
+    PackedBlocks packed = PackedBlocks.of(blocks, type, operator, frame.extents());
     List<NamedExpression> list = new ArrayList<>(frame.columns());
     list.set(
         blocks.values(),
         Attributes.alias(
-            new PackBlock(packed, chosen == null, ScalaInterop.<Expression>seq(frame.block())),
+            new PackBlock(packed, chosen.isEmpty(), ScalaInterop.<Expression>seq(frame.block())),
             BlockKind.DATA,
             metadata.withFileType(type.descr()).toMetadata()));
     if (blocks.isComplex()) {
@@ -92,8 +92,7 @@ public final class TransferPlans {
     NpyType type = type(dtype, metadata, operator);
     metadata = withShape(metadata, kind, blockShape, operator).withFileType(type.descr());
     BlockSchema blocks = bytes.withElementType(type.columnType());
-    PackedBlocks packed =
-        PackedBlocks.of(blocks, type, operator, metadata.extents(kind.rank()).orElse(null));
+    PackedBlocks packed = PackedBlocks.of(blocks, type, operator, metadata.extents(kind.rank()));
     Seq<Expression> children = children(blocks, columns);
     List<NamedExpression> list = new ArrayList<>(columns);
     list.set(

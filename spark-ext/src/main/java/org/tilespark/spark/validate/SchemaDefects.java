@@ -73,7 +73,7 @@ final class SchemaDefects {
     }
     boolean numbers =
         field.dataType() instanceof ArrayType array
-            && BlockSchema.elementType(array.elementType()) != null;
+            && BlockSchema.elementType(array.elementType()).isPresent();
     if (!numbers) {
       defects.add(
           row(

@@ -3,6 +3,7 @@ package org.tilespark.spark.source;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Optional;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
@@ -28,13 +29,16 @@ class BlockGridTest {
 
   @Test
   void defaultBlocksAreSomeMebibytes() {
-    BlockGrid square = BlockGrid.of(null, shape(100_000, 100_000), ElementType.FLOAT32, 1, false);
+    BlockGrid square =
+        BlockGrid.of(Optional.empty(), shape(100_000, 100_000), ElementType.FLOAT32, 1, false);
     assertEquals("[1024, 1024]", java.util.Arrays.toString(square.blockShape()));
-    BlockGrid tall = BlockGrid.of(null, shape(10_000, 784), ElementType.INT16, 1, false);
+    BlockGrid tall =
+        BlockGrid.of(Optional.empty(), shape(10_000, 784), ElementType.INT16, 1, false);
     assertEquals("[4096, 784]", java.util.Arrays.toString(tall.blockShape()));
-    BlockGrid cube = BlockGrid.of(null, shape(1000, 1000, 1000), ElementType.FLOAT64, 1, false);
+    BlockGrid cube =
+        BlockGrid.of(Optional.empty(), shape(1000, 1000, 1000), ElementType.FLOAT64, 1, false);
     assertEquals("[96, 96, 96]", java.util.Arrays.toString(cube.blockShape()));
-    BlockGrid small = BlockGrid.of(null, shape(3, 0), ElementType.FLOAT64, 1, false);
+    BlockGrid small = BlockGrid.of(Optional.empty(), shape(3, 0), ElementType.FLOAT64, 1, false);
     assertEquals(0, small.count());
     Random random = new Random(5);
     for (int i = 0; i < 200; i++) {
@@ -43,7 +47,12 @@ class BlockGridTest {
         extents[axis] = 1 + (long) Math.pow(10, 4 * random.nextDouble());
       }
       BlockGrid grid =
-          BlockGrid.of(null, org.tilespark.layout.Shape.of(extents), ElementType.INT64, 2, false);
+          BlockGrid.of(
+              Optional.empty(),
+              org.tilespark.layout.Shape.of(extents),
+              ElementType.INT64,
+              2,
+              false);
       long bytes = 16;
       for (long extent : grid.blockShape()) {
         bytes *= extent;

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Arrays;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Supplier;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
@@ -115,7 +116,8 @@ class TransferErrorsTest extends SparkTest {
     Dataset<Row> outside = packed("(4, 6, 1, 2, X'0001')");
     assertRuns(
         unpack(outside, "'int8'", "'5,7'"),
-        "block at row 4, col 6: it ends at col 8, the column metadata tilespark.extents says [5, 7]",
+        "block at row 4, col 6: it ends at col 8, the column metadata tilespark.extents says [5,"
+            + " 7]",
         "option extents");
     Dataset<Row> stated = unpack(outside, "'int8'", "'5,8'");
     Dataset<Row> stale =
@@ -292,7 +294,7 @@ class TransferErrorsTest extends SparkTest {
                 BlockKind.MATRIX, List.of(0, 1), List.of(2, 3), 4, -1, ElementType.INT16),
             NpyType.UINT8,
             "matrix_unpack",
-            null);
+            Optional.empty());
     InternalRow row = new GenericInternalRow(new Object[] {5L, 6L, 40_000, 30_000});
     assertEquals(1_200_000_000, blocks.bytes(1_200_000_000, 1, row));
     for (long count : new long[] {1_200_000_000, Long.MAX_VALUE, (1L << 30) - 1}) {

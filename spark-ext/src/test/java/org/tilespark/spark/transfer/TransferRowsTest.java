@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.BoundReference;
@@ -70,7 +71,7 @@ class TransferRowsTest {
             BlockKind.MATRIX, List.of(0, 1), List.of(2, 3), BOX, imag, type.columnType()),
         type,
         "test",
-        Shape.of(100, 100));
+        Optional.of(Shape.of(100, 100)));
   }
 
   private static GenericInternalRow row(Object... elements) {

@@ -45,7 +45,7 @@ record NpyLayout(
    */
   static NpyLayout of(NpyFile file, NpyOptions options) {
     NpyHeader header = file.header();
-    ElementType columnType = options.as() == null ? header.type().columnType() : options.as();
+    ElementType columnType = options.as().orElse(header.type().columnType());
     BlockGrid grid =
         BlockGrid.of(
             options.blockShape(),

@@ -42,14 +42,19 @@ import org.tilespark.spark.source.StorePaths;
  * </table>
  *
  * @param path the file, as the user wrote it
- * @param blockShape elements per axis, or null
- * @param as the type to convert to while reading, or null
- * @param dtype the type to write, or null
- * @param extents the extents to write, or null
+ * @param blockShape elements per axis, if given
+ * @param as the type to convert to while reading, if given
+ * @param dtype the type to write, if given
+ * @param extents the extents to write, if given
  * @param durable whether a write waits for the disk
  */
 public record NpyOptions(
-    String path, String blockShape, ElementType as, NpyType dtype, String extents, boolean durable)
+    String path,
+    Optional<String> blockShape,
+    Optional<ElementType> as,
+    Optional<NpyType> dtype,
+    Optional<String> extents,
+    boolean durable)
     implements BlockFormat {
   static final String PATH = "path";
   static final String DTYPE = "dtype";
@@ -81,15 +86,17 @@ public record NpyOptions(
               + " SQL's CREATE TABLE a LOCATION");
     }
     requireKnown(options);
-    String dtype = options.get(DTYPE);
-    NpyType type = dtype == null ? null : NpyType.parse("Option " + DTYPE, dtype);
     return new NpyOptions(
         path,
-        options.get(BLOCK_SHAPE),
-        as(options.get(AS)),
-        type,
-        options.get(EXTENTS),
-        durable(options.get(DURABLE)));
+        given(options, BLOCK_SHAPE),
+        given(options, AS).map(NpyOptions::as),
+        given(options, DTYPE).map(text -> NpyType.parse("Option " + DTYPE, text)),
+        given(options, EXTENTS),
+        given(options, DURABLE).map(NpyOptions::durable).orElse(true));
+  }
+
+  private static Optional<String> given(CaseInsensitiveStringMap options, String name) {
+    return Optional.ofNullable(options.get(name));
   }
 
   @Override
@@ -100,10 +107,10 @@ public record NpyOptions(
     NpyOptions asked = of(new CaseInsensitiveStringMap(options));
     return new NpyOptions(
         path,
-        asked.blockShape == null ? blockShape : asked.blockShape,
-        asked.as == null ? as : asked.as,
-        asked.dtype == null ? dtype : asked.dtype,
-        asked.extents == null ? extents : asked.extents,
+        asked.blockShape.or(() -> blockShape),
+        asked.as.or(() -> as),
+        asked.dtype.or(() -> dtype),
+        asked.extents.or(() -> extents),
         asked.durable && durable);
   }
 
@@ -120,8 +127,8 @@ public record NpyOptions(
   @Override
   public Map<String, Object> readOptions() {
     Map<String, Object> options = new LinkedHashMap<>();
-    options.put(BLOCK_SHAPE, blockShape);
-    options.put(AS, as);
+    options.put(BLOCK_SHAPE, blockShape.orElse(null));
+    options.put(AS, as.orElse(null));
     return options;
   }
 
@@ -144,7 +151,7 @@ public record NpyOptions(
   @Override
   public void requireReadBack(BlockSchema blocks, ArrayMetadata metadata) {
     NpyType type = fileType(blocks, metadata);
-    ElementType readBack = as == null ? type.columnType() : as;
+    ElementType readBack = as.orElse(type.columnType());
     if (readBack != blocks.elementType()) {
       throw new IllegalArgumentException(
           ("Option %s is %s, which reads back as ARRAY<%s>, and the table's column %s"
@@ -177,7 +184,7 @@ public record NpyOptions(
   }
 
   private static boolean durable(String text) {
-    if (text == null || text.trim().equalsIgnoreCase("true")) {
+    if (text.trim().equalsIgnoreCase("true")) {
       return true;
     }
     if (text.trim().equalsIgnoreCase("false")) {
@@ -188,9 +195,6 @@ public record NpyOptions(
   }
 
   private static ElementType as(String text) {
-    if (text == null) {
-      return null;
-    }
     return switch (text.trim().toLowerCase(Locale.ROOT)) {
       case "float" -> ElementType.FLOAT32;
       case "double" -> ElementType.FLOAT64;
@@ -210,8 +214,8 @@ public record NpyOptions(
     return NpyType.ofBlocks(blocks, metadata, dtype, "Option " + DTYPE);
   }
 
-  /** The option {@code extents} as a shape, or null if it is not given. */
-  Shape extents(int rank) {
-    return extents == null ? null : Shape.parse("Option " + EXTENTS, extents, rank);
+  /** The option {@code extents} as a shape, if it is given. */
+  Optional<Shape> extents(int rank) {
+    return extents.map(text -> Shape.parse("Option " + EXTENTS, text, rank));
   }
 }

@@ -38,7 +38,7 @@ record NpySink(NpyOptions options, PosixTarget file) implements BlockSink {
 
   @Override
   public Optional<Shape> statedExtents(int rank) {
-    return Optional.ofNullable(options.extents(rank));
+    return options.extents(rank);
   }
 
   @Override
@@ -53,7 +53,7 @@ record NpySink(NpyOptions options, PosixTarget file) implements BlockSink {
     NpyType type = options.fileType(blocks, metadata);
     NpyHeader header = NpyHeader.forWriting(type, extents);
     PosixTarget.Pending pending = begin(file, header, HiddenFiles.BEAT);
-    boolean restored = options.dtype() == null;
+    boolean restored = options.dtype().isEmpty();
     String hidden = pending.file().toString();
     return new PendingFile(
         pending, new NpyTarget(hidden, header, restored, extentsSource, options.durable(), blocks));

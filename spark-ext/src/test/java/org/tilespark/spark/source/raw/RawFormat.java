@@ -77,7 +77,8 @@ record RawFormat(String path, String shape, String blockShape, String extents)
       throw new IllegalArgumentException("format raw-test needs the option shape, as '30,40'");
     }
     Shape extents = Shape.parse("Option shape", shape, shape.split(",", -1).length);
-    BlockGrid grid = BlockGrid.of(blockShape, extents, ElementType.FLOAT64, 1, false);
+    BlockGrid grid =
+        BlockGrid.of(Optional.ofNullable(blockShape), extents, ElementType.FLOAT64, 1, false);
     return Optional.of(ErrorBoundary.FILES.call(() -> found(grid, extents, conf)));
   }
 
