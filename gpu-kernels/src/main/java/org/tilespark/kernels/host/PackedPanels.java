@@ -7,21 +7,21 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
  * What one call to multiply works in: packed panels of A and B, and sums of a tile of C, of one
  * element type. Arrays grow to what is needed and are kept.
  *
- * <p>A panel of A holds {@code rows} rows, step by step; a panel of B {@code lanes} columns. The
+ * <p>A panel of A holds {@code rows} rows, step by step; a panel of B {@code cols} columns. The
  * tile is cut into micro tiles of (rows, cols), which lie one behind the other; one is the product
- * of a panel of A and the panels of B that {@code cols} columns make. Used by one thread.
+ * of a panel of A and a panel of B. Used by one thread.
  */
 abstract class PackedPanels {
   final int rows;
-  final int pitch; // elements between the steps of a panel of A
-  final int lanes;
+  final int pitchA; // elements between the steps of a panel of A
   final int cols;
+  final int pitchB; // elements between the steps of a panel of B
 
-  PackedPanels(int rows, int pitch, int panelsB, int lanes) {
+  PackedPanels(int rows, int pitchA, int cols, int pitchB) {
     this.rows = rows;
-    this.pitch = pitch;
-    this.lanes = lanes;
-    this.cols = panelsB * lanes;
+    this.pitchA = pitchA;
+    this.cols = cols;
+    this.pitchB = pitchB;
   }
 
   /** Makes room for the panels of some steps, and for the sums of a tile. */
@@ -29,12 +29,12 @@ abstract class PackedPanels {
 
   /** Elements of the panels of A for a tile. */
   final int elementsA(int tileRows, int steps) {
-    return Math.toIntExact(Ceil.div(tileRows, rows) * pitch * steps);
+    return Math.toIntExact(Ceil.div(tileRows, rows) * pitchA * steps);
   }
 
   /** Elements of the panels of B for a tile. */
   final int elementsB(int tileCols, int steps) {
-    return Math.toIntExact(Ceil.to(tileCols, cols) * steps);
+    return Math.toIntExact(Ceil.div(tileCols, cols) * pitchB * steps);
   }
 
   /** Panels of A, an array of the element type. */
@@ -53,7 +53,7 @@ abstract class PackedPanels {
    * Multiplies panels and adds the product to the sums of a micro tile.
    *
    * @param fromA index of A's panel
-   * @param fromB index of the first of B's panels
+   * @param fromB index of B's panel
    * @param order how many steps there are, and how they are summed
    * @param at index of the micro tile; the first product overwrites what is there
    */

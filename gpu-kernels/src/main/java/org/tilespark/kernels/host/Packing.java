@@ -46,14 +46,13 @@ final class Packing {
   /**
    * Where panels go.
    *
-   * @param width of a panel
-   * @param pitch elements between the steps of a panel
-   * @param multiple what the panels' width together is a multiple of; they end with zeros
+   * @param width of a panel; the last one is filled up with zeros
+   * @param pitch elements between the steps of a panel, at least {@code width}
    */
-  record Panels(Object array, int width, int pitch, int multiple) {
+  record Panels(Object array, int width, int pitch) {
     /** Elements of the panels that hold {@code count} of {@code x}. */
     int elements(int count, int steps) {
-      return Math.toIntExact(Ceil.to(count, multiple) / width * pitch * steps);
+      return Math.toIntExact(Ceil.div(count, width) * pitch * steps);
     }
 
     private long address(int element, int bytes) {
@@ -69,7 +68,7 @@ final class Packing {
   /** Packs a part whose elements are those of the panels. */
   static void pack(Part part, Panels to) {
     if (part.operand().isAlongK()) {
-      for (int x = 0; x < Ceil.to(part.count(), to.multiple()); x += to.width()) {
+      for (int x = 0; x < part.count(); x += to.width()) {
         for (int p = 0; p < part.steps(); p += STEPS) {
           interleave(part, x, p, to);
         }
@@ -97,7 +96,7 @@ final class Packing {
       target += panelBytes;
     }
     int rest = part.count() - whole * width;
-    for (int x = whole * width; x < Ceil.to(part.count(), to.multiple()); x += width) {
+    for (int x = whole * width; x < part.count(); x += width) {
       copy(base, from, array, target, rest * bytes);
       for (int e = rest; e < width; e++) {
         zero(array, target + (long) e * bytes, bytes);
@@ -180,7 +179,7 @@ final class Packing {
     double[] target = (double[]) to.array();
     Operand operand = part.operand();
     Object base = operand.memory().base();
-    for (int x = 0; x < Ceil.to(part.count(), to.multiple()); x += to.width()) {
+    for (int x = 0; x < part.count(); x += to.width()) {
       for (int p = 0; p < part.steps(); p++) {
         int at = (x / to.width() * part.steps() + p) * to.pitch();
         for (int e = 0; e < to.width(); e++) {

@@ -93,8 +93,8 @@ final class TiledProduct {
     SumOrder order = SumOrder.of(Math.max(1, k));
     int group = order.group();
     panels.reserve(area.rows, area.cols, group);
-    Packing.Panels toA = new Packing.Panels(panels.a(), panels.rows, panels.pitch, panels.rows);
-    Packing.Panels toB = new Packing.Panels(panels.b(), panels.lanes, panels.lanes, panels.cols);
+    Packing.Panels toA = new Packing.Panels(panels.a(), panels.rows, panels.pitchA);
+    Packing.Panels toB = new Packing.Panels(panels.b(), panels.cols, panels.pitchB);
     for (long p = 0; p < Math.max(1, k); p += group) {
       int steps = (int) Math.min(group, k - p);
       pack(new Packing.Part(rowSide, area.i, area.rows, p, steps), toA);
@@ -123,10 +123,10 @@ final class TiledProduct {
   private void multiply(
       PackedPanels panels, Area area, int first, int rows, PackedPanels.Steps packed) {
     for (int j = 0; j < area.cols; j += panels.cols) {
-      int fromB = j * packed.count();
+      int fromB = j / panels.cols * panels.pitchB * packed.count();
       for (int i = first; i < first + rows; i += panels.rows) {
         if (!isSymmetric || area.i + i < area.j + j + panels.cols) {
-          int fromA = i / panels.rows * panels.pitch * packed.count();
+          int fromA = i / panels.rows * panels.pitchA * packed.count();
           panels.multiply(fromA, fromB, packed, panels.index(area.rows, i, j));
         }
       }
