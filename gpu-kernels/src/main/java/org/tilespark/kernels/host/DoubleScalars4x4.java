@@ -9,7 +9,7 @@ final class DoubleScalars4x4 extends DoubleKernel {
   private static final boolean FUSED = Vectors.isFused();
 
   DoubleScalars4x4() {
-    super(SIDE, SIDE, SIDE, SIDE);
+    super(SIDE, SIDE);
   }
 
   @Override

@@ -7,15 +7,15 @@ import jdk.incubator.vector.DoubleVector;
  * for 16 registers. With 10 accumulators C2 spills some, and is a fifth slower at least.
  *
  * <p>C2 keeps accumulators in registers if they are local variables of one method, and if the loop
- * has no range checks, whose traps would need them. Strides of panels are powers of two: then C2
- * moves the checks out of the loop.
+ * has no range checks, whose traps would need them: it moves checks out of the loop where strides
+ * are powers of two.
  */
 final class DoubleVectors4x2 extends DoubleVectorKernel {
-  private static final int PITCH_A = 4;
-  private static final int PITCH_B = 2 * LANES;
+  private static final int ROWS = 4;
+  private static final int COLS = 2 * LANES;
 
   DoubleVectors4x2() {
-    super(4, PITCH_A, 2, PITCH_B);
+    super(ROWS, COLS);
   }
 
   @Override
@@ -31,8 +31,8 @@ final class DoubleVectors4x2 extends DoubleVectorKernel {
     DoubleVector c30 = DoubleVector.zero(SPECIES);
     DoubleVector c31 = DoubleVector.zero(SPECIES);
     for (int p = 0; p < steps; p++) {
-      int atA = fromA + p * PITCH_A;
-      int atB = fromB + p * PITCH_B;
+      int atA = fromA + p * ROWS;
+      int atB = fromB + p * COLS;
       DoubleVector b0 = DoubleVector.fromArray(SPECIES, b, atB);
       DoubleVector b1 = DoubleVector.fromArray(SPECIES, b, atB + LANES);
       DoubleVector a0 = DoubleVector.broadcast(SPECIES, a[atA]);

@@ -7,20 +7,12 @@ abstract class FloatKernel {
   /** Rows of the part of C that one call makes: those of a panel of A. */
   final int rows;
 
-  /** Elements between neighbouring steps of a panel of A, at least {@code rows}. */
-  final int pitchA;
-
   /** Columns of the part of C: those of a panel of B. */
   final int cols;
 
-  /** Elements between neighbouring steps of a panel of B, at least {@code cols}. */
-  final int pitchB;
-
-  FloatKernel(int rows, int pitchA, int cols, int pitchB) {
+  FloatKernel(int rows, int cols) {
     this.rows = rows;
-    this.pitchA = pitchA;
     this.cols = cols;
-    this.pitchB = pitchB;
   }
 
   /** The fastest on a CPU like {@code profile}. */
@@ -28,7 +20,7 @@ abstract class FloatKernel {
     if (profile.vectorBits() == 0) {
       return new FloatScalars4x4();
     }
-    return profile.registers() < 32 ? new FloatVectors4x2() : new FloatVectors6x3();
+    return profile.registers() < 32 ? new FloatVectors4x2() : new FloatVectors8x2();
   }
 
   /**

@@ -9,7 +9,7 @@ final class FloatScalars4x4 extends FloatKernel {
   private static final boolean FUSED = Vectors.isFused();
 
   FloatScalars4x4() {
-    super(SIDE, SIDE, SIDE, SIDE);
+    super(SIDE, SIDE);
   }
 
   @Override

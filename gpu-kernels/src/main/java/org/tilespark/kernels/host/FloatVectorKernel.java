@@ -8,8 +8,8 @@ abstract class FloatVectorKernel extends FloatKernel {
   static final VectorSpecies<Float> SPECIES = FloatVector.SPECIES_PREFERRED;
   static final int LANES = SPECIES.length();
 
-  FloatVectorKernel(int rows, int pitchA, int vectors, int pitchB) {
-    super(rows, pitchA, vectors * LANES, pitchB);
+  FloatVectorKernel(int rows, int cols) {
+    super(rows, cols);
   }
 
   @Override

@@ -13,15 +13,11 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
  */
 abstract class PackedPanels {
   final int rows;
-  final int pitchA; // elements between the steps of a panel of A
   final int cols;
-  final int pitchB; // elements between the steps of a panel of B
 
-  PackedPanels(int rows, int pitchA, int cols, int pitchB) {
+  PackedPanels(int rows, int cols) {
     this.rows = rows;
-    this.pitchA = pitchA;
     this.cols = cols;
-    this.pitchB = pitchB;
   }
 
   /** Makes room for the panels of some steps, and for the sums of a tile. */
@@ -29,12 +25,12 @@ abstract class PackedPanels {
 
   /** Elements of the panels of A for a tile. */
   final int elementsA(int tileRows, int steps) {
-    return Math.toIntExact(Ceil.div(tileRows, rows) * pitchA * steps);
+    return Math.toIntExact(Ceil.to(tileRows, rows) * steps);
   }
 
   /** Elements of the panels of B for a tile. */
   final int elementsB(int tileCols, int steps) {
-    return Math.toIntExact(Ceil.div(tileCols, cols) * pitchB * steps);
+    return Math.toIntExact(Ceil.to(tileCols, cols) * steps);
   }
 
   /** Panels of A, an array of the element type. */
@@ -59,8 +55,15 @@ abstract class PackedPanels {
    */
   abstract void multiply(int fromA, int fromB, Steps order, int at);
 
-  /** The steps of K that are packed. */
-  record Steps(int count, int chain, boolean isFirst) {}
+  /**
+   * A group of steps of K that is packed.
+   *
+   * @param chain steps of a chain
+   * @param isFirst true if sums begin with it
+   * @param firstA index of its first element in the panels of A
+   * @param firstB index of its first element in the panels of B
+   */
+  record Steps(int count, int chain, boolean isFirst, int firstA, int firstB) {}
 
   /** Fills {@code result}: alpha times a micro tile's sums, and beta times {@code before}. */
   abstract void scale(int at, Factors factors);
