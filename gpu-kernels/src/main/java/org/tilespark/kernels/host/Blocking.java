@@ -7,10 +7,15 @@ package org.tilespark.kernels.host;
  * @param tileCols columns of a tile
  * @param blockRows rows of A whose panels take a quarter of the second-level cache: sums and panels
  *     of B pass through it
+ * @param groups groups of steps that are packed together, so that sums come from the last-level
+ *     cache once for all of them
  */
-record Blocking(int tileRows, int tileCols, int blockRows) {
+record Blocking(int tileRows, int tileCols, int blockRows, int groups) {
   /** Panels and sums of one call may take this, also where caches are smaller. */
   private static final long LEAST_BYTES = 8L << 20;
+
+  /** More would take the last-level cache from sums. */
+  private static final int MOST_GROUPS = 2;
 
   /** Tiles are wide: panels of B are packed anew for each row of tiles, which is the cheaper. */
   private static final double WIDTH = 1.25;
@@ -25,8 +30,9 @@ record Blocking(int tileRows, int tileCols, int blockRows) {
     long elements = budget / (2L * bytes); // of a tile: a sum and its error each
     int tileCols = part(n, (long) (WIDTH * Math.sqrt((double) elements)), panels.cols);
     int tileRows = part(m, elements / tileCols, panels.rows);
-    long block = profile.l2Bytes() / 4 / ((long) SumOrder.MOST_GROUP * bytes);
-    return new Blocking(tileRows, tileCols, part(tileRows, block, panels.rows));
+    long step = profile.l2Bytes() / 4 / ((long) SumOrder.MOST_GROUP * bytes);
+    int groups = (int) Math.max(1, Math.min(MOST_GROUPS, step / panels.cols));
+    return new Blocking(tileRows, tileCols, part(tileRows, step / groups, panels.rows), groups);
   }
 
   /** The extent of equal parts, whole micro tiles, none much larger than {@code most}. */

@@ -1,27 +1,18 @@
 package org.tilespark.kernels.host;
 
 /**
- * Multiplies a packed panel of A by some packed panels of B: the innermost loop of products of
- * doubles. Stateless.
+ * Multiplies a packed panel of A by one of B: the innermost loop of products of doubles. Stateless.
  */
 abstract class DoubleKernel {
   /** Rows of the part of C that one call makes: those of a panel of A. */
   final int rows;
 
-  /** Elements between neighbouring steps of a panel of A, at least {@code rows}. */
-  final int pitch;
+  /** Columns of the part of C: those of a panel of B. */
+  final int cols;
 
-  /** Panels of B that are multiplied together. */
-  final int panelsB;
-
-  /** Columns of a panel of B, whose steps lie one behind the other. */
-  final int lanes;
-
-  DoubleKernel(int rows, int pitch, int panelsB, int lanes) {
+  DoubleKernel(int rows, int cols) {
     this.rows = rows;
-    this.pitch = pitch;
-    this.panelsB = panelsB;
-    this.lanes = lanes;
+    this.cols = cols;
   }
 
   /** The fastest on a CPU like {@code profile}. */
@@ -29,18 +20,17 @@ abstract class DoubleKernel {
     if (profile.vectorBits() == 0) {
       return new DoubleScalars4x4();
     }
-    return profile.registers() < 32 ? new DoubleVectors5x2() : new DoubleVectors8x3();
+    return profile.registers() < 32 ? new DoubleVectors4x2() : new DoubleVectors8x2();
   }
 
   /**
-   * Adds the product of {@code steps} steps to {@code panels.part}, (rows, panelsB * lanes): each
-   * element is one chain of fused multiply-adds that begins with zero.
+   * Adds the product of {@code steps} steps to {@code panels.part}, (rows, cols): each element is
+   * one chain of fused multiply-adds that begins with zero.
    *
    * @param fromA index in {@code panels.a} of the first step
-   * @param fromB index in {@code panels.b} of the first panel's first step
-   * @param apart elements from one panel of B to the next
+   * @param fromB index in {@code panels.b} of the first step
    */
-  abstract void chain(DoublePanels panels, int fromA, int fromB, int steps, int apart);
+  abstract void chain(DoublePanels panels, int fromA, int fromB, int steps);
 
   /**
    * Adds {@code panels.part} to the micro tile of {@code panels.sum} at an index, and what that

@@ -15,7 +15,7 @@ final class DoublePanels extends PackedPanels {
   double[] error = {}; // what sum lost to rounding
 
   DoublePanels(DoubleKernel kernel) {
-    super(kernel.rows, kernel.pitch, kernel.panelsB, kernel.lanes);
+    super(kernel.rows, kernel.cols);
     this.kernel = kernel;
     this.part = new double[rows * cols];
     this.before = new double[part.length];
@@ -60,7 +60,7 @@ final class DoublePanels extends PackedPanels {
     Arrays.fill(part, 0);
     for (int p = 0; p < order.count(); p += order.chain()) {
       int steps = Math.min(order.chain(), order.count() - p);
-      kernel.chain(this, fromA + p * pitch, fromB + p * lanes, steps, order.count() * lanes);
+      kernel.chain(this, fromA + p * rows, fromB + p * cols, steps);
     }
     if (order.isFirst()) {
       System.arraycopy(part, 0, sum, at, part.length);

@@ -9,11 +9,11 @@ final class DoubleScalars4x4 extends DoubleKernel {
   private static final boolean FUSED = Vectors.isFused();
 
   DoubleScalars4x4() {
-    super(SIDE, SIDE, 1, SIDE);
+    super(SIDE, SIDE);
   }
 
   @Override
-  void chain(DoublePanels panels, int fromA, int fromB, int steps, int apart) {
+  void chain(DoublePanels panels, int fromA, int fromB, int steps) {
     double[] a = panels.a;
     double[] b = panels.b;
     double c00 = 0;

@@ -8,8 +8,8 @@ abstract class DoubleVectorKernel extends DoubleKernel {
   static final VectorSpecies<Double> SPECIES = DoubleVector.SPECIES_PREFERRED;
   static final int LANES = SPECIES.length();
 
-  DoubleVectorKernel(int rows, int pitch, int panelsB) {
-    super(rows, pitch, panelsB, LANES);
+  DoubleVectorKernel(int rows, int cols) {
+    super(rows, cols);
   }
 
   @Override

@@ -16,7 +16,7 @@ final class FloatPanels extends PackedPanels {
   float[] error = {}; // what sum lost to rounding
 
   FloatPanels(FloatKernel kernel) {
-    super(kernel.rows, kernel.pitch, kernel.panelsB, kernel.lanes);
+    super(kernel.rows, kernel.cols);
     this.kernel = kernel;
     this.part = new float[rows * cols];
     this.before = new float[part.length];
@@ -62,7 +62,7 @@ final class FloatPanels extends PackedPanels {
     Arrays.fill(part, 0);
     for (int p = 0; p < order.count(); p += order.chain()) {
       int steps = Math.min(order.chain(), order.count() - p);
-      kernel.chain(this, fromA + p * pitch, fromB + p * lanes, steps, order.count() * lanes);
+      kernel.chain(this, fromA + p * rows, fromB + p * cols, steps);
     }
     if (order.isFirst()) {
       System.arraycopy(part, 0, sum, at, part.length);

@@ -9,11 +9,11 @@ final class FloatScalars4x4 extends FloatKernel {
   private static final boolean FUSED = Vectors.isFused();
 
   FloatScalars4x4() {
-    super(SIDE, SIDE, 1, SIDE);
+    super(SIDE, SIDE);
   }
 
   @Override
-  void chain(FloatPanels panels, int fromA, int fromB, int steps, int apart) {
+  void chain(FloatPanels panels, int fromA, int fromB, int steps) {
     float[] a = panels.a;
     float[] b = panels.b;
     float c00 = 0;

@@ -8,8 +8,8 @@ abstract class FloatVectorKernel extends FloatKernel {
   static final VectorSpecies<Float> SPECIES = FloatVector.SPECIES_PREFERRED;
   static final int LANES = SPECIES.length();
 
-  FloatVectorKernel(int rows, int pitch, int panelsB) {
-    super(rows, pitch, panelsB, LANES);
+  FloatVectorKernel(int rows, int cols) {
+    super(rows, cols);
   }
 
   @Override

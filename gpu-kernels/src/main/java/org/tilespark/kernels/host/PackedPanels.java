@@ -7,21 +7,17 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
  * What one call to multiply works in: packed panels of A and B, and sums of a tile of C, of one
  * element type. Arrays grow to what is needed and are kept.
  *
- * <p>A panel of A holds {@code rows} rows, step by step; a panel of B {@code lanes} columns. The
+ * <p>A panel of A holds {@code rows} rows, step by step; a panel of B {@code cols} columns. The
  * tile is cut into micro tiles of (rows, cols), which lie one behind the other; one is the product
- * of a panel of A and the panels of B that {@code cols} columns make. Used by one thread.
+ * of a panel of A and a panel of B. Used by one thread.
  */
 abstract class PackedPanels {
   final int rows;
-  final int pitch; // elements between the steps of a panel of A
-  final int lanes;
   final int cols;
 
-  PackedPanels(int rows, int pitch, int panelsB, int lanes) {
+  PackedPanels(int rows, int cols) {
     this.rows = rows;
-    this.pitch = pitch;
-    this.lanes = lanes;
-    this.cols = panelsB * lanes;
+    this.cols = cols;
   }
 
   /** Makes room for the panels of some steps, and for the sums of a tile. */
@@ -29,7 +25,7 @@ abstract class PackedPanels {
 
   /** Elements of the panels of A for a tile. */
   final int elementsA(int tileRows, int steps) {
-    return Math.toIntExact(Ceil.div(tileRows, rows) * pitch * steps);
+    return Math.toIntExact(Ceil.to(tileRows, rows) * steps);
   }
 
   /** Elements of the panels of B for a tile. */
@@ -53,14 +49,21 @@ abstract class PackedPanels {
    * Multiplies panels and adds the product to the sums of a micro tile.
    *
    * @param fromA index of A's panel
-   * @param fromB index of the first of B's panels
+   * @param fromB index of B's panel
    * @param order how many steps there are, and how they are summed
    * @param at index of the micro tile; the first product overwrites what is there
    */
   abstract void multiply(int fromA, int fromB, Steps order, int at);
 
-  /** The steps of K that are packed. */
-  record Steps(int count, int chain, boolean isFirst) {}
+  /**
+   * A group of steps of K that is packed.
+   *
+   * @param chain steps of a chain
+   * @param isFirst true if sums begin with it
+   * @param firstA index of its first element in the panels of A
+   * @param firstB index of its first element in the panels of B
+   */
+  record Steps(int count, int chain, boolean isFirst, int firstA, int firstB) {}
 
   /** Fills {@code result}: alpha times a micro tile's sums, and beta times {@code before}. */
   abstract void scale(int at, Factors factors);

@@ -17,6 +17,9 @@ final class Packing {
   /** Steps of a panel that are written together: they stay in the first-level cache. */
   private static final int STEPS = 64;
 
+  /** Panels that are written together: each is a stream of its own. */
+  private static final int STREAMS = 8;
+
   private Packing() {}
 
   /**
@@ -44,20 +47,19 @@ final class Packing {
   record Part(Operand operand, long x, int count, long p, int steps) {}
 
   /**
-   * Where panels go.
+   * Where panels go, one behind the other.
    *
-   * @param width of a panel
-   * @param pitch elements between the steps of a panel
-   * @param multiple what the panels' width together is a multiple of; they end with zeros
+   * @param first index of the first element
+   * @param width of a panel; the last one is filled up with zeros
    */
-  record Panels(Object array, int width, int pitch, int multiple) {
+  record Panels(Object array, int first, int width) {
     /** Elements of the panels that hold {@code count} of {@code x}. */
     int elements(int count, int steps) {
-      return Math.toIntExact(Ceil.to(count, multiple) / width * pitch * steps);
+      return Math.toIntExact(Ceil.to(count, width) * steps);
     }
 
     private long address(int element, int bytes) {
-      return baseOffset(bytes) + (long) element * bytes;
+      return baseOffset(bytes) + ((long) first + element) * bytes;
     }
   }
 
@@ -69,41 +71,41 @@ final class Packing {
   /** Packs a part whose elements are those of the panels. */
   static void pack(Part part, Panels to) {
     if (part.operand().isAlongK()) {
-      for (int x = 0; x < Ceil.to(part.count(), to.multiple()); x += to.width()) {
+      for (int x = 0; x < part.count(); x += to.width()) {
         for (int p = 0; p < part.steps(); p += STEPS) {
           interleave(part, x, p, to);
         }
       }
     } else {
-      for (int p = 0; p < part.steps(); p++) {
-        deal(part, p, to);
+      for (int x = 0; x < part.count(); x += STREAMS * to.width()) {
+        for (int p = 0; p < part.steps(); p++) {
+          deal(part, x, p, to);
+        }
       }
     }
   }
 
-  /** Deals the {@code x} of one step out to all panels. */
-  private static void deal(Part part, int p, Panels to) {
+  /** Deals the {@code x} of one step out to some panels. */
+  private static void deal(Part part, int first, int p, Panels to) {
     int bytes = part.operand().bytes();
     int width = to.width();
     Object base = part.operand().memory().base();
     Object array = to.array();
-    long from = part.operand().address(part.x(), part.p() + p);
-    long target = to.address(p * to.pitch(), bytes);
-    long panelBytes = (long) part.steps() * to.pitch() * bytes;
-    int whole = part.count() / width;
-    for (int panel = 0; panel < whole; panel++) {
+    long from = part.operand().address(part.x() + first, part.p() + p);
+    long target = to.address(first * part.steps() + p * width, bytes);
+    long panelBytes = (long) part.steps() * width * bytes;
+    int end = Math.min(part.count(), first + STREAMS * width);
+    int x = first;
+    for (; x + width <= end; x += width) {
       copy(base, from, array, target, width * bytes);
       from += (long) width * bytes;
       target += panelBytes;
     }
-    int rest = part.count() - whole * width;
-    for (int x = whole * width; x < Ceil.to(part.count(), to.multiple()); x += width) {
-      copy(base, from, array, target, rest * bytes);
-      for (int e = rest; e < width; e++) {
+    if (x < end) {
+      copy(base, from, array, target, (end - x) * bytes);
+      for (int e = end - x; e < width; e++) {
         zero(array, target + (long) e * bytes, bytes);
       }
-      rest = 0;
-      target += panelBytes;
     }
   }
 
@@ -130,12 +132,12 @@ final class Packing {
   private static void interleave(Part part, int x, int p, Panels to) {
     int bytes = part.operand().bytes();
     int steps = Math.min(STEPS, part.steps() - p);
-    int present = Math.max(0, Math.min(to.width(), part.count() - x));
+    int present = Math.min(to.width(), part.count() - x);
     Object base = part.operand().memory().base();
     long row = part.operand().address(part.x() + x, part.p() + p);
     long lead = part.operand().lead() * bytes;
-    long target = to.address((x / to.width() * part.steps() + p) * to.pitch(), bytes);
-    int pitch = to.pitch() * bytes;
+    long target = to.address(x * part.steps() + p * to.width(), bytes);
+    int pitch = to.width() * bytes;
     int at = 0;
     if (bytes == Float.BYTES) {
       for (; at + 1 < present; at += 2) {
@@ -180,9 +182,9 @@ final class Packing {
     double[] target = (double[]) to.array();
     Operand operand = part.operand();
     Object base = operand.memory().base();
-    for (int x = 0; x < Ceil.to(part.count(), to.multiple()); x += to.width()) {
+    for (int x = 0; x < part.count(); x += to.width()) {
       for (int p = 0; p < part.steps(); p++) {
-        int at = (x / to.width() * part.steps() + p) * to.pitch();
+        int at = to.first() + x * part.steps() + p * to.width();
         for (int e = 0; e < to.width(); e++) {
           target[at + e] =
               x + e < part.count()
@@ -195,8 +197,8 @@ final class Packing {
   }
 
   /** Rounds packed floats to what a lower precision has. */
-  static void round(float[] panels, int elements, Precision precision) {
-    for (int e = 0; e < elements; e++) {
+  static void round(float[] panels, int first, int elements, Precision precision) {
+    for (int e = first; e < first + elements; e++) {
       panels[e] = precision.round(panels[e]);
     }
   }

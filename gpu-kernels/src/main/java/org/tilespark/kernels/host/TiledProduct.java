@@ -1,5 +1,7 @@
 package org.tilespark.kernels.host;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.Precision;
@@ -83,27 +85,41 @@ final class TiledProduct {
         int rows = (int) Math.min(blocking.tileRows(), c.rows() - i);
         if (!isSymmetric || i < j + cols) {
           Area area = new Area(i, rows, j, cols);
-          sum(panels, area, blocking.blockRows());
+          sum(panels, area, blocking);
           store(panels, area);
         }
       }
     }
   }
 
-  /** Makes the sums of a tile. */
-  private void sum(PackedPanels panels, Area area, int blockRows) {
+  /** Makes the sums of a tile: packs some groups of steps, then visits each micro tile once. */
+  private void sum(PackedPanels panels, Area area, Blocking blocking) {
     SumOrder order = SumOrder.of(Math.max(1, k));
     int group = order.group();
-    panels.reserve(area.rows, area.cols, group);
-    Packing.Panels toA = new Packing.Panels(panels.a(), panels.rows, panels.pitch, panels.rows);
-    Packing.Panels toB = new Packing.Panels(panels.b(), panels.lanes, panels.lanes, panels.cols);
-    for (long p = 0; p < Math.max(1, k); p += group) {
-      int steps = (int) Math.min(group, k - p);
-      pack(new Packing.Part(rowSide, area.i, area.rows, p, steps), toA);
-      pack(new Packing.Part(colSide, area.j, area.cols, p, steps), toB);
-      PackedPanels.Steps packed = new PackedPanels.Steps(steps, order.chain(), p == 0);
-      for (int i = 0; i < area.rows; i += blockRows) {
-        multiply(panels, area, i, Math.min(blockRows, area.rows - i), packed);
+    int most = (int) Math.min((long) group * blocking.groups(), Math.max(1, k));
+    panels.reserve(area.rows, area.cols, most);
+    for (long p = 0; p < Math.max(1, k); p += most) {
+      List<PackedPanels.Steps> packed = new ArrayList<>();
+      int steps = (int) Math.min(most, k - p);
+      int done = 0;
+      do {
+        int count = Math.min(group, steps - done);
+        PackedPanels.Steps each =
+            new PackedPanels.Steps(
+                count,
+                order.chain(),
+                p + done == 0,
+                panels.elementsA(area.rows, done),
+                panels.elementsB(area.cols, done));
+        Packing.Panels toA = new Packing.Panels(panels.a(), each.firstA(), panels.rows);
+        Packing.Panels toB = new Packing.Panels(panels.b(), each.firstB(), panels.cols);
+        pack(new Packing.Part(rowSide, area.i, area.rows, p + done, count), toA);
+        pack(new Packing.Part(colSide, area.j, area.cols, p + done, count), toB);
+        packed.add(each);
+        done += count;
+      } while (done < steps);
+      for (int i = 0; i < area.rows; i += blocking.blockRows()) {
+        multiply(panels, area, i, Math.min(blocking.blockRows(), area.rows - i), packed);
       }
     }
   }
@@ -117,19 +133,21 @@ final class TiledProduct {
     Packing.pack(part, to);
     if (precision != Precision.FULL) {
       int elements = to.elements(part.count(), part.steps());
-      Packing.round((float[]) to.array(), elements, precision);
+      Packing.round((float[]) to.array(), to.first(), elements, precision);
     }
   }
 
   /** Multiplies some rows of packed A by all of packed B. */
   private void multiply(
-      PackedPanels panels, Area area, int first, int rows, PackedPanels.Steps packed) {
+      PackedPanels panels, Area area, int first, int rows, List<PackedPanels.Steps> packed) {
     for (int j = 0; j < area.cols; j += panels.cols) {
-      int fromB = j * packed.count();
       for (int i = first; i < first + rows; i += panels.rows) {
         if (!isSymmetric || area.i + i < area.j + j + panels.cols) {
-          int fromA = i / panels.rows * panels.pitch * packed.count();
-          panels.multiply(fromA, fromB, packed, panels.index(area.rows, i, j));
+          int at = panels.index(area.rows, i, j);
+          for (PackedPanels.Steps each : packed) {
+            panels.multiply(
+                each.firstA() + i * each.count(), each.firstB() + j * each.count(), each, at);
+          }
         }
       }
     }
@@ -177,7 +195,7 @@ final class TiledProduct {
   /** Computes a part of a tile in double, and writes what is not finite as a sum of floats. */
   private void storeRest(FloatPanels floats, Area area, Area rest) {
     DoublePanels doubles = (DoublePanels) stage.panels(ElementType.FLOAT64);
-    sum(doubles, rest, rest.rows);
+    sum(doubles, rest, new Blocking(rest.rows, rest.cols, rest.rows, 1));
     for (int j = 0; j < rest.cols; j++) {
       for (int i = 0; i < rest.rows; i++) {
         boolean isComputed = !isSymmetric || rest.i + i <= rest.j + j;

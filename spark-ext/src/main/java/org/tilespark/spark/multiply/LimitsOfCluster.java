@@ -2,6 +2,7 @@ package org.tilespark.spark.multiply;
 
 import org.apache.spark.SparkContext;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.host.HostProfile;
 import org.tilespark.spark.block.Bytes;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -46,7 +47,7 @@ record LimitsOfCluster(SparkContext context, MultiplySpec spec, BackendChoice ba
         tile,
         broadcastBytes(),
         executors > 1 || devices != 1 ? 0 : sharedBytes(Math.min(turns, cores), tile, 2 * batch),
-        ClusterLimits.Rates.of(Exchange.isInMemory(context)));
+        ClusterLimits.Rates.of(Exchange.isInMemory(context), HostProfile.current()));
   }
 
   /**

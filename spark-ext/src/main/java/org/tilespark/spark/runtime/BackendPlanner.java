@@ -6,12 +6,15 @@ import java.util.Optional;
 import org.apache.spark.SparkContext;
 import org.tilespark.kernels.device.DeviceFourier;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.host.HostProfile;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.conf.Backend;
 
 /**
  * Says, on the driver, who will compute. In local mode that is known; on a cluster each executor
  * acts on the configuration by what it finds, and the plugin's reports say what that will be.
+ *
+ * <p>The width of vectors is that of the driver's CPU and JVM. Executors may have another.
  */
 public final class BackendPlanner {
   private static final String PLUGIN = "org.tilespark.spark.TileSparkPlugin";
@@ -20,7 +23,7 @@ public final class BackendPlanner {
 
   public static BackendChoice choose(Backend requested, SparkContext context) {
     if (requested == Backend.CPU) {
-      return new BackendChoice(requested, "cpu");
+      return new BackendChoice(requested, cpu());
     }
     String expected =
         context.isLocal()
@@ -51,7 +54,7 @@ public final class BackendPlanner {
         requested,
         requested == Backend.GPU
             ? "gpu, which will fail: " + cufft.whyNot()
-            : "cpu: " + cufft.whyNot());
+            : cpu() + ": " + cufft.whyNot());
   }
 
   static String inThisProcess(Backend requested, Availability<DeviceProbe> probe) {
@@ -61,7 +64,12 @@ public final class BackendPlanner {
     }
     return requested == Backend.GPU
         ? "gpu, which will fail: " + probe.whyNot()
-        : "cpu: " + probe.whyNot();
+        : cpu() + ": " + probe.whyNot();
+  }
+
+  /** As in {@code cpu (512-bit vectors)}. */
+  private static String cpu() {
+    return "cpu (" + HostProfile.current().describe() + ")";
   }
 
   private static String onExecutors(Optional<String> summary) {

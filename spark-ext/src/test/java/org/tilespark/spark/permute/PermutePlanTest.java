@@ -16,6 +16,7 @@ import org.apache.spark.sql.execution.ui.SQLPlanMetric;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.host.HostProfile;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
@@ -105,16 +106,17 @@ class PermutePlanTest extends SparkTest {
   @Test
   void explainShowsAxesBackendAndReason() {
     Dataset<Row> df = VolumeBlocks.permute(VOLUME.toDataFrame(spark, 2), "yzx");
+    String cpu = "cpu (" + HostProfile.current().describe() + ")";
     with(
         Map.of(TileSparkConf.BACKEND.name(), "cpu"),
         () ->
             assertTrue(
                 explained(VolumeBlocks.permute(VOLUME.toDataFrame(spark, 2), "yzx"))
-                    .contains("PermuteBlocks volume yzx [backend=cpu -> cpu]")));
+                    .contains("PermuteBlocks volume yzx [backend=cpu -> " + cpu + "]")));
     Availability<DeviceProbe> probe = DeviceProbe.run();
     String expected =
         "[backend=auto -> "
-            + (probe.isPresent() ? "gpu: " : "cpu: ")
+            + (probe.isPresent() ? "gpu: " : cpu + ": ")
             + (probe.isPresent() ? probe.get().description() : probe.whyNot());
     with(
         Map.of(TileSparkConf.BACKEND.name(), "auto"),

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.tilespark.kernels.device.DeviceProbe;
+import org.tilespark.kernels.host.HostProfile;
 import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
@@ -98,7 +99,9 @@ class BlockStageTest extends SparkTest {
               explained(chain)
                   .contains(
                       "BlockStage [2 operators] PermuteBlocks volume yzx, then PermuteBlocks volume"
-                          + " zyx [backend=cpu -> cpu]"),
+                          + " zyx [backend=cpu -> cpu ("
+                          + HostProfile.current().describe()
+                          + ")]"),
               explained(chain));
           String formatted = formatted(chain);
           assertTrue(formatted.contains(") BlockStage\n"), formatted);
@@ -106,7 +109,9 @@ class BlockStageTest extends SparkTest {
               formatted.contains(
                   "Operator 1: PermuteBlocks volume yzx\n"
                       + "Operator 2: PermuteBlocks volume zyx\n"
-                      + "Backend: backend=cpu -> cpu\n"),
+                      + "Backend: backend=cpu -> cpu ("
+                      + HostProfile.current().describe()
+                      + ")\n"),
               formatted);
           String single = formatted(chain(VOLUME.toDataFrame(spark, 2), 1));
           assertTrue(single.contains(") PermuteBlocks\nOperator 1: PermuteBlocks volume"), single);

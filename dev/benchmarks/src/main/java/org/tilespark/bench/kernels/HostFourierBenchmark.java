@@ -41,9 +41,9 @@ public final class HostFourierBenchmark {
       """;
 
   private final int runs;
-  private final ScipyPeer peer; // or null
+  private final PythonPeer peer; // or null
 
-  private HostFourierBenchmark(int runs, ScipyPeer peer) {
+  private HostFourierBenchmark(int runs, PythonPeer peer) {
     this.runs = runs;
     this.peer = peer;
   }
@@ -71,7 +71,7 @@ public final class HostFourierBenchmark {
         default -> throw new IllegalArgumentException(args[i] + "; expected\n" + HELP);
       }
     }
-    try (ScipyPeer peer = python == null ? null : new ScipyPeer(python)) {
+    try (PythonPeer peer = python == null ? null : PythonPeer.ofScipy(python)) {
       System.out.printf(
           Locale.ROOT,
           "%s %s, %s; %s; best of %d%n",

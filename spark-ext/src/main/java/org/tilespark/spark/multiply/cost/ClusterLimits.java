@@ -1,6 +1,7 @@
 package org.tilespark.spark.multiply.cost;
 
 import java.util.Objects;
+import org.tilespark.kernels.host.HostProfile;
 
 /**
  * What the machines that will run a multiply offer.
@@ -86,11 +87,6 @@ public record ClusterLimits(
 
     private static final double DEVICE_DOUBLE = 60e12;
 
-    /** Estimates of what one core of the CPU computes. */
-    private static final double CORE_FLOAT = 40e9;
-
-    private static final double CORE_DOUBLE = 20e9;
-
     /** The driver's time for a task: 0.13 s for the 201 of a 64^3 transform on 16 cores. */
     private static final double TASK_START = 0.65e-3;
 
@@ -99,16 +95,18 @@ public record ClusterLimits(
      *
      * @param inMemory true if blocks go through the exchange in memory, false if through Spark's
      *     shuffle
+     * @param cpu what the rates of a core are estimated from: the driver's, although executors may
+     *     have other CPUs
      */
-    public static Rates of(boolean inMemory) {
+    public static Rates of(boolean inMemory, HostProfile cpu) {
       return new Rates(
           inMemory ? SHUFFLE_IN_MEMORY : SHUFFLE_OF_SPARK,
           BROADCAST,
           PCIE,
           DEVICE_FLOAT,
           DEVICE_DOUBLE,
-          CORE_FLOAT,
-          CORE_DOUBLE,
+          cpu.floatProductRate(),
+          cpu.doubleProductRate(),
           TASK_START);
     }
 

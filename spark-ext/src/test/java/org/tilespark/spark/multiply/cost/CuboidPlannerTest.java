@@ -14,6 +14,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.tilespark.kernels.host.HostProfile;
 import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.layout.AxisCuts;
 import org.tilespark.layout.Box;
@@ -29,7 +30,12 @@ class CuboidPlannerTest {
   private static final long KIB = 1L << 10;
   private static final long MIB = 1L << 20;
   private static final long GIB = 1L << 30;
-  private static final Rates RATES = Rates.of(false);
+
+  /** A CPU whose cores do 40 GFLOP/s on FLOAT and 20 on DOUBLE, whatever this machine does. */
+  private static final HostProfile CPU =
+      new HostProfile(256, 16, 32 * KIB, 512 * KIB, 2 * MIB, 16, 40e9 / 0.9 / 32);
+
+  private static final Rates RATES = Rates.of(false, CPU);
 
   /** One machine of 16 cores with one GPU, nothing broadcast. */
   private static ClusterLimits gpu(int usefulTasks) {
@@ -343,7 +349,14 @@ class CuboidPlannerTest {
     for (boolean inMemory : new boolean[] {false, true}) {
       ClusterLimits limits =
           new ClusterLimits(
-              new ClusterFacts(16, 2, 0), 16, 0, 4 * GIB, GIB, 256 * MIB, 0, Rates.of(inMemory));
+              new ClusterFacts(16, 2, 0),
+              16,
+              0,
+              4 * GIB,
+              GIB,
+              256 * MIB,
+              0,
+              Rates.of(inMemory, CPU));
       chosen.add(CuboidPlanner.plan(shape, limits).chosen().strategy().toString());
     }
     assertEquals(List.of("BROADCAST_RIGHT", "CUBOID"), chosen);

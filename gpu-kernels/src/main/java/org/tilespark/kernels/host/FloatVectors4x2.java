@@ -3,24 +3,23 @@ package org.tilespark.kernels.host;
 import jdk.incubator.vector.FloatVector;
 
 /**
- * A micro-kernel for floats on 5 rows by 2 vectors: 10 accumulators, 2 vectors of B and one of A:
- * for 16 registers, which C2 fills without spills.
- *
- * <p>Panels of A have room for 8 rows, so that their stride is a power of two.
+ * A micro-kernel for floats on 4 rows by 2 vectors: 8 accumulators, 2 vectors of B and one of A:
+ * for 16 registers. With 10 accumulators C2 spills some, and is a fifth slower at least.
  *
  * <p>C2 keeps accumulators in registers if they are local variables of one method, and if the loop
  * has no range checks, whose traps would need them: it moves checks out of the loop where strides
  * are powers of two.
  */
-final class FloatVectors5x2 extends FloatVectorKernel {
-  private static final int PITCH = 8;
+final class FloatVectors4x2 extends FloatVectorKernel {
+  private static final int ROWS = 4;
+  private static final int COLS = 2 * LANES;
 
-  FloatVectors5x2() {
-    super(5, PITCH, 2);
+  FloatVectors4x2() {
+    super(ROWS, COLS);
   }
 
   @Override
-  void chain(FloatPanels panels, int fromA, int fromB, int steps, int apart) {
+  void chain(FloatPanels panels, int fromA, int fromB, int steps) {
     float[] a = panels.a;
     float[] b = panels.b;
     FloatVector c00 = FloatVector.zero(SPECIES);
@@ -31,13 +30,11 @@ final class FloatVectors5x2 extends FloatVectorKernel {
     FloatVector c21 = FloatVector.zero(SPECIES);
     FloatVector c30 = FloatVector.zero(SPECIES);
     FloatVector c31 = FloatVector.zero(SPECIES);
-    FloatVector c40 = FloatVector.zero(SPECIES);
-    FloatVector c41 = FloatVector.zero(SPECIES);
     for (int p = 0; p < steps; p++) {
-      int atA = fromA + p * PITCH;
-      int atB = fromB + p * LANES;
+      int atA = fromA + p * ROWS;
+      int atB = fromB + p * COLS;
       FloatVector b0 = FloatVector.fromArray(SPECIES, b, atB);
-      FloatVector b1 = FloatVector.fromArray(SPECIES, b, atB + apart);
+      FloatVector b1 = FloatVector.fromArray(SPECIES, b, atB + LANES);
       FloatVector a0 = FloatVector.broadcast(SPECIES, a[atA]);
       c00 = a0.fma(b0, c00);
       c01 = a0.fma(b1, c01);
@@ -50,9 +47,6 @@ final class FloatVectors5x2 extends FloatVectorKernel {
       FloatVector a3 = FloatVector.broadcast(SPECIES, a[atA + 3]);
       c30 = a3.fma(b0, c30);
       c31 = a3.fma(b1, c31);
-      FloatVector a4 = FloatVector.broadcast(SPECIES, a[atA + 4]);
-      c40 = a4.fma(b0, c40);
-      c41 = a4.fma(b1, c41);
     }
     float[] part = panels.part;
     c00.add(FloatVector.fromArray(SPECIES, part, 0)).intoArray(part, 0);
@@ -63,7 +57,5 @@ final class FloatVectors5x2 extends FloatVectorKernel {
     c21.add(FloatVector.fromArray(SPECIES, part, 5 * LANES)).intoArray(part, 5 * LANES);
     c30.add(FloatVector.fromArray(SPECIES, part, 6 * LANES)).intoArray(part, 6 * LANES);
     c31.add(FloatVector.fromArray(SPECIES, part, 7 * LANES)).intoArray(part, 7 * LANES);
-    c40.add(FloatVector.fromArray(SPECIES, part, 8 * LANES)).intoArray(part, 8 * LANES);
-    c41.add(FloatVector.fromArray(SPECIES, part, 9 * LANES)).intoArray(part, 9 * LANES);
   }
 }

@@ -7,15 +7,15 @@ import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
-/** A Python process with scipy that does what {@link HostFourierBenchmark} does, on request. */
-final class ScipyPeer implements AutoCloseable {
+/** A Python process that does what a benchmark of the CPU does, on one thread, on request. */
+final class PythonPeer implements AutoCloseable {
   /**
    * Reads requests and answers each with a line. Lines are timed in 16 pieces of an array that no
    * cache holds, and the best counts: other work on the machine spoils few pieces. Complex lines
    * are transformed in place, so that no pages of new arrays are timed; "ortho" keeps their values
    * from growing.
    */
-  private static final String PROGRAM =
+  private static final String SCIPY =
       """
       import sys, time
       import numpy as np, scipy, scipy.fft as fft
@@ -65,16 +65,68 @@ final class ScipyPeer implements AutoCloseable {
           print({"prepare": prepare, "run": run, "errors": errors}[name](*words), flush=True)
       """;
 
+  /**
+   * Multiplies one pair of matrices again and again. Transposes are views, which numpy hands to
+   * BLAS as they are.
+   */
+  private static final String NUMPY =
+      """
+      import sys, time
+      import numpy as np
+      state = {}
+      def prepare(dtype, form, m, k, n):
+          m, k, n = int(m), int(k), int(n)
+          def operand(seed, transposed, rows, cols):
+              shape = (cols, rows) if transposed else (rows, cols)
+              values = np.random.default_rng(seed).standard_normal(shape, dtype=dtype)
+              return values.T if transposed else values
+          a, b = operand(1, form[0] == "T", m, k), operand(2, form[1] == "T", k, n)
+          c = np.empty((m, n), dtype)
+          state["work"] = lambda: np.matmul(a, b, out=c)
+      def run():
+          start = time.thread_time_ns()
+          state["work"]()
+          return time.thread_time_ns() - start
+      def product(dtype, m, k, n, path):
+          m, k, n = int(m), int(k), int(n)
+          a, b = np.fromfile(path + "/a", dtype).reshape(m, k), np.fromfile(path + "/b", dtype).reshape(k, n)
+          np.matmul(a, b).tofile(path + "/c")
+          return "done"
+      def blas():
+          try:
+              from threadpoolctl import threadpool_info
+              return ", ".join("%s %s for %s" % (i["internal_api"], i["version"], i["architecture"]) for i in threadpool_info() if i["user_api"] == "blas")
+          except ImportError:
+              found = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+              return "%s %s" % (found["name"], found["version"])
+      print("numpy", np.__version__, "with", blas(), flush=True)
+      for line in sys.stdin:
+          name, *words = line.split()
+          print({"prepare": prepare, "run": run, "product": product}[name](*words), flush=True)
+      """;
+
   private final Process process;
   private final BufferedReader answers;
   private final PrintStream requests;
   private final String version;
 
-  ScipyPeer(String python) throws IOException {
-    process =
-        new ProcessBuilder(python, "-c", PROGRAM)
-            .redirectError(ProcessBuilder.Redirect.INHERIT)
-            .start();
+  /** One with scipy's transforms. */
+  static PythonPeer ofScipy(String python) throws IOException {
+    return new PythonPeer(python, SCIPY);
+  }
+
+  /** One with numpy's products. */
+  static PythonPeer ofNumpy(String python) throws IOException {
+    return new PythonPeer(python, NUMPY);
+  }
+
+  private PythonPeer(String python, String program) throws IOException {
+    ProcessBuilder builder =
+        new ProcessBuilder(python, "-c", program).redirectError(ProcessBuilder.Redirect.INHERIT);
+    for (String library : new String[] {"OPENBLAS", "MKL", "OMP", "BLIS"}) {
+      builder.environment().put(library + "_NUM_THREADS", "1");
+    }
+    process = builder.start();
     answers =
         new BufferedReader(
             new InputStreamReader(process.getInputStream(), StandardCharsets.US_ASCII));
@@ -86,7 +138,7 @@ final class ScipyPeer implements AutoCloseable {
     try {
       String line = answers.readLine();
       if (line == null) {
-        throw new IllegalStateException("The Python process with scipy ended");
+        throw new IllegalStateException("The Python process ended; its errors are above");
       }
       return line;
     } catch (IOException e) {
