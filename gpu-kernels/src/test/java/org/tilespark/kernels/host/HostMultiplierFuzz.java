@@ -141,9 +141,9 @@ final class HostMultiplierFuzz {
     HostMemory memoryC = memory(c, 0, isFloat);
     multiplier.multiply(
         problem,
-        memory(a, skipA, isFloat).slice(skipA * problem.type().bytes(), problem.bytesA()),
-        memory(b, skipB, isFloat).slice(skipB * problem.type().bytes(), problem.bytesB()),
-        memoryC.slice(GUARD * problem.type().bytes(), problem.bytesC()));
+        memory(a, skipA, isFloat).slice(skipA * (long) problem.type().bytes(), problem.bytesA()),
+        memory(b, skipB, isFloat).slice(skipB * (long) problem.type().bytes(), problem.bytesB()),
+        memoryC.slice(GUARD * (long) problem.type().bytes(), problem.bytesC()));
     for (int e = 0; e < c.length; e++) {
       long at = memoryC.offset() + (long) e * problem.type().bytes();
       c[e] =
