@@ -29,9 +29,11 @@ record Blocking(int tileRows, int tileCols, int blockRows, int groups) {
     long budget = Math.max(profile.l3Bytes(), LEAST_BYTES) * 3 / 4;
     long elements = budget / (2L * bytes); // of a tile: a sum and its error each
     int tileCols = part(n, (long) (WIDTH * Math.sqrt((double) elements)), panels.cols);
-    int tileRows = part(m, elements / tileCols, panels.rows);
     long step = profile.l2Bytes() / 4 / ((long) SumOrder.MOST_GROUP * bytes);
     int groups = (int) Math.max(1, Math.min(MOST_GROUPS, step / panels.cols));
+    // Packed rows take no more than sums, however few columns there are.
+    long packed = budget / ((long) groups * SumOrder.MOST_GROUP * bytes);
+    int tileRows = part(m, Math.min(elements / tileCols, packed), panels.rows);
     return new Blocking(tileRows, tileCols, part(tileRows, step / groups, panels.rows), groups);
   }
 

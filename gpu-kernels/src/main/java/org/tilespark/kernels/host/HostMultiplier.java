@@ -29,9 +29,9 @@ import org.tilespark.layout.ElementType;
  * <p>An element's bits depend on its row of A, its column of B, and K alone: not on the tile, the
  * width of the vectors or the compiler. The exception are CPUs without fused multiply-adds.
  *
- * <p>Safe for several threads; each concurrent call uses arrays of as many bytes as a core has of
- * the last-level cache, 8 MiB at least, or less for small products. They are kept for the next call
- * until {@link #close}.
+ * <p>Safe for several threads; each concurrent call uses arrays of up to twice the bytes that a
+ * core has of the last-level cache, or of 8 MiB if that is more. Small products use less. Arrays
+ * are kept for the next call until {@link #close}.
  */
 public final class HostMultiplier implements Multiplier {
   private final HostProfile profile;
