@@ -240,9 +240,7 @@ abstract class PermutePipelineContract {
     TransposeChain large =
         TransposeChain.of(Shape.of(61, 67, 33), List.of(Permutation.parse("yzx")), 4);
     TransposeChain small = TransposeChain.of(Shape.of(9, 7), List.of(Permutation.of(1, 0)), 4);
-    TransposeChain middle =
-        TransposeChain.of(
-            Shape.of(120, 100), List.of(Permutation.of(1, 0), Permutation.of(1, 0)), 4);
+    TransposeChain middle = TransposeChain.of(Shape.of(120, 100), List.of(Permutation.of(1, 0)), 4);
     try (ArrowMemory plain = new ArrowMemory(new NativeMemorySource(0));
         BufferAllocator others = plain.newChild("rooms")) {
       for (List<TransposeChain> batch :

@@ -2,8 +2,13 @@ package org.tilespark.spark.multiply;
 
 import java.util.Comparator;
 import java.util.Iterator;
+import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.Objects;
+import java.util.stream.Stream;
+import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.tilespark.spark.rows.StayingRows;
 
 /**
  * The pieces of two sorted partitions as one: by cuboid, place along K and side. A row is valid
@@ -17,6 +22,7 @@ final class MergedPieces implements Iterator<InternalRow> {
   private InternalRow nextSecond;
   private boolean staleFirst = true; // it was handed out, and the next is to be fetched
   private boolean staleSecond = true;
+  private boolean begun; // a piece was handed out
 
   /**
    * Merges both.
@@ -55,6 +61,19 @@ final class MergedPieces implements Iterator<InternalRow> {
         nextSecond == null || (nextFirst != null && order.compare(nextFirst, nextSecond) <= 0);
     staleFirst = fromFirst;
     staleSecond = !fromFirst;
-    return fromFirst ? nextFirst : nextSecond;
+    InternalRow next = fromFirst ? nextFirst : nextSecond;
+    if (!begun) {
+      begun = true;
+      sayWhoKeeps(next);
+    }
+    return next;
+  }
+
+  /** The pieces stay if those of both sides do. */
+  private void sayWhoKeeps(InternalRow next) {
+    List<StayingRows.Keeper> keepers =
+        Stream.of(nextFirst, nextSecond).filter(Objects::nonNull).map(StayingRows::keeper).toList();
+    StayingRows.given(
+        next, () -> keepers.stream().allMatch(StayingRows.Keeper::keep), TaskContext.get());
   }
 }

@@ -1,10 +1,12 @@
 package org.tilespark.spark.multiply;
 
 import java.io.Serializable;
+import org.apache.spark.TaskContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.JoinedRow;
 import org.tilespark.spark.catalyst.ScalaInterop;
+import org.tilespark.spark.rows.StayingRows;
 import scala.collection.AbstractIterator;
 import scala.collection.Iterator;
 import scala.runtime.AbstractFunction2;
@@ -49,6 +51,7 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
   private static final class Labelled implements java.util.Iterator<InternalRow> {
     private final java.util.Iterator<InternalRow> pieces;
     private final JoinedRow labelled = new JoinedRow();
+    private boolean begun; // a piece was handed out
 
     private Labelled(java.util.Iterator<InternalRow> pieces, int key, int side) {
       this.pieces = pieces;
@@ -62,7 +65,12 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
 
     @Override
     public InternalRow next() {
-      return labelled.withLeft(pieces.next());
+      InternalRow piece = pieces.next();
+      if (!begun) {
+        begun = true;
+        StayingRows.given(labelled, StayingRows.keeper(piece), TaskContext.get());
+      }
+      return labelled.withLeft(piece);
     }
   }
 

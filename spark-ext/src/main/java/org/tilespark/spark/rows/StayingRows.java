@@ -37,7 +37,11 @@ public final class StayingRows {
 
   /** True if what {@code first} and the rows behind it point to stays until the task ends. */
   public static boolean keep(InternalRow first) {
-    Keeper keeper = KEEPERS.get(first);
-    return keeper != null && keeper.keep();
+    return keeper(first).keep();
+  }
+
+  /** Who keeps {@code first} and the rows behind it; one that keeps nothing if nobody said so. */
+  public static Keeper keeper(InternalRow first) {
+    return KEEPERS.getOrDefault(first, () -> false);
   }
 }
