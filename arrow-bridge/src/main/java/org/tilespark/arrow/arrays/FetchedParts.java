@@ -8,6 +8,7 @@ import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Closing;
+import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.kernels.device.CudaEvent;
 import org.tilespark.kernels.memory.HostMemory;
 
@@ -21,13 +22,14 @@ final class FetchedParts implements AutoCloseable {
    */
   record Fetched(List<ArrowBuf> planes, List<HostMemory> room) {
     /** The buffers to hand out, once the device is done. */
-    List<ArrowBuf> arrived() {
+    List<ArrowBuf> arrived(PipelineListener listener) {
       if (room.isEmpty()) {
         return planes;
       }
       for (int p = 0; p < planes.size(); p++) {
         HostMemory to = room.get(p);
         Buffers.memory(planes.get(p), 0, to.bytes()).copyTo(to);
+        listener.staged(to.bytes());
       }
       Buffers.close(planes);
       return List.of();

@@ -238,7 +238,7 @@ final class FourierDownload implements AutoCloseable {
   /** The next part, which has arrived, as {@link FourierPipeline#take} gives it. */
   List<ArrowBuf> take() {
     FetchedParts group = fetched.element();
-    List<ArrowBuf> planes = group.parts.remove().arrived();
+    List<ArrowBuf> planes = group.parts.remove().arrived(place.listener());
     untaken--;
     if (group.parts.isEmpty()) {
       fetched.remove();

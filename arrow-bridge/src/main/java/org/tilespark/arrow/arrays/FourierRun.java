@@ -98,6 +98,9 @@ final class FourierRun implements AutoCloseable {
         held.add(source.retain(owner, machine.place().allocator()));
       }
     }
+    for (int p = 0; p < pinned.length; p++) {
+      machine.place().listener().staged(pinned[p] ? 0 : planes.get(p).values().bytes());
+    }
     int width = input.type().bytes();
     long elements = part.elements();
     long done = 0;

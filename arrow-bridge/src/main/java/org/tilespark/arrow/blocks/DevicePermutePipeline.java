@@ -197,6 +197,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
           ArrowBuf buffer = stagingOf(p);
           HostMemory target = Buffers.memory(buffer, usedBytes, values.bytes());
           values.copyTo(target);
+          place.listener().staged(values.bytes());
           send(p, buffer, target.offset(), target.bytes());
         }
       }
@@ -249,6 +250,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
     /** Queues one large block piece by piece; its planes have been read when this returns. */
     private void passThrough(List<Plane> planes) {
       List<Piece> pieces = prepare(true);
+      place.listener().staged(staging.length * usedBytes);
       for (int p = 0; p < staging.length; p++) {
         for (Piece piece : pieces) {
           PermuteLanes.Lane lane = granted.resource().lane(launched++);
@@ -350,6 +352,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
         for (List<HostMemory> room : given) {
           HostMemory to = room.get(p);
           Buffers.memory(outputs.get(p), start, to.bytes()).copyTo(to);
+          place.listener().staged(to.bytes());
           start += to.bytes();
         }
       }

@@ -282,6 +282,7 @@ public final class DevicePanelMultiplier implements PanelMultiplier {
    */
   private void downloadInPieces(DeviceBuffer from, HostMemory to) {
     long most = Math.min(PIECE_BYTES, to.bytes());
+    place.listener().staged(to.bytes());
     HostMemory[] staging = {slots[0].a.gathered(most), slots[1].a.gathered(most)};
     try (TaskScope events = new TaskScope()) {
       CudaEvent before = null;

@@ -77,6 +77,7 @@ final class PanelSlot implements AutoCloseable {
           memory = host.memory(bytes);
         }
         values.copyTo(memory, start, pitch);
+        place.listener().staged(values.bytes());
         from = new MemoryRows(memory, start, pitch, values.rowBytes(), values.rows());
       }
       uploads.add(new Upload(from, start, pitch));

@@ -17,6 +17,13 @@ public interface PipelineListener {
   /** Bytes sent to the device and bytes fetched from it, by one batch. */
   default void moved(long bytesUp, long bytesDown) {}
 
+  /**
+   * Bytes that the CPU copied to or from pinned memory for the device: of values that do not lie
+   * where the device can read them, or go where it cannot write, or that are too small for a copy
+   * of their own.
+   */
+  default void staged(long bytes) {}
+
   /** Bytes that need not be sent to the device, since another task had sent them. */
   default void reused(long bytes) {}
 

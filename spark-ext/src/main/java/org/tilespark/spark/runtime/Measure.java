@@ -15,6 +15,8 @@ public enum Measure {
   BYTES_UP("bytesUp"),
   /** Bytes copied from the device. */
   BYTES_DOWN("bytesDown"),
+  /** Bytes that the CPU copied to or from pinned memory for the device. */
+  STAGED("stagedBytes"),
   /** Device time of copies up. */
   COPY_UP("copyUpNanos"),
   /** Device time of kernels; on the CPU, the time that tasks computed. */

@@ -14,6 +14,11 @@ abstract class MeasuringListener implements PipelineListener {
   }
 
   @Override
+  public final void staged(long bytes) {
+    add(Measure.STAGED, bytes);
+  }
+
+  @Override
   public final void copiedUp(long nanos) {
     add(Measure.COPY_UP, nanos);
   }

@@ -14,6 +14,7 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 
 /** Carries what tasks did into the SQL metrics of their node. */
 public final class TaskMetrics implements Serializable {
+  public static final String STAGED = "bytesStaged";
   public static final String BLOCKS = "numBlocks";
   public static final String HOST_TIME = "hostTime";
 
@@ -33,6 +34,7 @@ public final class TaskMetrics implements Serializable {
       case BATCHES -> "numBatches";
       case BYTES_UP -> "bytesUp";
       case BYTES_DOWN -> "bytesDown";
+      case STAGED -> STAGED;
       case COPY_UP -> "copyUpTime";
       case KERNEL -> "kernelTime";
       case COPY_DOWN -> "copyDownTime";
@@ -52,6 +54,8 @@ public final class TaskMetrics implements Serializable {
       case BATCHES -> SQLMetrics.createMetric(context, "number of batches");
       case BYTES_UP -> SQLMetrics.createSizeMetric(context, "bytes up", -1);
       case BYTES_DOWN -> SQLMetrics.createSizeMetric(context, "bytes down", -1);
+      case STAGED ->
+          SQLMetrics.createSizeMetric(context, "bytes copied by the CPU for the GPU", -1);
       case COPY_UP -> time(context, "time copying up");
       case KERNEL -> time(context, "time in kernels");
       case COPY_DOWN -> time(context, "time copying down");

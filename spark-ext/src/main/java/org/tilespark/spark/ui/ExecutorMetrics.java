@@ -39,6 +39,7 @@ public final class ExecutorMetrics {
     onDevices("gpu.batches", Measure.BATCHES);
     onDevices("gpu.bytesUp", Measure.BYTES_UP);
     onDevices("gpu.bytesDown", Measure.BYTES_DOWN);
+    onDevices("gpu.stagedBytes", Measure.STAGED);
     onDevices("gpu.copyUpTimeNs", Measure.COPY_UP);
     onDevices("gpu.kernelTimeNs", Measure.KERNEL);
     onDevices("gpu.copyDownTimeNs", Measure.COPY_DOWN);

@@ -35,16 +35,17 @@ class PipelineTotalsTest {
   /** Tells {@code scale} times a number of its own for each kind. */
   private static void tell(PipelineListener listener, long scale) {
     listener.moved(scale, 2 * scale);
-    listener.copiedUp(3 * scale);
-    listener.computed(4 * scale);
-    listener.copiedDown(5 * scale);
-    listener.waitedForTurn(6 * scale);
-    listener.waitedForMemory(7 * scale);
-    listener.waitedForResults(8 * scale);
-    for (int i = 0; i < 9 * scale; i++) {
+    listener.staged(3 * scale);
+    listener.copiedUp(4 * scale);
+    listener.computed(5 * scale);
+    listener.copiedDown(6 * scale);
+    listener.waitedForTurn(7 * scale);
+    listener.waitedForMemory(8 * scale);
+    listener.waitedForResults(9 * scale);
+    for (int i = 0; i < 10 * scale; i++) {
       listener.retried();
     }
-    for (int i = 0; i < 10 * scale; i++) {
+    for (int i = 0; i < 11 * scale; i++) {
       listener.split();
     }
     listener.held(11 * scale, 12 * scale);

@@ -45,6 +45,7 @@ final class StatusSamples {
     figures.put(Measure.BATCHES, 12L);
     figures.put(Measure.BYTES_UP, 40_000_000_000L);
     figures.put(Measure.BYTES_DOWN, 20_000_000_000L);
+    figures.put(Measure.STAGED, 7L);
     figures.put(Measure.COPY_UP, 1_000_000_000L);
     figures.put(Measure.KERNEL, 500_000_000L);
     figures.put(Measure.COPY_DOWN, 1_000_000_000L);
