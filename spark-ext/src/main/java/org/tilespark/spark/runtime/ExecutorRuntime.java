@@ -73,7 +73,15 @@ public final class ExecutorRuntime implements AutoCloseable {
     HostBudget budget = HostBudget.of(conf, usesDevice, HostBudget.Machine.here());
     budget.log();
     this.storeBudget = new StoreBudget(budget.storeBytes());
-    this.hostMemory = new HostMemoryPools(settings, budget, storeBudget::spareBytes);
+    this.hostMemory =
+        new HostMemoryPools(
+            settings,
+            budget,
+            storeBudget::spareBytes,
+            () ->
+                usesDevice
+                    ? devices.gpu(Backend.AUTO, TaskContext.get()).map(Gpu::device)
+                    : Optional.empty());
     this.turns = new GpuTurns(TileSparkConf.CONCURRENT_TASKS.read(settings), devices::deviceNumber);
   }
 

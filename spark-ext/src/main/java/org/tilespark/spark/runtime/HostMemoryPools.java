@@ -5,7 +5,9 @@ import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.LongSupplier;
+import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +33,8 @@ final class HostMemoryPools {
   private final UnaryOperator<String> conf;
   private final HostBudget budget;
   private final LongSupplier spareBytes;
+  private final Supplier<Optional<CudaDevice>> device;
+  private final AtomicBoolean triedDevice = new AtomicBoolean();
   private final NativeMemorySource plainSource;
   private final HostMemorySource plainMemory;
   private final ArrowMemory plain;
@@ -45,8 +49,15 @@ final class HostMemoryPools {
    * Pools that keep what {@code budget} says.
    *
    * @param spareBytes of what stores do not use now, which may be kept for them too
+   * @param device opens the executor's device, if it has one, for stores that are used first: what
+   *     they keep is to be pinned
    */
-  HostMemoryPools(UnaryOperator<String> conf, HostBudget budget, LongSupplier spareBytes) {
+  HostMemoryPools(
+      UnaryOperator<String> conf,
+      HostBudget budget,
+      LongSupplier spareBytes,
+      Supplier<Optional<CudaDevice>> device) {
+    this.device = device;
     this.conf = conf;
     this.budget = budget;
     this.spareBytes = spareBytes;
@@ -90,6 +101,9 @@ final class HostMemoryPools {
         synchronized (HostMemoryPools.this) {
           first = pinnedMemory;
         }
+        if (first == null && triedDevice.compareAndSet(false, true)) {
+          first = openPinned();
+        }
         if (first != null) {
           try {
             return first.allocate(bytes);
@@ -105,6 +119,18 @@ final class HostMemoryPools {
         return false; // not for sure
       }
     };
+  }
+
+  /** Pinned memory of the executor's device; null if there is none. */
+  private HostMemorySource openPinned() {
+    try {
+      device.get().ifPresent(this::pinned);
+    } catch (RuntimeException e) {
+      LOG.warn("Blocks are kept in plain memory, since no device could be opened", e);
+    }
+    synchronized (this) {
+      return pinnedMemory;
+    }
   }
 
   /** Each task's part of the pool of pinned memory, when as many use a device as may. */

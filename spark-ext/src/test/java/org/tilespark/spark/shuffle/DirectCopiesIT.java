@@ -42,7 +42,7 @@ class DirectCopiesIT {
   @TempDir static Path folder;
   private static SparkSession spark;
 
-  /** Ends the application of other test classes, and opens the device: caches are pinned then. */
+  /** Ends the application of other test classes. */
   @BeforeAll
   static void start() {
     if (SparkSession.getDefaultSession().isDefined()) {
@@ -63,8 +63,6 @@ class DirectCopiesIT {
             .config(TileSparkConf.EXCHANGE_MODE.name(), "memory")
             .config(TileSparkConf.FOURIER_TASK_SIZE.name(), "0")
             .getOrCreate();
-    MatrixBlocks.transpose(TestProduct.random(ElementType.FLOAT32, 8, 8, 1).frame(spark, 8, 8))
-        .collectAsList();
   }
 
   @AfterAll
