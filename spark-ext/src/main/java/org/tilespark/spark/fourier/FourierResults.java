@@ -99,7 +99,7 @@ abstract class FourierResults<R> implements Iterator<R>, AutoCloseable {
   abstract Rooms rooms(List<Label> labels);
 
   /** The values of the next piece are there; buffers are ours. */
-  abstract void taken(List<ArrowBuf> planes);
+  abstract void taken(Label label, List<ArrowBuf> planes);
 
   /** One copy of the piece that was taken last. */
   abstract R result(Label label, int copyOfIt);
@@ -124,7 +124,7 @@ abstract class FourierResults<R> implements Iterator<R>, AutoCloseable {
     release();
     if (current == null) {
       current = underWay.remove();
-      taken(pipeline.take());
+      taken(current, pipeline.take());
     }
     R result = result(current, copy++);
     if (copy == current.copies()) {

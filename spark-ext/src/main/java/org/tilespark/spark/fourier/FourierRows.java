@@ -3,27 +3,41 @@ package org.tilespark.spark.fourier;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
+import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.exchange.PieceKeys;
+import org.tilespark.spark.rows.BlockRowBuilder;
 import org.tilespark.spark.rows.KeptRows;
 
 /**
  * Results as rows, into which the pipeline writes the values: where an exchange keeps them, if they
- * go into one directly.
+ * go into one directly. Large rows for others are copied to the heap: pinned memory is for what is
+ * on its way.
  */
 final class FourierRows extends FourierResults<InternalRow> {
+  /** Of values in a row that is not for an exchange. */
+  private static final long MOST_PINNED_BYTES = 64 << 20;
+
   private final KeptRows rows;
-  private final Deque<KeptRows.Kept> made = new ArrayDeque<>(); // not taken, in the order of pieces
-  private KeptRows.Kept current; // taken last; null if there is none
+  private final BlockRowBuilder copies; // of rows that the pipeline does not write itself
+  private final Deque<Optional<KeptRows.Kept>> made = new ArrayDeque<>(); // not taken, in order
+  private final long[] keyFields; // offsets of the keys in a row
+  private final long elementBytes; // of all planes
+  private Optional<KeptRows.Kept> current = Optional.empty(); // taken last
+  private UnsafeRow row; // that of the piece taken last
   private boolean isDone; // all copies of it were handed out
-  private long[] keyFields; // offsets of the keys in a row
 
   /**
    * The results of a partition.
@@ -34,15 +48,14 @@ final class FourierRows extends FourierResults<InternalRow> {
     super(job);
     int keyCount = output.keyCount();
     List<Integer> further = spec.furtherOut(output.columns());
-    this.rows =
-        new KeptRows(
-            output.schema(),
-            spec.out().mapped(position -> position + keyCount),
-            IntStream.range(0, keyCount).toArray(),
-            column ->
-                Attributes.bound(
-                    further.indexOf(column - keyCount), output.schema().fields()[column]),
-            allocator);
+    IntFunction<Expression> carried =
+        column ->
+            Attributes.bound(further.indexOf(column - keyCount), output.schema().fields()[column]);
+    int[] keys = IntStream.range(0, keyCount).toArray();
+    BlockSchema blocks = spec.out().mapped(position -> position + keyCount);
+    this.rows = new KeptRows(output.schema(), blocks, keys, carried, allocator);
+    this.copies = new BlockRowBuilder(output.schema(), blocks, keys, carried);
+    this.elementBytes = (long) blocks.planes().size() * blocks.elementType().bytes();
     long first = UnsafeRow.calculateBitSetWidthInBytes(output.schema().length());
     this.keyFields = IntStream.range(0, keyCount).mapToLong(key -> first + 8L * key).toArray();
   }
@@ -51,18 +64,21 @@ final class FourierRows extends FourierResults<InternalRow> {
   Rooms rooms(List<Label> labels) {
     return piece -> {
       Label label = labels.get(piece);
-      KeptRows.Kept row =
-          rows.begin(
-              label.further(),
-              label.place().offset(),
-              IntStream.range(0, spec.out().kind().rank()).mapToLong(label.place()::high).toArray(),
-              label.copies() == 1);
-      made.add(row);
-      if (label.copies() == 1) {
-        setKeys(row.row(), label, 0);
+      if (!rows.areExchanged() && label.place().volume() * elementBytes > MOST_PINNED_BYTES) {
+        made.add(Optional.empty());
+        return List.of();
       }
-      return row.planes();
+      KeptRows.Kept kept =
+          rows.begin(label.further(), label.place().offset(), high(label), label.copies() == 1);
+      made.add(Optional.of(kept));
+      return kept.planes();
     };
+  }
+
+  private static long[] high(Label label) {
+    return IntStream.range(0, label.place().offset().length)
+        .mapToLong(label.place()::high)
+        .toArray();
   }
 
   private void setKeys(UnsafeRow row, Label label, int copyOfIt) {
@@ -77,38 +93,53 @@ final class FourierRows extends FourierResults<InternalRow> {
   }
 
   @Override
-  void taken(List<ArrowBuf> planes) {
+  void taken(Label label, List<ArrowBuf> planes) {
     current = made.remove();
     isDone = false;
+    row = current.isPresent() ? current.get().row() : copied(label, planes);
+  }
+
+  private UnsafeRow copied(Label label, List<ArrowBuf> planes) {
+    try {
+      copies.carry(label.further());
+      HostMemory[] to = copies.begin(label.place().offset(), high(label));
+      for (int plane = 0; plane < to.length; plane++) {
+        Buffers.memory(planes.get(plane), 0, to[plane].bytes()).copyTo(to[plane]);
+      }
+      return copies.row();
+    } finally {
+      Buffers.close(planes);
+    }
   }
 
   @Override
   InternalRow result(Label label, int copyOfIt) {
-    if (label.copies() > 1) {
-      setKeys(current.row(), label, copyOfIt);
+    if (keyFields.length > 0) {
+      setKeys(row, label, copyOfIt);
     }
-    return current.row();
+    return row;
   }
 
   @Override
   void release() {
     if (isDone) {
-      current.close();
-      current = null;
+      current.ifPresent(KeptRows.Kept::close);
+      current = Optional.empty();
+      row = null;
       isDone = false;
     }
   }
 
   @Override
   void finish() {
-    isDone = current != null; // its row was handed out, and is valid until the next
+    isDone = row != null; // it was handed out, and is valid until the next
   }
 
   @Override
   public void close() {
     super.close();
     release();
-    made.forEach(KeptRows.Kept::close);
+    made.forEach(kept -> kept.ifPresent(KeptRows.Kept::close));
     made.clear();
     rows.close();
   }

@@ -69,6 +69,11 @@ public final class KeptRows implements AutoCloseable {
     return new Kept(row, planes, space.taken());
   }
 
+  /** True if rows that are begun now are for an exchange or a cache, which keeps them. */
+  public boolean areExchanged() {
+    return space.isExchanged && ExchangedRows.areTaken();
+  }
+
   /** Ends the use of the exchange's memory. */
   @Override
   public void close() {

@@ -154,6 +154,34 @@ class FourierInputTest extends FourierTestBase {
   }
 
   /** Grouping by -0.0 and 0.0, or by NaN of any bits, makes one group. */
+  /** Two results of 65 MiB: rows that are copied to the heap, one after the other. */
+  @Test
+  void largeResults() {
+    long elements = 128L * 256 * 260;
+    Dataset<Row> ones =
+        spark.sql(
+            """
+            SELECT 0L AS x, 0L AS y, 0L AS z, 128 AS nx, 256 AS ny, 260 AS nz,
+              array_repeat(CAST(sample AS FLOAT), 8519680) AS values,
+              array_repeat(CAST(0 AS FLOAT), 8519680) AS imag, sample
+            FROM VALUES 1, 2 AS samples(sample)
+            """);
+    for (Row row :
+        VolumeBlocks.fft(ones, FftOptions.defaults().withDecomposition("task"))
+            .selectExpr(
+                "sample",
+                "element_at(values, 1) AS first",
+                "aggregate(values, 0D, (sum, v) -> sum + abs(v))"
+                    + " + aggregate(imag, 0D, (sum, v) -> sum + abs(v)) AS all",
+                "size(values) + size(imag) AS size")
+            .collectAsList()) {
+      double sum = row.<Integer>getAs("sample") * (double) elements;
+      assertEquals((float) sum, row.<Float>getAs("first"), row::toString);
+      assertEquals(sum, row.<Double>getAs("all"), 1e-3 * sum, row::toString);
+      assertEquals(2 * elements, row.<Integer>getAs("size").longValue(), row::toString);
+    }
+  }
+
   @Test
   void volumesAreToldApartByEquality() {
     int[] shape = {4, 4, 4};

@@ -61,7 +61,7 @@ class DirectCopiesIT {
             .config("spark.plugins", TileSparkPlugin.class.getName())
             .config(TileSparkConf.BACKEND.name(), "gpu")
             .config(TileSparkConf.EXCHANGE_MODE.name(), "memory")
-            .config(TileSparkConf.FOURIER_TASK_SIZE.name(), "0")
+            .config(TileSparkConf.FOURIER_TASK_SIZE.name(), "2m")
             .getOrCreate();
   }
 
