@@ -79,10 +79,10 @@ public final class TileSparkConf {
           0,
           Reach.EXECUTOR,
           "Bytes of pinned host memory that an executor with a GPU keeps for reuse. It is pinned in"
-              + " slabs as tasks need it, of a sixteenth of this size, 256m at most; what is needed"
-              + " beyond is released when it is no longer in use. It is memory outside the Java"
-              + " heap: count it in spark.executor.memoryOverhead. The default is lowered to a"
-              + " quarter of the budget that memory.storeSize names.");
+              + " slabs as tasks need it, of a sixteenth of what it may keep, for stores too, 1g at"
+              + " most; what is needed beyond is released when it is no longer in use. It is memory"
+              + " outside the Java heap: count it in spark.executor.memoryOverhead. The default is"
+              + " lowered to a quarter of the budget that memory.storeSize names.");
 
   public static final ConfigKey<Long> HOST_POOL_SIZE =
       ConfigKey.ofBytes(

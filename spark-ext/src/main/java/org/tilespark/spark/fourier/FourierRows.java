@@ -27,9 +27,6 @@ import org.tilespark.spark.rows.KeptRows;
  * on its way.
  */
 final class FourierRows extends FourierResults<InternalRow> {
-  /** Of values in a row that is not for an exchange. */
-  private static final long MOST_PINNED_BYTES = 64 << 20;
-
   private final KeptRows rows;
   private final BlockRowBuilder copies; // of rows that the pipeline does not write itself
   private final Deque<Optional<KeptRows.Kept>> made = new ArrayDeque<>(); // not taken, in order
@@ -64,7 +61,7 @@ final class FourierRows extends FourierResults<InternalRow> {
   Rooms rooms(List<Label> labels) {
     return piece -> {
       Label label = labels.get(piece);
-      if (!rows.areExchanged() && label.place().volume() * elementBytes > MOST_PINNED_BYTES) {
+      if (!rows.areExchanged() && label.place().volume() * elementBytes > KeptRows.MOST_BYTES) {
         made.add(Optional.empty());
         return List.of();
       }

@@ -19,6 +19,9 @@ import org.tilespark.spark.catalyst.ExchangeInput;
  * values.
  */
 public final class KeptRows implements AutoCloseable {
+  /** Larger values that are not for an exchange are better copied to a row on the heap. */
+  public static final long MOST_BYTES = 64 << 20;
+
   private final BlockRowBuilder builder;
   private final Space space;
 

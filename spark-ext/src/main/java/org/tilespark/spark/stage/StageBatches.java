@@ -25,7 +25,7 @@ final class StageBatches extends StageResults<ColumnarBatch, BatchLabels> {
   }
 
   @Override
-  BatchLabels begin() {
+  BatchLabels begin(long blockBytes) {
     return new BatchLabels(spec, carried);
   }
 

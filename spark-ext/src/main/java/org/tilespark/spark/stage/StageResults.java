@@ -67,8 +67,12 @@ abstract class StageResults<R, B extends StageResults.Labels>
     this.carried = new CarriedColumns(spec.inputSchema(), spec.carried(), spec.inputOrdinals());
   }
 
-  /** The labels of a batch that begins. */
-  abstract B begin();
+  /**
+   * The labels of a batch that begins.
+   *
+   * @param blockBytes of a plane of its first block
+   */
+  abstract B begin(long blockBytes);
 
   /** True if a batch is under way, after as many as may be were sent on their way. */
   final boolean isUnderWay() {
@@ -90,7 +94,7 @@ abstract class StageResults<R, B extends StageResults.Labels>
 
   private void fillPipeline() {
     while (pipeline.inFlight() < pipeline.capacity() && moveToBlock()) {
-      B labels = begin();
+      B labels = begin(blockBytes());
       underWay.add(labels);
       pipeline.begin(
           spec.blocks().planes().size(), Math.max(spec.batchBytes(), blockBytes()), labels.rooms());

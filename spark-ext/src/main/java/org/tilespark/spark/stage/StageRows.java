@@ -5,26 +5,37 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.NoSuchElementException;
+import java.util.function.IntFunction;
+import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.arrow.blocks.PermutePipeline;
+import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Rooms;
+import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
+import org.tilespark.spark.rows.BlockRowBuilder;
 import org.tilespark.spark.rows.KeptRows;
 
 /**
  * Results as rows, into which the pipeline writes the values: where an exchange keeps them, if they
- * go into one directly.
+ * go into one directly. Large rows for others are copied to the heap: pinned memory is for what is
+ * on its way.
  */
 final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
   private final KeptRows rows;
+  private final BlockRowBuilder copies; // of rows that the pipeline does not write itself
   private final Permutation permutation;
   private final Deque<KeptRows.Kept> arrived = new ArrayDeque<>(); // of the batch taken last
   private KeptRows.Kept handedOut; // null if there is none
+  private final Deque<Label> toCopy = new ArrayDeque<>(); // of the batch taken last
+  private List<ArrowBuf> planes = List.of(); // their values, one behind the other
+  private long copiedBytes; // of each plane
 
   /**
    * The results of a partition.
@@ -36,22 +47,24 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
     super(spec, cursor, pipeline);
     this.permutation = StageSpec.permutation(spec.operators());
     List<Integer> further = spec.carried();
+    IntFunction<Expression> carriedColumn =
+        column -> Attributes.bound(further.indexOf(column), spec.inputSchema().fields()[column]);
     this.rows =
-        new KeptRows(
-            spec.inputSchema(),
-            spec.blocks(),
-            new int[0],
-            column ->
-                Attributes.bound(further.indexOf(column), spec.inputSchema().fields()[column]),
-            allocator);
+        new KeptRows(spec.inputSchema(), spec.blocks(), new int[0], carriedColumn, allocator);
+    this.copies = new BlockRowBuilder(spec.inputSchema(), spec.blocks(), new int[0], carriedColumn);
   }
+
+  private record Label(long[] low, long[] high, UnsafeRow further) {}
 
   /** The blocks of a batch, and their rows once the pipeline has asked for room. */
   final class RowLabels implements StageResults.Labels {
-    private record Label(long[] low, long[] high, UnsafeRow further) {}
-
+    private final boolean isCopied;
     private final List<Label> labels = new ArrayList<>();
     private final List<KeptRows.Kept> made = new ArrayList<>();
+
+    private RowLabels(boolean isCopied) {
+      this.isCopied = isCopied;
+    }
 
     @Override
     public int rows() {
@@ -72,6 +85,9 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
 
     @Override
     public Rooms rooms() {
+      if (isCopied) {
+        return Rooms.NONE;
+      }
       return block -> {
         Label label = labels.get(block);
         KeptRows.Kept row = rows.begin(label.further(), label.low(), label.high(), true);
@@ -88,13 +104,14 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
   }
 
   @Override
-  RowLabels begin() {
-    return new RowLabels();
+  RowLabels begin(long blockBytes) {
+    long rowBytes = blockBytes * spec.blocks().planes().size();
+    return new RowLabels(rowBytes > KeptRows.MOST_BYTES && !rows.areExchanged());
   }
 
   @Override
   public boolean hasNext() {
-    return !arrived.isEmpty() || isUnderWay();
+    return !arrived.isEmpty() || !toCopy.isEmpty() || isUnderWay();
   }
 
   @Override
@@ -103,14 +120,43 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
       throw new NoSuchElementException();
     }
     release();
-    if (arrived.isEmpty()) {
-      RowLabels batch = oldest();
-      arrived.addAll(batch.made);
-      batch.made.clear();
-      pipeline.take();
+    if (arrived.isEmpty() && toCopy.isEmpty()) {
+      take();
+    }
+    if (!toCopy.isEmpty()) {
+      return copied(toCopy.remove());
     }
     handedOut = arrived.remove();
     return handedOut.row();
+  }
+
+  private void take() {
+    RowLabels batch = oldest();
+    arrived.addAll(batch.made);
+    batch.made.clear();
+    planes = pipeline.take();
+    copiedBytes = 0;
+    if (batch.isCopied) {
+      toCopy.addAll(batch.labels);
+    }
+  }
+
+  private InternalRow copied(Label label) {
+    copies.carry(label.further());
+    HostMemory[] to = copies.begin(label.low(), label.high());
+    for (int plane = 0; plane < to.length; plane++) {
+      Buffers.memory(planes.get(plane), copiedBytes, to[plane].bytes()).copyTo(to[plane]);
+    }
+    copiedBytes += to[0].bytes();
+    if (toCopy.isEmpty()) {
+      closePlanes();
+    }
+    return copies.row();
+  }
+
+  private void closePlanes() {
+    Buffers.close(planes);
+    planes = List.of();
   }
 
   private void release() {
@@ -125,6 +171,8 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
     release();
     arrived.forEach(KeptRows.Kept::close);
     arrived.clear();
+    closePlanes();
+    toCopy.clear();
     super.close();
     rows.close();
   }

@@ -89,6 +89,36 @@ class BlockStageTest extends SparkTest {
   }
 
   @Tag("versions")
+  /** Two blocks of 65 MiB: rows that are copied to the heap, one after the other. */
+  @Test
+  void largeBlocks() {
+    int rows = 4096;
+    int cols = 4160;
+    Dataset<Row> blocks =
+        spark.sql(
+            """
+            SELECT 0L AS row, col, 4096 AS rows, 4160 AS cols,
+              transform(sequence(0, 17039359), v -> CAST(v % 1000003 + col AS FLOAT)) AS values
+            FROM VALUES 0L, 4160L AS columns(col)
+            """);
+    int[][] places = {{0, 0}, {0, 4159}, {4095, 0}, {1234, 777}, {4095, 4159}};
+    List<String> columns = new ArrayList<>(List.of("row", "col", "rows", "cols"));
+    for (int[] place : places) {
+      columns.add("element_at(values, %d) AS v".formatted(place[1] * rows + place[0] + 1));
+    }
+    List<Row> found =
+        MatrixBlocks.transpose(blocks).selectExpr(columns.toArray(String[]::new)).collectAsList();
+    assertEquals(2, found.size());
+    for (Row row : found) {
+      long from = row.getLong(0);
+      assertEquals(List.of(0L, cols, rows), List.of(row.getLong(1), row.getInt(2), row.getInt(3)));
+      for (int i = 0; i < places.length; i++) {
+        long index = (long) places[i][0] * cols + places[i][1];
+        assertEquals((float) (index % 1000003 + from), row.getFloat(4 + i), row::toString);
+      }
+    }
+  }
+
   @Test
   void explainListsTheOperatorsInOrder() {
     uncomposed(
