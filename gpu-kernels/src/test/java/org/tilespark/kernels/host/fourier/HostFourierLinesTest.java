@@ -169,8 +169,9 @@ class HostFourierLinesTest {
     out.assertUntouchedAround();
     in.assertUntouchedAround();
     double unit = problem.type() == ElementType.FLOAT32 ? 0x1p-24 : 0x1p-53;
-    // In units of the last place of what a number is on the average.
-    double bound = ComplexTransform.hasButterflies(n) ? 10 : 24;
+    // In units of the last place of the number, or of what one is on the average if that is more.
+    double bound =
+        ComplexTransform.hasButterflies(n) ? 12 : 24; // 7.3 was the most seen of the first
     for (int repeat = 0; repeat < 2; repeat++) {
       int o = random.nextInt((int) problem.shape().extent(0));
       int c = random.nextInt(inner);
@@ -197,15 +198,10 @@ class HostFourierLinesTest {
         if (!isReal) {
           error = Math.hypot(error, out.get(1, at) / scale - sum[1]);
         }
+        double size = Math.max(Math.sqrt(norm), Math.hypot(sum[0], isReal ? 0 : sum[1]));
         assertTrue(
-            error <= bound * unit * Math.sqrt(norm),
-            problem
-                + ", number "
-                + k
-                + ": error "
-                + error / unit / Math.sqrt(norm)
-                + " units, "
-                + seed);
+            error <= bound * unit * size,
+            problem + ", number " + k + ": error " + error / unit / size + " units, " + seed);
       }
     }
   }
