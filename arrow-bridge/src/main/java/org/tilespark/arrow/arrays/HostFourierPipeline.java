@@ -233,9 +233,7 @@ public final class HostFourierPipeline implements FourierPipeline {
     } else if (result.parts.size() == 1 && part.equals(Part.whole(planes.state().shape()))) {
       taken = planes.buffers(); // as it is
     } else {
-      long bytes = part.elements() * planes.state().type().bytes();
-      taken = Buffers.allocate(allocator, planes.state().planes(), bytes);
-      copyOut(planes, part, taken.stream().map(to -> Buffers.memory(to, 0, bytes)).toList());
+      taken = copied(planes, part);
     }
     if (isLast) {
       done.remove();
@@ -244,6 +242,18 @@ public final class HostFourierPipeline implements FourierPipeline {
       }
     }
     return taken;
+  }
+
+  private List<ArrowBuf> copied(Planes planes, Part part) {
+    long bytes = part.elements() * planes.state().type().bytes();
+    List<ArrowBuf> copies = Buffers.allocate(allocator, planes.state().planes(), bytes);
+    try {
+      copyOut(planes, part, copies.stream().map(to -> Buffers.memory(to, 0, bytes)).toList());
+      return copies;
+    } catch (Throwable t) {
+      Buffers.close(copies);
+      throw t;
+    }
   }
 
   private void copyOut(Planes planes, Part part, List<HostMemory> to) {

@@ -42,6 +42,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
   private final List<byte[]> arrays = new ArrayList<>();
   private long batchBytes;
   private final Set<Long> rooms = new HashSet<>(); // of rows that the node below makes
+  private final Below below = new Below();
 
   private ImageBatches(Iterator<InternalRow> rows, Opener how) {
     this.rows = rows;
@@ -66,7 +67,7 @@ final class ImageBatches implements Iterator<CachedBatch> {
       memory = store.newMemory();
     }
     if (madeInPlace && store != null) {
-      ExchangedRows.<RuntimeException>to(new Below(), this::fill);
+      ExchangedRows.<RuntimeException>to(below, this::fill);
     } else {
       fill();
     }

@@ -44,14 +44,9 @@ public final class ExchangedRows {
     void run() throws E;
   }
 
-  /** True if somebody takes the rows of this thread's task as they are made. */
-  static boolean areTaken() {
-    return TAKER.get() != null;
-  }
-
-  /** As {@link Room#hold} of the taker; empty if there is none. */
-  static Optional<Runnable> hold() {
-    return Optional.ofNullable(TAKER.get()).map(Room::hold);
+  /** Who takes the rows of this thread's task as they are made; empty if nobody does. */
+  static Optional<Room> taker() {
+    return Optional.ofNullable(TAKER.get());
   }
 
   static long room(long bytes, int fields) {

@@ -74,7 +74,7 @@ public final class KeptRows implements AutoCloseable {
 
   /** True if rows that are begun now are for an exchange or a cache, which keeps them. */
   public boolean areExchanged() {
-    return space.isExchanged && ExchangedRows.areTaken();
+    return space.taker().isPresent();
   }
 
   /** Ends the use of the exchange's memory. */
@@ -86,21 +86,35 @@ public final class KeptRows implements AutoCloseable {
   private static final class Space implements RowSpace {
     private final boolean isExchanged = ExchangeInput.isOpening();
     private final BufferAllocator allocator;
-    private Runnable hold; // of the exchange's memory; null before the first row there
+    private ExchangedRows.Room taker; // of the rows; null before the first that it takes
+    private Runnable hold; // of its memory; null as long
     private ArrowBuf buffer; // of the row begun last; null if an exchange has it
 
     private Space(BufferAllocator allocator) {
       this.allocator = allocator;
     }
 
+    /**
+     * Who takes a row that is begun now. Not a cache that is being filled while this task's
+     * exchange reads it: rows may be begun then, since other pipelines of a thread may ask for
+     * results.
+     */
+    private Optional<ExchangedRows.Room> taker() {
+      return isExchanged
+          ? ExchangedRows.taker().filter(now -> taker == null || taker == now)
+          : Optional.empty();
+    }
+
     @Override
     public void begin(UnsafeRow row, int size, boolean isFinal) {
-      long address = isFinal && isExchanged ? ExchangedRows.room(size, row.numFields()) : 0;
+      Optional<ExchangedRows.Room> now = isFinal ? taker() : Optional.empty();
+      long address = now.isPresent() ? now.get().room(size, row.numFields()) : 0;
       if (address == 0) {
         buffer = allocator.buffer(size);
         address = buffer.memoryAddress();
       } else if (hold == null) {
-        hold = ExchangedRows.hold().orElseThrow();
+        taker = now.get();
+        hold = taker.hold();
       }
       row.pointTo(null, address, size);
     }

@@ -150,6 +150,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     private boolean ready; // target has the row that comes next
     private boolean kept; // what was read stays until the task ends
     private final List<BlockRows> keptRows = new ArrayList<>();
+    private final ArrayDeque<OutputRows> reserved = new ArrayDeque<>(); // of local, once kept
 
     private Rows(ArrayDeque<Block> local, RemoteBlocks remote) {
       this.local = local;
@@ -200,7 +201,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
         return true;
       }
       // What a file gave lies in an array that the next row overwrites.
-      List<BlockRows> opened = new ArrayList<>();
+      List<OutputRows> opened = new ArrayList<>();
       boolean all = !(rows instanceof StreamRows);
       for (Iterator<Block> each = local.iterator(); all && each.hasNext(); ) {
         ShuffleBlockId id = each.next().id;
@@ -210,7 +211,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       }
       kept = all && remote.keep();
       if (kept) {
-        keptRows.addAll(opened); // they are opened again when it is their turn
+        reserved.addAll(opened); // else they might move to files before it is their turn
       } else {
         opened.forEach(BlockRows::close);
       }
@@ -232,9 +233,14 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     }
 
     private BlockRows openLocal() {
+      metrics.incLocalBlocksFetched(1);
+      if (!reserved.isEmpty()) {
+        OutputRows next = reserved.poll();
+        countLocal(next.output.wireBytes(block.id.reduceId()));
+        return next;
+      }
       Optional<MapOutput> output =
           resolver.find(new MapOutput.Id(block.id.shuffleId(), block.id.mapId()));
-      metrics.incLocalBlocksFetched(1);
       if (output.isPresent()) {
         countLocal(output.get().wireBytes(block.id.reduceId()));
         return new OutputRows(output.get(), block.id.reduceId());
@@ -301,6 +307,8 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       }
       keptRows.forEach(BlockRows::close);
       keptRows.clear();
+      reserved.forEach(BlockRows::close);
+      reserved.clear();
       remote.close();
       context.taskMetrics().mergeShuffleReadMetrics();
     }
