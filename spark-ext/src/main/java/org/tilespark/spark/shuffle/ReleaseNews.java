@@ -53,7 +53,8 @@ final class ReleaseNews {
   private boolean hear() throws Exception {
     Object said = driver.ask(new Question(known));
     heardNanos = System.nanoTime();
-    if (said instanceof Answer answer) {
+    if (said instanceof long[] numbers) {
+      Answer answer = Answer.of(numbers);
       known = answer.next();
       answer.releases().forEach(release);
       return !answer.releases().isEmpty();

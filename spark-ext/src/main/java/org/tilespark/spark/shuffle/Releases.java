@@ -18,17 +18,38 @@ final class Releases {
    *
    * @param lastMap of attempts at map tasks up to this id; later ones make the shuffle anew
    */
-  record Release(int shuffle, long lastMap) implements Serializable {}
+  record Release(int shuffle, long lastMap) {}
 
   /** An executor asks for what came since it asked last; 0 at first. */
   record Question(long since) implements Serializable {}
 
   /**
-   * The answer.
+   * The answer. It travels as numbers: where the jar comes by {@code spark.jars}, the thread of an
+   * executor that receives it cannot load our classes, and Spark then ends the executor.
    *
    * @param next what to ask for next time
    */
-  record Answer(long next, List<Release> releases) implements Serializable {}
+  record Answer(long next, List<Release> releases) {
+    /** {@code next}, then both numbers of each. */
+    long[] encoded() {
+      long[] numbers = new long[1 + 2 * releases.size()];
+      numbers[0] = next;
+      for (int i = 0; i < releases.size(); i++) {
+        numbers[1 + 2 * i] = releases.get(i).shuffle();
+        numbers[2 + 2 * i] = releases.get(i).lastMap();
+      }
+      return numbers;
+    }
+
+    /** What {@link #encoded} made numbers of. */
+    static Answer of(long[] numbers) {
+      List<Release> releases = new ArrayList<>();
+      for (int i = 1; i < numbers.length; i += 2) {
+        releases.add(new Release(Math.toIntExact(numbers[i]), numbers[i + 1]));
+      }
+      return new Answer(numbers[0], releases);
+    }
+  }
 
   // Guarded by this.
   private final ArrayDeque<Release> last = new ArrayDeque<>(); // the newest last

@@ -180,7 +180,7 @@ public final class TileShuffleManager extends SortShuffleManager {
   /** The driver's answer to an executor's question; empty if it was none of ours. */
   public static Optional<Object> answer(Object question) {
     return question instanceof Releases.Question asked
-        ? current().map(manager -> manager.releases.answer(asked))
+        ? current().map(manager -> manager.releases.answer(asked).encoded())
         : Optional.empty();
   }
 

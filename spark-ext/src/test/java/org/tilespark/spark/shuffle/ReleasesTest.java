@@ -30,13 +30,13 @@ class ReleasesTest {
 
   @Test
   void eachIsHeardOnce() throws Exception {
-    news.hear(question -> releases.answer((Question) question));
+    news.hear(question -> releases.answer((Question) question).encoded());
     assertEquals(List.of(), heard);
     add(0, 3);
-    news.hear(question -> releases.answer((Question) question));
+    news.hear(question -> releases.answer((Question) question).encoded());
     add(3, 5);
-    news.hear(question -> releases.answer((Question) question));
-    news.hear(question -> releases.answer((Question) question));
+    news.hear(question -> releases.answer((Question) question).encoded());
+    news.hear(question -> releases.answer((Question) question).encoded());
     assertEquals(List.of(0, 1, 2, 3, 4), shuffles(heard));
     assertEquals(40, heard.get(4).lastMap());
   }
@@ -55,7 +55,7 @@ class ReleasesTest {
   @Test
   void tasksAskOnlyOnceInAWhile() throws Exception {
     assertFalse(news.hearAgain(), "nobody to ask");
-    news.hear(question -> releases.answer((Question) question));
+    news.hear(question -> releases.answer((Question) question).encoded());
     add(0, 1);
     assertFalse(news.hearAgain(), "it asked just now");
     Thread.sleep(150);
