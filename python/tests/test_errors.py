@@ -241,8 +241,8 @@ from pyspark.sql import SparkSession
 builder = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
 tilespark.configure(builder)
 builder._options.pop({setting!r})
-if {setting!r} == "spark.jars":
-    builder._options.pop("spark.plugins")  # its class would not be found
+if {setting!r} != "spark.plugins":
+    builder._options.pop("spark.plugins")  # it brings the extension; without the jar its class would not be found
 spark = builder.getOrCreate()
 print(tilespark.from_numpy(numpy.ones((2, 2)), spark=spark).compute().sum())
 """
