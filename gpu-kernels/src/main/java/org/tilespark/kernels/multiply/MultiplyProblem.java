@@ -197,7 +197,7 @@ public record MultiplyProblem(
     return extents.n();
   }
 
-  /** The same of the first {@code steps} steps of K. */
+  /** This problem over the first {@code steps} steps of K alone. */
   MultiplyProblem withK(long steps) {
     return new MultiplyProblem(
         new Extents(m(), steps, n()), type, precision, a, b, leadC, factors, batch);

@@ -146,7 +146,7 @@ public abstract class MultiplierChecks {
         shape[0], shape[1], shape[2], type, (which & 1) != 0, (which & 2) != 0, dense, random);
   }
 
-  /** The same of extents one by one. */
+  /** As above, with extents one by one. */
   protected static MultiplyProblem problem(
       long m,
       long k,
@@ -334,7 +334,7 @@ public abstract class MultiplierChecks {
     }
   }
 
-  /** The same of one problem, of extents of 5 and more. */
+  /** As above for one problem, with extents of 5 and more. */
   protected final void checkNanAndInfinity(Multiplier multiplier, MultiplyProblem problem) {
     long m = problem.m();
     long n = problem.n();

@@ -82,7 +82,7 @@ final class PlannerFixture {
   /** A factor of 1, as kernels for float read it. */
   static final long ONE_FLOAT = Float.floatToRawIntBits(1);
 
-  /** The same of double. */
+  /** A factor of 1, as kernels for double read it. */
   static final long ONE_DOUBLE = Double.doubleToRawLongBits(1);
 
   static final Availability<?> ABSENT = Availability.not("no such library");

@@ -110,7 +110,7 @@ public enum BlockKind {
     return boxText() + "values ARRAY<T> [, imag ARRAY<T>]";
   }
 
-  /** The same of blocks whose elements are in the column {@link #DATA}. */
+  /** The columns of blocks whose elements are in the column {@link #DATA}. */
   public String packedColumnsText() {
     return boxText() + "data BINARY";
   }

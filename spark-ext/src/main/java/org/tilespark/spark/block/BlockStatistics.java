@@ -85,7 +85,7 @@ public final class BlockStatistics {
     return statistics(size, columns);
   }
 
-  /** The same of a node whose blocks have their columns where its child has them. */
+  /** Statistics of a node whose blocks have their columns where its child has them. */
   public static Statistics ofBlocks(
       Seq<Attribute> output, BlockKind kind, LogicalPlan child, boolean combines) {
     List<Attribute> columns = ScalaInterop.list(output);

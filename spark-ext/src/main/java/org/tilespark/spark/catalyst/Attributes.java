@@ -124,7 +124,7 @@ public final class Attributes {
                 e -> e instanceof Attribute used ? names.apply(used) : Optional.empty())));
   }
 
-  /** The same of a partitioning; empty of one that is no expression, too. */
+  /** A partitioning in other terms; empty if it is no expression, or a column has no other name. */
   public static Optional<Partitioning> renamedPartitioning(
       Partitioning partitioning, Function<Attribute, Optional<? extends Expression>> names) {
     return partitioning instanceof Expression expression

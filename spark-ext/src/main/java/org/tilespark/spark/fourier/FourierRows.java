@@ -14,21 +14,17 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Rooms;
-import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.exchange.PieceKeys;
-import org.tilespark.spark.rows.BlockRowBuilder;
 import org.tilespark.spark.rows.KeptRows;
 
 /**
  * Results as rows, into which the pipeline writes the values: where an exchange keeps them, if they
- * go into one directly. Large rows for others are copied to the heap: pinned memory is for what is
- * on its way.
+ * go into one directly.
  */
 final class FourierRows extends FourierResults<InternalRow> {
   private final KeptRows rows;
-  private final BlockRowBuilder copies; // of rows that the pipeline does not write itself
   private final Deque<Optional<KeptRows.Kept>> made = new ArrayDeque<>(); // not taken, in order
   private final long[] keyFields; // offsets of the keys in a row
   private final long elementBytes; // of all planes
@@ -51,7 +47,6 @@ final class FourierRows extends FourierResults<InternalRow> {
     int[] keys = IntStream.range(0, keyCount).toArray();
     BlockSchema blocks = spec.out().mapped(position -> position + keyCount);
     this.rows = new KeptRows(output.schema(), blocks, keys, carried, allocator);
-    this.copies = new BlockRowBuilder(output.schema(), blocks, keys, carried);
     this.elementBytes = (long) blocks.planes().size() * blocks.elementType().bytes();
     long first = UnsafeRow.calculateBitSetWidthInBytes(output.schema().length());
     this.keyFields = IntStream.range(0, keyCount).mapToLong(key -> first + 8L * key).toArray();
@@ -61,21 +56,14 @@ final class FourierRows extends FourierResults<InternalRow> {
   Rooms rooms(List<Label> labels) {
     return piece -> {
       Label label = labels.get(piece);
-      if (!rows.areExchanged() && label.place().volume() * elementBytes > KeptRows.MOST_BYTES) {
+      if (rows.isBetterCopied(label.place().volume() * elementBytes)) {
         made.add(Optional.empty());
         return List.of();
       }
-      KeptRows.Kept kept =
-          rows.begin(label.further(), label.place().offset(), high(label), label.copies() == 1);
+      KeptRows.Kept kept = rows.begin(label.further(), label.place(), label.copies() == 1);
       made.add(Optional.of(kept));
       return kept.planes();
     };
-  }
-
-  private static long[] high(Label label) {
-    return IntStream.range(0, label.place().offset().length)
-        .mapToLong(label.place()::high)
-        .toArray();
   }
 
   private void setKeys(UnsafeRow row, Label label, int copyOfIt) {
@@ -93,17 +81,11 @@ final class FourierRows extends FourierResults<InternalRow> {
   void taken(Label label, List<ArrowBuf> planes) {
     current = made.remove();
     isDone = false;
-    row = current.isPresent() ? current.get().row() : copied(label, planes);
-  }
-
-  private UnsafeRow copied(Label label, List<ArrowBuf> planes) {
     try {
-      copies.carry(label.further());
-      HostMemory[] to = copies.begin(label.place().offset(), high(label));
-      for (int plane = 0; plane < to.length; plane++) {
-        Buffers.memory(planes.get(plane), 0, to[plane].bytes()).copyTo(to[plane]);
-      }
-      return copies.row();
+      row =
+          current.isPresent()
+              ? current.get().row()
+              : rows.copy(label.further(), label.place(), planes, 0);
     } finally {
       Buffers.close(planes);
     }

@@ -97,7 +97,10 @@ final class PanelTask implements Iterator<InternalRow> {
       return matrices;
     }
 
-    /** The same of pieces. Without grouping columns there is a matrix even if it has no pieces. */
+    /**
+     * Pieces by the matrix that they are of. Without grouping columns there is a matrix even if it
+     * has no pieces.
+     */
     Map<UnsafeRow, List<InternalRow>> matrices(InternalRow[] pieces) {
       Map<UnsafeRow, List<InternalRow>> matrices = matrices(pieces, PieceColumns.COUNT);
       if (groupTypes.isEmpty()) {
@@ -130,7 +133,6 @@ final class PanelTask implements Iterator<InternalRow> {
 
   static final UnsafeRow NO_GROUP = UnsafeRow.createFromByteArray(0, 0);
 
-  private final Job job;
   private final MultiplySpec spec;
   private final Cuboids cuboids;
   private final Iterator<InternalRow> pieces;
@@ -158,7 +160,6 @@ final class PanelTask implements Iterator<InternalRow> {
       PanelMultiplier multiplier,
       Transposer transposer,
       Listener listener) {
-    this.job = job;
     this.spec = job.spec();
     this.cuboids = cuboids;
     this.pieces = pieces;

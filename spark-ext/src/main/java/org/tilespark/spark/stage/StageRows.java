@@ -14,22 +14,19 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.arrow.blocks.PermutePipeline;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Rooms;
-import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.layout.Box;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
-import org.tilespark.spark.rows.BlockRowBuilder;
 import org.tilespark.spark.rows.KeptRows;
 
 /**
  * Results as rows, into which the pipeline writes the values: where an exchange keeps them, if they
- * go into one directly. Large rows for others are copied to the heap: pinned memory is for what is
- * on its way.
+ * go into one directly.
  */
 final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
   private final KeptRows rows;
-  private final BlockRowBuilder copies; // of rows that the pipeline does not write itself
   private final Permutation permutation;
   private final Deque<KeptRows.Kept> arrived = new ArrayDeque<>(); // of the batch taken last
   private KeptRows.Kept handedOut; // null if there is none
@@ -51,10 +48,9 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
         column -> Attributes.bound(further.indexOf(column), spec.inputSchema().fields()[column]);
     this.rows =
         new KeptRows(spec.inputSchema(), spec.blocks(), new int[0], carriedColumn, allocator);
-    this.copies = new BlockRowBuilder(spec.inputSchema(), spec.blocks(), new int[0], carriedColumn);
   }
 
-  private record Label(long[] low, long[] high, UnsafeRow further) {}
+  private record Label(Box place, UnsafeRow further) {}
 
   /** The blocks of a batch, and their rows once the pipeline has asked for room. */
   final class RowLabels implements StageResults.Labels {
@@ -80,7 +76,7 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
         low[axis] = block.offset()[from];
         high[axis] = low[axis] + block.size()[from];
       }
-      labels.add(new Label(low, high, carried.kept(row)));
+      labels.add(new Label(Box.between(low, high), carried.kept(row)));
     }
 
     @Override
@@ -90,7 +86,7 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
       }
       return block -> {
         Label label = labels.get(block);
-        KeptRows.Kept row = rows.begin(label.further(), label.low(), label.high(), true);
+        KeptRows.Kept row = rows.begin(label.further(), label.place(), true);
         made.add(row);
         return row.planes();
       };
@@ -105,8 +101,7 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
 
   @Override
   RowLabels begin(long blockBytes) {
-    long rowBytes = blockBytes * spec.blocks().planes().size();
-    return new RowLabels(rowBytes > KeptRows.MOST_BYTES && !rows.areExchanged());
+    return new RowLabels(rows.isBetterCopied(blockBytes * spec.blocks().planes().size()));
   }
 
   @Override
@@ -142,16 +137,12 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
   }
 
   private InternalRow copied(Label label) {
-    copies.carry(label.further());
-    HostMemory[] to = copies.begin(label.low(), label.high());
-    for (int plane = 0; plane < to.length; plane++) {
-      Buffers.memory(planes.get(plane), copiedBytes, to[plane].bytes()).copyTo(to[plane]);
-    }
-    copiedBytes += to[0].bytes();
+    UnsafeRow row = rows.copy(label.further(), label.place(), planes, copiedBytes);
+    copiedBytes += label.place().volume() * spec.blocks().elementType().bytes();
     if (toCopy.isEmpty()) {
       closePlanes();
     }
-    return copies.row();
+    return row;
   }
 
   private void closePlanes() {

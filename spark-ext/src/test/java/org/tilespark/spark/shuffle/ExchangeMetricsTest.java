@@ -53,7 +53,7 @@ class ExchangeMetricsTest extends SparkTest {
     return ExecutorRuntime.current().exchangeStatus();
   }
 
-  /** The same of a query each of whose tasks reads what no other does. */
+  /** As {@link #runShared}, for a query each of whose tasks reads what no other does. */
   private static ExchangedBytes run(Dataset<Row> query) {
     ExchangedBytes bytes = runShared(query);
     assertEquals(bytes.inMemory(), bytes.readLocally(), bytes::toString);

@@ -19,7 +19,7 @@ public final class PlanNodes {
     return all(query.executedPlan(), type);
   }
 
-  /** The same of a plan. */
+  /** As the other one, of a plan. */
   public static <T> List<T> all(SparkPlan root, Class<T> type) {
     List<T> found = new ArrayList<>();
     Deque<SparkPlan> open = new ArrayDeque<>();

@@ -112,7 +112,7 @@ record PackedArray(BlockKind kind, NpyType type, Shape extents, Shape blockShape
     return cells(rows, kind);
   }
 
-  /** The same of packed blocks in a frame. */
+  /** As the other one, of packed blocks in a frame. */
   static Map<String, List<String>> cells(Dataset<Row> packed, BlockKind kind) {
     return cells(packed.collectAsList(), kind);
   }
