@@ -22,6 +22,7 @@ import org.tilespark.spark.TileSparkExtensions;
 import org.tilespark.spark.TileSparkPlugin;
 import org.tilespark.spark.VolumeBlocks;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.fourier.FourierTestBase;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.runtime.TaskMetrics;
@@ -61,7 +62,7 @@ class DirectCopiesIT {
             .config("spark.plugins", TileSparkPlugin.class.getName())
             .config(TileSparkConf.BACKEND.name(), "gpu")
             .config(TileSparkConf.EXCHANGE_MODE.name(), "memory")
-            .config(TileSparkConf.FOURIER_TASK_SIZE.name(), "2m")
+            .config(TileSparkConf.FOURIER_TASK_SIZE.name(), "0")
             .getOrCreate();
   }
 
@@ -90,8 +91,16 @@ class DirectCopiesIT {
   @Test
   void transforms() {
     TestField field = TestField.random(1, true, EXTENT, EXTENT, EXTENT);
+    // Else Spark projects the values to a column that states them, which copies every row.
+    int[] shape = {EXTENT, EXTENT, EXTENT};
     Dataset<Row> slabs =
-        cached(field.blocks(spark, ElementType.FLOAT32, true, EXTENT / 4, EXTENT, EXTENT));
+        cached(
+            FourierTestBase.stated(
+                field.blocks(spark, ElementType.FLOAT32, true, EXTENT / 4, EXTENT, EXTENT),
+                shape,
+                EXTENT / 4,
+                EXTENT,
+                EXTENT));
     Dataset<Row> query =
         VolumeBlocks.fft(
             slabs, FftOptions.of(Map.of("decomposition", "slabs", "output", "natural")));
