@@ -53,10 +53,10 @@ def fences(language: str, *words: str) -> str:
 
 def settings() -> str:
     """README's settings for spark-defaults.conf, with the user jar."""
-    text = "\n".join(re.findall(r"^    (spark\.(?:jars|sql\.extensions|plugins) .*)$", README, re.MULTILINE))
+    text = "\n".join(re.findall(r"^    (spark\.(?:jars|plugins) .*)$", README, re.MULTILINE))
     expect(
-        text.count("\n") == 2 and f"/path/to/{JAR_NAME}" in text,
-        f"README has not the three settings with /path/to/{JAR_NAME}; found: {text}",
+        text.count("\n") == 1 and f"/path/to/{JAR_NAME}" in text,
+        f"README has not the two settings with /path/to/{JAR_NAME}; found: {text}",
     )
     return text.replace(f"/path/to/{JAR_NAME}", str(JAR))
 
