@@ -7,15 +7,10 @@ package org.tilespark.kernels.host;
  * @param tileCols columns of a tile
  * @param blockRows rows of A whose panels take a quarter of the second-level cache: sums and panels
  *     of B pass through it
- * @param groups groups of steps that are packed together, so that sums come from the last-level
- *     cache once for all of them
  */
-record Blocking(int tileRows, int tileCols, int blockRows, int groups) {
+record Blocking(int tileRows, int tileCols, int blockRows) {
   /** Panels and sums of one call may take this, also where caches are smaller. */
   private static final long LEAST_BYTES = 8L << 20;
-
-  /** More would take the last-level cache from sums. */
-  private static final int MOST_GROUPS = 2;
 
   /** Tiles are wide: panels of B are packed anew for each row of tiles, which is the cheaper. */
   private static final double WIDTH = 1.25;
@@ -24,17 +19,18 @@ record Blocking(int tileRows, int tileCols, int blockRows, int groups) {
    * That of C of m rows and n columns, both one or more.
    *
    * @param bytes of an element
+   * @param group steps that are packed together
    */
-  static Blocking of(HostProfile profile, PackedPanels panels, int bytes, long m, long n) {
+  static Blocking of(
+      HostProfile profile, PackedPanels panels, int bytes, long m, long n, int group) {
     long budget = Math.max(profile.l3Bytes(), LEAST_BYTES) * 3 / 4;
     long elements = budget / (2L * bytes); // of a tile: a sum and its error each
     int tileCols = part(n, (long) (WIDTH * Math.sqrt((double) elements)), panels.cols);
-    long step = profile.l2Bytes() / 4 / ((long) SumOrder.MOST_GROUP * bytes);
-    int groups = (int) Math.max(1, Math.min(MOST_GROUPS, step / panels.cols));
     // Packed rows take no more than sums, however few columns there are.
-    long packed = budget / ((long) groups * SumOrder.MOST_GROUP * bytes);
+    long packed = budget / ((long) group * bytes);
     int tileRows = part(m, Math.min(elements / tileCols, packed), panels.rows);
-    return new Blocking(tileRows, tileCols, part(tileRows, step / groups, panels.rows), groups);
+    long inBlock = profile.l2Bytes() / 4 / ((long) group * bytes);
+    return new Blocking(tileRows, tileCols, part(tileRows, inBlock, panels.rows));
   }
 
   /** The extent of equal parts, whole micro tiles, none much larger than {@code most}. */

@@ -80,17 +80,25 @@ final class DoubleScalars4x4 extends DoubleKernel {
   }
 
   @Override
-  void addPart(DoublePanels panels, int at) {
-    double[] part = panels.part;
+  void addGroup(DoublePanels panels, int at, boolean isSecond) {
+    double[] group = panels.group;
     double[] sum = panels.sum;
     double[] error = panels.error;
-    for (int e = 0; e < part.length; e++) {
+    for (int e = 0; e < group.length; e++) {
       double before = sum[at + e];
-      double term = part[e];
+      double term = group[e];
       double after = before + term;
       double termSeen = after - before;
-      error[at + e] += (before - (after - termSeen)) + (term - termSeen);
+      double lost = (before - (after - termSeen)) + (term - termSeen);
+      error[at + e] = isSecond ? lost : error[at + e] + lost;
       sum[at + e] = after;
+    }
+  }
+
+  @Override
+  void addPart(DoublePanels panels) {
+    for (int e = 0; e < panels.part.length; e++) {
+      panels.group[e] += panels.part[e];
     }
   }
 

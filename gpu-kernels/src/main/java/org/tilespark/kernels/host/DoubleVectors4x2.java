@@ -22,14 +22,15 @@ final class DoubleVectors4x2 extends DoubleVectorKernel {
   void chain(DoublePanels panels, int fromA, int fromB, int steps) {
     double[] a = panels.a;
     double[] b = panels.b;
-    DoubleVector c00 = DoubleVector.zero(SPECIES);
-    DoubleVector c01 = DoubleVector.zero(SPECIES);
-    DoubleVector c10 = DoubleVector.zero(SPECIES);
-    DoubleVector c11 = DoubleVector.zero(SPECIES);
-    DoubleVector c20 = DoubleVector.zero(SPECIES);
-    DoubleVector c21 = DoubleVector.zero(SPECIES);
-    DoubleVector c30 = DoubleVector.zero(SPECIES);
-    DoubleVector c31 = DoubleVector.zero(SPECIES);
+    DoubleVector zero = DoubleVector.zero(SPECIES);
+    DoubleVector c00 = zero;
+    DoubleVector c01 = zero;
+    DoubleVector c10 = zero;
+    DoubleVector c11 = zero;
+    DoubleVector c20 = zero;
+    DoubleVector c21 = zero;
+    DoubleVector c30 = zero;
+    DoubleVector c31 = zero;
     for (int p = 0; p < steps; p++) {
       int atA = fromA + p * ROWS;
       int atB = fromB + p * COLS;
@@ -49,13 +50,13 @@ final class DoubleVectors4x2 extends DoubleVectorKernel {
       c31 = a3.fma(b1, c31);
     }
     double[] part = panels.part;
-    c00.add(DoubleVector.fromArray(SPECIES, part, 0)).intoArray(part, 0);
-    c01.add(DoubleVector.fromArray(SPECIES, part, LANES)).intoArray(part, LANES);
-    c10.add(DoubleVector.fromArray(SPECIES, part, 2 * LANES)).intoArray(part, 2 * LANES);
-    c11.add(DoubleVector.fromArray(SPECIES, part, 3 * LANES)).intoArray(part, 3 * LANES);
-    c20.add(DoubleVector.fromArray(SPECIES, part, 4 * LANES)).intoArray(part, 4 * LANES);
-    c21.add(DoubleVector.fromArray(SPECIES, part, 5 * LANES)).intoArray(part, 5 * LANES);
-    c30.add(DoubleVector.fromArray(SPECIES, part, 6 * LANES)).intoArray(part, 6 * LANES);
-    c31.add(DoubleVector.fromArray(SPECIES, part, 7 * LANES)).intoArray(part, 7 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 0), c00).intoArray(part, 0);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, LANES), c01).intoArray(part, LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 2 * LANES), c10).intoArray(part, 2 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 3 * LANES), c11).intoArray(part, 3 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 4 * LANES), c20).intoArray(part, 4 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 5 * LANES), c21).intoArray(part, 5 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 6 * LANES), c30).intoArray(part, 6 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 7 * LANES), c31).intoArray(part, 7 * LANES);
   }
 }

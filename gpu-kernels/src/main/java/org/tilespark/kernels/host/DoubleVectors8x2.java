@@ -23,22 +23,23 @@ final class DoubleVectors8x2 extends DoubleVectorKernel {
   void chain(DoublePanels panels, int fromA, int fromB, int steps) {
     double[] a = panels.a;
     double[] b = panels.b;
-    DoubleVector c00 = DoubleVector.zero(SPECIES);
-    DoubleVector c01 = DoubleVector.zero(SPECIES);
-    DoubleVector c10 = DoubleVector.zero(SPECIES);
-    DoubleVector c11 = DoubleVector.zero(SPECIES);
-    DoubleVector c20 = DoubleVector.zero(SPECIES);
-    DoubleVector c21 = DoubleVector.zero(SPECIES);
-    DoubleVector c30 = DoubleVector.zero(SPECIES);
-    DoubleVector c31 = DoubleVector.zero(SPECIES);
-    DoubleVector c40 = DoubleVector.zero(SPECIES);
-    DoubleVector c41 = DoubleVector.zero(SPECIES);
-    DoubleVector c50 = DoubleVector.zero(SPECIES);
-    DoubleVector c51 = DoubleVector.zero(SPECIES);
-    DoubleVector c60 = DoubleVector.zero(SPECIES);
-    DoubleVector c61 = DoubleVector.zero(SPECIES);
-    DoubleVector c70 = DoubleVector.zero(SPECIES);
-    DoubleVector c71 = DoubleVector.zero(SPECIES);
+    DoubleVector zero = DoubleVector.zero(SPECIES);
+    DoubleVector c00 = zero;
+    DoubleVector c01 = zero;
+    DoubleVector c10 = zero;
+    DoubleVector c11 = zero;
+    DoubleVector c20 = zero;
+    DoubleVector c21 = zero;
+    DoubleVector c30 = zero;
+    DoubleVector c31 = zero;
+    DoubleVector c40 = zero;
+    DoubleVector c41 = zero;
+    DoubleVector c50 = zero;
+    DoubleVector c51 = zero;
+    DoubleVector c60 = zero;
+    DoubleVector c61 = zero;
+    DoubleVector c70 = zero;
+    DoubleVector c71 = zero;
     for (int p = 0; p < steps; p++) {
       int atA = fromA + p * ROWS;
       int atB = fromB + p * COLS;
@@ -70,21 +71,21 @@ final class DoubleVectors8x2 extends DoubleVectorKernel {
       c71 = a7.fma(b1, c71);
     }
     double[] part = panels.part;
-    c00.add(DoubleVector.fromArray(SPECIES, part, 0)).intoArray(part, 0);
-    c01.add(DoubleVector.fromArray(SPECIES, part, LANES)).intoArray(part, LANES);
-    c10.add(DoubleVector.fromArray(SPECIES, part, 2 * LANES)).intoArray(part, 2 * LANES);
-    c11.add(DoubleVector.fromArray(SPECIES, part, 3 * LANES)).intoArray(part, 3 * LANES);
-    c20.add(DoubleVector.fromArray(SPECIES, part, 4 * LANES)).intoArray(part, 4 * LANES);
-    c21.add(DoubleVector.fromArray(SPECIES, part, 5 * LANES)).intoArray(part, 5 * LANES);
-    c30.add(DoubleVector.fromArray(SPECIES, part, 6 * LANES)).intoArray(part, 6 * LANES);
-    c31.add(DoubleVector.fromArray(SPECIES, part, 7 * LANES)).intoArray(part, 7 * LANES);
-    c40.add(DoubleVector.fromArray(SPECIES, part, 8 * LANES)).intoArray(part, 8 * LANES);
-    c41.add(DoubleVector.fromArray(SPECIES, part, 9 * LANES)).intoArray(part, 9 * LANES);
-    c50.add(DoubleVector.fromArray(SPECIES, part, 10 * LANES)).intoArray(part, 10 * LANES);
-    c51.add(DoubleVector.fromArray(SPECIES, part, 11 * LANES)).intoArray(part, 11 * LANES);
-    c60.add(DoubleVector.fromArray(SPECIES, part, 12 * LANES)).intoArray(part, 12 * LANES);
-    c61.add(DoubleVector.fromArray(SPECIES, part, 13 * LANES)).intoArray(part, 13 * LANES);
-    c70.add(DoubleVector.fromArray(SPECIES, part, 14 * LANES)).intoArray(part, 14 * LANES);
-    c71.add(DoubleVector.fromArray(SPECIES, part, 15 * LANES)).intoArray(part, 15 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 0), c00).intoArray(part, 0);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, LANES), c01).intoArray(part, LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 2 * LANES), c10).intoArray(part, 2 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 3 * LANES), c11).intoArray(part, 3 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 4 * LANES), c20).intoArray(part, 4 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 5 * LANES), c21).intoArray(part, 5 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 6 * LANES), c30).intoArray(part, 6 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 7 * LANES), c31).intoArray(part, 7 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 8 * LANES), c40).intoArray(part, 8 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 9 * LANES), c41).intoArray(part, 9 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 10 * LANES), c50).intoArray(part, 10 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 11 * LANES), c51).intoArray(part, 11 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 12 * LANES), c60).intoArray(part, 12 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 13 * LANES), c61).intoArray(part, 13 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 14 * LANES), c70).intoArray(part, 14 * LANES);
+    ONE.fma(DoubleVector.fromArray(SPECIES, part, 15 * LANES), c71).intoArray(part, 15 * LANES);
   }
 }

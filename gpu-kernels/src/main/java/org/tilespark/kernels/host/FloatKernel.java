@@ -32,9 +32,14 @@ abstract class FloatKernel {
    */
   abstract void chain(FloatPanels panels, int fromA, int fromB, int steps);
 
+  /** Adds {@code panels.part} to {@code panels.group}. */
+  abstract void addPart(FloatPanels panels);
+
   /**
-   * Adds {@code panels.part} to the micro tile of {@code panels.sum} at an index, and what that
+   * Adds {@code panels.group} to the micro tile of {@code panels.sum} at an index, and what that
    * loses to {@code panels.error} (Knuth's two-sum).
+   *
+   * @param isSecond true if it is the second group of the sum: {@code error} holds nothing yet
    */
-  abstract void addPart(FloatPanels panels, int at);
+  abstract void addGroup(FloatPanels panels, int at, boolean isSecond);
 }

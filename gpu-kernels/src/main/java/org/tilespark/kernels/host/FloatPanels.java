@@ -6,7 +6,8 @@ import org.tilespark.kernels.multiply.MultiplyProblem.Factors;
 /** {@link PackedPanels} of floats. */
 final class FloatPanels extends PackedPanels {
   private final FloatKernel kernel;
-  final float[] part; // (rows, cols): sum of the chains since the last steps were packed
+  final float[] part; // (rows, cols): sum of some chains
+  final float[] group; // (rows, cols): sum of those sums
   float[] a = {};
   float[] b = {};
   private final float[] before;
@@ -19,6 +20,7 @@ final class FloatPanels extends PackedPanels {
     super(kernel.rows, kernel.cols);
     this.kernel = kernel;
     this.part = new float[rows * cols];
+    this.group = new float[part.length];
     this.before = new float[part.length];
     this.result = new float[part.length];
     this.zeros = new float[cols];
@@ -58,17 +60,30 @@ final class FloatPanels extends PackedPanels {
   }
 
   @Override
-  void multiply(int fromA, int fromB, Steps order, int at) {
-    Arrays.fill(part, 0);
-    for (int p = 0; p < order.count(); p += order.chain()) {
-      int steps = Math.min(order.chain(), order.count() - p);
-      kernel.chain(this, fromA + p * rows, fromB + p * cols, steps);
+  void multiply(int fromA, int fromB, Steps steps, int at) {
+    int span = steps.chain() * SumOrder.SPAN;
+    int from = 0;
+    do { // without steps, a sum of nothing
+      Arrays.fill(part, 0);
+      int to = Math.min(from + span, steps.count());
+      for (int p = from; p < to; p += steps.chain()) {
+        int count = Math.min(steps.chain(), to - p);
+        kernel.chain(this, fromA + p * rows, fromB + p * cols, count);
+      }
+      if (from == 0) {
+        System.arraycopy(part, 0, group, 0, part.length);
+      } else {
+        kernel.addPart(this);
+      }
+      from += span;
+    } while (from < steps.count());
+    if (steps.number() > 0) {
+      kernel.addGroup(this, at, steps.number() == 1);
+      return;
     }
-    if (order.isFirst()) {
-      System.arraycopy(part, 0, sum, at, part.length);
-      Arrays.fill(error, at, at + part.length, 0);
-    } else {
-      kernel.addPart(this, at);
+    System.arraycopy(group, 0, sum, at, group.length);
+    if (steps.isLast()) {
+      Arrays.fill(error, at, at + group.length, 0);
     }
   }
 

@@ -80,17 +80,25 @@ final class FloatScalars4x4 extends FloatKernel {
   }
 
   @Override
-  void addPart(FloatPanels panels, int at) {
-    float[] part = panels.part;
+  void addGroup(FloatPanels panels, int at, boolean isSecond) {
+    float[] group = panels.group;
     float[] sum = panels.sum;
     float[] error = panels.error;
-    for (int e = 0; e < part.length; e++) {
+    for (int e = 0; e < group.length; e++) {
       float before = sum[at + e];
-      float term = part[e];
+      float term = group[e];
       float after = before + term;
       float termSeen = after - before;
-      error[at + e] += (before - (after - termSeen)) + (term - termSeen);
+      float lost = (before - (after - termSeen)) + (term - termSeen);
+      error[at + e] = isSecond ? lost : error[at + e] + lost;
       sum[at + e] = after;
+    }
+  }
+
+  @Override
+  void addPart(FloatPanels panels) {
+    for (int e = 0; e < panels.part.length; e++) {
+      panels.group[e] += panels.part[e];
     }
   }
 

@@ -22,14 +22,15 @@ final class FloatVectors4x2 extends FloatVectorKernel {
   void chain(FloatPanels panels, int fromA, int fromB, int steps) {
     float[] a = panels.a;
     float[] b = panels.b;
-    FloatVector c00 = FloatVector.zero(SPECIES);
-    FloatVector c01 = FloatVector.zero(SPECIES);
-    FloatVector c10 = FloatVector.zero(SPECIES);
-    FloatVector c11 = FloatVector.zero(SPECIES);
-    FloatVector c20 = FloatVector.zero(SPECIES);
-    FloatVector c21 = FloatVector.zero(SPECIES);
-    FloatVector c30 = FloatVector.zero(SPECIES);
-    FloatVector c31 = FloatVector.zero(SPECIES);
+    FloatVector zero = FloatVector.zero(SPECIES);
+    FloatVector c00 = zero;
+    FloatVector c01 = zero;
+    FloatVector c10 = zero;
+    FloatVector c11 = zero;
+    FloatVector c20 = zero;
+    FloatVector c21 = zero;
+    FloatVector c30 = zero;
+    FloatVector c31 = zero;
     for (int p = 0; p < steps; p++) {
       int atA = fromA + p * ROWS;
       int atB = fromB + p * COLS;
@@ -49,13 +50,13 @@ final class FloatVectors4x2 extends FloatVectorKernel {
       c31 = a3.fma(b1, c31);
     }
     float[] part = panels.part;
-    c00.add(FloatVector.fromArray(SPECIES, part, 0)).intoArray(part, 0);
-    c01.add(FloatVector.fromArray(SPECIES, part, LANES)).intoArray(part, LANES);
-    c10.add(FloatVector.fromArray(SPECIES, part, 2 * LANES)).intoArray(part, 2 * LANES);
-    c11.add(FloatVector.fromArray(SPECIES, part, 3 * LANES)).intoArray(part, 3 * LANES);
-    c20.add(FloatVector.fromArray(SPECIES, part, 4 * LANES)).intoArray(part, 4 * LANES);
-    c21.add(FloatVector.fromArray(SPECIES, part, 5 * LANES)).intoArray(part, 5 * LANES);
-    c30.add(FloatVector.fromArray(SPECIES, part, 6 * LANES)).intoArray(part, 6 * LANES);
-    c31.add(FloatVector.fromArray(SPECIES, part, 7 * LANES)).intoArray(part, 7 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 0), c00).intoArray(part, 0);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, LANES), c01).intoArray(part, LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 2 * LANES), c10).intoArray(part, 2 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 3 * LANES), c11).intoArray(part, 3 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 4 * LANES), c20).intoArray(part, 4 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 5 * LANES), c21).intoArray(part, 5 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 6 * LANES), c30).intoArray(part, 6 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 7 * LANES), c31).intoArray(part, 7 * LANES);
   }
 }

@@ -23,22 +23,23 @@ final class FloatVectors8x2 extends FloatVectorKernel {
   void chain(FloatPanels panels, int fromA, int fromB, int steps) {
     float[] a = panels.a;
     float[] b = panels.b;
-    FloatVector c00 = FloatVector.zero(SPECIES);
-    FloatVector c01 = FloatVector.zero(SPECIES);
-    FloatVector c10 = FloatVector.zero(SPECIES);
-    FloatVector c11 = FloatVector.zero(SPECIES);
-    FloatVector c20 = FloatVector.zero(SPECIES);
-    FloatVector c21 = FloatVector.zero(SPECIES);
-    FloatVector c30 = FloatVector.zero(SPECIES);
-    FloatVector c31 = FloatVector.zero(SPECIES);
-    FloatVector c40 = FloatVector.zero(SPECIES);
-    FloatVector c41 = FloatVector.zero(SPECIES);
-    FloatVector c50 = FloatVector.zero(SPECIES);
-    FloatVector c51 = FloatVector.zero(SPECIES);
-    FloatVector c60 = FloatVector.zero(SPECIES);
-    FloatVector c61 = FloatVector.zero(SPECIES);
-    FloatVector c70 = FloatVector.zero(SPECIES);
-    FloatVector c71 = FloatVector.zero(SPECIES);
+    FloatVector zero = FloatVector.zero(SPECIES);
+    FloatVector c00 = zero;
+    FloatVector c01 = zero;
+    FloatVector c10 = zero;
+    FloatVector c11 = zero;
+    FloatVector c20 = zero;
+    FloatVector c21 = zero;
+    FloatVector c30 = zero;
+    FloatVector c31 = zero;
+    FloatVector c40 = zero;
+    FloatVector c41 = zero;
+    FloatVector c50 = zero;
+    FloatVector c51 = zero;
+    FloatVector c60 = zero;
+    FloatVector c61 = zero;
+    FloatVector c70 = zero;
+    FloatVector c71 = zero;
     for (int p = 0; p < steps; p++) {
       int atA = fromA + p * ROWS;
       int atB = fromB + p * COLS;
@@ -70,21 +71,21 @@ final class FloatVectors8x2 extends FloatVectorKernel {
       c71 = a7.fma(b1, c71);
     }
     float[] part = panels.part;
-    c00.add(FloatVector.fromArray(SPECIES, part, 0)).intoArray(part, 0);
-    c01.add(FloatVector.fromArray(SPECIES, part, LANES)).intoArray(part, LANES);
-    c10.add(FloatVector.fromArray(SPECIES, part, 2 * LANES)).intoArray(part, 2 * LANES);
-    c11.add(FloatVector.fromArray(SPECIES, part, 3 * LANES)).intoArray(part, 3 * LANES);
-    c20.add(FloatVector.fromArray(SPECIES, part, 4 * LANES)).intoArray(part, 4 * LANES);
-    c21.add(FloatVector.fromArray(SPECIES, part, 5 * LANES)).intoArray(part, 5 * LANES);
-    c30.add(FloatVector.fromArray(SPECIES, part, 6 * LANES)).intoArray(part, 6 * LANES);
-    c31.add(FloatVector.fromArray(SPECIES, part, 7 * LANES)).intoArray(part, 7 * LANES);
-    c40.add(FloatVector.fromArray(SPECIES, part, 8 * LANES)).intoArray(part, 8 * LANES);
-    c41.add(FloatVector.fromArray(SPECIES, part, 9 * LANES)).intoArray(part, 9 * LANES);
-    c50.add(FloatVector.fromArray(SPECIES, part, 10 * LANES)).intoArray(part, 10 * LANES);
-    c51.add(FloatVector.fromArray(SPECIES, part, 11 * LANES)).intoArray(part, 11 * LANES);
-    c60.add(FloatVector.fromArray(SPECIES, part, 12 * LANES)).intoArray(part, 12 * LANES);
-    c61.add(FloatVector.fromArray(SPECIES, part, 13 * LANES)).intoArray(part, 13 * LANES);
-    c70.add(FloatVector.fromArray(SPECIES, part, 14 * LANES)).intoArray(part, 14 * LANES);
-    c71.add(FloatVector.fromArray(SPECIES, part, 15 * LANES)).intoArray(part, 15 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 0), c00).intoArray(part, 0);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, LANES), c01).intoArray(part, LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 2 * LANES), c10).intoArray(part, 2 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 3 * LANES), c11).intoArray(part, 3 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 4 * LANES), c20).intoArray(part, 4 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 5 * LANES), c21).intoArray(part, 5 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 6 * LANES), c30).intoArray(part, 6 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 7 * LANES), c31).intoArray(part, 7 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 8 * LANES), c40).intoArray(part, 8 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 9 * LANES), c41).intoArray(part, 9 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 10 * LANES), c50).intoArray(part, 10 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 11 * LANES), c51).intoArray(part, 11 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 12 * LANES), c60).intoArray(part, 12 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 13 * LANES), c61).intoArray(part, 13 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 14 * LANES), c70).intoArray(part, 14 * LANES);
+    ONE.fma(FloatVector.fromArray(SPECIES, part, 15 * LANES), c71).intoArray(part, 15 * LANES);
   }
 }

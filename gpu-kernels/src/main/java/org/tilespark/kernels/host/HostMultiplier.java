@@ -13,7 +13,7 @@ import org.tilespark.layout.ElementType;
  *
  * <p>FLOAT is summed in float and DOUBLE in double, in short chains of fused multiply-adds whose
  * sums are added with the rounding errors carried along ({@link SumOrder}). The error of an element
- * is at most {@code 2 u sqrt(K) |A||B|}, and at most {@code 45 u |A||B|} for any K, where u is
+ * is at most {@code 2 u sqrt(K) |A||B|}, and at most {@code 76 u |A||B|} for any K, where u is
  * 2^-24 or 2^-53. Products below FLOAT's least number, 2^-149, are lost, as in numpy.
  *
  * <p>Elements of FLOAT whose sum is not finite in float are summed again in double. So 1e30 * 1e10

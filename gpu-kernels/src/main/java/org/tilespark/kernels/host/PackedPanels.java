@@ -50,20 +50,19 @@ abstract class PackedPanels {
    *
    * @param fromA index of A's panel
    * @param fromB index of B's panel
-   * @param order how many steps there are, and how they are summed
+   * @param steps of the panels, and how they are summed
    * @param at index of the micro tile; the first product overwrites what is there
    */
-  abstract void multiply(int fromA, int fromB, Steps order, int at);
+  abstract void multiply(int fromA, int fromB, Steps steps, int at);
 
   /**
    * A group of steps of K that is packed.
    *
    * @param chain steps of a chain
-   * @param isFirst true if sums begin with it
-   * @param firstA index of its first element in the panels of A
-   * @param firstB index of its first element in the panels of B
+   * @param number of the group, from 0
+   * @param isLast true if no group follows
    */
-  record Steps(int count, int chain, boolean isFirst, int firstA, int firstB) {}
+  record Steps(int count, int chain, int number, boolean isLast) {}
 
   /** Fills {@code result}: alpha times a micro tile's sums, and beta times {@code before}. */
   abstract void scale(int at, Factors factors);

@@ -47,19 +47,18 @@ final class Packing {
   record Part(Operand operand, long x, int count, long p, int steps) {}
 
   /**
-   * Where panels go, one behind the other.
+   * Where panels go, one behind the other, from the first element of an array.
    *
-   * @param first index of the first element
    * @param width of a panel; the last one is filled up with zeros
    */
-  record Panels(Object array, int first, int width) {
+  record Panels(Object array, int width) {
     /** Elements of the panels that hold {@code count} of {@code x}. */
     int elements(int count, int steps) {
       return Math.toIntExact(Ceil.to(count, width) * steps);
     }
 
     private long address(int element, int bytes) {
-      return baseOffset(bytes) + ((long) first + element) * bytes;
+      return baseOffset(bytes) + (long) element * bytes;
     }
   }
 
@@ -117,8 +116,8 @@ final class Packing {
     }
   }
 
-  /** Few bytes, a multiple of 4: a loop takes less time than a call. */
-  private static void copy(Object from, long source, Object to, long target, int bytes) {
+  /** Copies few bytes, a multiple of 4: a loop takes less time than a call. */
+  static void copy(Object from, long source, Object to, long target, int bytes) {
     int at = 0;
     for (; at <= bytes - Long.BYTES; at += Long.BYTES) {
       UNSAFE.putLong(to, target + at, UNSAFE.getLong(from, source + at));
@@ -184,7 +183,7 @@ final class Packing {
     Object base = operand.memory().base();
     for (int x = 0; x < part.count(); x += to.width()) {
       for (int p = 0; p < part.steps(); p++) {
-        int at = to.first() + x * part.steps() + p * to.width();
+        int at = x * part.steps() + p * to.width();
         for (int e = 0; e < to.width(); e++) {
           target[at + e] =
               x + e < part.count()
@@ -197,8 +196,8 @@ final class Packing {
   }
 
   /** Rounds packed floats to what a lower precision has. */
-  static void round(float[] panels, int first, int elements, Precision precision) {
-    for (int e = first; e < first + elements; e++) {
+  static void round(float[] panels, int elements, Precision precision) {
+    for (int e = 0; e < elements; e++) {
       panels[e] = precision.round(panels[e]);
     }
   }

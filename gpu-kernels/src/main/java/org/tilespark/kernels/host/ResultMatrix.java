@@ -54,12 +54,12 @@ record ResultMatrix(
         int first = piece.firstCol(row);
         int count = piece.cols() - first;
         if (count > 0) {
-          UNSAFE.copyMemory(
+          Packing.copy(
               from,
               inArray(row * pitch + first),
               memory.base(),
               address(piece.i() + row, piece.j() + first),
-              (long) count * bytes);
+              count * bytes);
         }
       }
       return;

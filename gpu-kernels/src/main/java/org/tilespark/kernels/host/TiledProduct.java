@@ -1,7 +1,5 @@
 package org.tilespark.kernels.host;
 
-import java.util.ArrayList;
-import java.util.List;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.kernels.multiply.MultiplyProblem;
 import org.tilespark.kernels.multiply.Precision;
@@ -78,48 +76,61 @@ final class TiledProduct {
   void run() {
     PackedPanels panels = stage.panels(problem.type());
     Blocking blocking =
-        Blocking.of(stage.profile(), panels, problem.type().bytes(), c.rows(), c.cols());
+        Blocking.of(
+            stage.profile(),
+            panels,
+            problem.type().bytes(),
+            c.rows(),
+            c.cols(),
+            SumOrder.of(Math.max(1, k)).group());
     for (long j = 0; j < c.cols(); j += blocking.tileCols()) {
       int cols = (int) Math.min(blocking.tileCols(), c.cols() - j);
       for (long i = 0; i < c.rows(); i += blocking.tileRows()) {
         int rows = (int) Math.min(blocking.tileRows(), c.rows() - i);
         if (!isSymmetric || i < j + cols) {
           Area area = new Area(i, rows, j, cols);
-          sum(panels, area, blocking);
-          store(panels, area);
+          Rest rest = new Rest();
+          sum(
+              panels,
+              area,
+              blocking.blockRows(),
+              (row, col) -> store(panels, area, row, col, rest));
+          if (!rest.isEmpty()) {
+            storeRest((FloatPanels) panels, area, rest.in(area));
+          }
         }
       }
     }
   }
 
-  /** Makes the sums of a tile: packs some groups of steps, then visits each micro tile once. */
-  private void sum(PackedPanels panels, Area area, Blocking blocking) {
-    SumOrder order = SumOrder.of(Math.max(1, k));
-    int group = order.group();
-    int most = (int) Math.min((long) group * blocking.groups(), Math.max(1, k));
-    panels.reserve(area.rows, area.cols, most);
-    for (long p = 0; p < Math.max(1, k); p += most) {
-      List<PackedPanels.Steps> packed = new ArrayList<>();
-      int steps = (int) Math.min(most, k - p);
-      int done = 0;
-      do {
-        int count = Math.min(group, steps - done);
-        PackedPanels.Steps each =
-            new PackedPanels.Steps(
-                count,
-                order.chain(),
-                p + done == 0,
-                panels.elementsA(area.rows, done),
-                panels.elementsB(area.cols, done));
-        Packing.Panels toA = new Packing.Panels(panels.a(), each.firstA(), panels.rows);
-        Packing.Panels toB = new Packing.Panels(panels.b(), each.firstB(), panels.cols);
-        pack(new Packing.Part(rowSide, area.i, area.rows, p + done, count), toA);
-        pack(new Packing.Part(colSide, area.j, area.cols, p + done, count), toB);
-        packed.add(each);
-        done += count;
-      } while (done < steps);
-      for (int i = 0; i < area.rows; i += blocking.blockRows()) {
-        multiply(panels, area, i, Math.min(blocking.blockRows(), area.rows - i), packed);
+  /** What is done with a micro tile, given by its first row and column, once its sums are made. */
+  @FunctionalInterface
+  private interface Summed {
+    void tile(int i, int j);
+  }
+
+  /**
+   * Makes the sums of a tile, a group of steps after the other.
+   *
+   * @param blockRows rows of A whose panels stay in the second-level cache
+   */
+  private void sum(PackedPanels panels, Area area, int blockRows, Summed summed) {
+    long all = Math.max(1, k);
+    SumOrder order = SumOrder.of(all);
+    panels.reserve(area.rows, area.cols, order.group());
+    int number = 0;
+    for (long p = 0; p < all; p += order.group()) {
+      int count = (int) Math.min(order.group(), k - p);
+      boolean isLast = p + order.group() >= all;
+      PackedPanels.Steps steps = new PackedPanels.Steps(count, order.chain(), number++, isLast);
+      pack(
+          new Packing.Part(rowSide, area.i, area.rows, p, count),
+          new Packing.Panels(panels.a(), panels.rows));
+      pack(
+          new Packing.Part(colSide, area.j, area.cols, p, count),
+          new Packing.Panels(panels.b(), panels.cols));
+      for (int i = 0; i < area.rows; i += blockRows) {
+        multiply(panels, area, i, Math.min(blockRows, area.rows - i), steps, summed);
       }
     }
   }
@@ -133,69 +144,79 @@ final class TiledProduct {
     Packing.pack(part, to);
     if (precision != Precision.FULL) {
       int elements = to.elements(part.count(), part.steps());
-      Packing.round((float[]) to.array(), to.first(), elements, precision);
+      Packing.round((float[]) to.array(), elements, precision);
     }
   }
 
   /** Multiplies some rows of packed A by all of packed B. */
   private void multiply(
-      PackedPanels panels, Area area, int first, int rows, List<PackedPanels.Steps> packed) {
+      PackedPanels panels,
+      Area area,
+      int first,
+      int rows,
+      PackedPanels.Steps steps,
+      Summed summed) {
     for (int j = 0; j < area.cols; j += panels.cols) {
       for (int i = first; i < first + rows; i += panels.rows) {
         if (!isSymmetric || area.i + i < area.j + j + panels.cols) {
           int at = panels.index(area.rows, i, j);
-          for (PackedPanels.Steps each : packed) {
-            panels.multiply(
-                each.firstA() + i * each.count(), each.firstB() + j * each.count(), each, at);
+          panels.multiply(i * steps.count(), j * steps.count(), steps, at);
+          if (steps.isLast()) {
+            summed.tile(i, j);
           }
         }
       }
     }
   }
 
-  /** Writes a tile to C: of FLOAT what is finite, and the rest from sums in double. */
-  private void store(PackedPanels panels, Area area) {
-    long top = Long.MAX_VALUE;
-    long bottom = -1;
-    long left = Long.MAX_VALUE;
-    long right = -1;
-    for (int j = 0; j < area.cols; j += panels.cols) {
-      int cols = Math.min(panels.cols, area.cols - j);
-      for (int i = 0; i < area.rows; i += panels.rows) {
-        int rows = Math.min(panels.rows, area.rows - i);
-        if (isSymmetric && area.i + i >= area.j + j + panels.cols) {
-          continue;
-        }
-        int at = panels.index(area.rows, i, j);
-        ResultMatrix.Piece piece =
-            new ResultMatrix.Piece(area.i + i, rows, area.j + j, cols, isSymmetric);
-        if (panels instanceof FloatPanels floats && !floats.isFinite(at)) {
-          c.storeFinite(floats, at, piece, factors);
-          if (isSymmetric) {
-            c.transposed().storeFinite(floats, at, piece, factors);
-          }
-          top = Math.min(top, i);
-          bottom = Math.max(bottom, i + rows);
-          left = Math.min(left, j);
-          right = Math.max(right, j + cols);
-        } else {
-          c.store(panels, at, piece, factors);
-          if (isSymmetric) {
-            c.transposed().store(panels, at, piece, factors);
-          }
-        }
+  /** Writes a micro tile to C; of FLOAT only what is finite. */
+  private void store(PackedPanels panels, Area area, int i, int j, Rest rest) {
+    int rows = Math.min(panels.rows, area.rows - i);
+    int cols = Math.min(panels.cols, area.cols - j);
+    int at = panels.index(area.rows, i, j);
+    ResultMatrix.Piece piece =
+        new ResultMatrix.Piece(area.i + i, rows, area.j + j, cols, isSymmetric);
+    if (panels instanceof FloatPanels floats && !floats.isFinite(at)) {
+      rest.add(i, rows, j, cols);
+      c.storeFinite(floats, at, piece, factors);
+      if (isSymmetric) {
+        c.transposed().storeFinite(floats, at, piece, factors);
+      }
+    } else {
+      c.store(panels, at, piece, factors);
+      if (isSymmetric) {
+        c.transposed().store(panels, at, piece, factors);
       }
     }
-    if (bottom >= 0) {
-      Area rest = new Area(area.i + top, (int) (bottom - top), area.j + left, (int) (right - left));
-      storeRest((FloatPanels) panels, area, rest);
+  }
+
+  /** The part of a tile around the sums that are not finite. */
+  private static final class Rest {
+    private int top = Integer.MAX_VALUE;
+    private int bottom = -1;
+    private int left = Integer.MAX_VALUE;
+    private int right = -1;
+
+    void add(int i, int rows, int j, int cols) {
+      top = Math.min(top, i);
+      bottom = Math.max(bottom, i + rows);
+      left = Math.min(left, j);
+      right = Math.max(right, j + cols);
+    }
+
+    boolean isEmpty() {
+      return bottom < 0;
+    }
+
+    Area in(Area tile) {
+      return new Area(tile.i + top, bottom - top, tile.j + left, right - left);
     }
   }
 
   /** Computes a part of a tile in double, and writes what is not finite as a sum of floats. */
   private void storeRest(FloatPanels floats, Area area, Area rest) {
     DoublePanels doubles = (DoublePanels) stage.panels(ElementType.FLOAT64);
-    sum(doubles, rest, new Blocking(rest.rows, rest.cols, rest.rows, 1));
+    sum(doubles, rest, rest.rows, (i, j) -> {});
     for (int j = 0; j < rest.cols; j++) {
       for (int i = 0; i < rest.rows; i++) {
         boolean isComputed = !isSymmetric || rest.i + i <= rest.j + j;

@@ -104,7 +104,7 @@ final class HostMultiplierFuzz {
       isRight = Double.compare(found, plain) == 0;
     } else {
       double unit = isFloat ? 0x1p-24 : 0x1p-53;
-      double units = Math.min(2 * Math.sqrt((double) problem.k()), 45) + 3; // 3: alpha, beta, end
+      double units = Math.min(2 * Math.sqrt((double) problem.k()), 76) + 3; // 3: alpha, beta, end
       isRight = Math.abs(found - sum.high - sum.low) <= units * unit * sum.absolute;
     }
     require(isRight, problem, String.format("(%d, %d) is %s; expected %s", i, j, found, sum.high));
