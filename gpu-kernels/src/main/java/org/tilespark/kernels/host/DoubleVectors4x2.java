@@ -50,13 +50,13 @@ final class DoubleVectors4x2 extends DoubleVectorKernel {
       c31 = a3.fma(b1, c31);
     }
     double[] part = panels.part;
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 0), c00).intoArray(part, 0);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, LANES), c01).intoArray(part, LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 2 * LANES), c10).intoArray(part, 2 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 3 * LANES), c11).intoArray(part, 3 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 4 * LANES), c20).intoArray(part, 4 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 5 * LANES), c21).intoArray(part, 5 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 6 * LANES), c30).intoArray(part, 6 * LANES);
-    ONE.fma(DoubleVector.fromArray(SPECIES, part, 7 * LANES), c31).intoArray(part, 7 * LANES);
+    DoubleVector.fromArray(SPECIES, part, 0).add(c00).intoArray(part, 0);
+    DoubleVector.fromArray(SPECIES, part, LANES).add(c01).intoArray(part, LANES);
+    DoubleVector.fromArray(SPECIES, part, 2 * LANES).add(c10).intoArray(part, 2 * LANES);
+    DoubleVector.fromArray(SPECIES, part, 3 * LANES).add(c11).intoArray(part, 3 * LANES);
+    DoubleVector.fromArray(SPECIES, part, 4 * LANES).add(c20).intoArray(part, 4 * LANES);
+    DoubleVector.fromArray(SPECIES, part, 5 * LANES).add(c21).intoArray(part, 5 * LANES);
+    DoubleVector.fromArray(SPECIES, part, 6 * LANES).add(c30).intoArray(part, 6 * LANES);
+    DoubleVector.fromArray(SPECIES, part, 7 * LANES).add(c31).intoArray(part, 7 * LANES);
   }
 }

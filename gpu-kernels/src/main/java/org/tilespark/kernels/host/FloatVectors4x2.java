@@ -50,13 +50,13 @@ final class FloatVectors4x2 extends FloatVectorKernel {
       c31 = a3.fma(b1, c31);
     }
     float[] part = panels.part;
-    ONE.fma(FloatVector.fromArray(SPECIES, part, 0), c00).intoArray(part, 0);
-    ONE.fma(FloatVector.fromArray(SPECIES, part, LANES), c01).intoArray(part, LANES);
-    ONE.fma(FloatVector.fromArray(SPECIES, part, 2 * LANES), c10).intoArray(part, 2 * LANES);
-    ONE.fma(FloatVector.fromArray(SPECIES, part, 3 * LANES), c11).intoArray(part, 3 * LANES);
-    ONE.fma(FloatVector.fromArray(SPECIES, part, 4 * LANES), c20).intoArray(part, 4 * LANES);
-    ONE.fma(FloatVector.fromArray(SPECIES, part, 5 * LANES), c21).intoArray(part, 5 * LANES);
-    ONE.fma(FloatVector.fromArray(SPECIES, part, 6 * LANES), c30).intoArray(part, 6 * LANES);
-    ONE.fma(FloatVector.fromArray(SPECIES, part, 7 * LANES), c31).intoArray(part, 7 * LANES);
+    FloatVector.fromArray(SPECIES, part, 0).add(c00).intoArray(part, 0);
+    FloatVector.fromArray(SPECIES, part, LANES).add(c01).intoArray(part, LANES);
+    FloatVector.fromArray(SPECIES, part, 2 * LANES).add(c10).intoArray(part, 2 * LANES);
+    FloatVector.fromArray(SPECIES, part, 3 * LANES).add(c11).intoArray(part, 3 * LANES);
+    FloatVector.fromArray(SPECIES, part, 4 * LANES).add(c20).intoArray(part, 4 * LANES);
+    FloatVector.fromArray(SPECIES, part, 5 * LANES).add(c21).intoArray(part, 5 * LANES);
+    FloatVector.fromArray(SPECIES, part, 6 * LANES).add(c30).intoArray(part, 6 * LANES);
+    FloatVector.fromArray(SPECIES, part, 7 * LANES).add(c31).intoArray(part, 7 * LANES);
   }
 }
