@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.LongPredicate;
 import java.util.function.Predicate;
+import java.util.function.Supplier;
 import org.apache.spark.FetchFailed;
 import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
@@ -198,13 +199,17 @@ final class Executors extends SparkListener {
    * Spark lets go once the driver has collected what refers to them.
    */
   void assertNothingHeld() throws InterruptedException {
+    List<Seen> last = new ArrayList<>();
     await(
         "bytes and turns held by executors",
         0,
         () -> {
           System.gc();
-          return look().stream().mapToLong(seen -> seen.heldBytes() + seen.turns()).sum();
-        });
+          last.clear();
+          last.addAll(look());
+          return last.stream().mapToLong(seen -> seen.heldBytes() + seen.turns()).sum();
+        },
+        () -> ": " + last);
   }
 
   /** Outputs of map tasks that each executor has put into memory since it started. */
@@ -351,12 +356,17 @@ final class Executors extends SparkListener {
   }
 
   private static void await(String what, long wanted, Figure figure) throws InterruptedException {
+    await(what, wanted, figure, () -> "");
+  }
+
+  private static void await(String what, long wanted, Figure figure, Supplier<String> seen)
+      throws InterruptedException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(LIMIT_MILLIS);
     long now = figure.now();
     while (now != wanted && System.nanoTime() < deadline) {
       TimeUnit.MILLISECONDS.sleep(50);
       now = figure.now();
     }
-    assertEquals(wanted, now, what);
+    assertEquals(wanted, now, () -> what + seen.get());
   }
 }
