@@ -10,7 +10,6 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.buffer.ManagedBuffer;
@@ -41,7 +40,7 @@ import scala.collection.immutable.Seq;
 final class TileShuffleResolver extends IndexShuffleBlockResolver implements StoredOutputs.Files {
   private final boolean filesOnly; // executors may go at any time, and only files outlive them
   private final Map<Object, OpenHashSet<Object>> mapsWithFiles; // by shuffle
-  private final Map<Integer, Long> released = new ConcurrentHashMap<>(); // last maps by shuffle
+  private final ReleasedOutputs released = new ReleasedOutputs();
   private final ReleaseNews news = new ReleaseNews(this::release);
   private StoredOutputs store; // guarded by this; null until it is used, see state()
   private StoreBudget budget; // guarded by this; the same
@@ -136,7 +135,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
    */
   Committed commit(MapOutput output) throws IOException {
     BlockManager manager = SparkEnv.get().blockManager();
-    if (output.id().map() <= released.getOrDefault(output.id().shuffle(), -1L)) {
+    if (released.has(output.id())) {
       output.release(); // of an attempt that lost, and ended after its shuffle
       return new Committed(manager.blockManagerId(), false);
     }
@@ -149,16 +148,18 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     return store().find(id);
   }
 
-  /** Lets the outputs of a shuffle go; Spark deletes files. */
+  /**
+   * Lets the outputs of a shuffle go; Spark deletes files. What {@link #release} has named stays
+   * known: attempts at map tasks may end later.
+   */
   void forget(int shuffleId) {
-    released.remove(shuffleId);
     withStore(each -> each.remove(id -> id.shuffle() == shuffleId));
   }
 
   /** Lets the outputs of a shuffle go that nobody will read, and their files. */
   void release(Releases.Release release) {
     int shuffle = release.shuffle();
-    released.put(shuffle, release.lastMap());
+    released.add(release);
     withStore(each -> each.remove(id -> id.shuffle() == shuffle && id.map() <= release.lastMap()));
     OpenHashSet<Object> maps = mapsWithFiles.get(shuffle);
     if (maps != null) {
