@@ -134,12 +134,19 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
    * @throws IOException if it could not be kept anywhere; it is released
    */
   Committed commit(MapOutput output) throws IOException {
+    MapOutput.Id id = output.id();
     BlockManager manager = SparkEnv.get().blockManager();
-    if (released.has(output.id())) {
+    Committed gone = new Committed(manager.blockManagerId(), false);
+    if (released.has(id)) {
       output.release(); // of an attempt that lost, and ended after its shuffle
-      return new Committed(manager.blockManagerId(), false);
+      return gone;
     }
     boolean inMemory = filesOnly ? store().commitToFiles(output) : store().commit(output);
+    if (released.has(id)) { // its shuffle ended meanwhile, when this output could not be found yet
+      withStore(each -> each.remove(id::equals));
+      delete(id);
+      return gone;
+    }
     return new Committed(inMemory ? manager.blockManagerId() : manager.shuffleServerId(), inMemory);
   }
 

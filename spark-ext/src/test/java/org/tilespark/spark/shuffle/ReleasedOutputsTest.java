@@ -1,16 +1,28 @@
 package org.tilespark.spark.shuffle;
 
+import static java.nio.file.StandardOpenOption.CREATE_NEW;
+import static java.nio.file.StandardOpenOption.READ;
+import static java.nio.file.StandardOpenOption.WRITE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assertions.fail;
 
 import java.io.IOException;
+import java.lang.management.LockInfo;
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadInfo;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.concurrent.FutureTask;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Row;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.tilespark.arrow.store.MapOutput;
+import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.MatrixBlocks;
@@ -83,6 +95,53 @@ class ReleasedOutputsTest extends SparkTest {
     assertNothingHeld();
     assertTrue(rows.count() > 0, "the same shuffle is made anew");
     assertTrue(outputs().inMemory() > 0);
+  }
+
+  /** The shuffle ends when the attempt has seen that it lives, and before its output is there. */
+  private static void commitWhileItsShuffleEnds(MapOutput output) throws Exception {
+    TileShuffleResolver outputs = outputs();
+    FutureTask<TileShuffleResolver.Committed> commit =
+        new FutureTask<>(() -> outputs.commit(output));
+    Thread attempt = new Thread(commit);
+    synchronized (outputs) { // which a commit needs in its middle
+      attempt.start();
+      awaitBlocked(attempt, outputs);
+      outputs.release(new Release(output.id().shuffle(), output.id().map()));
+    }
+    assertFalse(commit.get().isInMemory());
+  }
+
+  private static void awaitBlocked(Thread thread, Object lock) throws InterruptedException {
+    for (int i = 0; i < 6000; i++) {
+      ThreadInfo now = ManagementFactory.getThreadMXBean().getThreadInfo(thread.getId());
+      LockInfo waitsFor = now == null ? null : now.getLockInfo();
+      if (waitsFor != null && waitsFor.getIdentityHashCode() == System.identityHashCode(lock)) {
+        return;
+      }
+      Thread.sleep(10);
+    }
+    fail("The attempt did not come to its commit");
+  }
+
+  @Test
+  void anOutputGoesWhoseShuffleEndsWhileItIsCommitted() throws Exception {
+    commitWhileItsShuffleEnds(output(SHUFFLE + 1, 5));
+    assertNothingHeld();
+  }
+
+  @Test
+  void filesGoWhoseShuffleEndsWhileTheyAreCommitted(@TempDir Path directory) throws Exception {
+    MapOutput output =
+        new MapOutput(
+            new MapOutput.Id(SHUFFLE + 2, 5),
+            1,
+            outputs().memory(),
+            new StoreBudget(0),
+            () -> FileChannel.open(directory.resolve("rows"), CREATE_NEW, READ, WRITE));
+    output.append(0, HostMemory.ofArray(new long[] {1, 2}), 2);
+    commitWhileItsShuffleEnds(output);
+    assertNothingHeld();
+    assertFalse(outputs().getDataFile(SHUFFLE + 2, 5).exists());
   }
 
   @Test
