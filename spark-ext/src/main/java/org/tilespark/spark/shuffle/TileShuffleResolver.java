@@ -255,16 +255,31 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   public ManagedBuffer getBlockData(BlockId blockId, Option<String[]> directories) {
     Optional<ManagedBuffer> inMemory = Optional.empty();
     if (blockId instanceof ShuffleBlockId id) {
-      inMemory = buffer(id.shuffleId(), id.mapId(), id.reduceId(), id.reduceId() + 1);
+      MapOutput.Id output = new MapOutput.Id(id.shuffleId(), id.mapId());
+      inMemory = buffer(output, id.reduceId(), id.reduceId() + 1, () -> inFiles(id, directories));
     } else if (blockId instanceof ShuffleBlockBatchId id) {
-      inMemory = buffer(id.shuffleId(), id.mapId(), id.startReduceId(), id.endReduceId());
+      MapOutput.Id output = new MapOutput.Id(id.shuffleId(), id.mapId());
+      inMemory =
+          buffer(output, id.startReduceId(), id.endReduceId(), () -> inFiles(id, directories));
     }
     return inMemory.orElseGet(() -> super.getBlockData(blockId, directories));
   }
 
-  private Optional<ManagedBuffer> buffer(int shuffleId, long mapId, int from, int to) {
-    return find(new MapOutput.Id(shuffleId, mapId))
-        .map(output -> new OutputBuffer(output, from, to));
+  private ManagedBuffer inFiles(BlockId blockId, Option<String[]> directories) {
+    return super.getBlockData(blockId, directories);
+  }
+
+  private Optional<ManagedBuffer> buffer(
+      MapOutput.Id id, int from, int to, OutputBuffer.Files files) {
+    Optional<MapOutput> found = find(id);
+    if (found.isEmpty()) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(new OutputBuffer(found.get(), from, to, () -> find(id), files));
+    } finally {
+      found.get().release();
+    }
   }
 
   /** Spark asks when the executor is decommissioned, and moves files elsewhere. */
