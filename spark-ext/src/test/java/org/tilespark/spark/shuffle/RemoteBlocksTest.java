@@ -1,8 +1,10 @@
 package org.tilespark.spark.shuffle;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
@@ -61,6 +63,7 @@ class RemoteBlocksTest extends SparkTest {
   void whatWasAskedForComes() throws Exception {
     List<Block> blocks = List.of(written(1), written(2), written(3));
     try (RemoteBlocks remote = new RemoteBlocks(blocks, outputs(), task)) {
+      remote.start();
       List<Block> came = new ArrayList<>();
       while (remote.hasNext()) {
         RemoteBlocks.Result result = remote.next();
@@ -79,9 +82,33 @@ class RemoteBlocksTest extends SparkTest {
   void aMissingBlockLeavesNothingOfTheOthersOfItsRequest() throws Exception {
     List<Block> blocks = List.of(written(1), written(2), block(3, 10));
     try (RemoteBlocks remote = new RemoteBlocks(blocks, outputs(), task)) {
+      remote.start();
       for (int i = 0; i < blocks.size(); i++) {
         assertNotNull(remote.next().failure());
       }
     }
+  }
+
+  /** The task learns of it, to close it, before it holds anything. */
+  @Test
+  void nothingIsTakenBeforeItStarts() throws Exception {
+    List<Block> blocks = List.of(written(1));
+    long before = outputs().budget().usedBytes();
+    try (RemoteBlocks remote = new RemoteBlocks(blocks, outputs(), task)) {
+      assertEquals(before, outputs().budget().usedBytes());
+      assertTrue(remote.hasNext());
+      remote.start();
+      assertTrue(outputs().budget().usedBytes() > before);
+    }
+  }
+
+  /** A thread may go on when its task has ended. */
+  @Test
+  void nothingIsTakenOnceItIsClosed() throws Exception {
+    List<Block> blocks = List.of(written(1));
+    RemoteBlocks remote = new RemoteBlocks(blocks, outputs(), task);
+    remote.close();
+    assertThrows(IllegalStateException.class, remote::next);
+    assertFalse(remote.keep());
   }
 }
