@@ -12,6 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.store.MapOutput.Id;
 
 /**
@@ -181,7 +182,7 @@ public final class StoredOutputs implements AutoCloseable {
         }
       }
     }
-    gone.forEach(MapOutput::release);
+    Closing.all(gone.stream().<AutoCloseable>map(output -> output::release).toList());
   }
 
   /** Count of outputs in memory. */

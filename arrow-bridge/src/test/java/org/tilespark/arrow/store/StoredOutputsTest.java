@@ -198,4 +198,15 @@ class StoredOutputsTest {
     }
     assertEquals(0, budget.usedBytes());
   }
+
+  @Test
+  void anOutputThatCannotBeLetGoDoesNotKeepTheOthers() throws IOException {
+    MapOutput freed = output(1, 1, 1);
+    assertTrue(store.commit(freed));
+    assertTrue(store.commit(output(1, 2, 1)));
+    freed.release(); // once too often: the store will release it too
+    assertThrows(IllegalStateException.class, () -> store.remove(id -> id.shuffle() == 1));
+    assertEquals(0, store.size());
+    assertEquals(0, budget.usedBytes());
+  }
 }

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.arrow.arrays.FourierPipeline;
 import org.tilespark.arrow.arrays.FourierPipeline.Part;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Cuts;
@@ -137,12 +138,10 @@ abstract class FourierResults<R> implements Iterator<R>, AutoCloseable {
 
   @Override
   public void close() {
-    release();
-    finish();
     current = null;
     underWay.clear();
     exhausted = true;
-    source.close();
+    Closing.all(List.<AutoCloseable>of(this::release, this::finish, source));
   }
 
   private void fillPipeline() {

@@ -1,6 +1,7 @@
 package org.tilespark.spark.fourier;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Optional;
@@ -13,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
 import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
@@ -116,10 +118,12 @@ final class FourierRows extends FourierResults<InternalRow> {
 
   @Override
   public void close() {
-    super.close();
-    release();
-    made.forEach(kept -> kept.ifPresent(KeptRows.Kept::close));
+    List<AutoCloseable> held = new ArrayList<>();
+    held.add(super::close);
+    held.add(this::release);
+    made.forEach(kept -> kept.ifPresent(held::add));
     made.clear();
-    rows.close();
+    held.add(rows);
+    Closing.all(held);
   }
 }

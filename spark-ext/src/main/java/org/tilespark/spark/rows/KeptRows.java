@@ -159,13 +159,16 @@ public final class KeptRows implements AutoCloseable {
     }
 
     private void close() {
-      if (buffer != null) { // of a row that could not be made
-        buffer.close();
-        buffer = null;
-      }
-      if (hold != null) {
-        hold.run();
-        hold = null;
+      try {
+        if (buffer != null) { // of a row that could not be made
+          buffer.close();
+          buffer = null;
+        }
+      } finally {
+        if (hold != null) {
+          hold.run();
+          hold = null;
+        }
       }
     }
   }

@@ -45,11 +45,22 @@ final class EndedShuffles extends SparkListener {
   /** Lets the outputs of a shuffle go. */
   interface Release {
     /**
-     * Called once for each shuffle that ended.
+     * Called once for each shuffle that ended, and whenever Spark removes one.
      *
      * @param lastMap no attempt at its map tasks up to now has a greater id
      */
     void release(int shuffle, long lastMap);
+  }
+
+  /**
+   * Spark removes a shuffle. On the way through the listeners it comes behind the starts of all
+   * tasks before it.
+   */
+  record Removed(int shuffle) implements SparkListenerEvent {
+    @Override
+    public boolean logEvent() {
+      return false; // readers of event logs do not know it
+    }
   }
 
   /** A shuffle whose execution runs, or whose jobs do. */
@@ -70,15 +81,22 @@ final class EndedShuffles extends SparkListener {
   private record Uses(Set<Integer> used, Set<Integer> read) {}
 
   private final Release release;
+  private final Release removed;
   // Guarded by this.
   private final Map<Integer, Life> lives = new HashMap<>(); // by shuffle
   private final Map<Long, List<Integer>> made = new HashMap<>(); // shuffles by execution
   private final Map<Integer, Uses> jobs = new HashMap<>(); // by job
   private long lastTask = -1;
 
-  /** Knows no shuffle yet. */
-  EndedShuffles(Release release) {
+  /**
+   * Knows no shuffle yet.
+   *
+   * @param release lets a shuffle go that ended
+   * @param removed lets a shuffle go that Spark has removed
+   */
+  EndedShuffles(Release release, Release removed) {
     this.release = release;
+    this.removed = removed;
   }
 
   /** A shuffle is made, on a thread of the execution that needs it, if there is one. */
@@ -205,7 +223,13 @@ final class EndedShuffles extends SparkListener {
     if (event instanceof SparkListenerSQLExecutionEnd end) {
       boolean failed = end.errorMessage().isDefined() && !end.errorMessage().get().isEmpty();
       executionEnded(end.executionId(), failed);
+    } else if (event instanceof Removed shuffle) {
+      removed.release(shuffle.shuffle, lastTask());
     }
+  }
+
+  private synchronized long lastTask() {
+    return lastTask;
   }
 
   void executionEnded(long execution, boolean failed) {

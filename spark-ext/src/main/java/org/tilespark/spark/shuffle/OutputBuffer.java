@@ -5,41 +5,74 @@ import io.netty.buffer.ByteBufInputStream;
 import io.netty.buffer.CompositeByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.stream.ChunkedStream;
+import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Supplier;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.tilespark.arrow.store.MapOutput;
 
 /**
  * Some partitions of an output as Spark's network sends them: the rows themselves, without a copy.
- * It holds one use of the output, which {@link #release} ends.
+ * It looks for the output when the bytes are asked for, and holds nothing before: Spark makes the
+ * buffers of all blocks of a request first, and drops them unreleased if one block is missing. What
+ * is sent holds a use of the output until {@link #release}; a stream holds one until it is closed.
+ * Thread-safe.
  */
 final class OutputBuffer extends ManagedBuffer {
   private static final int TOTAL_BYTES = 8;
   private static final int TLS_CHUNK_BYTES = 64 << 10; // as Spark sends its files
 
-  private final MapOutput output;
+  /** The same partitions in Spark's files. */
+  interface Files {
+    /**
+     * Finds them.
+     *
+     * @throws IOException if there are none
+     */
+    ManagedBuffer find() throws IOException;
+  }
+
+  private final MapOutput.Id id;
   private final int from;
   private final int to;
+  private final long bytes;
+  private final Supplier<Optional<MapOutput>> memory;
+  private final Files files;
+  // Guarded by this.
+  private int uses = 1;
+  private MapOutput sent; // retained; null before it is sent, and if it is sent from files
 
-  /** Partitions {@code from} to {@code to}, exclusive; takes over a use of the output. */
-  OutputBuffer(MapOutput output, int from, int to) {
-    this.output = output;
+  /**
+   * Partitions {@code from} to {@code to}, exclusive.
+   *
+   * @param output borrowed; it may move to files, or go, from now on
+   * @param memory finds it again, and retains it; empty if it is not in memory
+   * @param files finds the partitions otherwise
+   */
+  OutputBuffer(
+      MapOutput output, int from, int to, Supplier<Optional<MapOutput>> memory, Files files) {
+    this.id = output.id();
     this.from = from;
     this.to = to;
+    this.memory = memory;
+    this.files = files;
+    long sum = 0;
+    for (int partition = from; partition < to; partition++) {
+      sum += output.wireBytes(partition);
+    }
+    this.bytes = sum;
   }
 
   @Override
   public long size() {
-    long bytes = 0;
-    for (int partition = from; partition < to; partition++) {
-      bytes += output.wireBytes(partition);
-    }
     return bytes;
   }
 
   /** Valid while the output is. */
-  private ByteBuf bytes() {
+  private ByteBuf bytes(MapOutput output) {
     CompositeByteBuf all = Unpooled.compositeBuffer(Integer.MAX_VALUE);
     for (int partition = from; partition < to; partition++) {
       long total = output.wireBytes(partition);
@@ -47,46 +80,113 @@ final class OutputBuffer extends ManagedBuffer {
         all.addComponent(true, Unpooled.buffer(TOTAL_BYTES).writeLongLE(total));
         output.ranges(
             partition,
-            (address, bytes) ->
-                all.addComponent(true, Unpooled.wrappedBuffer(address, bytes, false)));
+            (address, length) ->
+                all.addComponent(true, Unpooled.wrappedBuffer(address, length, false)));
       }
     }
     return all;
   }
 
+  private ManagedBuffer inFiles() throws IOException {
+    try {
+      return files.find();
+    } catch (IOException | RuntimeException e) {
+      throw new IOException(
+          "Output of map task "
+              + id.map()
+              + " of shuffle "
+              + id.shuffle()
+              + " is neither in memory nor in files; its shuffle may have ended",
+          e);
+    }
+  }
+
+  /** A copy. */
   @Override
-  public ByteBuffer nioByteBuffer() {
-    return bytes().nioBuffer();
+  public ByteBuffer nioByteBuffer() throws IOException {
+    Optional<MapOutput> output = memory.get();
+    if (output.isEmpty()) {
+      return inFiles().nioByteBuffer();
+    }
+    try {
+      ByteBuffer copy = ByteBuffer.allocate(Math.toIntExact(bytes));
+      bytes(output.get()).readBytes(copy);
+      return copy.flip();
+    } finally {
+      output.get().release();
+    }
   }
 
   @Override
-  public InputStream createInputStream() {
-    return new ByteBufInputStream(bytes(), true);
+  public InputStream createInputStream() throws IOException {
+    Optional<MapOutput> output = memory.get();
+    if (output.isEmpty()) {
+      return inFiles().createInputStream();
+    }
+    MapOutput read = output.get();
+    try {
+      AtomicBoolean isClosed = new AtomicBoolean();
+      return new ByteBufInputStream(bytes(read)) {
+        @Override
+        public void close() {
+          if (!isClosed.getAndSet(true)) {
+            read.release();
+          }
+        }
+      };
+    } catch (RuntimeException | Error e) {
+      read.release();
+      throw e;
+    }
   }
 
   @Override
-  public ManagedBuffer retain() {
-    if (!output.retain()) {
-      throw new IllegalStateException("Output " + output.id() + " has been freed");
+  public synchronized ManagedBuffer retain() {
+    uses++;
+    return this;
+  }
+
+  @Override
+  public synchronized ManagedBuffer release() {
+    uses--;
+    if (uses == 0) {
+      endSending();
     }
     return this;
   }
 
-  @Override
-  public ManagedBuffer release() {
-    output.release();
-    return this;
+  private void endSending() {
+    if (sent != null) {
+      sent.release();
+      sent = null;
+    }
   }
 
-  /** Spark releases this buffer when the bytes are sent. */
+  /**
+   * Spark releases this buffer when the bytes are sent.
+   *
+   * @throws IOException if they are neither in memory nor in files: Spark's encoder answers this
+   *     fetch with the failure, and the connection goes on
+   */
   @Override
-  public Object convertToNetty() {
-    return bytes();
+  public synchronized Object convertToNetty() throws IOException {
+    if (sent == null) {
+      sent = memory.get().orElse(null);
+    }
+    if (sent == null) {
+      return inFiles().convertToNetty();
+    }
+    try {
+      return bytes(sent);
+    } catch (RuntimeException | Error e) { // of an error, Spark's encoder does not release this
+      endSending();
+      throw e;
+    }
   }
 
   /** Of a {@link ByteBuf} Spark would not release this buffer when it is sent. */
   @Override
-  public Object convertToNettyForSsl() {
+  public Object convertToNettyForSsl() throws IOException {
     return new ChunkedStream(createInputStream(), TLS_CHUNK_BYTES);
   }
 }

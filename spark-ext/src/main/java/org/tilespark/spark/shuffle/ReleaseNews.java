@@ -55,10 +55,18 @@ final class ReleaseNews {
     heardNanos = System.nanoTime();
     if (said instanceof long[] numbers) {
       Answer answer = Answer.of(numbers);
-      known = answer.next();
-      answer.releases().forEach(release);
+      known = answer.next(); // it is not said again, so that each is tried
+      answer.releases().forEach(this::letGo);
       return !answer.releases().isEmpty();
     }
     return false;
+  }
+
+  private void letGo(Release each) {
+    try {
+      release.accept(each);
+    } catch (Exception e) { // checked ones too, from Spark's Scala
+      LOG.warn("Could not let all outputs of shuffle {} go", each.shuffle(), e);
+    }
   }
 }

@@ -11,7 +11,8 @@ import java.util.List;
  * Thread-safe.
  */
 final class Releases {
-  private static final int MOST_KEPT = 4096;
+  /** Shuffles that are kept. */
+  static final int MOST_KEPT = 4096;
 
   /**
    * The outputs of a shuffle can go.

@@ -24,7 +24,7 @@ import org.tilespark.spark.shuffle.TileShuffleReader.Block;
 /**
  * Partitions that a task fetches from other executors: asked for in groups, in a random order so
  * that not all tasks ask one executor first, with a limit to what is under way. One thread uses it;
- * network threads fill it.
+ * network threads fill it; another thread may close it.
  */
 final class RemoteBlocks implements AutoCloseable {
   private static final String UNDER_WAY = "spark.reducer.maxSizeInFlight";
@@ -40,21 +40,26 @@ final class RemoteBlocks implements AutoCloseable {
   private final long underWayLimitBytes;
   private final ArrayDeque<List<Block>> requests;
   private final LinkedBlockingQueue<Result> results = new LinkedBlockingQueue<>();
-  private final Map<Block, Long> budgeted = new HashMap<>(); // bytes taken from the budget
   private long underWayBytes;
+  private int outstanding; // blocks that were asked for and have not come
+  // Guarded by this.
+  private final Map<Block, Long> budgeted = new HashMap<>(); // bytes taken from the budget
   private boolean kept; // blocks stay until this is closed
   private long keptBytes; // taken from the budget for what had not been asked for then
-  private int outstanding; // blocks that were asked for and have not come
-  // Guarded by alive.
+  // Guarded by alive, for which network threads wait no longer than a moment.
   private final Set<ReceivedBlock> alive = new HashSet<>();
   private boolean closed;
 
-  /** Will fetch these blocks; asks for the first of them. */
+  /** Will fetch these blocks; holds nothing before {@link #start}. */
   RemoteBlocks(List<Block> blocks, TileShuffleResolver resolver, TaskContext context) {
     this.resolver = resolver;
     this.context = context;
     this.underWayLimitBytes = SparkEnv.get().conf().getSizeAsBytes(UNDER_WAY, UNDER_WAY_DEFAULT);
     this.requests = new ArrayDeque<>(requests(blocks, underWayLimitBytes / REQUESTS_UNDER_WAY));
+  }
+
+  /** Asks for the first blocks. */
+  void start() {
     ask();
   }
 
@@ -86,12 +91,19 @@ final class RemoteBlocks implements AutoCloseable {
     return outstanding > 0 || !requests.isEmpty();
   }
 
-  /** The next block that comes; waits for it. The caller frees it by {@link #free}. */
+  /**
+   * The next block that comes; waits for it. The caller frees it by {@link #free}.
+   *
+   * @throws IllegalStateException if this is closed
+   */
   Result next() throws InterruptedException {
     ask();
     Result result = null;
     while (result == null) {
       context.killTaskIfInterrupted();
+      if (isClosed()) {
+        throw new IllegalStateException("Blocks are fetched after their task has ended");
+      }
       result = results.poll(POLL_MILLIS, TimeUnit.MILLISECONDS);
     }
     outstanding--;
@@ -105,9 +117,9 @@ final class RemoteBlocks implements AutoCloseable {
    *
    * @return false if the budget has no room for all of them; all is as before then
    */
-  boolean keep() {
+  synchronized boolean keep() {
     long bytes = requests.stream().flatMap(List::stream).mapToLong(Block::bytes).sum();
-    if (!resolver.budget().take(bytes)) {
+    if (isClosed() || !resolver.budget().take(bytes)) {
       return false;
     }
     keptBytes = bytes;
@@ -116,7 +128,7 @@ final class RemoteBlocks implements AutoCloseable {
   }
 
   /** Frees a block that was read, unless it stays. */
-  void free(Result result) {
+  synchronized void free(Result result) {
     if (kept) {
       return;
     }
@@ -128,8 +140,8 @@ final class RemoteBlocks implements AutoCloseable {
   }
 
   /** Asks for what has room: always for something, so that the task goes on. */
-  private void ask() {
-    while (!requests.isEmpty()) {
+  private synchronized void ask() {
+    while (!requests.isEmpty() && !isClosed()) {
       long bytes = requests.peek().stream().mapToLong(Block::bytes).sum();
       boolean idle = outstanding == 0;
       if (!idle && underWayBytes + bytes > underWayLimitBytes) {
@@ -144,6 +156,12 @@ final class RemoteBlocks implements AutoCloseable {
       underWayBytes += bytes;
       outstanding += request.size();
       send(request);
+    }
+  }
+
+  private boolean isClosed() {
+    synchronized (alive) {
+      return closed;
     }
   }
 
@@ -212,7 +230,7 @@ final class RemoteBlocks implements AutoCloseable {
 
   /** Frees all that came; what comes later is not kept. */
   @Override
-  public void close() {
+  public synchronized void close() {
     List<ReceivedBlock> left;
     synchronized (alive) {
       closed = true;

@@ -1,11 +1,13 @@
 package org.tilespark.spark.shuffle;
 
+import java.util.BitSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.spark.MapOutputTrackerMaster;
 import org.apache.spark.ShuffleDependency;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkContext;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.BaseShuffleHandle;
@@ -36,8 +38,10 @@ public final class TileShuffleManager extends SortShuffleManager {
   private final SparkConf conf;
   private final TileShuffleResolver resolver; // null while Spark's constructor runs
   // On the driver: which shuffles have ended.
-  private final EndedShuffles ended = new EndedShuffles(this::release);
-  private final AtomicBoolean listens = new AtomicBoolean();
+  private final EndedShuffles ended = new EndedShuffles(this::release, this::letGo);
+  // On the driver: where shuffles of ours were made; null before the first.
+  private final AtomicReference<SparkContext> driver = new AtomicReference<>();
+  private final BitSet ours = new BitSet(); // their ids, of all up to now; guarded by itself
   private final Releases releases = new Releases();
   private final ServedShuffles served = new ServedShuffles();
 
@@ -84,8 +88,12 @@ public final class TileShuffleManager extends SortShuffleManager {
         choice.whyNotInMemory().or(() -> ShuffleFit.whyNotInMemory(dependency, conf));
     served.add(shuffleId, whyNot);
     if (whyNot.isEmpty()) {
-      if (listens.compareAndSet(false, true)) {
-        dependency.rdd().context().addSparkListener(ended);
+      SparkContext context = dependency.rdd().context();
+      if (driver.compareAndSet(null, context)) {
+        context.addSparkListener(ended);
+      }
+      synchronized (ours) {
+        ours.set(shuffleId);
       }
       ended.made(shuffleId, dependency);
       return new Handle(shuffleId, dependency);
@@ -142,6 +150,10 @@ public final class TileShuffleManager extends SortShuffleManager {
     if (tracker.containsShuffle(shuffle)) {
       tracker.unregisterAllMapAndMergeOutput(shuffle);
     }
+    letGo(shuffle, lastMap);
+  }
+
+  private void letGo(int shuffle, long lastMap) {
     Releases.Release release = new Releases.Release(shuffle, lastMap);
     if (Utils.isLocalMaster(conf)) {
       resolver.release(release);
@@ -184,10 +196,22 @@ public final class TileShuffleManager extends SortShuffleManager {
         : Optional.empty();
   }
 
+  /**
+   * Spark tells the executors that its driver knows. An executor that lives, and from which a fetch
+   * has failed, is unknown there until its next heartbeat; so our list says it to all. Later
+   * outputs stay: a plan may run again under the same id.
+   */
   @Override
   public boolean unregisterShuffle(int shuffleId) {
     ended.forget(shuffleId);
     resolver.forget(shuffleId);
+    boolean isOurs;
+    synchronized (ours) {
+      isOurs = ours.get(shuffleId);
+    }
+    if (isOurs) {
+      driver.get().listenerBus().post(new EndedShuffles.Removed(shuffleId));
+    }
     return super.unregisterShuffle(shuffleId);
   }
 

@@ -1,8 +1,5 @@
 package org.tilespark.spark.shuffle;
 
-import java.io.BufferedInputStream;
-import java.io.DataInputStream;
-import java.io.EOFException;
 import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -10,21 +7,18 @@ import java.util.Iterator;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.Optional;
-import java.util.function.Consumer;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.shuffle.FetchFailedException;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.shuffle.ShuffleReader;
-import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.ShuffleBlockId;
-import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.TaskCompletionListener;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.store.MapOutput;
-import org.tilespark.arrow.store.RowImage;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.error.ErrorBoundary;
@@ -35,11 +29,10 @@ import scala.Tuple3;
 
 /**
  * The rows of a range of partitions. Each is valid until the next one is asked for: of this
- * executor's outputs in place, of others' where the network put it. For the task's thread.
+ * executor's outputs in place, of others' where the network put it. For the task's thread, or one
+ * that it starts; what such a thread asks for after the task has ended is refused.
  */
 final class TileShuffleReader implements ShuffleReader<Object, Object> {
-  private static final int FILE_BUFFER_BYTES = 1 << 16;
-
   /** Map tasks and partitions of a shuffle; ends are exclusive. */
   record Range(int shuffle, int startMap, int endMap, int startPartition, int endPartition) {}
 
@@ -49,7 +42,11 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
    * @param bytes about as many
    * @param mapIndex which task of the map stage
    */
-  record Block(BlockManagerId at, ShuffleBlockId id, long bytes, int mapIndex) {}
+  record Block(BlockManagerId at, ShuffleBlockId id, long bytes, int mapIndex) {
+    MapOutput.Id output() {
+      return new MapOutput.Id(id.shuffleId(), id.mapId());
+    }
+  }
 
   private final Range range;
   private final TileShuffleResolver resolver;
@@ -76,8 +73,10 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     for (Block block : blocks()) {
       (block.at.executorId().equals(here) ? local : remote).add(block);
     }
-    Rows rows = new Rows(local, new RemoteBlocks(remote, resolver, context));
+    RemoteBlocks fetched = new RemoteBlocks(remote, resolver, context);
+    Rows rows = new Rows(local, fetched);
     context.addTaskCompletionListener((TaskCompletionListener) ended -> rows.close());
+    fetched.start(); // it holds something from now on
     return ScalaInterop.iterator(rows);
   }
 
@@ -106,51 +105,20 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     return blocks;
   }
 
-  /** The rows of one block; the row is valid until the next is asked for. */
-  private interface BlockRows extends AutoCloseable {
-    /** Points {@code row} to the next row's bytes; false at the end. */
-    boolean next(Target row) throws IOException;
-
-    @Override
-    void close();
-  }
-
-  /** The row that goes to the consumer; a new one only where the count of fields changes. */
-  private static final class Target {
-    private final Consumer<UnsafeRow> given;
-    private UnsafeRow row;
-    private Product2<Object, Object> record;
-
-    /** Tells {@code given} of each row object. */
-    Target(Consumer<UnsafeRow> given) {
-      this.given = given;
-    }
-
-    void pointTo(Object base, long offset, long header) {
-      int fields = RowImage.fields(header);
-      if (row == null || row.numFields() != fields) {
-        row = new UnsafeRow(fields);
-        record = new Tuple2<>(0, row);
-        given.accept(row);
-      }
-      row.pointTo(base, offset, RowImage.bytes(header));
-    }
-
-    void pointToImage(long address) {
-      pointTo(null, address + RowImage.HEADER_BYTES, RowImage.headerAt(address));
-    }
-  }
-
   private final class Rows implements Iterator<Product2<Object, Object>>, StayingRows.Keeper {
     private final ArrayDeque<Block> local;
     private final RemoteBlocks remote;
-    private final Target target = new Target(row -> StayingRows.given(row, this, context));
+    private final BlockRows.Target target =
+        new BlockRows.Target(row -> StayingRows.given(row, this, context));
     private Block block; // that is read; null before the first
-    private BlockRows rows; // of it; null between blocks
     private boolean ready; // target has the row that comes next
+    // Guarded by this, since the task's thread closes what another one may read.
+    private BlockRows rows; // of the block; null between blocks
     private boolean kept; // what was read stays until the task ends
     private final List<BlockRows> keptRows = new ArrayList<>();
-    private final ArrayDeque<OutputRows> reserved = new ArrayDeque<>(); // of local, once kept
+    private final ArrayDeque<BlockRows.OfOutput> reserved =
+        new ArrayDeque<>(); // of local, once kept
+    private boolean closed;
 
     private Rows(ArrayDeque<Block> local, RemoteBlocks remote) {
       this.local = local;
@@ -159,17 +127,22 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
 
     @Override
     public boolean hasNext() {
+      BlockRows now = current();
       while (!ready) {
-        if (rows == null && !open()) {
-          return false;
+        if (now == null) {
+          if (!open()) {
+            return false;
+          }
+          now = current();
         }
         try {
-          ready = rows.next(target);
+          ready = now.next(target);
         } catch (IOException e) {
           throw failed(e);
         }
         if (!ready) {
           end();
+          now = null;
         }
       }
       return true;
@@ -182,11 +155,32 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       }
       ready = false;
       metrics.incRecordsRead(1);
-      return target.record;
+      return target.record();
+    }
+
+    /** The rows of the block that is read; null between blocks. */
+    private synchronized BlockRows current() {
+      if (closed) {
+        throw new IllegalStateException(
+            "Rows of shuffle " + range.shuffle + " are read after their task has ended");
+      }
+      return rows;
+    }
+
+    /** Begins a block. */
+    private synchronized void begin(BlockRows next) {
+      if (closed) { // since it was looked for; current() says so
+        next.close();
+      } else {
+        rows = next;
+      }
     }
 
     /** Ends the block that was read. */
-    private void end() {
+    private synchronized void end() {
+      if (closed) {
+        return;
+      }
       if (kept) {
         keptRows.add(rows);
       } else {
@@ -196,26 +190,34 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     }
 
     @Override
-    public boolean keep() {
-      if (kept) {
-        return true;
+    public synchronized boolean keep() {
+      if (kept || closed) {
+        return kept;
       }
-      // What a file gave lies in an array that the next row overwrites.
-      List<OutputRows> opened = new ArrayList<>();
-      boolean all = !(rows instanceof StreamRows);
-      for (Iterator<Block> each = local.iterator(); all && each.hasNext(); ) {
-        ShuffleBlockId id = each.next().id;
-        Optional<MapOutput> output = resolver.find(new MapOutput.Id(id.shuffleId(), id.mapId()));
-        output.ifPresent(found -> opened.add(new OutputRows(found, id.reduceId())));
-        all = output.isPresent();
-      }
-      kept = all && remote.keep();
-      if (kept) {
-        reserved.addAll(opened); // else they might move to files before it is their turn
-      } else {
-        opened.forEach(BlockRows::close);
+      List<BlockRows.OfOutput> found = new ArrayList<>();
+      try {
+        // What a file gave lies in an array that the next row overwrites.
+        kept = !(rows instanceof BlockRows.OfFile) && findLocal(found) && remote.keep();
+      } finally {
+        if (kept) {
+          reserved.addAll(found); // else they might move to files before it is their turn
+        } else {
+          found.forEach(BlockRows::close);
+        }
       }
       return kept;
+    }
+
+    /** Finds the outputs of all local blocks that come; false if one is not in memory. */
+    private boolean findLocal(List<BlockRows.OfOutput> found) {
+      for (Block each : local) {
+        Optional<MapOutput> output = resolver.find(each.output());
+        if (output.isEmpty()) {
+          return false;
+        }
+        found.add(new BlockRows.OfOutput(output.get(), each.id.reduceId()));
+      }
+      return true;
     }
 
     /** Opens the next block; false if there is none. */
@@ -223,32 +225,35 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       context.killTaskIfInterrupted();
       if (!local.isEmpty()) {
         block = local.poll();
-        rows = openLocal();
+        begin(openLocal());
       } else if (remote.hasNext()) {
-        rows = openRemote();
+        begin(openRemote());
       } else {
         return false;
       }
       return true;
     }
 
+    private synchronized BlockRows.OfOutput takeReserved() {
+      return reserved.poll();
+    }
+
     private BlockRows openLocal() {
       metrics.incLocalBlocksFetched(1);
-      if (!reserved.isEmpty()) {
-        OutputRows next = reserved.poll();
-        countLocal(next.output.wireBytes(block.id.reduceId()));
+      BlockRows.OfOutput next = takeReserved();
+      if (next != null) {
+        countLocal(next.bytes());
         return next;
       }
-      Optional<MapOutput> output =
-          resolver.find(new MapOutput.Id(block.id.shuffleId(), block.id.mapId()));
+      Optional<MapOutput> output = resolver.find(block.output());
       if (output.isPresent()) {
         countLocal(output.get().wireBytes(block.id.reduceId()));
-        return new OutputRows(output.get(), block.id.reduceId());
+        return new BlockRows.OfOutput(output.get(), block.id.reduceId());
       }
       try {
         ManagedBuffer file = resolver.getBlockData(block.id, ScalaInterop.none());
         countLocal(file.size());
-        return new StreamRows(file);
+        return new BlockRows.OfFile(file);
       } catch (IOException | RuntimeException e) {
         throw failed(e);
       }
@@ -284,7 +289,7 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
       long bytes = result.received().size() + Long.BYTES;
       metrics.incRemoteBytesRead(bytes);
       counts.readRemotely(bytes);
-      return new ReceivedRows(result, remote);
+      return new BlockRows.Received(result, remote);
     }
 
     /** What makes Spark run the map task again. */
@@ -301,115 +306,23 @@ final class TileShuffleReader implements ShuffleReader<Object, Object> {
     }
 
     private void close() {
-      if (rows != null) {
-        rows.close();
+      List<AutoCloseable> held = new ArrayList<>();
+      synchronized (this) {
+        closed = true;
+        held.addAll(keptRows);
+        held.addAll(reserved);
+        if (rows != null) {
+          held.add(rows);
+        }
         rows = null;
+        keptRows.clear();
+        reserved.clear();
       }
-      keptRows.forEach(BlockRows::close);
-      keptRows.clear();
-      reserved.forEach(BlockRows::close);
-      reserved.clear();
-      remote.close();
-      context.taskMetrics().mergeShuffleReadMetrics();
-    }
-  }
-
-  /** Rows of an output in this process. */
-  private static final class OutputRows implements BlockRows {
-    private final MapOutput output; // retained
-    private final int partition;
-    private int at;
-
-    OutputRows(MapOutput output, int partition) {
-      this.output = output;
-      this.partition = partition;
-    }
-
-    @Override
-    public boolean next(Target row) {
-      if (at == output.imageCount(partition)) {
-        return false;
-      }
-      row.pointToImage(output.image(partition, at++));
-      return true;
-    }
-
-    @Override
-    public void close() {
-      output.release();
-    }
-  }
-
-  /** Rows that came from another executor, one behind the other. */
-  private static final class ReceivedRows implements BlockRows {
-    private final RemoteBlocks.Result result;
-    private final RemoteBlocks remote;
-    private final long end;
-    private long at;
-
-    ReceivedRows(RemoteBlocks.Result result, RemoteBlocks remote) {
-      this.result = result;
-      this.remote = remote;
-      this.at = result.received().address();
-      this.end = at + result.received().size();
-    }
-
-    @Override
-    public boolean next(Target row) throws IOException {
-      if (at == end) {
-        return false;
-      }
-      if (end - at < RowImage.HEADER_BYTES || RowImage.endOf(at) > end) {
-        throw new IOException("A partition ends within a row");
-      }
-      row.pointToImage(at);
-      at = RowImage.endOf(at);
-      return true;
-    }
-
-    @Override
-    public void close() {
-      remote.free(result);
-    }
-  }
-
-  /** Rows of an output in a file of this process, read one by one. */
-  private static final class StreamRows implements BlockRows {
-    private final DataInputStream in;
-    private long left; // bytes
-    private byte[] bytes = {};
-
-    StreamRows(ManagedBuffer file) throws IOException {
-      this.in =
-          new DataInputStream(new BufferedInputStream(file.createInputStream(), FILE_BUFFER_BYTES));
-      this.left = Long.reverseBytes(in.readLong()) - Long.BYTES;
-    }
-
-    @Override
-    public boolean next(Target row) throws IOException {
-      if (left == 0) {
-        return false;
-      }
-      long header = Long.reverseBytes(in.readLong());
-      int length = RowImage.bytes(header);
-      left -= RowImage.HEADER_BYTES + length;
-      if (left < 0) {
-        throw new EOFException("A partition ends within a row");
-      }
-      if (bytes.length < length) {
-        bytes = new byte[length];
-      }
-      in.readFully(bytes, 0, length);
-      row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET, header);
-      return true;
-    }
-
-    @Override
-    public void close() {
+      held.add(remote);
       try {
-        in.close();
-      } catch (IOException e) {
-        throw new java.io.UncheckedIOException(e);
+        Closing.all(held);
+      } finally {
+        context.taskMetrics().mergeShuffleReadMetrics();
       }
     }
   }

@@ -10,7 +10,6 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.buffer.ManagedBuffer;
@@ -41,7 +40,7 @@ import scala.collection.immutable.Seq;
 final class TileShuffleResolver extends IndexShuffleBlockResolver implements StoredOutputs.Files {
   private final boolean filesOnly; // executors may go at any time, and only files outlive them
   private final Map<Object, OpenHashSet<Object>> mapsWithFiles; // by shuffle
-  private final Map<Integer, Long> released = new ConcurrentHashMap<>(); // last maps by shuffle
+  private final ReleasedOutputs released = new ReleasedOutputs();
   private final ReleaseNews news = new ReleaseNews(this::release);
   private StoredOutputs store; // guarded by this; null until it is used, see state()
   private StoreBudget budget; // guarded by this; the same
@@ -135,12 +134,19 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
    * @throws IOException if it could not be kept anywhere; it is released
    */
   Committed commit(MapOutput output) throws IOException {
+    MapOutput.Id id = output.id();
     BlockManager manager = SparkEnv.get().blockManager();
-    if (output.id().map() <= released.getOrDefault(output.id().shuffle(), -1L)) {
+    Committed gone = new Committed(manager.blockManagerId(), false);
+    if (released.has(id)) {
       output.release(); // of an attempt that lost, and ended after its shuffle
-      return new Committed(manager.blockManagerId(), false);
+      return gone;
     }
     boolean inMemory = filesOnly ? store().commitToFiles(output) : store().commit(output);
+    if (released.has(id)) { // its shuffle ended meanwhile, when this output could not be found yet
+      withStore(each -> each.remove(id::equals));
+      delete(id);
+      return gone;
+    }
     return new Committed(inMemory ? manager.blockManagerId() : manager.shuffleServerId(), inMemory);
   }
 
@@ -149,16 +155,18 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     return store().find(id);
   }
 
-  /** Lets the outputs of a shuffle go; Spark deletes files. */
+  /**
+   * Lets the outputs of a shuffle go; Spark deletes files. What {@link #release} has named stays
+   * known: attempts at map tasks may end later.
+   */
   void forget(int shuffleId) {
-    released.remove(shuffleId);
     withStore(each -> each.remove(id -> id.shuffle() == shuffleId));
   }
 
   /** Lets the outputs of a shuffle go that nobody will read, and their files. */
   void release(Releases.Release release) {
     int shuffle = release.shuffle();
-    released.put(shuffle, release.lastMap());
+    released.add(release);
     withStore(each -> each.remove(id -> id.shuffle() == shuffle && id.map() <= release.lastMap()));
     OpenHashSet<Object> maps = mapsWithFiles.get(shuffle);
     if (maps != null) {
@@ -247,16 +255,31 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   public ManagedBuffer getBlockData(BlockId blockId, Option<String[]> directories) {
     Optional<ManagedBuffer> inMemory = Optional.empty();
     if (blockId instanceof ShuffleBlockId id) {
-      inMemory = buffer(id.shuffleId(), id.mapId(), id.reduceId(), id.reduceId() + 1);
+      MapOutput.Id output = new MapOutput.Id(id.shuffleId(), id.mapId());
+      inMemory = buffer(output, id.reduceId(), id.reduceId() + 1, () -> inFiles(id, directories));
     } else if (blockId instanceof ShuffleBlockBatchId id) {
-      inMemory = buffer(id.shuffleId(), id.mapId(), id.startReduceId(), id.endReduceId());
+      MapOutput.Id output = new MapOutput.Id(id.shuffleId(), id.mapId());
+      inMemory =
+          buffer(output, id.startReduceId(), id.endReduceId(), () -> inFiles(id, directories));
     }
     return inMemory.orElseGet(() -> super.getBlockData(blockId, directories));
   }
 
-  private Optional<ManagedBuffer> buffer(int shuffleId, long mapId, int from, int to) {
-    return find(new MapOutput.Id(shuffleId, mapId))
-        .map(output -> new OutputBuffer(output, from, to));
+  private ManagedBuffer inFiles(BlockId blockId, Option<String[]> directories) {
+    return super.getBlockData(blockId, directories);
+  }
+
+  private Optional<ManagedBuffer> buffer(
+      MapOutput.Id id, int from, int to, OutputBuffer.Files files) {
+    Optional<MapOutput> found = find(id);
+    if (found.isEmpty()) {
+      return Optional.empty();
+    }
+    try {
+      return Optional.of(new OutputBuffer(found.get(), from, to, () -> find(id), files));
+    } finally {
+      found.get().release();
+    }
   }
 
   /** Spark asks when the executor is decommissioned, and moves files elsewhere. */

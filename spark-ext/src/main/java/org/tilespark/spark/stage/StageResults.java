@@ -8,6 +8,7 @@ import java.util.List;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.tilespark.arrow.blocks.PermutePipeline;
 import org.tilespark.arrow.blocks.TransposeChain;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
@@ -87,9 +88,8 @@ abstract class StageResults<R, B extends StageResults.Labels>
 
   @Override
   public void close() {
-    underWay.forEach(Labels::close);
-    underWay.clear();
     exhausted = true;
+    Closing.emptied(underWay);
   }
 
   private void fillPipeline() {

@@ -13,6 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.arrow.blocks.PermutePipeline;
 import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Box;
 import org.tilespark.layout.Permutation;
@@ -94,8 +95,7 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
 
     @Override
     public void close() {
-      made.forEach(KeptRows.Kept::close);
-      made.clear();
+      Closing.emptied(made);
     }
   }
 
@@ -159,12 +159,9 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
 
   @Override
   public void close() {
-    release();
-    arrived.forEach(KeptRows.Kept::close);
-    arrived.clear();
-    closePlanes();
     toCopy.clear();
-    super.close();
-    rows.close();
+    Closing.all(
+        List.<AutoCloseable>of(
+            this::release, () -> Closing.emptied(arrived), this::closePlanes, super::close, rows));
   }
 }

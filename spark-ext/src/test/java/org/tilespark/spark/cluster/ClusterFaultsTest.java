@@ -89,6 +89,7 @@ class ClusterFaultsTest {
             "npy sink",
             "executor lost between stages",
             "shuffle files lost between stages",
+            "shuffle removed while executors are unknown",
             "fft, before its shuffle",
             "fft, behind its shuffle",
             "fft, pointwise product and ifft",

@@ -11,6 +11,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
@@ -19,6 +21,7 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.options.MultiplyOptions;
+import org.tilespark.spark.shuffle.TileShuffleManager;
 import org.tilespark.spark.testing.TestArray;
 import org.tilespark.spark.testing.TestProduct;
 
@@ -63,6 +66,7 @@ public final class KilledExecutorJob {
       cases.run("npy sink", job::npySink);
       cases.run("executor lost between stages", job::executorLostBetweenStages);
       cases.run("shuffle files lost between stages", job::shuffleFilesLostBetweenStages);
+      cases.run("shuffle removed while executors are unknown", job::removedWhileUnknown);
       new KilledVolumeCases(spark, job.killing).run(cases);
       cases.run("nothing alive", executors::assertNothingAlive);
     }
@@ -175,6 +179,27 @@ public final class KilledExecutorJob {
     Map<String, List<?>> right = rightProduct();
     killing.shuffleFilesBetweenStages(
         product(a.frame(spark, 10, 7)), df -> assertEquals(right, TestProduct.bits(df)));
+  }
+
+  /**
+   * A fetch that fails makes the driver forget the block manager of the executor that it was from,
+   * also if that lives. Spark's cleaner then reaches the others only.
+   */
+  private void removedWhileUnknown() throws Exception {
+    executors.assertNothingAlive();
+    Dataset<Row> blocks = array.toDataFrame(spark, PARTITIONS).drop("tag");
+    // No execution made its shuffle, with which that would end.
+    JavaRDD<Row> rows = MatrixBlocks.reblock(blocks, 13, 17).toJavaRDD();
+    assertTrue(rows.count() > 0);
+    assertTrue(executors.outputsInMemory() > 0, "nothing went to memory");
+    int shuffle = TileShuffleManager.served().get(0).shuffleId();
+    for (String id : executors.pids().keySet()) {
+      SparkEnv.get().blockManager().master().removeExecutor(id);
+    }
+    spark.sparkContext().cleaner().get().doCleanupShuffle(shuffle, true);
+    executors.assertNothingHeld();
+    assertTrue(rows.count() > 0, "rows once more, from map tasks that ran again");
+    assertTrue(executors.outputsInMemory() > 0, "what was made anew is not let go");
   }
 
   /** Two shuffles: one of pieces, one of partial sums. */

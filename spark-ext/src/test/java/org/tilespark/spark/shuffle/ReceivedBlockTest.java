@@ -11,6 +11,7 @@ import io.netty.buffer.Unpooled;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
+import java.util.Optional;
 import org.apache.spark.network.protocol.EncryptedMessageWithHeader;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -55,9 +56,19 @@ class ReceivedBlockTest {
     assertEquals(0, budget.usedBytes());
   }
 
-  private byte[] sent(int from, int to) {
-    assertTrue(output.retain());
-    OutputBuffer buffer = new OutputBuffer(output, from, to);
+  private OutputBuffer buffer(int from, int to) {
+    return new OutputBuffer(
+        output,
+        from,
+        to,
+        () -> Optional.of(output).filter(MapOutput::retain),
+        () -> {
+          throw new IOException("nothing is in files here");
+        });
+  }
+
+  private byte[] sent(int from, int to) throws IOException {
+    OutputBuffer buffer = buffer(from, to);
     ByteBuf all = (ByteBuf) buffer.convertToNetty();
     byte[] bytes = new byte[all.readableBytes()];
     all.readBytes(bytes);
@@ -98,8 +109,7 @@ class ReceivedBlockTest {
   /** Spark ends the use of the output when all is sent. */
   @Test
   void overTlsTheSameIsSent() throws Exception {
-    assertTrue(output.retain());
-    OutputBuffer buffer = new OutputBuffer(output, 0, 3);
+    OutputBuffer buffer = buffer(0, 3);
     ByteBuf header = Unpooled.copyLong(7);
     EncryptedMessageWithHeader message =
         new EncryptedMessageWithHeader(
@@ -118,7 +128,7 @@ class ReceivedBlockTest {
   }
 
   @Test
-  void severalPartitionsAreSentOneBehindTheOther() {
+  void severalPartitionsAreSentOneBehindTheOther() throws IOException {
     byte[] all = sent(0, 3);
     byte[] first = sent(0, 1);
     assertEquals(0, sent(1, 2).length);

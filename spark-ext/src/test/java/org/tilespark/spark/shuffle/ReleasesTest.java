@@ -42,6 +42,21 @@ class ReleasesTest {
   }
 
   @Test
+  void oneThatFailsDoesNotStopTheOthers() throws Exception {
+    ReleaseNews failing =
+        new ReleaseNews(
+            release -> {
+              heard.add(release);
+              if (release.shuffle() == 1) {
+                throw new IllegalStateException("on purpose");
+              }
+            });
+    add(0, 4);
+    failing.hear(question -> releases.answer((Question) question).encoded());
+    assertEquals(List.of(0, 1, 2, 3), shuffles(heard));
+  }
+
+  @Test
   void theOldestAreForgotten() {
     add(0, 5000);
     Answer answer = releases.answer(new Question(10));
