@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.rules.Rule;
 import org.apache.spark.sql.execution.ColumnarRule;
 import org.apache.spark.sql.execution.ColumnarToRowExec;
 import org.apache.spark.sql.execution.ColumnarToRowTransition;
+import org.apache.spark.sql.execution.ProjectExec;
 import org.apache.spark.sql.execution.RowToColumnarExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.execution.UnionExec;
@@ -14,7 +15,8 @@ import org.tilespark.spark.catalyst.ScalaInterop;
 /**
  * Replaces Spark's transitions between rows and columns next to our nodes, which go element by
  * element: below, our nodes read rows themselves; above, {@link BlockBatchesToRowsExec} copies each
- * array at once.
+ * array at once. Projections below our nodes that only pick columns give way to {@link
+ * RenamedBlocksExec}.
  */
 public final class BulkTransitions extends ColumnarRule {
   @Override
@@ -29,15 +31,29 @@ public final class BulkTransitions extends ColumnarRule {
     }
 
     private static Optional<SparkPlan> replace(SparkPlan node) {
-      if (node instanceof ReadsBlocks reader
-          && (reader.blocks() instanceof RowToColumnarExec
-              || reader.blocks() instanceof ColumnarToRowTransition)) {
-        return Optional.of(reader.withBlocks(reader.blocks().children().head()));
+      if (node instanceof ReadsBlocks reader) {
+        SparkPlan direct = direct(reader.blocks());
+        return direct == reader.blocks()
+            ? Optional.empty()
+            : Optional.of(reader.withBlocks(direct));
       }
       if (node instanceof ColumnarToRowExec transition && givesBlockBatches(transition.child())) {
         return Optional.of(new BlockBatchesToRowsExec(transition.child()));
       }
       return Optional.empty();
+    }
+
+    /** The plan without transitions at its top; projections that only pick columns pass rows on. */
+    private static SparkPlan direct(SparkPlan plan) {
+      if (plan instanceof RowToColumnarExec || plan instanceof ColumnarToRowTransition) {
+        return direct(plan.children().head());
+      }
+      if (plan instanceof ProjectExec project) {
+        return RenamedBlocksExec.of(project, direct(project.child()))
+            .<SparkPlan>map(each -> each)
+            .orElse(plan);
+      }
+      return plan;
     }
 
     private static boolean givesBlockBatches(SparkPlan plan) {

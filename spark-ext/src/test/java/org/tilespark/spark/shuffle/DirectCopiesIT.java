@@ -91,19 +91,28 @@ class DirectCopiesIT {
   @Test
   void transforms() {
     TestField field = TestField.random(1, true, EXTENT, EXTENT, EXTENT);
-    // Else Spark projects the values to a column that states them, which copies every row.
     int[] shape = {EXTENT, EXTENT, EXTENT};
-    Dataset<Row> slabs =
-        cached(
-            FourierTestBase.stated(
-                field.blocks(spark, ElementType.FLOAT32, true, EXTENT / 4, EXTENT, EXTENT),
-                shape,
-                EXTENT / 4,
-                EXTENT,
-                EXTENT));
+    transforms(
+        field,
+        FourierTestBase.stated(
+            field.blocks(spark, ElementType.FLOAT32, true, EXTENT / 4, EXTENT, EXTENT),
+            shape,
+            EXTENT / 4,
+            EXTENT,
+            EXTENT));
+  }
+
+  /** Spark's projection to a column that states the extents copies nothing. */
+  @Test
+  void transformsOfFramesThatStateNothing() {
+    TestField field = TestField.random(1, true, EXTENT, EXTENT, EXTENT);
+    transforms(field, field.blocks(spark, ElementType.FLOAT32, true, EXTENT / 4, EXTENT, EXTENT));
+  }
+
+  private static void transforms(TestField field, Dataset<Row> slabs) {
     Dataset<Row> query =
         VolumeBlocks.fft(
-            slabs, FftOptions.of(Map.of("decomposition", "slabs", "output", "natural")));
+            cached(slabs), FftOptions.of(Map.of("decomposition", "slabs", "output", "natural")));
     TestField found = TestField.of(query, EXTENT, EXTENT, EXTENT);
     found.assertNear(field.fft("xyz"), ElementType.FLOAT32, "fft");
     SparkPlan plan = query.queryExecution().executedPlan();

@@ -7,8 +7,8 @@ import java.io.PrintStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 
-/** A Python process that does what a benchmark of the CPU does, on one thread, on request. */
-final class PythonPeer implements AutoCloseable {
+/** A Python process that does what a benchmark of the CPU does, on request. */
+public final class PythonPeer implements AutoCloseable {
   /**
    * Reads requests and answers each with a line. Lines are timed in 16 pieces of an array that no
    * cache holds, and the best counts: other work on the machine spoils few pieces. Complex lines
@@ -105,6 +105,40 @@ final class PythonPeer implements AutoCloseable {
           print({"prepare": prepare, "run": run, "product": product}[name](*words), flush=True)
       """;
 
+  /** What a job does from files to a file. Results are compared by blocks of rows. */
+  private static final String FILES =
+      """
+      import os, sys, time
+      import numpy as np, scipy, scipy.fft as fft
+      threads = int(os.environ["OMP_NUM_THREADS"])
+      def make(path, dtype, seed, *shape):
+          np.save(path, np.random.default_rng(int(seed)).standard_normal(tuple(map(int, shape)), dtype=dtype))
+          return "done"
+      def timed(work):
+          start = time.perf_counter_ns()
+          work()
+          return time.perf_counter_ns() - start
+      def multiply(c, a, b):
+          return timed(lambda: np.save(c, np.load(a) @ np.load(b)))
+      def transform(c, a):
+          return timed(lambda: np.save(c, fft.fftn(np.load(a), workers=threads)))
+      def permute(c, a):
+          return timed(lambda: np.save(c, np.ascontiguousarray(np.load(a).transpose(2, 1, 0))))
+      def difference(found, expected):
+          a, b = np.load(found, mmap_mode="r"), np.load(expected, mmap_mode="r")
+          if a.shape != b.shape or a.dtype != b.dtype:
+              return "%s %s instead of %s %s" % (a.dtype, a.shape, b.dtype, b.shape)
+          most = size = 0
+          for row in range(0, len(a), 64):
+              x, y = a[row:row + 64], b[row:row + 64]
+              most, size = max(most, float(abs(x - y).max())), max(size, float(abs(y).max()))
+          return most / size
+      print("numpy", np.__version__, "and scipy", scipy.__version__, flush=True)
+      for line in sys.stdin:
+          name, *words = line.split()
+          print({"make": make, "multiply": multiply, "transform": transform, "permute": permute, "difference": difference}[name](*words), flush=True)
+      """;
+
   private final Process process;
   private final BufferedReader answers;
   private final PrintStream requests;
@@ -112,19 +146,24 @@ final class PythonPeer implements AutoCloseable {
 
   /** One with scipy's transforms. */
   static PythonPeer ofScipy(String python) throws IOException {
-    return new PythonPeer(python, SCIPY);
+    return new PythonPeer(python, SCIPY, 1);
+  }
+
+  /** One that computes from files to a file, on some threads. */
+  public static PythonPeer ofFiles(String python, int threads) throws IOException {
+    return new PythonPeer(python, FILES, threads);
   }
 
   /** One with numpy's products. */
   static PythonPeer ofNumpy(String python) throws IOException {
-    return new PythonPeer(python, NUMPY);
+    return new PythonPeer(python, NUMPY, 1);
   }
 
-  private PythonPeer(String python, String program) throws IOException {
+  private PythonPeer(String python, String program, int threads) throws IOException {
     ProcessBuilder builder =
         new ProcessBuilder(python, "-c", program).redirectError(ProcessBuilder.Redirect.INHERIT);
     for (String library : new String[] {"OPENBLAS", "MKL", "OMP", "BLIS"}) {
-      builder.environment().put(library + "_NUM_THREADS", "1");
+      builder.environment().put(library + "_NUM_THREADS", Integer.toString(threads));
     }
     process = builder.start();
     answers =
@@ -147,7 +186,7 @@ final class PythonPeer implements AutoCloseable {
   }
 
   /** Sends a request, words apart by spaces, and returns the answer. */
-  String ask(String request) {
+  public String ask(String request) {
     requests.println(request);
     return answer();
   }

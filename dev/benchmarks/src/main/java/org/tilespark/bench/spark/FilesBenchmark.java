@@ -1,0 +1,227 @@
+package org.tilespark.bench.spark;
+
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.stream.Stream;
+import org.apache.spark.sql.Dataset;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SaveMode;
+import org.apache.spark.sql.SparkSession;
+import org.tilespark.bench.kernels.PythonPeer;
+import org.tilespark.examples.ExampleJob;
+import org.tilespark.examples.JobArguments;
+import org.tilespark.examples.JobArguments.Option;
+import org.tilespark.examples.JobReport;
+import org.tilespark.spark.MatrixBlocks;
+import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.options.FftOptions;
+
+/**
+ * What a user waits for from .npy files to a .npy file: a product of matrices, a transform and a
+ * transpose of a volume, in turns with numpy and scipy on as many threads. The first query of each
+ * case is one of a session that has run the cases before it. Each result is compared with numpy's.
+ */
+public final class FilesBenchmark {
+  /** Largest difference of a result, of the largest element: some roundings of a float. */
+  private static final double ALLOWED = 1e-5;
+
+  private static final JobArguments.Usage USAGE =
+      new JobArguments.Usage(
+          "files-bench [options]",
+          """
+          Measures products, transforms and transposes from .npy files to .npy files.
+
+            --cases A,B,...   multiply-double, multiply-float, transform, permute (default: all)
+            --matrix N        rows and columns of matrices, in nine blocks (default: 6000)
+            --volume N        extents of the volume that is transformed (default: 512)
+            --permuted N      extents of the volume that is transposed to zyx (default: 640)
+            --directory DIR   where the files lie, for a while (default: /dev/shm)
+            --python PYTHON   with numpy and scipy (default: python3)
+            --rounds N        turns (default: 5)
+          """,
+          List.of(),
+          List.of(
+              Option.text("cases"),
+              Option.checked("matrix", Integer::parseInt),
+              Option.checked("volume", Integer::parseInt),
+              Option.checked("permuted", Integer::parseInt),
+              Option.text("directory"),
+              Option.text("python"),
+              Option.checked("rounds", Integer::parseInt)));
+
+  /** Makes the frame that is written. */
+  private interface Query {
+    Dataset<Row> of(List<Path> inputs);
+  }
+
+  private final SparkSession spark;
+  private final JobArguments arguments;
+  private final JobReport report;
+  private final PythonPeer peer;
+  private final Path directory;
+  private boolean right = true;
+
+  private FilesBenchmark(
+      SparkSession spark,
+      JobArguments arguments,
+      JobReport report,
+      PythonPeer peer,
+      Path directory) {
+    this.spark = spark;
+    this.arguments = arguments;
+    this.report = report;
+    this.peer = peer;
+    this.directory = directory;
+  }
+
+  /** Runs the benchmark in the session that spark-submit sets up. */
+  public static void main(String[] args) {
+    System.exit(run(args, System.out, System.err));
+  }
+
+  static int run(String[] args, PrintStream out, PrintStream err) {
+    return ExampleJob.run(USAGE, args, FilesBenchmark::run, out, err);
+  }
+
+  private static boolean run(SparkSession spark, JobArguments arguments, PrintStream out)
+      throws IOException {
+    Path directory =
+        Files.createTempDirectory(
+            Path.of(arguments.option("directory").orElse("/dev/shm")), "tilespark-bench");
+    int threads = spark.sparkContext().defaultParallelism();
+    try (PythonPeer peer =
+        PythonPeer.ofFiles(arguments.option("python").orElse("python3"), threads)) {
+      JobReport report = new JobReport(out);
+      report.line("peer", "%s, %d threads, in turns", peer, threads);
+      FilesBenchmark benchmark = new FilesBenchmark(spark, arguments, report, peer, directory);
+      benchmark.all();
+      return benchmark.right;
+    } finally {
+      try (Stream<Path> files = Files.list(directory)) {
+        for (Path file : files.toList()) {
+          Files.delete(file);
+        }
+      }
+      Files.delete(directory);
+    }
+  }
+
+  private void all() throws IOException {
+    int matrix = extent("matrix", 6000);
+    int volume = extent("volume", 512);
+    int permuted = extent("permuted", 640);
+    String cases =
+        arguments.option("cases").orElse("multiply-double,multiply-float,transform,permute");
+    for (String each : cases.split(",", -1)) {
+      switch (each) {
+        case "multiply-double" ->
+            measure(each, "multiply", inputs("f8", 2, matrix, matrix), this::product);
+        case "multiply-float" ->
+            measure(each, "multiply", inputs("f4", 2, matrix, matrix), this::product);
+        case "transform" ->
+            measure(each, "transform", inputs("f4", 1, volume, volume, volume), this::transform);
+        case "permute" ->
+            measure(each, "permute", inputs("f4", 1, permuted, permuted, permuted), this::permute);
+        default ->
+            throw new IllegalArgumentException(
+                "--cases "
+                    + each
+                    + "; expected multiply-double, multiply-float, transform or permute");
+      }
+    }
+  }
+
+  private int extent(String option, int otherwise) {
+    return arguments.option(option).map(Integer::parseInt).orElse(otherwise);
+  }
+
+  private List<Path> inputs(String type, int count, int... shape) {
+    StringBuilder extents = new StringBuilder();
+    for (int extent : shape) {
+      extents.append(' ').append(extent);
+    }
+    return Stream.iterate(1, seed -> seed + 1)
+        .limit(count)
+        .map(
+            seed -> {
+              Path file = directory.resolve("in" + seed + ".npy");
+              peer.ask("make " + file + " " + type + " " + seed + extents);
+              return file;
+            })
+        .toList();
+  }
+
+  private Dataset<Row> product(List<Path> inputs) {
+    int block = (extent("matrix", 6000) + 2) / 3;
+    String shape = block + "," + block;
+    return MatrixBlocks.multiply(read(inputs.get(0), shape), read(inputs.get(1), shape));
+  }
+
+  private Dataset<Row> transform(List<Path> inputs) {
+    FftOptions natural = FftOptions.defaults().withOutput("natural");
+    return VolumeBlocks.fft(read(inputs.get(0), ""), natural);
+  }
+
+  private Dataset<Row> permute(List<Path> inputs) {
+    return VolumeBlocks.permute(read(inputs.get(0), ""), "zyx");
+  }
+
+  private Dataset<Row> read(Path file, String blockShape) {
+    var reader = spark.read().format("npy");
+    return (blockShape.isEmpty() ? reader : reader.option("blockShape", blockShape))
+        .load(JobArguments.uri(file));
+  }
+
+  private void measure(String name, String request, List<Path> inputs, Query query)
+      throws IOException {
+    Path output = directory.resolve("out.npy");
+    Path expected = directory.resolve("expected.npy");
+    String ask = request + " " + expected;
+    for (Path input : inputs) {
+      ask += " " + input;
+    }
+    int rounds = Math.max(1, extent("rounds", 5));
+    double[] ours = new double[rounds + 1];
+    double[] theirs = new double[rounds + 1];
+    for (int round = 0; round <= rounds; round++) {
+      theirs[round] = Long.parseLong(peer.ask(ask)) / 1e9;
+      long start = System.nanoTime();
+      query
+          .of(inputs)
+          .write()
+          .format("npy")
+          .mode(SaveMode.Overwrite)
+          .save(JobArguments.uri(output));
+      ours[round] = (System.nanoTime() - start) / 1e9;
+    }
+    String difference = peer.ask("difference " + output + " " + expected);
+    boolean isRight = difference.matches("[0-9.e+-]+") && Double.parseDouble(difference) < ALLOWED;
+    right &= isRight;
+    report.line(
+        name,
+        "first %.2f s, then %s; numpy %s; %s",
+        ours[0],
+        later(ours),
+        later(theirs),
+        isRight ? "right" : "WRONG: largest difference " + difference);
+    Files.delete(output);
+    Files.delete(expected);
+  }
+
+  /** The median of all but the first, and their extremes. */
+  private static String later(double[] seconds) {
+    double[] sorted = Arrays.copyOfRange(seconds, 1, seconds.length);
+    Arrays.sort(sorted);
+    return String.format(
+        Locale.ROOT,
+        "%.2f s (%.2f to %.2f)",
+        sorted[sorted.length / 2],
+        sorted[0],
+        sorted[sorted.length - 1]);
+  }
+}
