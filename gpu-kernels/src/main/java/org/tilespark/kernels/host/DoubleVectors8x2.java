@@ -4,8 +4,7 @@ import jdk.incubator.vector.DoubleVector;
 
 /**
  * A micro-kernel for doubles on 8 rows by 2 vectors: 16 accumulators, 2 vectors of B and one of A:
- * for 32 registers. More accumulators would fit, but C2 then spills some; where the stack lies
- * unevenly, a spilled vector straddles cache lines, and the loop takes up to twice as long.
+ * for 32 registers. More accumulators would fit, but C2 then spills some.
  *
  * <p>C2 keeps accumulators in registers if they are local variables of one method, and if the loop
  * has no range checks, whose traps would need them: it moves checks out of the loop where strides
