@@ -13,8 +13,8 @@ import org.tilespark.layout.ElementType;
  *
  * <p>FLOAT is summed in float and DOUBLE in double, in short chains of fused multiply-adds whose
  * sums are added with the rounding errors carried along ({@link SumOrder}). The error of an element
- * is at most {@code 2 u sqrt(K) |A||B|}, and at most {@code 76 u |A||B|} for any K, where u is
- * 2^-24 or 2^-53. Products below FLOAT's least number, 2^-149, are lost, as in numpy.
+ * is at most {@code 2 u sqrt(K) |A||B|}, and at most {@code 76 u |A||B|} for K up to nine million,
+ * where u is 2^-24 or 2^-53. Products below FLOAT's least number, 2^-149, are lost, as in numpy.
  *
  * <p>Elements of FLOAT whose sum is not finite in float are summed again in double. So 1e30 * 1e10
  * - 1e30 * 1e10 is 0 here for FLOAT, and may be infinite or NaN on a device, which has no wider
@@ -29,9 +29,10 @@ import org.tilespark.layout.ElementType;
  * <p>An element's bits depend on its row of A, its column of B, and K alone: not on the tile, the
  * width of the vectors or the compiler. The exception are CPUs without fused multiply-adds.
  *
- * <p>Safe for several threads; each concurrent call uses arrays of up to twice the bytes that a
- * core has of the last-level cache, or of 8 MiB if that is more. Small products use less. Arrays
- * are kept for the next call until {@link #close}.
+ * <p>Safe for several threads; each concurrent call uses arrays of up to 2.2 times the bytes that a
+ * core has of the last-level cache, or of 8 MiB if that is more; up to three times as much for
+ * FLOAT with sums that are not finite. Small products use less. Arrays are kept for the next call
+ * until {@link #close}.
  */
 public final class HostMultiplier implements Multiplier {
   private final HostProfile profile;

@@ -5,9 +5,9 @@ package org.tilespark.kernels.host;
  * machines, tiles and widths of vectors make the same bits.
  *
  * <p>A chain of multiply-adds is short; the chains of a span are added plainly, and so are the
- * spans of a group; groups with their rounding errors carried along. No more than {@code chain +
- * SPAN + ceil(group / (SPAN chain))} roundings meet in an element, which is at most {@code 2
- * sqrt(K)}, and 76 for any K.
+ * spans of a group; groups with their rounding errors carried along. The roundings that meet in an
+ * element are those of a chain, of the chains of a span and of the spans of a group: at most {@code
+ * 2 sqrt(K)}, and at most 76 for K up to nine million. Beyond, errors of the carried errors add up.
  *
  * @param group steps of K that are packed and summed together
  * @param chain steps of a chain

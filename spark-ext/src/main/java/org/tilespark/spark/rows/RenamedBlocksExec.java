@@ -4,6 +4,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
@@ -11,6 +13,8 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.ExprId;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.NamedExpression;
+import org.apache.spark.sql.catalyst.expressions.SortOrder;
+import org.apache.spark.sql.catalyst.plans.physical.Partitioning;
 import org.apache.spark.sql.execution.ProjectExec;
 import org.apache.spark.sql.execution.SparkPlan;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
@@ -24,15 +28,22 @@ import scala.collection.immutable.Seq;
  */
 public final class RenamedBlocksExec extends PhysicalBlockNode {
   private final Seq<Attribute> output;
+  private final Partitioning partitioning;
+  private final Seq<SortOrder> ordering;
   private final SparkPlan child;
 
   /**
    * A node over a child.
    *
    * @param output the child's columns in their order, under what they are called here
+   * @param partitioning in terms of those
+   * @param ordering the same
    */
-  public RenamedBlocksExec(Seq<Attribute> output, SparkPlan child) {
+  public RenamedBlocksExec(
+      Seq<Attribute> output, Partitioning partitioning, Seq<SortOrder> ordering, SparkPlan child) {
     this.output = output;
+    this.partitioning = partitioning;
+    this.ordering = ordering;
     this.child = child;
   }
 
@@ -42,7 +53,8 @@ public final class RenamedBlocksExec extends PhysicalBlockNode {
    * parents that look for what they read by ids.
    *
    * @param child of the projection, or what gives the same columns
-   * @return empty if the projection computes, or gives a column twice
+   * @return empty if the projection computes, or gives a column twice, or an id that the child has
+   *     for another
    */
   static Optional<RenamedBlocksExec> of(ProjectExec project, SparkPlan child) {
     Map<ExprId, Attribute> names = new HashMap<>();
@@ -56,16 +68,34 @@ public final class RenamedBlocksExec extends PhysicalBlockNode {
     List<Attribute> columns = ScalaInterop.list(child.output());
     List<Attribute> output =
         columns.stream().map(each -> names.getOrDefault(each.exprId(), each)).toList();
-    boolean hasAll =
-        columns.stream().filter(each -> names.containsKey(each.exprId())).count() == names.size();
-    return hasAll
-        ? Optional.of(new RenamedBlocksExec(ScalaInterop.seq(output), child))
+    Set<ExprId> ids = output.stream().map(Attribute::exprId).collect(Collectors.toSet());
+    boolean isClear =
+        ids.size() == output.size()
+            && names.values().stream().allMatch(each -> ids.contains(each.exprId()));
+    return isClear
+        ? Optional.of(
+            new RenamedBlocksExec(
+                ScalaInterop.seq(output),
+                project.outputPartitioning(),
+                project.outputOrdering(),
+                child))
         : Optional.empty();
   }
 
   @Override
   public Seq<Attribute> output() {
     return output;
+  }
+
+  /** As the projection had it: the plan around was made with it. */
+  @Override
+  public Partitioning outputPartitioning() {
+    return partitioning;
+  }
+
+  @Override
+  public Seq<SortOrder> outputOrdering() {
+    return ordering;
   }
 
   @Override
@@ -90,6 +120,6 @@ public final class RenamedBlocksExec extends PhysicalBlockNode {
 
   @Override
   protected List<Object> fields() {
-    return List.of(output, child);
+    return List.of(output, partitioning, ordering, child);
   }
 }

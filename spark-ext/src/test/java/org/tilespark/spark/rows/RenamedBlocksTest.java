@@ -8,10 +8,13 @@ import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.execution.ProjectExec;
 import org.apache.spark.sql.functions;
+import org.apache.spark.sql.types.Metadata;
 import org.junit.jupiter.api.Test;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.block.ArrayMetadata;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.testing.PlanNodes;
 import org.tilespark.spark.testing.SparkTest;
@@ -91,5 +94,36 @@ class RenamedBlocksTest extends SparkTest {
         MatrixBlocks.transpose(twice)
             .withColumn("values", functions.expr("transform(values, x -> -x)"));
     assertEquals(TestProduct.bits(frame), TestProduct.bits(back));
+  }
+
+  /** From Spark 4.1 on, a union asks when it runs how its children are partitioned. */
+  @Test
+  void unionsBelowAggregatesKeepTheirPartitions() {
+    TestProduct matrix = TestProduct.random(ElementType.FLOAT64, 12, 10, 2);
+    for (boolean adaptive : new boolean[] {true, false}) {
+      spark.conf().set("spark.sql.adaptive.enabled", adaptive);
+      try {
+        Dataset<Row> one = transposed(matrix.frame(spark, 4, 5).coalesce(1));
+        List<Row> sums = one.unionAll(one).selectExpr("sum(size(values))").collectAsList();
+        assertEquals(1, sums.size());
+        assertEquals(240L, sums.get(0).getLong(0));
+        Dataset<Row> byRow =
+            transposed(matrix.frame(spark, 4, 5).repartition(8, functions.col("row")));
+        assertEquals(3, byRow.unionAll(byRow).groupBy("col").count().count());
+      } finally {
+        spark.conf().unset("spark.sql.adaptive.enabled");
+      }
+    }
+  }
+
+  /** With a projection below that Spark does not drop, since it states something. */
+  private static Dataset<Row> transposed(Dataset<Row> blocks) {
+    Metadata stated = ArrayMetadata.empty().withExtents(Shape.of(12, 10)).toMetadata();
+    Dataset<Row> query =
+        MatrixBlocks.transpose(
+            blocks.withColumn("values", functions.col("values").as("values", stated)));
+    query.collectAsList();
+    assertEquals(1, PlanNodes.all(query.queryExecution(), RenamedBlocksExec.class).size());
+    return query;
   }
 }
