@@ -40,6 +40,7 @@ public final class FilesBenchmark {
             --matrix N        rows and columns of matrices, in nine blocks (default: 6000)
             --volume N        extents of the volume that is transformed (default: 512)
             --permuted N      extents of the volume that is transposed to zyx (default: 640)
+            --permuted-blocks X,Y,Z   its blocks (default: as the format cuts it)
             --directory DIR   where the files lie, for a while (default: /dev/shm)
             --python PYTHON   with numpy and scipy (default: python3)
             --rounds N        turns (default: 5)
@@ -50,6 +51,7 @@ public final class FilesBenchmark {
               Option.checked("matrix", Integer::parseInt),
               Option.checked("volume", Integer::parseInt),
               Option.checked("permuted", Integer::parseInt),
+              Option.text("permuted-blocks"),
               Option.text("directory"),
               Option.text("python"),
               Option.checked("rounds", Integer::parseInt)));
@@ -168,7 +170,8 @@ public final class FilesBenchmark {
   }
 
   private Dataset<Row> permute(List<Path> inputs) {
-    return VolumeBlocks.permute(read(inputs.get(0), ""), "zyx");
+    return VolumeBlocks.permute(
+        read(inputs.get(0), arguments.option("permuted-blocks").orElse("")), "zyx");
   }
 
   private Dataset<Row> read(Path file, String blockShape) {
