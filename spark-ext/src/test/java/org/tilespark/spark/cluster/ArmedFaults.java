@@ -106,13 +106,15 @@ final class ArmedFaults {
   }
 
   private static Field field(Class<?> type, String name) {
-    try {
-      Field field = type.getDeclaredField(name);
-      field.setAccessible(true);
-      return field;
-    } catch (NoSuchFieldException e) {
-      throw new AssertionError(type + " has no field " + name, e);
+    for (Class<?> each = type; each != null; each = each.getSuperclass()) {
+      for (Field field : each.getDeclaredFields()) {
+        if (field.getName().equals(name)) {
+          field.setAccessible(true);
+          return field;
+        }
+      }
     }
+    throw new AssertionError(type + " has no field " + name);
   }
 
   private static Object ofType(Object object, Class<?> type) {

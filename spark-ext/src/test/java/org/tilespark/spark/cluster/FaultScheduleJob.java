@@ -145,6 +145,7 @@ public final class FaultScheduleJob {
 
   /** Runs the query of a fault; says what came of it. */
   private String run(Fault fault, Map<Kind, Integer> struck) throws Exception {
+    executors.awaitAll(); // the fault before may have struck after its query
     List<Map.Entry<String, Long>> alive = List.copyOf(executors.pids().entrySet());
     Map.Entry<String, Long> victim = alive.get(fault.executor());
     arm(fault, victim.getKey());
