@@ -80,7 +80,7 @@ class EndedShufflesTest extends SparkTest {
 
   /** Outputs of the test that are there still. */
   private long kept() throws InterruptedException {
-    awaitNoTasks(); // and all is told
+    awaitNoTasks(); // and listeners have handled all events
     return outputs().inMemory();
   }
 

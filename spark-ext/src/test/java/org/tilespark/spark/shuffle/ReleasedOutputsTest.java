@@ -89,7 +89,7 @@ class ReleasedOutputsTest extends SparkTest {
     assertTrue(outputs().inMemory() > 0);
     int shuffle = TileShuffleManager.served().get(0).shuffleId();
     spark.sparkContext().cleaner().get().doCleanupShuffle(shuffle, true);
-    awaitNoTasks(); // and all is told
+    awaitNoTasks(); // and listeners have handled all events
     assertNothingHeld();
     outputs().commit(output(shuffle, 0));
     assertNothingHeld();
