@@ -1,4 +1,4 @@
-"""Writes the arithmetic of the transforms on the CPU, in gpu-kernels' package host.
+"""Writes the arithmetic of the transforms on the CPU, in gpu-kernels' package host.fourier.
 
 Four classes do the same operations in the same order, so that their results have the same bits: on
 vectors and one number at a time, for float and for double. Each comes in two files, of the radix
@@ -10,7 +10,7 @@ passes (*Radix) and of what goes before and after them (*Rows). Edit this progra
 import pathlib
 from collections.abc import Callable
 
-HOST = pathlib.Path(__file__).parent.parent / "gpu-kernels/src/main/java/org/tilespark/kernels/host"
+HOST = pathlib.Path(__file__).parent.parent / "gpu-kernels/src/main/java/org/tilespark/kernels/host/fourier"
 RADICES = (2, 3, 4, 5, 8)
 
 
@@ -121,7 +121,7 @@ class Writer:
         self.lines = []
         if self.vectors:
             imports = [f"jdk.incubator.vector.{self.type}", "jdk.incubator.vector.VectorSpecies", *imports]
-        self.put("package org.tilespark.kernels.host;", "")
+        self.put("package org.tilespark.kernels.host.fourier;", "")
         self.put(*(f"import {each};" for each in imports), "")
         self.put(f"/** {contract} Written by {{@code dev/generate_fourier_kernels.py}}. */", f"final class {name}{head} {{")
         if self.vectors:

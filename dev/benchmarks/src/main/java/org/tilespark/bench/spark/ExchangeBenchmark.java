@@ -1,7 +1,10 @@
 package org.tilespark.bench.spark;
 
+import java.io.IOException;
 import java.io.PrintStream;
 import java.math.BigDecimal;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.LinkedHashMap;
@@ -9,6 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.DoubleStream;
+import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
@@ -41,7 +45,8 @@ public final class ExchangeBenchmark {
           Measures re-blocking, transforms and products through each exchange in turns.
 
             --commit ID            what is measured, for the head of the output
-            --cases A,B,...        reblock, fft, multiply (default: all)
+            --cases A,B,...        reblock, fft, filter (fft, low pass, ifft), average (fft, low
+                                   pass, radial average), multiply (default: all)
             --modes A,B            memory, spark (default: both)
             --extent N             of the square FLOAT matrix that is re-blocked (default: 8192)
             --volume N             of the cube of complex FLOAT (default: 256)
@@ -67,6 +72,9 @@ public final class ExchangeBenchmark {
   private static final int BLOCK_ROWS = 1024;
 
   private static final int BLOCK_COLS = 512;
+
+  /** Of the low pass, in cycles per element: half of what elements can tell apart. */
+  private static final double CUTOFF = 0.25;
 
   /** How the metrics of our nodes call the time in which they compute. */
   private static final List<String> ARITHMETIC =
@@ -110,7 +118,7 @@ public final class ExchangeBenchmark {
         err);
   }
 
-  private boolean run() throws InterruptedException {
+  private boolean run() throws IOException, InterruptedException {
     arguments.option("backend").ifPresent(it -> spark.conf().set(TileSparkConf.BACKEND.name(), it));
     report.line(
         "machine",
@@ -119,15 +127,16 @@ public final class ExchangeBenchmark {
     report.line("seed", "%d", arguments.seed());
     boolean right = true;
     try {
-      for (String name : words("cases", "reblock,fft,multiply")) {
+      for (String name : words("cases", "reblock,fft,filter,average,multiply")) {
         right &=
             switch (name) {
               case "reblock" -> reblock();
-              case "fft" -> fft();
+              case "fft", "filter", "average" -> fft(name);
               case "multiply" -> multiply();
               default -> throw new IllegalArgumentException("--cases: there is no " + name);
             };
       }
+      report.line("memory", "%s of the process at most", mostResident());
     } finally {
       spark.conf().unset(TileSparkConf.EXCHANGE_MODE.name());
       spark.conf().unset(TileSparkConf.BACKEND.name());
@@ -140,7 +149,7 @@ public final class ExchangeBenchmark {
     return measured("reblock", MatrixBlocks.reblock(blocks, BLOCK_COLS, BLOCK_ROWS), blocks);
   }
 
-  private boolean fft() throws InterruptedException {
+  private boolean fft(String name) throws InterruptedException {
     int extent = number("volume", 256);
     int thickness = Math.max(1, extent / (4 * spark.sparkContext().defaultParallelism()));
     GeneratedMatrix planes =
@@ -155,7 +164,14 @@ public final class ExchangeBenchmark {
     Dataset<Row> slabs =
         cached(GeneratedVolume.slabs(spark, planes, Shape.of(extent, extent, extent)));
     FftOptions options = FftOptions.defaults().withDecomposition("slabs");
-    return measured("fft", VolumeBlocks.fft(slabs, options), slabs);
+    Dataset<Row> spectrum = VolumeBlocks.fft(slabs, options);
+    Dataset<Row> query =
+        switch (name) {
+          case "filter" -> VolumeBlocks.ifft(VolumeBlocks.lowPass(spectrum, CUTOFF), options);
+          case "average" -> VolumeBlocks.radialAverage(VolumeBlocks.lowPass(spectrum, CUTOFF));
+          default -> spectrum;
+        };
+    return measured(name, query, slabs);
   }
 
   private boolean multiply() throws InterruptedException {
@@ -197,7 +213,9 @@ public final class ExchangeBenchmark {
       for (String mode : words("modes", "memory,spark")) {
         runs.put(mode, new ArrayList<>());
         spark.conf().set(TileSparkConf.EXCHANGE_MODE.name(), mode);
-        sums.put(mode, sum(again(query)));
+        report.line(name, "%-6s first run %.3f s", mode, time(query).wall);
+        // What an average rounds depends on the order of its parts.
+        sums.put(mode, sum(name.equals("average") ? query.select("frequency", "count") : query));
       }
       int warmups = number("warmups", 2);
       for (int round = -warmups; round < number("rounds", 5); round++) {
@@ -278,10 +296,26 @@ public final class ExchangeBenchmark {
 
   /** The sum of all rows' hashes, which does not depend on their order. */
   private static BigDecimal sum(Dataset<Row> rows) {
-    return rows.selectExpr("xxhash64(*) AS hash")
+    return again(rows)
+        .selectExpr("xxhash64(*) AS hash")
         .selectExpr("sum(CAST(hash AS DECIMAL(38, 0)))")
         .first()
         .getDecimal(0);
+  }
+
+  /** As Linux counts it. */
+  private static String mostResident() throws IOException {
+    Path status = Path.of("/proc/self/status");
+    if (!Files.isReadable(status)) {
+      return "unknown memory";
+    }
+    try (Stream<String> lines = Files.lines(status)) {
+      return lines
+          .filter(line -> line.startsWith("VmHWM:"))
+          .map(line -> line.replaceAll("\\s+", " "))
+          .findFirst()
+          .orElse("unknown memory");
+    }
   }
 
   private static void noop(Dataset<Row> df) {
