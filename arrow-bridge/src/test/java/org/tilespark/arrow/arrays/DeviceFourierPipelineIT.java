@@ -176,7 +176,7 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
                   new Scale(List.of(new double[40], new double[50], new double[60])),
                   new Fourier(List.of(0, 1, 2), Form.COMPLEX, Direction.FORWARD, 0, 1)));
       heardPipeline.begin(chain);
-      Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]), null);
+      Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]));
       heardPipeline.put(Part.whole(shape), List.of(zeros, zeros));
       assertEquals(0, heard[2], "no turn before anything goes up");
       heardPipeline.run(List.of(Part.whole(shape)));
@@ -245,7 +245,7 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
         new MemoryGovernor(
             FourierMemory.of(chain).deviceBytes() * 5 / 2, AllocationFaults.NONE, "none");
     DeviceTask task = new DeviceTask(() -> {});
-    Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]), null);
+    Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]));
     try (FourierPipeline first = open(allocator, PipelineListener.NONE, scarce, task);
         FourierPipeline second = open(allocator, PipelineListener.NONE, scarce, task)) {
       for (FourierPipeline each : List.of(first, first, second, second)) {

@@ -15,7 +15,6 @@ import org.tilespark.layout.Shape;
 import org.tilespark.spark.permute.BlockOperator;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
-import org.tilespark.spark.rows.BlockValues;
 import org.tilespark.spark.rows.CarriedColumns;
 
 /**
@@ -127,8 +126,7 @@ abstract class StageResults<R, B extends StageResults.Labels>
   private void addBlock(B labels) {
     List<PermutePipeline.Plane> planes = new ArrayList<>();
     for (int ordinal : spec.inputBlocks().planes()) {
-      BlockValues values = cursor.values(ordinal, spec.blocks().elementType());
-      planes.add(new PermutePipeline.Plane(values.values(), values.owner()));
+      planes.add(cursor.values(ordinal, spec.blocks().elementType()));
     }
     labels.add(cursor.row(), check); // first: the pipeline may ask for its room
     pipeline.add(chain(), planes);
