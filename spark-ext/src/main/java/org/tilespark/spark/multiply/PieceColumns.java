@@ -126,8 +126,7 @@ public final class PieceColumns {
         BlockKind.MATRIX,
         List.of(ordinals.get(Column.ROW.ordinal()), ordinals.get(Column.COL.ordinal())),
         List.of(ordinals.get(Column.ROWS.ordinal()), ordinals.get(Column.COLS.ordinal())),
-        ordinals.get(Column.VALUES.ordinal()),
-        -1,
+        List.of(ordinals.get(Column.VALUES.ordinal())),
         type);
   }
 
