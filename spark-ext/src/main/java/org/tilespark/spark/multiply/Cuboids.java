@@ -111,6 +111,17 @@ public final class Cuboids implements Serializable {
         bands);
   }
 
+  /** One cuboid with one panel: nothing is cut. */
+  static Cuboids uncut(Extents extents) {
+    return new Cuboids(
+        new long[] {0, extents.m()},
+        new long[] {0, extents.k()},
+        new long[] {0, extents.n()},
+        Math.max(1, extents.k()),
+        false,
+        0);
+  }
+
   private AxisCuts axis(Axis axis, long[] boundaries, long step) {
     if (axis == placed) {
       return bands.cuts(step);

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -250,17 +251,18 @@ final class PanelTask implements Iterator<InternalRow> {
    */
   private record Part(UnsafeRow group, boolean right, int outer, int inner) {}
 
-  /** The panels of a side of a cuboid, where other cuboids have the same; else null. */
-  private PanelPair.Stripe stripe(UnsafeRow group, int[] place, boolean right) {
+  /** The panels of a side of a cuboid, where other cuboids have the same. */
+  private Optional<PanelPair.Stripe> stripe(UnsafeRow group, int[] place, boolean right) {
     int uses = right ? cuboids.p() : cuboids.q();
     if (uses == 1) {
-      return null;
+      return Optional.empty();
     }
     int outer = place[right ? 1 : 0];
     int user = place[right ? 0 : 1];
     boolean asB = right && !cuboids.gram();
     boolean usedNext = !asB && !cuboids.gram() && cuboids.partitions() == cuboids.count();
-    return new PanelPair.Stripe(new Part(group, asB, outer, place[2]), uses, user, usedNext);
+    return Optional.of(
+        new PanelPair.Stripe(new Part(group, asB, outer, place[2]), uses, user, usedNext));
   }
 
   /** Fails if the next piece is of a block that is not where blocks of its place should be. */

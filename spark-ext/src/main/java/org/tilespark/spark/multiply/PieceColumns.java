@@ -61,9 +61,7 @@ public final class PieceColumns {
     /** In its own columns; behind them where cuboids share pieces. */
     static Labels of(MultiplySpec spec, Cuboids cuboids) {
       int behind = COUNT + spec.groups();
-      return cuboids != null && cuboids.isShared()
-          ? new Labels(behind, behind + 1)
-          : new Labels(KEY, SIDE);
+      return cuboids.isShared() ? new Labels(behind, behind + 1) : new Labels(KEY, SIDE);
     }
 
     int key(InternalRow piece) {
