@@ -280,13 +280,11 @@ final class BroadcastTask implements Iterator<InternalRow> {
 
   /** The pieces of the broadcast matrix of one group, by their place along K. */
   private static final class Pieces {
-    private final boolean innerIsRow;
     private final InternalRow[] rows; // ascending along K
     private final long[] starts; // along K
     private final long most; // the largest extent along K
 
     Pieces(List<InternalRow> unsorted, boolean innerIsRow) {
-      this.innerIsRow = innerIsRow;
       int start = innerIsRow ? PieceColumns.ROW : PieceColumns.COL;
       int extent = innerIsRow ? PieceColumns.ROWS : PieceColumns.COLS;
       this.rows = unsorted.toArray(InternalRow[]::new);

@@ -18,10 +18,6 @@ final class PanelSide {
    * the panel's beginning.
    */
   record Part(long outer, long outerExtent, long inner, long innerExtent) {
-    long outerEnd() {
-      return outer + outerExtent;
-    }
-
     long innerEnd() {
       return inner + innerExtent;
     }
