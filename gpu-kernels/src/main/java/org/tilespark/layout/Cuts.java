@@ -1,9 +1,7 @@
 package org.tilespark.layout;
 
 import java.io.Serializable;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.List;
 import java.util.stream.Collectors;
 
 /**
@@ -20,27 +18,6 @@ public final class Cuts implements Serializable {
   /** The cuts of each axis, outermost axis first. */
   public static Cuts of(AxisCuts... axes) {
     return new Cuts(axes.clone());
-  }
-
-  /**
-   * What a box and a cell share.
-   *
-   * @param part number of the cell's part along each axis
-   * @param box the shared elements, in elements of the whole array
-   */
-  public record Piece(List<Long> part, Box box) {}
-
-  /** Takes the pieces of a box; both arrays are overwritten by the next piece. */
-  @FunctionalInterface
-  public interface PieceVisitor {
-    /**
-     * One piece.
-     *
-     * @param part number of its cell's part along each axis
-     * @param low its first element along each axis
-     * @param high its end, exclusive
-     */
-    void piece(long[] part, long[] low, long[] high);
   }
 
   /** Count of axes. */
@@ -64,32 +41,6 @@ public final class Cuts implements Serializable {
       cells = Math.multiplyExact(cells, axis.parts());
     }
     return cells;
-  }
-
-  /** The pieces of a box, one for each cell that it touches, in row-major order of the cells. */
-  public List<Piece> pieces(Box box) {
-    List<Piece> pieces = new ArrayList<>();
-    forEachPiece(
-        box.offset(),
-        box.sizes(),
-        (part, low, high) ->
-            pieces.add(new Piece(Arrays.stream(part).boxed().toList(), Box.between(low, high))));
-    return pieces;
-  }
-
-  /**
-   * As {@link #pieces}, for one block after the other without garbage.
-   *
-   * @param offset place of the block's first element
-   * @param size its elements along each axis, 1 or more
-   * @throws IndexOutOfBoundsException if the block is not all inside the array
-   */
-  public void forEachPiece(long[] offset, long[] size, PieceVisitor visitor) {
-    PieceCursor cursor = new PieceCursor(this);
-    cursor.start(offset, size);
-    while (cursor.advance()) {
-      visitor.piece(cursor.part(), cursor.low(), cursor.high());
-    }
   }
 
   @Override

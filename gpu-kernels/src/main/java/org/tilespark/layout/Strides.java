@@ -45,11 +45,6 @@ public final class Strides {
     return new Strides(permutation.apply(strides));
   }
 
-  /** Strides, outermost first; a copy. */
-  public long[] toArray() {
-    return strides.clone();
-  }
-
   @Override
   public boolean equals(Object o) {
     return o instanceof Strides other && Arrays.equals(strides, other.strides);

@@ -31,7 +31,7 @@ final class FetchedParts implements AutoCloseable {
         Buffers.memory(planes.get(p), 0, to.bytes()).copyTo(to);
         listener.staged(to.bytes());
       }
-      Buffers.close(planes);
+      Closing.all(planes);
       return List.of();
     }
   }

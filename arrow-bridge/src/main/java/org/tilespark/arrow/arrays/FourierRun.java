@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.ReferenceManager;
 import org.tilespark.arrow.arrays.FourierChain.State;
@@ -87,15 +88,12 @@ final class FourierRun implements AutoCloseable {
     part.requirePlanes(planes, input);
     boolean[] pinned = new boolean[planes.size()];
     for (int p = 0; p < planes.size(); p++) {
-      ArrowBuf owner = planes.get(p).owner();
-      pinned[p] =
-          owner != null
-              && machine.place().memory().owns(owner)
-              && planes.get(p).values().bytes() >= LEAST_COPY_BYTES;
+      Optional<ArrowBuf> owner = planes.get(p).owner().filter(machine.place().memory()::owns);
+      pinned[p] = owner.isPresent() && planes.get(p).values().bytes() >= LEAST_COPY_BYTES;
       if (pinned[p]) {
         // Shared with our allocator, so that it outlives the one it came from.
-        ReferenceManager source = owner.getReferenceManager();
-        held.add(source.retain(owner, machine.place().allocator()));
+        ReferenceManager source = owner.get().getReferenceManager();
+        held.add(source.retain(owner.get(), machine.place().allocator()));
       }
     }
     for (int p = 0; p < pinned.length; p++) {

@@ -20,6 +20,7 @@ import org.tilespark.arrow.arrays.FourierChain.State;
 import org.tilespark.arrow.arrays.FourierMoves.Move;
 import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.arrow.memory.Buffers;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.fourier.FourierProblem;
@@ -66,7 +67,7 @@ public final class HostFourierPipeline implements FourierPipeline {
 
     @Override
     public void close() {
-      Buffers.close(buffers);
+      Closing.all(buffers);
     }
   }
 
@@ -251,7 +252,7 @@ public final class HostFourierPipeline implements FourierPipeline {
       copyOut(planes, part, copies.stream().map(to -> Buffers.memory(to, 0, bytes)).toList());
       return copies;
     } catch (Throwable t) {
-      Buffers.close(copies);
+      Closing.all(copies);
       throw t;
     }
   }
@@ -265,12 +266,14 @@ public final class HostFourierPipeline implements FourierPipeline {
 
   @Override
   public void close() {
+    List<Planes> all = new ArrayList<>();
     if (filling != null) {
-      filling.close();
+      all.add(filling);
     }
-    done.forEach(result -> result.planes.close());
+    done.forEach(result -> all.add(result.planes));
     done.clear();
     filling = null;
     chain = null;
+    Closing.all(all);
   }
 }

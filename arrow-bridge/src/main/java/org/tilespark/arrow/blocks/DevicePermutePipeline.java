@@ -192,7 +192,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
       for (int p = 0; p < planes.size(); p++) {
         HostMemory values = planes.get(p).values();
         if (isPinned(planes.get(p))) {
-          send(p, planes.get(p).owner(), values.offset(), values.bytes());
+          send(p, planes.get(p).owner().get(), values.offset(), values.bytes());
         } else {
           ArrowBuf buffer = stagingOf(p);
           HostMemory target = Buffers.memory(buffer, usedBytes, values.bytes());
@@ -211,7 +211,7 @@ public final class DevicePermutePipeline implements PermutePipeline, DeviceTask.
     }
 
     private boolean isPinned(Plane plane) {
-      return plane.owner() != null && place.memory().owns(plane.owner());
+      return plane.owner().filter(place.memory()::owns).isPresent();
     }
 
     private ArrowBuf stagingOf(int plane) {

@@ -1,12 +1,14 @@
 package org.tilespark.arrow.blocks;
 
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.memory.GrowingBuffer;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.PipelineListener;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.kernels.memory.HostMemory;
@@ -102,10 +104,11 @@ public final class HostPermutePipeline implements PermutePipeline {
 
   @Override
   public void close() {
-    scratch.close();
-    Buffers.close(filling);
+    List<AutoCloseable> all = new ArrayList<>(filling);
+    done.forEach(all::addAll);
+    all.add(scratch);
     filling = List.of();
-    done.forEach(Buffers::close);
     done.clear();
+    Closing.all(all);
   }
 }

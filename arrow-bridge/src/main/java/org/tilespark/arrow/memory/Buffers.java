@@ -8,7 +8,7 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.tilespark.arrow.pipeline.TaskScope;
 import org.tilespark.kernels.memory.HostMemory;
 
-/** Several buffers that are made and closed together, and the memory of buffers. */
+/** Several buffers that are made together, and the memory of buffers. */
 public final class Buffers {
   private Buffers() {}
 
@@ -28,9 +28,5 @@ public final class Buffers {
     Objects.checkFromIndexSize(start, bytes, buffer.capacity());
     assert bytes == 0 || buffer.refCnt() > 0 : "released: " + buffer;
     return HostMemory.ofAddress(buffer.memoryAddress() + start, bytes);
-  }
-
-  public static void close(List<ArrowBuf> buffers) {
-    buffers.forEach(ArrowBuf::close);
   }
 }

@@ -172,11 +172,6 @@ public final class MapOutput {
     return rows;
   }
 
-  /** Count of partitions. */
-  public int partitions() {
-    return images.length;
-  }
-
   /** Bytes of a partition on the wire and in a file; 0 if it has no rows. */
   public long wireBytes(int partition) {
     return wireBytes[partition];

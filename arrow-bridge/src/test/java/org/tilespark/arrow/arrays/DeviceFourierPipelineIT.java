@@ -176,12 +176,12 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
                   new Scale(List.of(new double[40], new double[50], new double[60])),
                   new Fourier(List.of(0, 1, 2), Form.COMPLEX, Direction.FORWARD, 0, 1)));
       heardPipeline.begin(chain);
-      Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]), null);
+      Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]));
       heardPipeline.put(Part.whole(shape), List.of(zeros, zeros));
       assertEquals(0, heard[2], "no turn before anything goes up");
       heardPipeline.run(List.of(Part.whole(shape)));
       assertEquals(1, heard[2], "one turn");
-      long foreseen = FourierMemory.of(chain).deviceBytes();
+      long foreseen = deviceBytes(chain, 1);
       assertTrue(
           heard[5] <= foreseen && heard[5] >= foreseen - bytes * 2,
           () -> heard[5] + " bytes of device memory, foreseen were " + foreseen);
@@ -192,6 +192,12 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
     for (int i = 2; i < 7; i++) {
       assertTrue(heard[i] > 1, "what was heard " + i);
     }
+  }
+
+  /** What an array needs, with work areas as plans of cuFFT should have them. */
+  private static long deviceBytes(FourierChain chain, long workShare) {
+    return FourierDevicePlan.of(chain, workShare, FourierDevicePlan.Transform::workLimit)
+        .deviceBytes();
   }
 
   @Test
@@ -218,8 +224,8 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
     FourierChain chain = new FourierChain(shape, type, true, List.of(transform));
     MemoryGovernor scarce =
         new MemoryGovernor(
-            FourierMemory.scarce(chain).deviceBytes(), AllocationFaults.NONE, "none");
-    assertTrue(scarce.limitBytes() < FourierMemory.of(chain).deviceBytes(), "less than is best");
+            deviceBytes(chain, FourierMemory.SCARCE_SHARE), AllocationFaults.NONE, "none");
+    assertTrue(scarce.limitBytes() < deviceBytes(chain, 1), "less than is best");
     FourierPipeline before = pipeline;
     try (FourierPipeline tight =
         open(allocator, PipelineListener.NONE, scarce, new DeviceTask(() -> {}))) {
@@ -242,10 +248,9 @@ class DeviceFourierPipelineIT extends FourierPipelineContract {
             true,
             List.of(new Fourier(List.of(0, 1, 2), Form.COMPLEX, Direction.FORWARD, 0, 1)));
     MemoryGovernor scarce =
-        new MemoryGovernor(
-            FourierMemory.of(chain).deviceBytes() * 5 / 2, AllocationFaults.NONE, "none");
+        new MemoryGovernor(deviceBytes(chain, 1) * 5 / 2, AllocationFaults.NONE, "none");
     DeviceTask task = new DeviceTask(() -> {});
-    Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]), null);
+    Plane zeros = new Plane(HostMemory.ofArray(new float[(int) shape.elements()]));
     try (FourierPipeline first = open(allocator, PipelineListener.NONE, scarce, task);
         FourierPipeline second = open(allocator, PipelineListener.NONE, scarce, task)) {
       for (FourierPipeline each : List.of(first, first, second, second)) {

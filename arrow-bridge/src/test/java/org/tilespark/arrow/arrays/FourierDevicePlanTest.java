@@ -66,20 +66,15 @@ class FourierDevicePlanTest {
     assertEquals(1, plan.operations().size());
     assertEquals(List.of(GIB, GIB, 0L), plan.buffers());
     assertEquals(0.5, plan.factor());
-    FourierMemory memory = FourierMemory.of(chain(CUBE, true, complex(0.5, 0, 1, 2)));
-    assertEquals(2 * GIB, memory.arrayBytes());
-    assertEquals(0, memory.workBytes());
-    assertEquals(2 * FourierMemory.STAGING_BYTES, memory.stagingBytes());
-    assertEquals(2 * GIB + 2 * FourierMemory.STAGING_BYTES, memory.deviceBytes());
-    assertEquals(GIB, memory.inputBytes());
-    assertEquals(GIB, memory.outputBytes());
+    assertEquals(2 * GIB + 2 * FourierMemory.STAGING_BYTES, plan.deviceBytes());
   }
 
   @Test
   void workAreasAreSmallerWhereMemoryIsScarce() {
     FourierChain chain = chain(CUBE, true, complex(0.5, 0, 1, 2));
-    assertEquals(GIB + GIB / 8, FourierMemory.scarce(chain).arrayBytes());
-    assertTrue(FourierMemory.scarce(chain).deviceBytes() < FourierMemory.of(chain).deviceBytes());
+    FourierDevicePlan plan =
+        FourierDevicePlan.of(chain, FourierMemory.SCARCE_SHARE, Transform::workLimit);
+    assertEquals(List.of(GIB, GIB / 8, 0L), plan.buffers());
   }
 
   @Test
@@ -223,7 +218,7 @@ class FourierDevicePlanTest {
 
   @Test
   void smallArraysHaveSmallStaging() {
-    FourierMemory memory = FourierMemory.of(chain(Shape.of(8), true));
-    assertTrue(memory.deviceBytes() < 200_000, "bytes " + memory.deviceBytes());
+    long bytes = plan(Shape.of(8), true).deviceBytes();
+    assertTrue(bytes < 200_000, "bytes " + bytes);
   }
 }

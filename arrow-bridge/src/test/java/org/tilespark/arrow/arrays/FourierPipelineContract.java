@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
@@ -572,7 +573,7 @@ abstract class FourierPipelineContract {
   void partsThatDoNotFit() {
     Shape shape = Shape.of(4, 5, 6);
     pipeline.begin(new FourierChain(shape, ElementType.FLOAT32, true, List.of()));
-    Plane ten = new Plane(HostMemory.ofArray(new float[10]), null);
+    Plane ten = new Plane(HostMemory.ofArray(new float[10]));
     Part outside = new Part(List.of(3L, 0L, 0L), List.of(2L, 5L, 1L));
     assertThrows(IllegalArgumentException.class, () -> pipeline.put(outside, List.of(ten, ten)));
     Part inside = new Part(List.of(0L, 0L, 0L), List.of(2L, 5L, 1L));
@@ -580,7 +581,7 @@ abstract class FourierPipelineContract {
         assertThrows(IllegalArgumentException.class, () -> pipeline.put(inside, List.of(ten)));
     assertTrue(
         onePlane.getMessage().contains("[40] bytes; expected 2 of 40"), onePlane.getMessage());
-    Plane nine = new Plane(HostMemory.ofArray(new float[9]), null);
+    Plane nine = new Plane(HostMemory.ofArray(new float[9]));
     assertThrows(IllegalArgumentException.class, () -> pipeline.put(inside, List.of(ten, nine)));
     assertThrows(IllegalArgumentException.class, () -> pipeline.run(List.of(outside)));
     pipeline.put(inside, List.of(ten, ten)); // all of it has changed nothing
@@ -642,7 +643,7 @@ abstract class FourierPipelineContract {
     pipeline.begin(chain);
     Part whole = Part.whole(array.shape());
     List<Plane> planes = new ArrayList<>();
-    bytes(array, type).forEach(plane -> planes.add(new Plane(HostMemory.ofArray(plane), null)));
+    bytes(array, type).forEach(plane -> planes.add(new Plane(HostMemory.ofArray(plane))));
     pipeline.put(whole, planes);
     Part result = Part.whole(chain.output().shape());
     pipeline.run(List.of(result));
@@ -660,15 +661,17 @@ abstract class FourierPipelineContract {
         buffer.setBytes(start, dense);
         buffers.add(buffer);
         put.add(
-            new Plane(HostMemory.ofAddress(buffer.memoryAddress() + start, dense.length), buffer));
+            new Plane(
+                HostMemory.ofAddress(buffer.memoryAddress() + start, dense.length),
+                Optional.of(buffer)));
       } else {
-        put.add(new Plane(HostMemory.ofArray(dense), null));
+        put.add(new Plane(HostMemory.ofArray(dense)));
       }
     }
     pipeline.put(part, put);
     buffers.forEach(ArrowBuf::close);
     for (Plane plane : put) {
-      if (plane.owner() == null) {
+      if (plane.owner().isEmpty()) {
         plane.values().fill((byte) -1); // it has been read
       }
     }

@@ -97,7 +97,7 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
   void tellsBytesAndTheTimeOfEachPhase() {
     TransposeProblem problem = problem(4, Permutation.of(1, 0), 90, 80);
     pipeline.begin(2, problem.bytes());
-    Plane zeros = new Plane(HostMemory.ofArray(new byte[(int) problem.bytes()]), null);
+    Plane zeros = new Plane(HostMemory.ofArray(new byte[(int) problem.bytes()]));
     pipeline.add(problem, List.of(zeros, zeros));
     pipeline.submit();
     assertTrue(counts.deviceBytes >= 2 * problem.bytes(), "device bytes " + counts.deviceBytes);
@@ -136,7 +136,7 @@ class DevicePermutePipelineIT extends PermutePipelineContract {
         PermutePipeline second = open(scarce, task, heard)) {
       for (PermutePipeline each : List.of(first, first, second, second)) {
         each.begin(1, problem.bytes());
-        each.add(problem, List.of(new Plane(HostMemory.ofArray(zeros), null)));
+        each.add(problem, List.of(new Plane(HostMemory.ofArray(zeros))));
         each.submit();
       }
       assertEquals(1, retries[0], "the first's batches are settled when the second needs memory");

@@ -9,6 +9,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Optional;
 import java.util.Random;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
@@ -72,7 +73,7 @@ abstract class PermutePipelineContract {
             byte[] in = new byte[(int) problem.bytes()];
             random.nextBytes(in);
             System.arraycopy(permuted(problem, in), 0, plane, used, in.length);
-            planes.add(new Plane(HostMemory.ofArray(in), null));
+            planes.add(new Plane(HostMemory.ofArray(in)));
           }
           pipeline.add(problem, planes);
           used += (int) problem.bytes();
@@ -105,7 +106,7 @@ abstract class PermutePipelineContract {
                 new Plane(
                     HostMemory.ofAddress(
                         source.memoryAddress() + i * problem.bytes(), problem.bytes()),
-                    source)));
+                    Optional.of(source))));
       }
       assertFalse(pipeline.fits(1 << 20));
       pipeline.submit();
@@ -130,7 +131,9 @@ abstract class PermutePipelineContract {
       pipeline.add(
           problem,
           List.of(
-              new Plane(HostMemory.ofAddress(source.memoryAddress(), problem.bytes()), source)));
+              new Plane(
+                  HostMemory.ofAddress(source.memoryAddress(), problem.bytes()),
+                  Optional.of(source))));
       pipeline.submit();
     }
     assertTaken(List.of(permuted(problem, in)), "upstream closed");
@@ -222,7 +225,7 @@ abstract class PermutePipelineContract {
         result = permuted(step, result);
       }
       System.arraycopy(result, 0, plane, at, result.length);
-      planes.add(new Plane(HostMemory.ofArray(in), null));
+      planes.add(new Plane(HostMemory.ofArray(in)));
     }
     return planes;
   }
@@ -230,7 +233,7 @@ abstract class PermutePipelineContract {
   private static Plane copied(Plane plane, ArrowBuf to) {
     HostMemory values = HostMemory.ofAddress(to.memoryAddress(), plane.values().bytes());
     plane.values().copyTo(values);
-    return new Plane(values, to);
+    return new Plane(values, Optional.of(to));
   }
 
   /** Large and small blocks, whose results go where the caller says, pinned or not. */
@@ -296,7 +299,7 @@ abstract class PermutePipelineContract {
     for (int i = 0; i < pipeline.capacity(); i++) {
       pipeline.begin(1, problem.bytes());
       pipeline.add(
-          problem, List.of(new Plane(HostMemory.ofArray(new byte[(int) problem.bytes()]), null)));
+          problem, List.of(new Plane(HostMemory.ofArray(new byte[(int) problem.bytes()]))));
       pipeline.submit();
     }
     pipeline.begin(1, problem.bytes()); // and one that is being filled

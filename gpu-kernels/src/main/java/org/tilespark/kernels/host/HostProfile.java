@@ -7,8 +7,6 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.OptionalDouble;
 import java.util.stream.Stream;
-import org.tilespark.kernels.memory.HostMemory;
-import sun.misc.Unsafe;
 
 /**
  * What the kernels on the host need to know of the CPU: vectors, caches, cores and clock. Read once
@@ -79,21 +77,6 @@ public record HostProfile(
   /** Floating-point operations per second of one core in products of DOUBLE. */
   public double doubleProductRate() {
     return productRate(Double.SIZE);
-  }
-
-  /** Floating-point operations per second of one core in transforms of FLOAT, as 5 n log2 n. */
-  public double floatTransformRate() {
-    return 0.3 * floatProductRate();
-  }
-
-  /** Floating-point operations per second of one core in transforms of DOUBLE, as 5 n log2 n. */
-  public double doubleTransformRate() {
-    return 0.3 * doubleProductRate();
-  }
-
-  /** Bytes per second that one core copies from memory to memory; measured at the first call. */
-  public static double copyRate() {
-    return CopyRate.BYTES_PER_SECOND;
   }
 
   /** The widest vectors here, for {@code bits} at most. */
@@ -190,29 +173,6 @@ public record HostProfile(
         return Files.readString(file, StandardCharsets.UTF_8).trim();
       } catch (IOException e) {
         return "";
-      }
-    }
-  }
-
-  /** Holder: measured at the first use. */
-  private static final class CopyRate {
-    private static final long BYTES = 16L << 20;
-    static final double BYTES_PER_SECOND = measure();
-
-    private static double measure() {
-      Unsafe unsafe = HostMemory.unsafe();
-      long from = unsafe.allocateMemory(2 * BYTES);
-      try {
-        unsafe.setMemory(from, 2 * BYTES, (byte) 1);
-        long best = Long.MAX_VALUE;
-        for (int run = 0; run < 3; run++) {
-          long start = System.nanoTime();
-          unsafe.copyMemory(from, from + BYTES, BYTES);
-          best = Math.min(best, System.nanoTime() - start);
-        }
-        return 1e9 * BYTES / Math.max(1, best);
-      } finally {
-        unsafe.freeMemory(from);
       }
     }
   }

@@ -23,16 +23,15 @@ import org.tilespark.layout.ElementType;
  * @param kind matrix or volume
  * @param offsets ordinals of the BIGINT place columns, outermost axis first
  * @param sizes ordinals of the INT size columns, outermost axis first
- * @param values ordinal of {@code values}
- * @param imag ordinal of {@code imag}, or -1 for real blocks
+ * @param planes ordinals of the value columns: of {@code values}, and of {@code imag} behind it for
+ *     complex blocks
  * @param elementType type of the values
  */
 public record BlockSchema(
     BlockKind kind,
     List<Integer> offsets,
     List<Integer> sizes,
-    int values,
-    int imag,
+    List<Integer> planes,
     ElementType elementType)
     implements java.io.Serializable {
   /**
@@ -58,7 +57,8 @@ public record BlockSchema(
                 .formatted(operator, sql(schema.fields()[imag].dataType()), sql(real)));
       }
     }
-    return new BlockSchema(kind, offsets, sizes, values, imag, type);
+    return new BlockSchema(
+        kind, offsets, sizes, imag >= 0 ? List.of(values, imag) : List.of(values), type);
   }
 
   /**
@@ -74,8 +74,7 @@ public record BlockSchema(
         kind,
         offsets(schema, kind, operator, expected),
         sizes(schema, kind, operator, expected),
-        require(schema, kind, BlockKind.DATA, DataTypes.BinaryType, operator, expected),
-        -1,
+        List.of(require(schema, kind, BlockKind.DATA, DataTypes.BinaryType, operator, expected)),
         ElementType.INT8);
   }
 
@@ -86,14 +85,13 @@ public record BlockSchema(
         kind,
         IntStream.range(0, rank).boxed().toList(),
         IntStream.range(rank, 2 * rank).boxed().toList(),
-        2 * rank,
-        isComplex ? 2 * rank + 1 : -1,
+        isComplex ? List.of(2 * rank, 2 * rank + 1) : List.of(2 * rank),
         type);
   }
 
   /** The same columns with values of another type. */
   public BlockSchema withElementType(ElementType type) {
-    return new BlockSchema(kind, offsets, sizes, values, imag, type);
+    return new BlockSchema(kind, offsets, sizes, planes, type);
   }
 
   private static List<Integer> offsets(
@@ -112,17 +110,24 @@ public record BlockSchema(
 
   /** True for complex blocks, which have a column {@code imag}. */
   public boolean isComplex() {
-    return imag >= 0;
+    return planes.size() == 2;
+  }
+
+  /** Ordinal of {@code values}. */
+  public int values() {
+    return planes.get(0);
+  }
+
+  /** True if the column at {@code ordinal} is {@code imag}. */
+  public boolean isImag(int ordinal) {
+    return planes.indexOf(ordinal) == 1;
   }
 
   /** Ordinals of all of the block's own columns: offsets, sizes, values, and imag if present. */
   public List<Integer> blockColumns() {
     List<Integer> all = new ArrayList<>(offsets);
     all.addAll(sizes);
-    all.add(values);
-    if (isComplex()) {
-      all.add(imag);
-    }
+    all.addAll(planes);
     return all;
   }
 
@@ -145,14 +150,8 @@ public record BlockSchema(
         kind,
         offsets.stream().map(ordinal::applyAsInt).toList(),
         sizes.stream().map(ordinal::applyAsInt).toList(),
-        ordinal.applyAsInt(values),
-        isComplex() ? ordinal.applyAsInt(imag) : -1,
+        planes.stream().map(ordinal::applyAsInt).toList(),
         elementType);
-  }
-
-  /** Ordinals of the value columns: values, and imag if present. */
-  public List<Integer> planes() {
-    return isComplex() ? List.of(values, imag) : List.of(values);
   }
 
   /**

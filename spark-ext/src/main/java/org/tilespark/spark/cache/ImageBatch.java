@@ -107,11 +107,6 @@ public final class ImageBatch
     }
   }
 
-  /** Fields of each row. */
-  int fields() {
-    return fields;
-  }
-
   @Override
   public void close() {
     if (use != null) {

@@ -29,7 +29,7 @@ final class ImageColumns implements Iterator<ColumnarBatch> {
   private final Selection selection;
   private final Optional<ArrowMemory> pinned = ExecutorRuntime.current().pinnedMemory();
   private ImageMemory owned; // the memory that owner keeps
-  private ArrowBuf owner; // null if no device can copy from it
+  private Optional<ArrowBuf> owner = Optional.empty(); // so if no device can copy from it
 
   private ImageColumns(Iterator<CachedBatch> batches, Selection selection) {
     TaskContext task = TaskContext.get();
@@ -55,7 +55,7 @@ final class ImageColumns implements Iterator<ColumnarBatch> {
     if (batch.memory() != owned) {
       endOwner();
       owned = batch.memory();
-      owner = pinned.map(memory -> owner(memory, owned)).orElse(null);
+      owner = pinned.flatMap(memory -> owner(memory, owned));
     }
     ColumnVector[] columns = new ColumnVector[selection.ordinals().length];
     for (int i = 0; i < columns.length; i++) {
@@ -67,26 +67,23 @@ final class ImageColumns implements Iterator<ColumnarBatch> {
   }
 
   /** A buffer by which uploads keep the images until they have been copied. */
-  private static ArrowBuf owner(ArrowMemory pinned, ImageMemory images) {
+  private static Optional<ArrowBuf> owner(ArrowMemory pinned, ImageMemory images) {
     if (images == null || !images.isPinned() || !images.retain()) {
-      return null;
+      return Optional.empty();
     }
-    return pinned
-        .root()
-        .wrapForeignAllocation(
-            new ForeignAllocation(images.heldBytes(), images.address()) {
-              @Override
-              protected void release0() {
-                images.release();
-              }
-            });
+    ForeignAllocation retained =
+        new ForeignAllocation(images.heldBytes(), images.address()) {
+          @Override
+          protected void release0() {
+            images.release();
+          }
+        };
+    return Optional.of(pinned.root().wrapForeignAllocation(retained));
   }
 
   private void endOwner() {
-    if (owner != null) {
-      owner.close();
-      owner = null;
-    }
+    owner.ifPresent(ArrowBuf::close);
+    owner = Optional.empty();
     owned = null;
   }
 

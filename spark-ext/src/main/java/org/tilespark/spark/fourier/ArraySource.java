@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.List;
+import java.util.Optional;
 import java.util.Set;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
@@ -27,7 +28,6 @@ import org.tilespark.spark.exchange.RowKeys;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
-import org.tilespark.spark.rows.BlockValues;
 import org.tilespark.spark.runtime.StayingMemory;
 
 /**
@@ -125,14 +125,13 @@ abstract class ArraySource implements AutoCloseable {
       // All of it: a buffer may be larger than was asked for, and another part be as large.
       HostMemory.ofAddress(zeros.memoryAddress(), zeros.capacity()).fill((byte) 0);
     }
-    return new Plane(HostMemory.ofAddress(zeros.memoryAddress(), bytes), zeros);
+    return new Plane(HostMemory.ofAddress(zeros.memoryAddress(), bytes), Optional.of(zeros));
   }
 
   private static List<Plane> planes(BlockCursor blocks, BlockSchema in) {
     List<Plane> planes = new ArrayList<>();
     for (int ordinal : in.planes()) {
-      BlockValues values = blocks.values(ordinal, in.elementType());
-      planes.add(new Plane(values.values(), values.owner()));
+      planes.add(blocks.values(ordinal, in.elementType()));
     }
     return planes;
   }
@@ -321,7 +320,8 @@ abstract class ArraySource implements AutoCloseable {
         List<Plane> planes = new ArrayList<>();
         for (int ordinal : in.planes()) {
           HostMemory values = ArrayValues.memory(groups.row().getArray(ordinal), in.elementType());
-          planes.add(new Plane(values, groups.rowsStay() ? staying.owner(values) : null));
+          planes.add(
+              new Plane(values, groups.rowsStay() ? staying.owner(values) : Optional.empty()));
         }
         parts.take(local, groups.pieceSize(), planes);
       }

@@ -67,7 +67,7 @@ public final class FourierBlocks extends MadeAnewNode<FourierSpec> {
         if (isComplex && !in.isComplex()) {
           produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
         }
-      } else if (position == in.imag()) {
+      } else if (in.isImag(position)) {
         if (isComplex) {
           produced.add(Attributes.column(BlockKind.IMAG, values, metadata));
         }

@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.unsafe.Platform;
-import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.spark.block.BlockSchema;
@@ -89,7 +88,7 @@ final class FourierRows extends FourierResults<InternalRow> {
               ? current.get().row()
               : rows.copy(label.further(), label.place(), planes, 0);
     } finally {
-      Buffers.close(planes);
+      Closing.all(planes);
     }
   }
 

@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Optional;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
@@ -23,6 +24,7 @@ import org.tilespark.spark.multiply.TileBlocks.Tile;
 import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
+import scala.Option;
 
 /**
  * The products of blocks that stay where they are with a matrix that every task has whole. Each
@@ -75,10 +77,10 @@ final class BroadcastTask implements Iterator<InternalRow> {
    * What all executors have.
    *
    * @param pieces of the other side, in any order
-   * @param ranges what {@link CheckPlacesExec} found; null if products are partial
+   * @param ranges what {@link CheckPlacesExec} found; empty if products are partial
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
-  record Broadcast(InternalRow[] pieces, InternalRow[] ranges) {}
+  record Broadcast(InternalRow[] pieces, Option<InternalRow[]> ranges) {}
 
   /**
    * The products of one partition.
@@ -104,15 +106,16 @@ final class BroadcastTask implements Iterator<InternalRow> {
     this.groupOf = job.groups(large.groupOrdinals());
     this.small = pieces(broadcast.pieces());
     this.multiplier = multiplier;
-    this.panels = new PanelPair(job, null, multiplier, listener);
-    this.tiles = new TileBlocks(job, null, transposer, listener);
+    Cuboids uncut = Cuboids.uncut(spec.extents()); // so that places are indices
+    this.panels = new PanelPair(job, uncut, multiplier, listener);
+    this.tiles = new TileBlocks(job, uncut, transposer, listener);
     this.marks =
         job.partial() && partition.number() == 0 && spec.m() > 0 && spec.n() > 0
             ? new Marks()
             : Collections.emptyIterator();
     this.zeros =
         !job.partial() && partition.number() == 0 && spec.result().missing() == Missing.ZERO
-            ? zeros(broadcast.ranges()).iterator()
+            ? zeros(broadcast.ranges().get()).iterator()
             : Collections.emptyIterator();
   }
 
@@ -227,17 +230,18 @@ final class BroadcastTask implements Iterator<InternalRow> {
     Pieces others = small.get(group);
     // The number of blocks that need these panels is unknown, unless this tile is all of C.
     boolean alone = to - from == (large.right() ? spec.n() : spec.m());
-    PanelPair.Stripe stripe =
+    Optional<PanelPair.Stripe> stripe =
         alone
-            ? null
-            : new PanelPair.Stripe(new Part(group, innerStart), Integer.MAX_VALUE, 0, true);
+            ? Optional.empty()
+            : Optional.of(
+                new PanelPair.Stripe(new Part(group, innerStart), Integer.MAX_VALUE, 0, true));
     panels.beginTile(
         tile,
         innerEnd - innerStart,
         large.depth(),
         false,
-        large.right() ? stripe : null,
-        large.right() ? null : stripe);
+        large.right() ? stripe : Optional.empty(),
+        large.right() ? Optional.empty() : stripe);
     for (long inner = innerStart; inner < innerEnd; inner += large.depth()) {
       long end = Math.min(innerEnd, inner + large.depth());
       panels.begin(inner, end - inner);
@@ -276,13 +280,11 @@ final class BroadcastTask implements Iterator<InternalRow> {
 
   /** The pieces of the broadcast matrix of one group, by their place along K. */
   private static final class Pieces {
-    private final boolean innerIsRow;
     private final InternalRow[] rows; // ascending along K
     private final long[] starts; // along K
     private final long most; // the largest extent along K
 
     Pieces(List<InternalRow> unsorted, boolean innerIsRow) {
-      this.innerIsRow = innerIsRow;
       int start = innerIsRow ? PieceColumns.ROW : PieceColumns.COL;
       int extent = innerIsRow ? PieceColumns.ROWS : PieceColumns.COLS;
       this.rows = unsorted.toArray(InternalRow[]::new);

@@ -3,6 +3,7 @@ package org.tilespark.spark.multiply;
 import java.io.Serializable;
 import java.util.Arrays;
 import java.util.Objects;
+import java.util.OptionalInt;
 import java.util.stream.IntStream;
 import org.apache.spark.rdd.RDD;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -109,6 +110,17 @@ public final class Cuboids implements Serializable {
         partitions,
         axis,
         bands);
+  }
+
+  /** One cuboid with one panel: nothing is cut. */
+  static Cuboids uncut(Extents extents) {
+    return new Cuboids(
+        new long[] {0, extents.m()},
+        new long[] {0, extents.k()},
+        new long[] {0, extents.n()},
+        Math.max(1, extents.k()),
+        false,
+        0);
   }
 
   private AxisCuts axis(Axis axis, long[] boundaries, long step) {
@@ -259,20 +271,14 @@ public final class Cuboids implements Serializable {
     return end;
   }
 
-  /** The cuboid that a partition holds; -1 if none, or several. */
-  int ofPartition(int partition) {
-    if (!hashed) {
-      return -1;
+  /** The cuboid that a partition holds; empty if it holds none, or several. */
+  OptionalInt ofPartition(int partition) {
+    if (placed != null) {
+      return IntStream.range(0, bands.ranges())
+          .filter(range -> bands.partition(range) == partition)
+          .findFirst();
     }
-    if (placed == null) {
-      return partition < keys.length ? partition : -1;
-    }
-    for (int range = 0; range < bands.ranges(); range++) {
-      if (bands.partition(range) == partition) {
-        return range;
-      }
-    }
-    return -1;
+    return hashed && partition < keys.length ? OptionalInt.of(partition) : OptionalInt.empty();
   }
 
   /** The range along M or N of an operand's part, by its number among the cuts. */
@@ -299,15 +305,16 @@ public final class Cuboids implements Serializable {
    * The preferred device of a partition's cuboid, so that each device gets the fewest operands. If
    * K is cut, ranges of K go to different devices, since they share no part; else ranges of N do.
    *
-   * @return from 0; -1 if it is all the same, or if shares would not be even
+   * @return from 0; empty if it is all the same, or if shares would not be even
    */
-  int device(int partition, int devices) {
-    int cuboid = ofPartition(partition);
-    if (devices == 1 || gram || !isShared() || cuboid < 0) {
-      return -1;
+  OptionalInt device(int partition, int devices) {
+    boolean alongK = r() % devices == 0;
+    if (devices == 1 || gram || !isShared() || !alongK && q() % devices != 0) {
+      return OptionalInt.empty();
     }
-    int[] place = place(cuboid);
-    return r() % devices == 0 ? place[2] % devices : q() % devices == 0 ? place[1] % devices : -1;
+    return ofPartition(partition).stream()
+        .map(cuboid -> place(cuboid)[alongK ? 2 : 1] % devices)
+        .findFirst();
   }
 
   /** What stands in the key column for a cuboid. */
@@ -317,12 +324,12 @@ public final class Cuboids implements Serializable {
 
   /** The cuboid of a key. */
   int ofKey(int key) {
-    int partition = Exchange.partition(key, partitions);
-    int cuboid = hashed ? ofPartition(partition) : key;
-    if (cuboid < 0 || cuboid >= keys.length || keys[cuboid] != key) {
-      throw new IllegalStateException("No cuboid of " + this + " has key " + key);
-    }
-    return cuboid;
+    return (hashed ? ofPartition(Exchange.partition(key, partitions)) : OptionalInt.of(key))
+        .stream()
+            .filter(cuboid -> cuboid >= 0 && cuboid < keys.length && keys[cuboid] == key)
+            .findFirst()
+            .orElseThrow(
+                () -> new IllegalStateException("No cuboid of " + this + " has key " + key));
   }
 
   /** Its {@code p}, {@code q} and {@code r}. */

@@ -20,6 +20,7 @@ import org.tilespark.spark.options.Missing;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.rows.ReadsBlocks;
 import org.tilespark.spark.runtime.BackendChoice;
+import scala.Option;
 import scala.collection.immutable.Seq;
 import scala.reflect.ClassTag;
 
@@ -121,10 +122,11 @@ public final class MultiplyBroadcastExec extends MultiplyExec implements ReadsBl
     MultiplyMetrics taskMetrics = taskMetrics();
     PanelTask.Job job = job();
     Broadcast<InternalRow[]> broadcast = ErrorBoundary.await(small::executeBroadcast);
-    Broadcast<InternalRow[]> ranges =
-        places.isEmpty() ? null : ErrorBoundary.await(places.head()::executeBroadcast);
-    if (ranges != null && spec.result().missing() == Missing.ERROR) {
-      ErrorBoundary.BLOCKS.run(() -> requireAllMatrices(job, broadcast.value(), ranges.value()));
+    Option<Broadcast<InternalRow[]>> ranges =
+        places.headOption().map(check -> ErrorBoundary.await(check::executeBroadcast));
+    if (ranges.isDefined() && spec.result().missing() == Missing.ERROR) {
+      ErrorBoundary.BLOCKS.run(
+          () -> requireAllMatrices(job, broadcast.value(), ranges.get().value()));
     }
     ClassTag<InternalRow> rows = ScalaInterop.classTag(InternalRow.class);
     if (large.supportsColumnar()) {

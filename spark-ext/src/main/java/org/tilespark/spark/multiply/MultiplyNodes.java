@@ -152,7 +152,11 @@ public final class MultiplyNodes {
             ScalaInterop.seq(product.inputs(large)),
             ScalaInterop.seq(produced),
             planLater.apply(product.operands().get(large)),
-            cut(uncut(), small, PieceColumns.pieces(spec.type(), groups), planLater),
+            cut(
+                Cuboids.uncut(spec.extents()),
+                small,
+                PieceColumns.pieces(spec.type(), groups),
+                planLater),
             partial
                 ? ScalaInterop.emptySeq()
                 : ScalaInterop.<SparkPlan>seq(
@@ -183,17 +187,6 @@ public final class MultiplyNodes {
         ScalaInterop.seq(PieceColumns.keys(pieces)),
         ScalaInterop.seq(pieces.subList(PieceColumns.keys(pieces).size(), pieces.size())),
         planLater.apply(product.operands().get(operand)));
-  }
-
-  /** One cuboid, one panel: nothing is cut. */
-  private Cuboids uncut() {
-    return new Cuboids(
-        new long[] {0, spec.m()},
-        new long[] {0, spec.k()},
-        new long[] {0, spec.n()},
-        Math.max(1, spec.k()),
-        false,
-        0);
   }
 
   private Cuboids placedCuboids(CuboidPlan plan) {
@@ -304,7 +297,7 @@ public final class MultiplyNodes {
                   every(large.inner(), spec.k()).parts(), bytes(products, blocks, partialRow())),
               Bytes.product(blocks.cells(), partialRow().withoutValues())); // marks
     }
-    return prediction(plan, 0, partials, pieceBytes(uncut(), smallIsRight));
+    return prediction(plan, 0, partials, pieceBytes(Cuboids.uncut(spec.extents()), smallIsRight));
   }
 
   private Prediction prediction(CuboidPlan plan, long operands, long partials, long broadcast) {

@@ -127,7 +127,7 @@ public final class MultiplyPanelsExec extends MultiplyExec {
             .zipPartitions(
                 sorted(pieces.apply(1)),
                 false,
-                new NumberedRows.Zipped(task, null, labels),
+                new NumberedRows.Zipped(task, cuboids, labels),
                 rows,
                 rows);
   }

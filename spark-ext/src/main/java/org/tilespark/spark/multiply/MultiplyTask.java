@@ -20,6 +20,7 @@ import org.tilespark.spark.runtime.BackendChoice;
 import org.tilespark.spark.runtime.ExecutorRuntime;
 import org.tilespark.spark.runtime.Gpu;
 import org.tilespark.spark.runtime.TaskRun;
+import scala.Option;
 import scala.runtime.AbstractFunction2;
 
 /**
@@ -48,7 +49,7 @@ final class MultiplyTask<T>
 
   private final String execution = UUID.randomUUID().toString();
   private final Multiplication<T> products;
-  private final Cuboids cuboids; // null if partitions are none
+  private final Cuboids cuboids;
   private final BackendChoice backend;
   private final MultiplyMetrics metrics;
 
@@ -74,14 +75,14 @@ final class MultiplyTask<T>
   /**
    * Over blocks of one side, while pieces of the other are broadcast.
    *
-   * @param ranges what {@link CheckPlacesExec} found; null if products are partial
+   * @param ranges what {@link CheckPlacesExec} found; empty if products are partial
    */
   static <T> MultiplyTask<T> ofBlocks(
       BlockCursor.Source<T> source,
       PanelTask.Job job,
       BroadcastTask.Large large,
       Broadcast<InternalRow[]> small,
-      Broadcast<InternalRow[]> ranges,
+      Option<Broadcast<InternalRow[]>> ranges,
       BackendChoice backend,
       MultiplyMetrics metrics) {
     return new MultiplyTask<>(
@@ -90,11 +91,11 @@ final class MultiplyTask<T>
                 job,
                 large,
                 new BroadcastTask.Partition(partition, source.open(input)),
-                new BroadcastTask.Broadcast(small.value(), ranges == null ? null : ranges.value()),
+                new BroadcastTask.Broadcast(small.value(), ranges.map(Broadcast::value)),
                 multiplier,
                 transposer,
                 metrics),
-        null,
+        Cuboids.uncut(job.spec().extents()),
         backend,
         metrics);
   }
@@ -109,10 +110,7 @@ final class MultiplyTask<T>
     TaskContext task = TaskContext.get();
     ExecutorRuntime runtime = ExecutorRuntime.current();
     Optional<Gpu> gpu =
-        runtime.gpu(
-            backend.requested(),
-            task,
-            devices -> cuboids == null ? -1 : cuboids.device(partition, devices));
+        runtime.gpu(backend.requested(), task, devices -> cuboids.device(partition, devices));
     TaskRun run = TaskRun.start(task, runtime, gpu, "multiply");
     BufferAllocator plain = run.plain("large tile");
     PipelineListener listener = run.listener(metrics.onDevice(), metrics.onHost());

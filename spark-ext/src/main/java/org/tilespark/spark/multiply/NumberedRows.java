@@ -79,13 +79,12 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
       extends AbstractFunction2<Iterator<InternalRow>, Iterator<InternalRow>, Iterator<InternalRow>>
       implements Serializable {
     private final MultiplyTask<InternalRow> task;
-    private final Cuboids cuboids; // whose shared parts are zipped; null if pieces are their own
+    private final Cuboids cuboids;
     private final PieceColumns.Labels labels;
 
     /**
      * Over the pieces of a cuboid, or parts that the cuboid of the partition's number shares.
      *
-     * @param cuboids whose parts they are; null if the pieces are the cuboid's own
      * @param labels where pieces say whose they are
      */
     Zipped(MultiplyTask<InternalRow> task, Cuboids cuboids, PieceColumns.Labels labels) {
@@ -106,7 +105,7 @@ final class NumberedRows extends AbstractIterator<InternalRow> {
     private java.util.Iterator<InternalRow> pieces(
         Iterator<InternalRow> rows, int partition, int side) {
       java.util.Iterator<InternalRow> pieces = ScalaInterop.iterator(rows);
-      return cuboids == null ? pieces : new Labelled(pieces, cuboids.key(partition), side);
+      return cuboids.isShared() ? new Labelled(pieces, cuboids.key(partition), side) : pieces;
     }
   }
 }

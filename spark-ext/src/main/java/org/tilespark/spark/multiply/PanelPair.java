@@ -31,8 +31,8 @@ final class PanelPair {
   private final int bytes; // of an element
   private Tile tile;
   private boolean shared; // one panel serves as both
-  private Stripe stripeA; // null if no other tile has its panels
-  private Stripe stripeB;
+  private Optional<Stripe> stripeA = Optional.empty(); // so if no other tile has its panels
+  private Optional<Stripe> stripeB = Optional.empty();
 
   /**
    * The panels of one side of a tile, where other tiles of the same stage have the same.
@@ -51,7 +51,7 @@ final class PanelPair {
   /**
    * Panels of one task.
    *
-   * @param cuboids whose ranks places are; null if they are indices
+   * @param cuboids whose ranks places are
    */
   PanelPair(
       PanelTask.Job job, Cuboids cuboids, PanelMultiplier multiplier, PanelTask.Listener listener) {
@@ -70,7 +70,7 @@ final class PanelPair {
    * @param steps of K that its panels have together
    * @param mostDepth of one panel
    * @param oneSide true if A's panels are B's too
-   * @param newStripeA null if no other tile has A's panels
+   * @param newStripeA empty if no other tile has A's panels
    * @param newStripeB likewise B's
    */
   void beginTile(
@@ -78,8 +78,8 @@ final class PanelPair {
       long steps,
       long mostDepth,
       boolean oneSide,
-      Stripe newStripeA,
-      Stripe newStripeB) {
+      Optional<Stripe> newStripeA,
+      Optional<Stripe> newStripeB) {
     tile = newTile;
     shared = oneSide;
     stripeA = newStripeA;
@@ -121,9 +121,8 @@ final class PanelPair {
     sideB.begin(tile.col(), tile.cols(), inner, depth, panels.b());
   }
 
-  private Wanted wanted(long extent, long depth, Stripe stripe, long inner) {
-    return new Wanted(
-        bytes(extent, depth), Optional.ofNullable(stripe).map(named -> named.panel(inner)));
+  private Wanted wanted(long extent, long depth, Optional<Stripe> stripe, long inner) {
+    return new Wanted(bytes(extent, depth), stripe.map(named -> named.panel(inner)));
   }
 
   /** The panel of B if {@code right} is true, else of A. */

@@ -18,10 +18,6 @@ final class PanelSide {
    * the panel's beginning.
    */
   record Part(long outer, long outerExtent, long inner, long innerExtent) {
-    long outerEnd() {
-      return outer + outerExtent;
-    }
-
     long innerEnd() {
       return inner + innerExtent;
     }
@@ -30,7 +26,7 @@ final class PanelSide {
   private final MultiplySpec spec;
   private final boolean right; // true for B
   private final boolean innerIsRow;
-  private final Cuboids cuboids; // whose ranks our places are; null if they are indices
+  private final Cuboids cuboids; // whose ranks our places are
   private final Axis outerAxis;
   private final PanelCover cover = new PanelCover();
   private final List<Part> parts = new ArrayList<>();
@@ -165,16 +161,16 @@ final class PanelSide {
         spec,
         right,
         group,
-        cuboids != null && cuboids.isPlaced() ? OperandDefects.STALE_PLACES : "",
+        cuboids.isPlaced() ? OperandDefects.STALE_PLACES : "",
         element(innerIsRow, hole.row() + (innerIsRow ? innerStart : outerStart)),
         element(!innerIsRow, hole.col() + (innerIsRow ? outerStart : innerStart)));
   }
 
   private long rank(boolean inner, long element) {
-    return cuboids == null ? element : cuboids.rank(inner ? Axis.K : outerAxis, element);
+    return cuboids.rank(inner ? Axis.K : outerAxis, element);
   }
 
   private long element(boolean inner, long rank) {
-    return cuboids == null ? rank : cuboids.element(inner ? Axis.K : outerAxis, rank);
+    return cuboids.element(inner ? Axis.K : outerAxis, rank);
   }
 }

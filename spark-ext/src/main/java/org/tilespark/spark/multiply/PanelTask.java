@@ -7,6 +7,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.stream.IntStream;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Attribute;
@@ -143,8 +145,8 @@ final class PanelTask implements Iterator<InternalRow> {
   private final PieceColumns.Labels labels;
   private InternalRow piece; // the next one to look at; null at the end
   private final boolean stay; // pieces do, until the task ends
-  private final int ownKey; // of the partition's cuboid; -1 if it has none, or several
-  private int ownCuboid; // this partition's, still to be computed; -1 if the pieces say it
+  private final OptionalInt own; // the partition's cuboid; empty if the pieces say it
+  private boolean ownComputed;
 
   /**
    * The products of one partition.
@@ -170,8 +172,8 @@ final class PanelTask implements Iterator<InternalRow> {
     this.labels = PieceColumns.Labels.of(spec, cuboids);
     // Without grouping columns each partition is one cuboid, which has a result even if no piece
     // came; with them, only what came says what there is.
-    this.ownCuboid = spec.groups() == 0 ? cuboids.ofPartition(partition) : -1;
-    this.ownKey = ownCuboid < 0 ? -1 : cuboids.key(ownCuboid);
+    this.own = spec.groups() == 0 ? cuboids.ofPartition(partition) : OptionalInt.empty();
+    this.ownComputed = own.isEmpty();
     this.piece = pieces.hasNext() ? pieces.next() : null;
     this.stay = piece != null && StayingRows.keep(piece);
   }
@@ -179,10 +181,9 @@ final class PanelTask implements Iterator<InternalRow> {
   @Override
   public boolean hasNext() {
     while (!blocks.hasNext()) {
-      if (ownCuboid >= 0) {
-        int cuboid = ownCuboid;
-        ownCuboid = -1;
-        compute(cuboid, NO_GROUP);
+      if (!ownComputed) {
+        ownComputed = true;
+        compute(own.getAsInt(), NO_GROUP);
       } else if (piece != null) {
         requireInPlace();
         UnsafeRow group = spec.groups() == 0 ? NO_GROUP : groupOf.apply(piece).copy();
@@ -250,22 +251,25 @@ final class PanelTask implements Iterator<InternalRow> {
    */
   private record Part(UnsafeRow group, boolean right, int outer, int inner) {}
 
-  /** The panels of a side of a cuboid, where other cuboids have the same; else null. */
-  private PanelPair.Stripe stripe(UnsafeRow group, int[] place, boolean right) {
+  /** The panels of a side of a cuboid, where other cuboids have the same. */
+  private Optional<PanelPair.Stripe> stripe(UnsafeRow group, int[] place, boolean right) {
     int uses = right ? cuboids.p() : cuboids.q();
     if (uses == 1) {
-      return null;
+      return Optional.empty();
     }
     int outer = place[right ? 1 : 0];
     int user = place[right ? 0 : 1];
     boolean asB = right && !cuboids.gram();
     boolean usedNext = !asB && !cuboids.gram() && cuboids.partitions() == cuboids.count();
-    return new PanelPair.Stripe(new Part(group, asB, outer, place[2]), uses, user, usedNext);
+    return Optional.of(
+        new PanelPair.Stripe(new Part(group, asB, outer, place[2]), uses, user, usedNext));
   }
 
   /** Fails if the next piece is of a block that is not where blocks of its place should be. */
   private void requireInPlace() {
-    if (cuboids.isPlaced() && piece != null && labels.key(piece) != ownKey) {
+    if (cuboids.isPlaced()
+        && piece != null
+        && own.stream().noneMatch(cuboid -> cuboids.key(cuboid) == labels.key(piece))) {
       throw new IllegalArgumentException(
           OperandDefects.blockAt(
                   spec,

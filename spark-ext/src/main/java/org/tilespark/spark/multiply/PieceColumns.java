@@ -61,9 +61,7 @@ public final class PieceColumns {
     /** In its own columns; behind them where cuboids share pieces. */
     static Labels of(MultiplySpec spec, Cuboids cuboids) {
       int behind = COUNT + spec.groups();
-      return cuboids != null && cuboids.isShared()
-          ? new Labels(behind, behind + 1)
-          : new Labels(KEY, SIDE);
+      return cuboids.isShared() ? new Labels(behind, behind + 1) : new Labels(KEY, SIDE);
     }
 
     int key(InternalRow piece) {
@@ -126,8 +124,7 @@ public final class PieceColumns {
         BlockKind.MATRIX,
         List.of(ordinals.get(Column.ROW.ordinal()), ordinals.get(Column.COL.ordinal())),
         List.of(ordinals.get(Column.ROWS.ordinal()), ordinals.get(Column.COLS.ordinal())),
-        ordinals.get(Column.VALUES.ordinal()),
-        -1,
+        List.of(ordinals.get(Column.VALUES.ordinal())),
         type);
   }
 

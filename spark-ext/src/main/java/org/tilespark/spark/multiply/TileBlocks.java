@@ -50,7 +50,7 @@ final class TileBlocks implements Iterator<InternalRow> {
   /**
    * The blocks of one task.
    *
-   * @param cuboids whose ranks the places of tiles are; null if they are indices
+   * @param cuboids whose ranks the places of tiles are
    */
   TileBlocks(
       PanelTask.Job job, Cuboids cuboids, Transposer transposer, PanelTask.Listener listener) {
@@ -99,18 +99,18 @@ final class TileBlocks implements Iterator<InternalRow> {
     if (values == null) {
       throw new NoSuchElementException();
     }
-    long row = element(Axis.M, nextRow);
-    long col = element(Axis.N, nextCol);
+    long row = cuboids.element(Axis.M, nextRow);
+    long col = cuboids.element(Axis.N, nextCol);
     long cellRow = row / spec.blockRows() * spec.blockRows();
     long cellCol = col / spec.blockCols() * spec.blockCols();
     long rows =
         Math.min(
             tile.row() + tile.rows() - nextRow,
-            Math.min(cellRow + spec.blockRows(), runEnd(Axis.M, row)) - row);
+            Math.min(cellRow + spec.blockRows(), cuboids.runEnd(Axis.M, row)) - row);
     long cols =
         Math.min(
             tile.col() + tile.cols() - nextCol,
-            Math.min(cellCol + spec.blockCols(), runEnd(Axis.N, col)) - col);
+            Math.min(cellCol + spec.blockCols(), cuboids.runEnd(Axis.N, col)) - col);
     copy(nextRow, rows, nextCol, cols);
     UnsafeRow out = writer.row();
     out.setLong(Column.ROW.ordinal(), row);
@@ -133,14 +133,6 @@ final class TileBlocks implements Iterator<InternalRow> {
       endOfTile();
     }
     return out;
-  }
-
-  private long element(Axis axis, long rank) {
-    return cuboids == null ? rank : cuboids.element(axis, rank);
-  }
-
-  private long runEnd(Axis axis, long element) {
-    return cuboids == null ? Long.MAX_VALUE : cuboids.runEnd(axis, element);
   }
 
   private void copy(long row, long height, long col, long width) {

@@ -47,7 +47,7 @@ public final class ComposePermutations extends Rule<LogicalPlan> {
         .map(
             inputs ->
                 new PermuteBlocks(
-                    new BlockOperator(
+                    new BlockPermutation(
                         outer.spec().kind(),
                         inner.spec().permutation().then(outer.spec().permutation()),
                         inner.spec().extents()),

@@ -23,10 +23,10 @@ import scala.collection.immutable.Seq;
  * are read, and what stands in their places in the output under fresh ids. Further columns have
  * fresh ids too, since Spark tells two instances of a relation apart by all of their ids.
  */
-public final class PermuteBlocks extends MadeAnewNode<BlockOperator> {
+public final class PermuteBlocks extends MadeAnewNode<BlockPermutation> {
   /** For Catalyst, which copies nodes through this constructor; others call {@link #of}. */
   public PermuteBlocks(
-      BlockOperator spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
+      BlockPermutation spec, Seq<Attribute> inputs, Seq<Attribute> produced, LogicalPlan child) {
     super(spec, inputs, produced, child);
   }
 
@@ -47,7 +47,7 @@ public final class PermuteBlocks extends MadeAnewNode<BlockOperator> {
             .mapToObj(i -> PermutedColumns.produce(inputs.get(i), i, blocks, permutation))
             .toList();
     return new PermuteBlocks(
-        new BlockOperator(
+        new BlockPermutation(
             kind,
             permutation,
             ScalaInterop.option(

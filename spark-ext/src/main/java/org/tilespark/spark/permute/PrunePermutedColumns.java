@@ -75,6 +75,6 @@ public final class PrunePermutedColumns extends Rule<LogicalPlan> {
 
   /** True for columns the operator itself needs; an unused imaginary part is not among them. */
   private static boolean isNeeded(BlockSchema blocks, int position) {
-    return blocks.blockColumns().contains(position) && position != blocks.imag();
+    return blocks.blockColumns().contains(position) && !blocks.isImag(position);
   }
 }

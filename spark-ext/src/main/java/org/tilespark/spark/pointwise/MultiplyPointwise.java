@@ -85,7 +85,7 @@ public final class MultiplyPointwise extends LogicalBlockNode implements MultiIn
     List<Attribute> produced = new ArrayList<>();
     for (int position : like.blocks().blockColumns()) {
       boolean isPlane = like.blocks().planes().contains(position);
-      if (position != like.blocks().imag()) {
+      if (!like.blocks().isImag(position)) {
         Attribute column = CutBlocks.produce(like.columns().get(position), position, like.blocks());
         produced.add(isPlane ? (Attribute) column.withMetadata(metadata.toMetadata()) : column);
       }

@@ -50,7 +50,7 @@ public final class BlockCheck implements Serializable {
     BlockKind kind = blocks.kind();
     long expected = checkBox(row);
     for (int plane : blocks.planes()) {
-      String name = plane == blocks.imag() ? BlockKind.IMAG : BlockKind.VALUES;
+      String name = blocks.isImag(plane) ? BlockKind.IMAG : BlockKind.VALUES;
       if (row.isNullAt(plane)) {
         throw bad(name + " is null; expected " + expected + " elements");
       }

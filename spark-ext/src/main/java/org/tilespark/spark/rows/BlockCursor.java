@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.apache.spark.sql.vectorized.ColumnarBatch;
+import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
 
@@ -37,7 +38,7 @@ public abstract class BlockCursor {
   abstract long firstNull(int ordinal);
 
   /** The values of the array in column {@code ordinal}, which holds no nulls. */
-  public abstract BlockValues values(int ordinal, ElementType type);
+  public abstract Plane values(int ordinal, ElementType type);
 
   public static BlockCursor overRows(Iterator<InternalRow> rows) {
     return new Rows(rows);
@@ -77,7 +78,7 @@ public abstract class BlockCursor {
     }
 
     @Override
-    public BlockValues values(int ordinal, ElementType type) {
+    public Plane values(int ordinal, ElementType type) {
       return BlockValues.of(row.getArray(ordinal), type);
     }
   }
@@ -127,7 +128,7 @@ public abstract class BlockCursor {
     }
 
     @Override
-    public BlockValues values(int ordinal, ElementType type) {
+    public Plane values(int ordinal, ElementType type) {
       ColumnVector column = batch.column(ordinal);
       if (column instanceof RowsVector rows) {
         return rows.values(index, type);

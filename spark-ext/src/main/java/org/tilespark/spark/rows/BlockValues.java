@@ -1,5 +1,6 @@
 package org.tilespark.spark.rows;
 
+import java.util.Optional;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.vector.BaseFixedWidthVector;
 import org.apache.arrow.vector.complex.ListVector;
@@ -7,22 +8,21 @@ import org.apache.spark.sql.catalyst.util.ArrayData;
 import org.apache.spark.sql.vectorized.ArrowColumnVector;
 import org.apache.spark.sql.vectorized.ColumnVector;
 import org.tilespark.arrow.blocks.BlockVectors;
-import org.tilespark.kernels.memory.HostMemory;
+import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
 
 /**
- * The values of one array cell, found in place where that is possible: Spark's {@link
+ * Finds the values of one array cell, in place where that is possible: Spark's {@link
  * UnsafeArrayData} and our Arrow lists are read where they lie, other representations are copied
- * once, in bulk.
- *
- * @param values the elements; valid as long as the row or batch they were found in
- * @param owner the Arrow buffer that holds them, or null
+ * once, in bulk. Values are valid as long as the row or batch they were found in.
  */
-public record BlockValues(HostMemory values, ArrowBuf owner) {
+final class BlockValues {
+  private BlockValues() {}
+
   /** The values of an array from a row; it holds no nulls. */
-  static BlockValues of(ArrayData array, ElementType type) {
-    return new BlockValues(ArrayValues.memory(array, type), null);
+  static Plane of(ArrayData array, ElementType type) {
+    return new Plane(ArrayValues.memory(array, type));
   }
 
   /** The values of our own Arrow list, in place; null if the column is no such list. */
@@ -35,8 +35,9 @@ public record BlockValues(HostMemory values, ArrowBuf owner) {
   }
 
   /** The values of list {@code row}, in place. */
-  static BlockValues of(ListVector list, int row) {
-    return new BlockValues(BlockVectors.values(list, row), list.getDataVector().getDataBuffer());
+  static Plane of(ListVector list, int row) {
+    ArrowBuf owner = list.getDataVector().getDataBuffer();
+    return new Plane(BlockVectors.values(list, row), Optional.of(owner));
   }
 
   /** Index of the first null element of list {@code row}, or -1. */

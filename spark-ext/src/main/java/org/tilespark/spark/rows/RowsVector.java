@@ -1,6 +1,7 @@
 package org.tilespark.spark.rows;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.function.IntFunction;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -19,6 +20,7 @@ import org.apache.spark.sql.vectorized.ColumnarArray;
 import org.apache.spark.sql.vectorized.ColumnarMap;
 import org.apache.spark.unsafe.types.CalendarInterval;
 import org.apache.spark.unsafe.types.UTF8String;
+import org.tilespark.arrow.blocks.PermutePipeline.Plane;
 import org.tilespark.layout.ElementType;
 import org.tilespark.spark.block.ArrayValues;
 
@@ -34,17 +36,17 @@ public abstract class RowsVector extends ColumnVector {
 
   /** The column at {@code ordinal} of rows, which are borrowed. */
   public static RowsVector of(DataType type, List<? extends InternalRow> rows, int ordinal) {
-    return of(type, rows, ordinal, null);
+    return of(type, rows, ordinal, Optional.empty());
   }
 
   /**
    * As {@link #of(DataType, List, int)}.
    *
    * @param owner keeps the memory of the rows, which a device can copy from, while it is retained;
-   *     null if there is none. Borrowed
+   *     borrowed
    */
   public static RowsVector of(
-      DataType type, List<? extends InternalRow> rows, int ordinal, ArrowBuf owner) {
+      DataType type, List<? extends InternalRow> rows, int ordinal, Optional<ArrowBuf> owner) {
     return new Field(type, rows::get, ordinal, owner);
   }
 
@@ -54,13 +56,13 @@ public abstract class RowsVector extends ColumnVector {
   }
 
   /** The numbers of the array of a row, in place where they lie together. */
-  final BlockValues values(int rowId, ElementType elements) {
-    return new BlockValues(ArrayValues.memory(array(rowId), elements), owner());
+  final Plane values(int rowId, ElementType elements) {
+    return new Plane(ArrayValues.memory(array(rowId), elements), owner());
   }
 
-  /** What keeps the memory of the rows; null if there is nothing. */
-  ArrowBuf owner() {
-    return null;
+  /** What keeps the memory of the rows. */
+  Optional<ArrowBuf> owner() {
+    return Optional.empty();
   }
 
   /** What holds the value of a row. */
@@ -73,13 +75,13 @@ public abstract class RowsVector extends ColumnVector {
   private static final class Field extends RowsVector {
     private final IntFunction<? extends SpecializedGetters> rows;
     private final int ordinal;
-    private final ArrowBuf owner;
+    private final Optional<ArrowBuf> owner;
 
     private Field(
         DataType type,
         IntFunction<? extends SpecializedGetters> rows,
         int ordinal,
-        ArrowBuf owner) {
+        Optional<ArrowBuf> owner) {
       super(type);
       this.rows = rows;
       this.ordinal = ordinal;
@@ -87,7 +89,7 @@ public abstract class RowsVector extends ColumnVector {
     }
 
     @Override
-    ArrowBuf owner() {
+    Optional<ArrowBuf> owner() {
       return owner;
     }
 
@@ -260,7 +262,7 @@ public abstract class RowsVector extends ColumnVector {
           struct.fields()[ordinal].dataType(),
           rowId -> holder(rowId).getStruct(ordinal(rowId), struct.length()),
           ordinal,
-          null);
+          Optional.empty());
     } else if (type instanceof VariantType) {
       return new VariantBytes(this, ordinal == 1);
     } else if (type instanceof ArrayType) {

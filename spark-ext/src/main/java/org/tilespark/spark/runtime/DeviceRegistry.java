@@ -5,10 +5,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.IntUnaryOperator;
+import java.util.function.IntFunction;
 import org.apache.spark.SparkConf;
 import org.apache.spark.TaskContext;
 import org.apache.spark.resource.ResourceInformation;
@@ -95,16 +96,16 @@ final class DeviceRegistry implements AutoCloseable {
    *     why, and what helps
    */
   public Optional<Gpu> gpu(Backend backend, TaskContext task) {
-    return gpu(backend, task, devices -> -1);
+    return gpu(backend, task, devices -> OptionalInt.empty());
   }
 
   /**
    * As {@link #gpu(Backend, TaskContext)} for a task that does better on one of several devices.
    *
-   * @param wish the one, from 0, of as many as it is given; less than 0 if it is all the same.
-   *     Where Spark assigned a device, that is taken
+   * @param wish the one, from 0, of as many as it is given; empty if it is all the same. Where
+   *     Spark assigned a device, that is taken
    */
-  public Optional<Gpu> gpu(Backend backend, TaskContext task, IntUnaryOperator wish) {
+  public Optional<Gpu> gpu(Backend backend, TaskContext task, IntFunction<OptionalInt> wish) {
     Availability<TaskDevices> usable = usable(backend);
     if (usable.isPresent()) {
       return Optional.of(open(deviceNumber(task, wish)));
@@ -161,10 +162,10 @@ final class DeviceRegistry implements AutoCloseable {
    * @throws IllegalStateException if Spark gave the executor no device
    */
   public int deviceNumber(TaskContext task) {
-    return deviceNumber(task, devices -> -1);
+    return deviceNumber(task, devices -> OptionalInt.empty());
   }
 
-  private int deviceNumber(TaskContext task, IntUnaryOperator wish) {
+  private int deviceNumber(TaskContext task, IntFunction<OptionalInt> wish) {
     TaskDevices devices = devices().get();
     if (task == null) {
       return devices.first();

@@ -3,9 +3,10 @@ package org.tilespark.spark.runtime;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicBoolean;
-import java.util.function.IntUnaryOperator;
+import java.util.function.IntFunction;
 import java.util.function.UnaryOperator;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -130,7 +131,7 @@ public final class ExecutorRuntime implements AutoCloseable {
     }
   }
 
-  /** As {@link #gpu(Backend, TaskContext, IntUnaryOperator)} without a wish. */
+  /** As {@link #gpu(Backend, TaskContext, IntFunction)} without a wish. */
   public Optional<Gpu> gpu(Backend backend, TaskContext task) {
     return devices.gpu(backend, task);
   }
@@ -139,12 +140,12 @@ public final class ExecutorRuntime implements AutoCloseable {
    * The device a task is to use, or empty for the CPU.
    *
    * @param task the task, or null outside one
-   * @param wish the one, from 0, of as many as it is given, on which the task does better; less
-   *     than 0 if it is all the same. Where Spark assigned a device, that is taken
+   * @param wish the one, from 0, of as many as it is given, on which the task does better; empty if
+   *     it is all the same. Where Spark assigned a device, that is taken
    * @throws ResourceException if {@code backend} is {@link Backend#GPU} and there is none; says
    *     why, and what helps
    */
-  public Optional<Gpu> gpu(Backend backend, TaskContext task, IntUnaryOperator wish) {
+  public Optional<Gpu> gpu(Backend backend, TaskContext task, IntFunction<OptionalInt> wish) {
     return devices.gpu(backend, task, wish);
   }
 

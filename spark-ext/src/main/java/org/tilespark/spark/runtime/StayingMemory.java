@@ -1,5 +1,6 @@
 package org.tilespark.spark.runtime;
 
+import java.util.Optional;
 import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.ForeignAllocation;
 import org.tilespark.arrow.memory.ArrowMemory;
@@ -19,11 +20,11 @@ public final class StayingMemory implements AutoCloseable {
 
   /**
    * The owner by which a pipeline knows that values can be read where they lie until the task ends;
-   * null if no device can.
+   * empty if no device can.
    */
-  public ArrowBuf owner(HostMemory values) {
+  public Optional<ArrowBuf> owner(HostMemory values) {
     if (!memory.pins(values)) {
-      return null;
+      return Optional.empty();
     }
     if (owner == null) {
       owner =
@@ -37,7 +38,7 @@ public final class StayingMemory implements AutoCloseable {
                     }
                   });
     }
-    return owner;
+    return Optional.of(owner);
   }
 
   @Override

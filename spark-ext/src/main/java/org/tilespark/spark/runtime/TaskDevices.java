@@ -5,7 +5,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.IntUnaryOperator;
+import java.util.OptionalInt;
+import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.tilespark.kernels.launch.Availability;
 import org.tilespark.spark.error.ErrorCondition;
@@ -86,23 +87,23 @@ final class TaskDevices {
    * @throws IllegalArgumentException if an address is no number
    */
   int of(long taskAttempt, List<String> assigned) {
-    return of(taskAttempt, assigned, devices -> -1);
+    return of(taskAttempt, assigned, devices -> OptionalInt.empty());
   }
 
   /**
    * As {@link #of(long, List)} for a task that does better on one of several devices.
    *
-   * @param wish the one, from 0, of as many as the function is given; less than 0 if it is all the
-   *     same. It is met while that device has not far more tasks than another
+   * @param wish the one, from 0, of as many as the function is given; empty if it is all the same.
+   *     It is met while that device has not far more tasks than another
    */
-  int of(long taskAttempt, List<String> assigned, IntUnaryOperator wish) {
+  int of(long taskAttempt, List<String> assigned, IntFunction<OptionalInt> wish) {
     if (!assigned.isEmpty()) {
       return number(assigned.get(0));
     }
     return number(addresses.get(choose(taskAttempt, wish)));
   }
 
-  private synchronized int choose(long taskAttempt, IntUnaryOperator wish) {
+  private synchronized int choose(long taskAttempt, IntFunction<OptionalInt> wish) {
     Integer before = chosen.get(taskAttempt);
     if (before != null) {
       return before;
@@ -114,8 +115,8 @@ final class TaskDevices {
         least = i;
       }
     }
-    int wished = wish.applyAsInt(used);
-    int device = wished >= 0 && tasks[wished] <= 2 * tasks[least] + MOST_AHEAD ? wished : least;
+    int wished = wish.apply(used).orElse(least);
+    int device = tasks[wished] <= 2 * tasks[least] + MOST_AHEAD ? wished : least;
     tasks[device]++;
     everTasks[device]++;
     chosen.put(taskAttempt, device);

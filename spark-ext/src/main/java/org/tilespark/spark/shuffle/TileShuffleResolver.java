@@ -7,7 +7,9 @@ import java.lang.reflect.Field;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import org.apache.spark.SparkConf;
@@ -23,6 +25,7 @@ import org.apache.spark.storage.ShuffleBlockId;
 import org.apache.spark.storage.TempShuffleBlockId;
 import org.apache.spark.util.collection.OpenHashSet;
 import org.tilespark.arrow.memory.HostMemorySource;
+import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.arrow.store.StoredOutputs;
@@ -163,11 +166,19 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
     withStore(each -> each.remove(id -> id.shuffle() == shuffleId));
   }
 
-  /** Lets the outputs of a shuffle go that nobody will read, and their files. */
+  /**
+   * Lets the outputs of a shuffle go that nobody will read, and their files: all of them, also when
+   * some cannot be let go, as {@link Closing#all}.
+   */
   void release(Releases.Release release) {
     int shuffle = release.shuffle();
     released.add(release);
-    withStore(each -> each.remove(id -> id.shuffle() == shuffle && id.map() <= release.lastMap()));
+    List<AutoCloseable> gone = new ArrayList<>();
+    gone.add(
+        () ->
+            withStore(
+                each ->
+                    each.remove(id -> id.shuffle() == shuffle && id.map() <= release.lastMap())));
     OpenHashSet<Object> maps = mapsWithFiles.get(shuffle);
     if (maps != null) {
       synchronized (maps) {
@@ -175,11 +186,12 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
             .forEachRemaining(
                 map -> {
                   if ((Long) map <= release.lastMap()) {
-                    removeDataByMap(shuffle, (Long) map);
+                    gone.add(() -> removeDataByMap(shuffle, (Long) map));
                   }
                 });
       }
     }
+    Closing.all(gone);
   }
 
   /** What the driver says that can go. */

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.tilespark.spark.block.BlockSchema;
 import org.tilespark.spark.catalyst.Attributes;
-import org.tilespark.spark.permute.BlockOperator;
+import org.tilespark.spark.permute.BlockPermutation;
 import org.tilespark.spark.permute.PermuteBlocks;
 import org.tilespark.spark.permute.PermutedColumns;
 
@@ -25,7 +25,7 @@ import org.tilespark.spark.permute.PermutedColumns;
  * @param child what the first operator reads
  */
 public record BlockChain(
-    List<BlockOperator> operators,
+    List<BlockPermutation> operators,
     List<Attribute> inputs,
     List<Attribute> produced,
     LogicalPlan child) {
@@ -33,7 +33,7 @@ public record BlockChain(
   /** The longest chain that ends in {@code last}. */
   public static BlockChain endingIn(PermuteBlocks last) {
     PermutedColumns columns = last.columns();
-    LinkedList<BlockOperator> operators = new LinkedList<>(List.of(last.spec()));
+    LinkedList<BlockPermutation> operators = new LinkedList<>(List.of(last.spec()));
     List<Attribute> inputs = columns.inputs();
     LogicalPlan child = last.child();
     while (true) {

@@ -14,7 +14,7 @@ import org.tilespark.spark.catalyst.Attributes;
 import org.tilespark.spark.catalyst.ChildColumns;
 import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.exchange.Exchange;
-import org.tilespark.spark.permute.BlockOperator;
+import org.tilespark.spark.permute.BlockPermutation;
 import org.tilespark.spark.permute.PermutedColumns;
 import org.tilespark.spark.rows.BlockCursor;
 import org.tilespark.spark.runtime.BackendChoice;
@@ -22,12 +22,11 @@ import org.tilespark.spark.runtime.TaskMetrics;
 import scala.collection.immutable.Seq;
 
 /**
- * Runs one or more operators that work block by block, such as {@link
- * org.tilespark.spark.permute.PermuteBlocks}: each block goes to the device once, through all
- * operators there, and back once. Takes rows or batches, gives batches whose value columns are
- * Arrow lists. Partitions stay where they are.
+ * Runs one or more permutations of blocks, see {@link org.tilespark.spark.permute.PermuteBlocks}:
+ * each block goes to the device once, through all operators there, and back once. Takes rows or
+ * batches, gives batches whose value columns are Arrow lists. Partitions stay where they are.
  */
-public final class BlockStageExec extends BatchStageExec<Seq<BlockOperator>> {
+public final class BlockStageExec extends BatchStageExec<Seq<BlockPermutation>> {
   private static final long serialVersionUID = 1;
 
   /**
@@ -40,7 +39,7 @@ public final class BlockStageExec extends BatchStageExec<Seq<BlockOperator>> {
    * @param batchBytes bytes of values that make a batch
    */
   public BlockStageExec(
-      Seq<BlockOperator> operators,
+      Seq<BlockPermutation> operators,
       Seq<Attribute> inputs,
       Seq<Attribute> produced,
       BackendChoice backend,
@@ -50,7 +49,7 @@ public final class BlockStageExec extends BatchStageExec<Seq<BlockOperator>> {
   }
 
   /** What happens to each block, first to last. */
-  public List<BlockOperator> operators() {
+  public List<BlockPermutation> operators() {
     return ScalaInterop.list(spec);
   }
 
@@ -134,7 +133,9 @@ public final class BlockStageExec extends BatchStageExec<Seq<BlockOperator>> {
       text.append("BlockStage [").append(operators().size()).append(" operators] ");
     }
     text.append(
-        operators().stream().map(BlockOperator::toString).collect(Collectors.joining(", then ")));
+        operators().stream()
+            .map(BlockPermutation::toString)
+            .collect(Collectors.joining(", then ")));
     return text.append(" [").append(backend).append("]").toString();
   }
 

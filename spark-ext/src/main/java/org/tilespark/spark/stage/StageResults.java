@@ -12,10 +12,9 @@ import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Permutation;
 import org.tilespark.layout.Shape;
-import org.tilespark.spark.permute.BlockOperator;
+import org.tilespark.spark.permute.BlockPermutation;
 import org.tilespark.spark.rows.BlockCheck;
 import org.tilespark.spark.rows.BlockCursor;
-import org.tilespark.spark.rows.BlockValues;
 import org.tilespark.spark.rows.CarriedColumns;
 
 /**
@@ -62,7 +61,7 @@ abstract class StageResults<R, B extends StageResults.Labels>
     this.spec = spec;
     this.cursor = cursor;
     this.pipeline = pipeline;
-    this.permutations = spec.operators().stream().map(BlockOperator::permutation).toList();
+    this.permutations = spec.operators().stream().map(BlockPermutation::permutation).toList();
     this.checks = spec.checks();
     this.check = checks.get(0);
     this.carried = new CarriedColumns(spec.inputSchema(), spec.carried(), spec.inputOrdinals());
@@ -127,8 +126,7 @@ abstract class StageResults<R, B extends StageResults.Labels>
   private void addBlock(B labels) {
     List<PermutePipeline.Plane> planes = new ArrayList<>();
     for (int ordinal : spec.inputBlocks().planes()) {
-      BlockValues values = cursor.values(ordinal, spec.blocks().elementType());
-      planes.add(new PermutePipeline.Plane(values.values(), values.owner()));
+      planes.add(cursor.values(ordinal, spec.blocks().elementType()));
     }
     labels.add(cursor.row(), check); // first: the pipeline may ask for its room
     pipeline.add(chain(), planes);

@@ -12,7 +12,6 @@ import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.tilespark.arrow.blocks.PermutePipeline;
-import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.arrow.pipeline.Closing;
 import org.tilespark.arrow.pipeline.Rooms;
 import org.tilespark.layout.Box;
@@ -146,8 +145,9 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
   }
 
   private void closePlanes() {
-    Buffers.close(planes);
+    List<ArrowBuf> closing = planes;
     planes = List.of();
+    Closing.all(closing);
   }
 
   private void release() {

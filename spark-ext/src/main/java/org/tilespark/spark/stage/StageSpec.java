@@ -7,7 +7,7 @@ import java.util.stream.IntStream;
 import org.apache.spark.sql.types.StructType;
 import org.tilespark.layout.Permutation;
 import org.tilespark.spark.block.BlockSchema;
-import org.tilespark.spark.permute.BlockOperator;
+import org.tilespark.spark.permute.BlockPermutation;
 import org.tilespark.spark.rows.BlockCheck;
 
 /**
@@ -24,14 +24,14 @@ public record StageSpec(
     BlockSchema blocks,
     List<Integer> inputOrdinals,
     StructType inputSchema,
-    List<BlockOperator> operators,
+    List<BlockPermutation> operators,
     long batchBytes)
     implements Serializable {
 
   /** The one permutation with the effect of all operators. */
-  static Permutation permutation(List<BlockOperator> operators) {
+  static Permutation permutation(List<BlockPermutation> operators) {
     return operators.stream()
-        .map(BlockOperator::permutation)
+        .map(BlockPermutation::permutation)
         .reduce(Permutation::then)
         .orElseThrow();
   }
@@ -40,7 +40,7 @@ public record StageSpec(
   List<BlockCheck> checks() {
     List<BlockCheck> checks = new ArrayList<>();
     for (int i = 0; i < operators.size(); i++) {
-      BlockOperator operator = operators.get(i);
+      BlockPermutation operator = operators.get(i);
       checks.add(
           new BlockCheck(
               inputBlocks(),

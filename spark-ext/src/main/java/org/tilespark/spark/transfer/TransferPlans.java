@@ -54,7 +54,7 @@ public final class TransferPlans {
             BlockKind.DATA,
             metadata.withFileType(type.descr()).toMetadata()));
     if (blocks.isComplex()) {
-      list.remove(blocks.imag());
+      list.remove(blocks.planes().get(1).intValue());
     }
     return new Project(ScalaInterop.seq(list), input);
   }

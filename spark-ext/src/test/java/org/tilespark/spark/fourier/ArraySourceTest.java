@@ -50,7 +50,7 @@ class ArraySourceTest {
         parts.take(
             new long[] {0},
             new long[] {length},
-            List.of(new Plane(HostMemory.ofArray(new float[length]), null)));
+            List.of(new Plane(HostMemory.ofArray(new float[length]))));
       }
     }
   }

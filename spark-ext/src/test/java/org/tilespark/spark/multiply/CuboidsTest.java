@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.HashSet;
+import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.LongStream;
 import org.apache.spark.unsafe.hash.Murmur3_x86_32;
@@ -40,7 +41,7 @@ class CuboidsTest {
         for (int col = cuboids.gram() ? p : 0; col < q; col++) {
           assertEquals(number, cuboids.cuboid(p, col, inner), cuboids::toString);
           assertArrayEquals(new int[] {p, col, inner}, cuboids.place(number), cuboids::toString);
-          assertEquals(number, cuboids.ofPartition(number));
+          assertEquals(OptionalInt.of(number), cuboids.ofPartition(number));
           assertEquals(number, cuboids.ofKey(cuboids.key(number)));
           number++;
         }
@@ -78,14 +79,14 @@ class CuboidsTest {
     Cuboids wide = cuboids(3, 4, 1, false);
     int[][] tasks = new int[2][2];
     for (int cuboid = 0; cuboid < 12; cuboid++) {
-      assertEquals(wide.place(cuboid)[1] % 2, wide.device(cuboid, 2));
-      tasks[0][wide.device(cuboid, 2)]++;
+      assertEquals(wide.place(cuboid)[1] % 2, wide.device(cuboid, 2).getAsInt());
+      tasks[0][wide.device(cuboid, 2).getAsInt()]++;
     }
     for (int cuboid = 0; cuboid < 24; cuboid++) {
-      assertEquals(deep.place(cuboid)[2], deep.device(cuboid, 2));
-      tasks[1][deep.device(cuboid, 2)]++;
-      assertEquals(-1, deep.device(cuboid, 1));
-      assertEquals(-1, deep.device(cuboid, 3), "neither 2 nor 4 are even shares");
+      assertEquals(deep.place(cuboid)[2], deep.device(cuboid, 2).getAsInt());
+      tasks[1][deep.device(cuboid, 2).getAsInt()]++;
+      assertEquals(OptionalInt.empty(), deep.device(cuboid, 1));
+      assertEquals(OptionalInt.empty(), deep.device(cuboid, 3), "neither 2 nor 4 are even shares");
     }
     assertArrayEquals(new int[][] {{6, 6}, {12, 12}}, tasks);
   }

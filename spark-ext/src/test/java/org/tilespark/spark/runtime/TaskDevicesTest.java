@@ -9,6 +9,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalInt;
 import java.util.Queue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -48,14 +49,16 @@ class TaskDevicesTest {
     TaskDevices devices = TaskDevices.of(Optional.of(NONE), false, true, 2).get();
     for (int attempt = 0; attempt < 16; attempt++) {
       int wished = attempt / 2 % 2;
-      assertEquals(wished, devices.of(attempt, NONE, count -> count == 1 ? 0 : wished));
+      assertEquals(
+          wished, devices.of(attempt, NONE, count -> OptionalInt.of(count == 1 ? 0 : wished)));
     }
     int[] tasks = new int[2];
     for (int attempt = 16; attempt < 64; attempt++) {
-      tasks[devices.of(attempt, NONE, count -> 1)]++;
+      tasks[devices.of(attempt, NONE, count -> OptionalInt.of(1))]++;
     }
     assertEquals(44, tasks[1] + 8, "at first; at last twice as many and four, as nearly as can be");
-    assertEquals(5, devices.of(99, List.of("5"), count -> 1), "Spark assigned another");
+    assertEquals(
+        5, devices.of(99, List.of("5"), count -> OptionalInt.of(1)), "Spark assigned another");
   }
 
   @Test

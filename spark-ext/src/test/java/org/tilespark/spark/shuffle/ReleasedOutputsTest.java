@@ -5,6 +5,7 @@ import static java.nio.file.StandardOpenOption.READ;
 import static java.nio.file.StandardOpenOption.WRITE;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
 
@@ -15,6 +16,7 @@ import java.lang.management.ThreadInfo;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
 import java.util.concurrent.FutureTask;
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.java.JavaRDD;
 import org.apache.spark.sql.Row;
@@ -142,6 +144,48 @@ class ReleasedOutputsTest extends SparkTest {
     commitWhileItsShuffleEnds(output);
     assertNothingHeld();
     assertFalse(outputs().getDataFile(SHUFFLE + 2, 5).exists());
+  }
+
+  /** An output in files, which the resolver has recorded. */
+  private static void write(int shuffle, long map) throws IOException {
+    MapOutput output = output(shuffle, map);
+    try {
+      outputs().write(output);
+    } finally {
+      output.release();
+    }
+  }
+
+  @Test
+  void anOutputThatCannotBeLetGoDoesNotKeepFiles() throws IOException {
+    int shuffle = SHUFFLE + 3;
+    write(shuffle, 1);
+    assertTrue(outputs().getDataFile(shuffle, 1).exists());
+    MapOutput freed = output(shuffle, 2);
+    assertTrue(outputs().commit(freed).isInMemory());
+    freed.release(); // once too often: the store will release it too
+    assertThrows(IllegalStateException.class, () -> outputs().release(new Release(shuffle, 2)));
+    assertFalse(outputs().getDataFile(shuffle, 1).exists());
+    assertNothingHeld();
+  }
+
+  /** Spark removes an output's data before it looks for the checksum's file. */
+  @Test
+  void anOutputWhoseFilesCannotBeRemovedDoesNotKeepTheOthers() throws IOException {
+    int shuffle = SHUFFLE + 4;
+    SparkConf conf = SparkEnv.get().conf().clone();
+    TileShuffleResolver failing =
+        new TileShuffleResolver(conf.set("spark.shuffle.checksum.algorithm", "none"), outputs());
+    for (long map = 0; map < 3; map++) {
+      write(shuffle, map);
+    }
+    Throwable thrown =
+        assertThrows(
+            IllegalArgumentException.class, () -> failing.release(new Release(shuffle, 2)));
+    assertEquals(2, thrown.getSuppressed().length);
+    for (long map = 0; map < 3; map++) {
+      assertFalse(outputs().getDataFile(shuffle, map).exists());
+    }
   }
 
   @Test

@@ -291,7 +291,7 @@ class TransferErrorsTest extends SparkTest {
     PackedBlocks blocks =
         PackedBlocks.of(
             new BlockSchema(
-                BlockKind.MATRIX, List.of(0, 1), List.of(2, 3), 4, -1, ElementType.INT16),
+                BlockKind.MATRIX, List.of(0, 1), List.of(2, 3), List.of(4), ElementType.INT16),
             NpyType.UINT8,
             "matrix_unpack",
             Optional.empty());

@@ -65,10 +65,10 @@ class TransferRowsTest {
   }
 
   private static PackedBlocks packed(NpyType type, boolean inOneColumn) {
-    int imag = type.isComplex() && !inOneColumn ? BOX + 1 : -1;
+    boolean isComplex = type.isComplex() && !inOneColumn;
+    List<Integer> planes = isComplex ? List.of(BOX, BOX + 1) : List.of(BOX);
     return PackedBlocks.of(
-        new BlockSchema(
-            BlockKind.MATRIX, List.of(0, 1), List.of(2, 3), BOX, imag, type.columnType()),
+        new BlockSchema(BlockKind.MATRIX, List.of(0, 1), List.of(2, 3), planes, type.columnType()),
         type,
         "test",
         Optional.of(Shape.of(100, 100)));

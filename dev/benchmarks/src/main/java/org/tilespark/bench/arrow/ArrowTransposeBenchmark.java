@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.Callable;
@@ -293,13 +294,13 @@ public final class ArrowTransposeBenchmark {
           for (int i = 0; i < perBatch; i++) {
             HostMemory values =
                 HostMemory.ofAddress(buffer.memoryAddress() + i * problem.bytes(), problem.bytes());
-            planes.add(new Plane(values, buffer));
+            planes.add(new Plane(values, Optional.of(buffer)));
           }
         }
         case "heap" -> {
           for (int i = 0; i < perBatch; i++) {
             float[] values = new float[Math.toIntExact(problem.shape().elements())];
-            planes.add(new Plane(HostMemory.ofArray(values), null));
+            planes.add(new Plane(HostMemory.ofArray(values)));
           }
         }
         default ->

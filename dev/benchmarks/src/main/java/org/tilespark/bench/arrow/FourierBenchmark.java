@@ -12,6 +12,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.DoubleSupplier;
 import org.apache.arrow.memory.ArrowBuf;
@@ -108,7 +109,10 @@ public final class FourierBenchmark {
     List<Plane> planes() {
       long bytes = shape.elements() * Float.BYTES;
       return buffers.stream()
-          .map(buffer -> new Plane(HostMemory.ofAddress(buffer.memoryAddress(), bytes), buffer))
+          .map(
+              buffer ->
+                  new Plane(
+                      HostMemory.ofAddress(buffer.memoryAddress(), bytes), Optional.of(buffer)))
           .toList();
     }
 

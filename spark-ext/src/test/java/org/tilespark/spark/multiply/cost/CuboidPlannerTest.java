@@ -17,9 +17,9 @@ import org.junit.jupiter.params.provider.CsvSource;
 import org.tilespark.kernels.host.HostProfile;
 import org.tilespark.kernels.multiply.Extents;
 import org.tilespark.layout.AxisCuts;
-import org.tilespark.layout.Box;
 import org.tilespark.layout.Cuts;
 import org.tilespark.layout.ElementType;
+import org.tilespark.layout.PieceCursor;
 import org.tilespark.spark.multiply.cost.ClusterLimits.Rates;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Candidate;
 import org.tilespark.spark.multiply.cost.CuboidPlan.Strategy;
@@ -190,7 +190,8 @@ class CuboidPlannerTest {
     CuboidPlan plan =
         CuboidPlanner.plan(MultiplyShape.dense(3, 2, 2, ElementType.FLOAT64), cpu(1000, 1000));
     assertTrue(plan.chosen().p() <= 3 && plan.chosen().q() <= 2 && plan.chosen().r() <= 2);
-    Cuts.of(plan.cuts().m(), plan.cuts().k()).pieces(Box.at(new long[2], new long[] {3, 2}));
+    new PieceCursor(Cuts.of(plan.cuts().m(), plan.cuts().k()))
+        .start(new long[2], new long[] {3, 2});
     CuboidPlan flopsOnly =
         CuboidPlanner.plan(
             MultiplyShape.dense(3, 2, 2, ElementType.FLOAT64),

@@ -15,7 +15,7 @@ import scala.Option;
  * @param extents of the whole input array as its metadata stated them when the operator was made;
  *     kept here, since Spark's optimizer drops metadata of columns that it finds redundant
  */
-public record BlockOperator(BlockKind kind, Permutation permutation, Option<Shape> extents)
+public record BlockPermutation(BlockKind kind, Permutation permutation, Option<Shape> extents)
     implements Serializable {
   /** As users call it, for messages: {@code "matrix_transpose"}. */
   public String function() {
