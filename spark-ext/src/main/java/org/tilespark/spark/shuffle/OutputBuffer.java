@@ -7,7 +7,11 @@ import io.netty.buffer.Unpooled;
 import io.netty.handler.stream.ChunkedStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.SequenceInputStream;
 import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Supplier;
@@ -19,9 +23,14 @@ import org.tilespark.arrow.store.MapOutput;
  * It looks for the output when the bytes are asked for, and holds nothing before: Spark makes the
  * buffers of all blocks of a request first, and drops them unreleased if one block is missing. What
  * is sent holds a use of the output until {@link #release}; a stream holds one until it is closed.
- * Thread-safe.
+ *
+ * <p>A Netty buffer holds less than 2 GiB. Longer partitions are sent as several buffers, one
+ * behind the other ({@link OutputRegion}); the receiver sees one stream of bytes. Thread-safe.
  */
 final class OutputBuffer extends ManagedBuffer {
+  /** The most bytes of one Netty buffer, which counts them by an int. */
+  static final int MAX_BUFFER_BYTES = Integer.MAX_VALUE;
+
   private static final int TOTAL_BYTES = 8;
   private static final int TLS_CHUNK_BYTES = 64 << 10; // as Spark sends its files
 
@@ -41,6 +50,7 @@ final class OutputBuffer extends ManagedBuffer {
   private final long bytes;
   private final Supplier<Optional<MapOutput>> memory;
   private final Files files;
+  private final int maxBufferBytes;
   // Guarded by this.
   private int uses = 1;
   private MapOutput sent; // retained; null before it is sent, and if it is sent from files
@@ -51,14 +61,22 @@ final class OutputBuffer extends ManagedBuffer {
    * @param output borrowed; it may move to files, or go, from now on
    * @param memory finds it again, and retains it; empty if it is not in memory
    * @param files finds the partitions otherwise
+   * @param maxBufferBytes bytes of one Netty buffer: {@link #MAX_BUFFER_BYTES}, or less in tests.
+   *     Images that lie one behind the other are one range of memory, which is not divided
    */
   OutputBuffer(
-      MapOutput output, int from, int to, Supplier<Optional<MapOutput>> memory, Files files) {
+      MapOutput output,
+      int from,
+      int to,
+      Supplier<Optional<MapOutput>> memory,
+      Files files,
+      int maxBufferBytes) {
     this.id = output.id();
     this.from = from;
     this.to = to;
     this.memory = memory;
     this.files = files;
+    this.maxBufferBytes = maxBufferBytes;
     long sum = 0;
     for (int partition = from; partition < to; partition++) {
       sum += output.wireBytes(partition);
@@ -71,20 +89,32 @@ final class OutputBuffer extends ManagedBuffer {
     return bytes;
   }
 
-  /** Valid while the output is. */
-  private ByteBuf bytes(MapOutput output) {
-    CompositeByteBuf all = Unpooled.compositeBuffer(Integer.MAX_VALUE);
+  /** All bytes, in one buffer or more; valid while the output is. */
+  private List<CompositeByteBuf> bytes(MapOutput output) {
+    List<CompositeByteBuf> all = new ArrayList<>(List.of(newBuffer()));
     for (int partition = from; partition < to; partition++) {
       long total = output.wireBytes(partition);
       if (total > 0) {
-        all.addComponent(true, Unpooled.buffer(TOTAL_BYTES).writeLongLE(total));
+        add(Unpooled.buffer(TOTAL_BYTES).writeLongLE(total), all);
         output.ranges(
             partition,
-            (address, length) ->
-                all.addComponent(true, Unpooled.wrappedBuffer(address, length, false)));
+            (address, length) -> add(Unpooled.wrappedBuffer(address, length, false), all));
       }
     }
     return all;
+  }
+
+  private static CompositeByteBuf newBuffer() {
+    return Unpooled.compositeBuffer(Integer.MAX_VALUE);
+  }
+
+  private void add(ByteBuf bytes, List<CompositeByteBuf> all) {
+    CompositeByteBuf last = all.get(all.size() - 1);
+    if ((long) last.readableBytes() + bytes.readableBytes() > maxBufferBytes) {
+      last = newBuffer();
+      all.add(last);
+    }
+    last.addComponent(true, bytes);
   }
 
   private ManagedBuffer inFiles() throws IOException {
@@ -101,7 +131,11 @@ final class OutputBuffer extends ManagedBuffer {
     }
   }
 
-  /** A copy. */
+  /**
+   * A copy.
+   *
+   * @throws ArithmeticException if the partitions have 2 GiB or more, which no array holds
+   */
   @Override
   public ByteBuffer nioByteBuffer() throws IOException {
     Optional<MapOutput> output = memory.get();
@@ -110,7 +144,9 @@ final class OutputBuffer extends ManagedBuffer {
     }
     try {
       ByteBuffer copy = ByteBuffer.allocate(Math.toIntExact(bytes));
-      bytes(output.get()).readBytes(copy);
+      for (ByteBuf part : bytes(output.get())) {
+        part.readBytes(copy.limit(copy.position() + part.readableBytes()));
+      }
       return copy.flip();
     } finally {
       output.get().release();
@@ -126,7 +162,9 @@ final class OutputBuffer extends ManagedBuffer {
     MapOutput read = output.get();
     try {
       AtomicBoolean isClosed = new AtomicBoolean();
-      return new ByteBufInputStream(bytes(read)) {
+      List<InputStream> parts = new ArrayList<>();
+      bytes(read).forEach(part -> parts.add(new ByteBufInputStream(part)));
+      return new SequenceInputStream(Collections.enumeration(parts)) {
         @Override
         public void close() {
           if (!isClosed.getAndSet(true)) {
@@ -177,7 +215,8 @@ final class OutputBuffer extends ManagedBuffer {
       return inFiles().convertToNetty();
     }
     try {
-      return bytes(sent);
+      List<CompositeByteBuf> parts = bytes(sent);
+      return parts.size() == 1 ? parts.get(0) : new OutputRegion(parts);
     } catch (RuntimeException | Error e) { // of an error, Spark's encoder does not release this
       endSending();
       throw e;

@@ -45,6 +45,7 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
   private final Map<Object, OpenHashSet<Object>> mapsWithFiles; // by shuffle
   private final ReleasedOutputs released = new ReleasedOutputs();
   private final ReleaseNews news = new ReleaseNews(this::release);
+  private volatile int maxBufferBytes = OutputBuffer.MAX_BUFFER_BYTES; // less in tests
   private StoredOutputs store; // guarded by this; null until it is used, see state()
   private StoreBudget budget; // guarded by this; the same
   private ExecutorRuntime runtime; // guarded by this; whose memory they use
@@ -288,10 +289,16 @@ final class TileShuffleResolver extends IndexShuffleBlockResolver implements Sto
       return Optional.empty();
     }
     try {
-      return Optional.of(new OutputBuffer(found.get(), from, to, () -> find(id), files));
+      return Optional.of(
+          new OutputBuffer(found.get(), from, to, () -> find(id), files, maxBufferBytes));
     } finally {
       found.get().release();
     }
+  }
+
+  /** Sends partitions in Netty buffers of at most {@code bytes}: for tests with small blocks. */
+  void limitBuffers(int bytes) {
+    maxBufferBytes = bytes;
   }
 
   /** Spark asks when the executor is decommissioned, and moves files elsewhere. */

@@ -133,6 +133,7 @@ class ClusterFaultsTest {
             "multiply",
             "fft and back",
             "union",
+            "in parts",
             "kept in memory",
             "all that was written is read",
             "outputs end with their queries",

@@ -29,7 +29,14 @@ import org.tilespark.spark.conf.TileSparkConf;
 class ExchangeFaultsTest {
   private static final Duration LIMIT = Duration.ofMinutes(15);
   private static final List<String> EXCHANGES =
-      List.of("reblock", "multiply", "fft and back", "union", "kept in memory", "nothing alive");
+      List.of(
+          "reblock",
+          "multiply",
+          "fft and back",
+          "union",
+          "in parts",
+          "kept in memory",
+          "nothing alive");
 
   /** A fetch from an executor that is gone fails soon. */
   private static final Map<String, String> FAST_FAILURE =

@@ -18,6 +18,7 @@ import org.tilespark.spark.conf.TileSparkConf;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.runtime.ExecutorRuntime;
+import org.tilespark.spark.shuffle.StoredBlocks;
 import org.tilespark.spark.testing.ExchangedBytes;
 import org.tilespark.spark.testing.SparkTest;
 import org.tilespark.spark.testing.TestArray;
@@ -47,6 +48,7 @@ public final class ExchangeJob {
       cases.run("multiply", job::multiply);
       cases.run("fft and back", job::fftAndBack);
       cases.run("union", job::union);
+      cases.run("in parts", () -> job.inParts(executors));
       cases.run("kept in memory", () -> assertKept(spark));
       cases.run("all that was written is read", job::metrics);
       cases.run("outputs end with their queries", executors::awaitNoStoredBytes);
@@ -122,6 +124,18 @@ public final class ExchangeJob {
     TestField.of(there, 36, 16, 15).assertNear(field.fft("xyz"), ElementType.FLOAT64, "fft");
     TestField.of(VolumeBlocks.ifft(there), 36, 16, 15)
         .assertNear(field, ElementType.FLOAT64, "ifft");
+  }
+
+  /** As partitions above 2 GiB are sent. */
+  private void inParts(Executors executors) {
+    executors.onEach(() -> StoredBlocks.limitBuffers(1 << 10));
+    try {
+      reblock();
+      fftAndBack();
+      assertEquals(0, executors.failures("FetchFailed"));
+    } finally {
+      executors.onEach(StoredBlocks::unlimitBuffers);
+    }
   }
 
   /** Each half of the blocks comes from another plan. */

@@ -64,7 +64,8 @@ class ReceivedBlockTest {
         () -> Optional.of(output).filter(MapOutput::retain),
         () -> {
           throw new IOException("nothing is in files here");
-        });
+        },
+        OutputBuffer.MAX_BUFFER_BYTES);
   }
 
   private byte[] sent(int from, int to) throws IOException {

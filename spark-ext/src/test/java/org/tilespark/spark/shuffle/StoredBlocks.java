@@ -34,4 +34,14 @@ public final class StoredBlocks {
   public static long committed() {
     return isOurs() ? outputs().committed() : 0;
   }
+
+  /** Sends what is longer in several Netty buffers from now on, as partitions above 2 GiB are. */
+  public static void limitBuffers(int bytes) {
+    outputs().limitBuffers(bytes);
+  }
+
+  /** Partitions below 2 GiB are sent in one buffer again. */
+  public static void unlimitBuffers() {
+    limitBuffers(OutputBuffer.MAX_BUFFER_BYTES);
+  }
 }
