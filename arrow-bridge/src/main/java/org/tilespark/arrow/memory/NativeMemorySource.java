@@ -1,11 +1,9 @@
 package org.tilespark.arrow.memory;
 
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.LongSupplier;
 import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.memory.HostMemory;
-import org.tilespark.kernels.memory.HugePages;
+import org.tilespark.kernels.memory.HugePageMemory;
 import org.tilespark.kernels.memory.SlabPool;
 import sun.misc.Unsafe;
 
@@ -89,27 +87,18 @@ public final class NativeMemorySource implements HostMemorySource, AutoCloseable
             .formatted(bytes));
   }
 
-  /** Slabs from the C heap, at multiples of a huge page. */
+  /** Slabs from the C heap, on huge pages. */
   private static final class Slabs implements SlabPool.Memory {
-    private final Map<Long, Long> raw = new ConcurrentHashMap<>(); // of each slab's address
+    private final HugePageMemory pages = new HugePageMemory();
 
     @Override
     public long make(long bytes) {
-      long taken;
-      try {
-        taken = UNSAFE.allocateMemory(Math.addExact(bytes, HugePages.BYTES));
-      } catch (OutOfMemoryError e) {
-        throw refused(bytes);
-      }
-      long address = aligned(taken, HugePages.BYTES);
-      HugePages.advise(address, bytes);
-      raw.put(address, taken);
-      return address;
+      return pages.take(bytes).orElseThrow(() -> refused(bytes));
     }
 
     @Override
     public void free(long address, long bytes) {
-      UNSAFE.freeMemory(raw.remove(address));
+      pages.free(address);
     }
 
     @Override

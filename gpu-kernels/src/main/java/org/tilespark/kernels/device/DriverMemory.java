@@ -1,18 +1,27 @@
 package org.tilespark.kernels.device;
 
 import com.sun.jna.ptr.PointerByReference;
+import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicLong;
 import jcuda.driver.CUresult;
 import jcuda.driver.JCudaDriver;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.tilespark.kernels.device.driver.DevicePointer;
 import org.tilespark.kernels.device.driver.LibCuda;
+import org.tilespark.kernels.memory.AvailableMemory;
+import org.tilespark.kernels.memory.HugePageMemory;
+import org.tilespark.kernels.memory.HugePages;
 
 /**
  * Memory of one device, and host memory that is pinned for it, as the driver gives them: counted
  * here, owned by the buffers that ask. Thread-safe.
  */
 final class DriverMemory {
+  private static final Logger LOG = LoggerFactory.getLogger(DriverMemory.class);
+
   private final CudaDevice device;
+  private final HugePageMemory hostPages = new HugePageMemory();
   private final boolean isPooled;
   private final com.sun.jna.Pointer pool; // null unless isPooled
   private final AtomicLong liveDeviceBytes = new AtomicLong();
@@ -130,6 +139,37 @@ final class DriverMemory {
     if (bytes == 0) {
       return 0;
     }
+    long address = register(bytes).orElseGet(() -> allocatePinned(bytes));
+    livePinnedBytes.addAndGet(bytes);
+    return address;
+  }
+
+  /**
+   * Takes memory that all cores touch, and pins it: the driver clears its own on one core, a small
+   * page at a time, which takes eight times as long. Empty if there is none to be had so.
+   */
+  private OptionalLong register(long bytes) {
+    // The operating system would promise more than it has.
+    if (bytes < HugePages.BYTES || bytes > AvailableMemory.bytes()) {
+      return OptionalLong.empty();
+    }
+    OptionalLong taken = hostPages.take(bytes);
+    if (taken.isPresent()) {
+      long address = taken.getAsLong();
+      HugePageMemory.touch(address, bytes);
+      int code =
+          LibCuda.cuMemHostRegister_v2(
+              new com.sun.jna.Pointer(address), bytes, LibCuda.CU_MEMHOSTREGISTER_PORTABLE);
+      if (code != CUresult.CUDA_SUCCESS) {
+        hostPages.free(address);
+        LOG.debug("cuMemHostRegister of {} bytes: {}", bytes, CUresult.stringFor(code));
+        return OptionalLong.empty();
+      }
+    }
+    return taken;
+  }
+
+  private long allocatePinned(long bytes) {
     PointerByReference address = new PointerByReference();
     int code = LibCuda.cuMemHostAlloc(address, bytes, LibCuda.CU_MEMHOSTALLOC_PORTABLE);
     // The other two are what drivers return for sizes that no machine has.
@@ -144,7 +184,6 @@ final class DriverMemory {
           -1);
     }
     device.check(code, "cuMemHostAlloc", bytes + " bytes");
-    livePinnedBytes.addAndGet(bytes);
     return com.sun.jna.Pointer.nativeValue(address.getValue());
   }
 
@@ -155,7 +194,12 @@ final class DriverMemory {
     }
     device.enter();
     livePinnedBytes.addAndGet(-bytes);
-    device.check(
-        LibCuda.cuMemFreeHost(new com.sun.jna.Pointer(address)), "cuMemFreeHost", bytes + " bytes");
+    com.sun.jna.Pointer pointer = new com.sun.jna.Pointer(address);
+    if (hostPages.holds(address)) {
+      device.check(LibCuda.cuMemHostUnregister(pointer), "cuMemHostUnregister", bytes + " bytes");
+      hostPages.free(address);
+    } else {
+      device.check(LibCuda.cuMemFreeHost(pointer), "cuMemFreeHost", bytes + " bytes");
+    }
   }
 }

@@ -39,7 +39,7 @@ final class FourierBatches extends FourierResults<ColumnarBatch> {
   }
 
   @Override
-  void taken(Label label, List<ArrowBuf> newPlanes) {
+  void taken(List<ArrowBuf> newPlanes) {
     planes = newPlanes;
   }
 

@@ -100,7 +100,7 @@ abstract class FourierResults<R> implements Iterator<R>, AutoCloseable {
   abstract Rooms rooms(List<Label> labels);
 
   /** The values of the next piece are there; buffers are ours. */
-  abstract void taken(Label label, List<ArrowBuf> planes);
+  abstract void taken(List<ArrowBuf> planes);
 
   /** One copy of the piece that was taken last. */
   abstract R result(Label label, int copyOfIt);
@@ -125,7 +125,7 @@ abstract class FourierResults<R> implements Iterator<R>, AutoCloseable {
     release();
     if (current == null) {
       current = underWay.remove();
-      taken(current, pipeline.take());
+      taken(pipeline.take());
     }
     R result = result(current, copy++);
     if (copy == current.copies()) {

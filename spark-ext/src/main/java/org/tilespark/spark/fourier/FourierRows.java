@@ -4,7 +4,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
-import java.util.Optional;
 import java.util.function.IntFunction;
 import java.util.stream.IntStream;
 import org.apache.arrow.memory.ArrowBuf;
@@ -26,11 +25,9 @@ import org.tilespark.spark.rows.KeptRows;
  */
 final class FourierRows extends FourierResults<InternalRow> {
   private final KeptRows rows;
-  private final Deque<Optional<KeptRows.Kept>> made = new ArrayDeque<>(); // not taken, in order
+  private final Deque<KeptRows.Kept> made = new ArrayDeque<>(); // not taken, in order
   private final long[] keyFields; // offsets of the keys in a row
-  private final long elementBytes; // of all planes
-  private Optional<KeptRows.Kept> current = Optional.empty(); // taken last
-  private UnsafeRow row; // that of the piece taken last
+  private KeptRows.Kept current; // taken last; null if there is none
   private boolean isDone; // all copies of it were handed out
 
   /**
@@ -48,7 +45,6 @@ final class FourierRows extends FourierResults<InternalRow> {
     int[] keys = IntStream.range(0, keyCount).toArray();
     BlockSchema blocks = spec.out().mapped(position -> position + keyCount);
     this.rows = new KeptRows(output.schema(), blocks, keys, carried, allocator);
-    this.elementBytes = (long) blocks.planes().size() * blocks.elementType().bytes();
     long first = UnsafeRow.calculateBitSetWidthInBytes(output.schema().length());
     this.keyFields = IntStream.range(0, keyCount).mapToLong(key -> first + 8L * key).toArray();
   }
@@ -57,12 +53,8 @@ final class FourierRows extends FourierResults<InternalRow> {
   Rooms rooms(List<Label> labels) {
     return piece -> {
       Label label = labels.get(piece);
-      if (rows.isBetterCopied(label.place().volume() * elementBytes)) {
-        made.add(Optional.empty());
-        return List.of();
-      }
       KeptRows.Kept kept = rows.begin(label.further(), label.place(), label.copies() == 1);
-      made.add(Optional.of(kept));
+      made.add(kept);
       return kept.planes();
     };
   }
@@ -79,40 +71,31 @@ final class FourierRows extends FourierResults<InternalRow> {
   }
 
   @Override
-  void taken(Label label, List<ArrowBuf> planes) {
+  void taken(List<ArrowBuf> planes) {
     current = made.remove();
     isDone = false;
-    try {
-      row =
-          current.isPresent()
-              ? current.get().row()
-              : rows.copy(label.further(), label.place(), planes, 0);
-    } finally {
-      Closing.all(planes);
-    }
   }
 
   @Override
   InternalRow result(Label label, int copyOfIt) {
     if (keyFields.length > 0) {
-      setKeys(row, label, copyOfIt);
+      setKeys(current.row(), label, copyOfIt);
     }
-    return row;
+    return current.row();
   }
 
   @Override
   void release() {
     if (isDone) {
-      current.ifPresent(KeptRows.Kept::close);
-      current = Optional.empty();
-      row = null;
+      current.close();
+      current = null;
       isDone = false;
     }
   }
 
   @Override
   void finish() {
-    isDone = row != null; // it was handed out, and is valid until the next
+    isDone = current != null; // its row was handed out, and is valid until the next
   }
 
   @Override
@@ -120,8 +103,7 @@ final class FourierRows extends FourierResults<InternalRow> {
     List<AutoCloseable> held = new ArrayList<>();
     held.add(super::close);
     held.add(this::release);
-    made.forEach(kept -> kept.ifPresent(held::add));
-    made.clear();
+    held.add(() -> Closing.emptied(made));
     held.add(rows);
     Closing.all(held);
   }

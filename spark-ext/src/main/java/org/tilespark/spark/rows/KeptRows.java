@@ -8,7 +8,6 @@ import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.UnsafeRow;
 import org.apache.spark.sql.types.StructType;
-import org.tilespark.arrow.memory.Buffers;
 import org.tilespark.kernels.memory.HostMemory;
 import org.tilespark.layout.Box;
 import org.tilespark.spark.block.BlockSchema;
@@ -17,15 +16,10 @@ import org.tilespark.spark.catalyst.ExchangeInput;
 /**
  * Rows of blocks that are made several at a time while others, a device for one, write their
  * values: where an exchange keeps rows, if the node's rows go into one directly, else in buffers.
- * Large ones that are not for an exchange are copies on the heap: pinned memory is for what is on
- * its way. Made when a task opens, and used by its thread; closed after all who write values.
+ * Made when a task opens, and used by its thread; closed after all who write values.
  */
 public final class KeptRows implements AutoCloseable {
-  /** Of values in a row that is not for an exchange and is no copy. */
-  private static final long MOST_BYTES = 64 << 20;
-
   private final BlockRowBuilder builder;
-  private final BlockRowBuilder copies;
   private final Space space;
 
   /**
@@ -41,7 +35,6 @@ public final class KeptRows implements AutoCloseable {
       BufferAllocator allocator) {
     this.space = new Space(allocator);
     this.builder = new BlockRowBuilder(schema, blocks, keys, carried, space);
-    this.copies = new BlockRowBuilder(schema, blocks, keys, carried);
   }
 
   /**
@@ -60,16 +53,6 @@ public final class KeptRows implements AutoCloseable {
   }
 
   /**
-   * True if a row that is made now is better a copy: values come in buffers then, for {@link
-   * #copy}.
-   *
-   * @param valueBytes of all planes
-   */
-  public boolean isBetterCopied(long valueBytes) {
-    return valueBytes > MOST_BYTES && space.taker().isEmpty();
-  }
-
-  /**
    * Begins a row of {@code place}.
    *
    * @param carried the row that carried columns are read from
@@ -78,36 +61,17 @@ public final class KeptRows implements AutoCloseable {
    */
   public Kept begin(UnsafeRow carried, Box place, boolean isFinal) {
     builder.rowsAreFinal(isFinal);
-    List<HostMemory> planes = List.of(begin(builder, carried, place));
-    UnsafeRow made = builder.row();
-    UnsafeRow row = new UnsafeRow(made.numFields());
-    row.pointTo(made.getBaseObject(), made.getBaseOffset(), made.getSizeInBytes());
-    return new Kept(row, planes, space.taken());
-  }
-
-  /**
-   * A row of {@code place} with copies of values; valid until the next copy.
-   *
-   * @param planes buffers of values, borrowed
-   * @param start first byte of the row's values in each
-   * @throws IllegalArgumentException if the row would have 2 GiB or more
-   */
-  public UnsafeRow copy(UnsafeRow carried, Box place, List<ArrowBuf> planes, long start) {
-    HostMemory[] to = begin(copies, carried, place);
-    for (int plane = 0; plane < to.length; plane++) {
-      Buffers.memory(planes.get(plane), start, to[plane].bytes()).copyTo(to[plane]);
-    }
-    return copies.row();
-  }
-
-  private static HostMemory[] begin(BlockRowBuilder builder, UnsafeRow carried, Box place) {
     long[] low = place.offset();
     long[] high = new long[low.length];
     for (int axis = 0; axis < high.length; axis++) {
       high[axis] = place.high(axis);
     }
     builder.carry(carried);
-    return builder.begin(low, high);
+    List<HostMemory> planes = List.of(builder.begin(low, high));
+    UnsafeRow made = builder.row();
+    UnsafeRow row = new UnsafeRow(made.numFields());
+    row.pointTo(made.getBaseObject(), made.getBaseOffset(), made.getSizeInBytes());
+    return new Kept(row, planes, space.taken());
   }
 
   /** Ends the use of the exchange's memory. */

@@ -25,7 +25,7 @@ final class StageBatches extends StageResults<ColumnarBatch, BatchLabels> {
   }
 
   @Override
-  BatchLabels begin(long blockBytes) {
+  BatchLabels begin() {
     return new BatchLabels(spec, carried);
   }
 

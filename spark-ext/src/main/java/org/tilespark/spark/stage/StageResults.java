@@ -67,12 +67,8 @@ abstract class StageResults<R, B extends StageResults.Labels>
     this.carried = new CarriedColumns(spec.inputSchema(), spec.carried(), spec.inputOrdinals());
   }
 
-  /**
-   * The labels of a batch that begins.
-   *
-   * @param blockBytes of a plane of its first block
-   */
-  abstract B begin(long blockBytes);
+  /** The labels of a batch that begins. */
+  abstract B begin();
 
   /** True if a batch is under way, after as many as may be were sent on their way. */
   final boolean isUnderWay() {
@@ -93,7 +89,7 @@ abstract class StageResults<R, B extends StageResults.Labels>
 
   private void fillPipeline() {
     while (pipeline.inFlight() < pipeline.capacity() && moveToBlock()) {
-      B labels = begin(blockBytes());
+      B labels = begin();
       underWay.add(labels);
       pipeline.begin(
           spec.blocks().planes().size(), Math.max(spec.batchBytes(), blockBytes()), labels.rooms());

@@ -6,7 +6,6 @@ import java.util.Deque;
 import java.util.List;
 import java.util.NoSuchElementException;
 import java.util.function.IntFunction;
-import org.apache.arrow.memory.ArrowBuf;
 import org.apache.arrow.memory.BufferAllocator;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Expression;
@@ -30,9 +29,6 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
   private final Permutation permutation;
   private final Deque<KeptRows.Kept> arrived = new ArrayDeque<>(); // of the batch taken last
   private KeptRows.Kept handedOut; // null if there is none
-  private final Deque<Label> toCopy = new ArrayDeque<>(); // of the batch taken last
-  private List<ArrowBuf> planes = List.of(); // their values, one behind the other
-  private long copiedBytes; // of each plane
 
   /**
    * The results of a partition.
@@ -54,13 +50,8 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
 
   /** The blocks of a batch, and their rows once the pipeline has asked for room. */
   final class RowLabels implements StageResults.Labels {
-    private final boolean isCopied;
     private final List<Label> labels = new ArrayList<>();
     private final List<KeptRows.Kept> made = new ArrayList<>();
-
-    private RowLabels(boolean isCopied) {
-      this.isCopied = isCopied;
-    }
 
     @Override
     public int rows() {
@@ -81,9 +72,6 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
 
     @Override
     public Rooms rooms() {
-      if (isCopied) {
-        return Rooms.NONE;
-      }
       return block -> {
         Label label = labels.get(block);
         KeptRows.Kept row = rows.begin(label.further(), label.place(), true);
@@ -99,13 +87,13 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
   }
 
   @Override
-  RowLabels begin(long blockBytes) {
-    return new RowLabels(rows.isBetterCopied(blockBytes * spec.blocks().planes().size()));
+  RowLabels begin() {
+    return new RowLabels();
   }
 
   @Override
   public boolean hasNext() {
-    return !arrived.isEmpty() || !toCopy.isEmpty() || isUnderWay();
+    return !arrived.isEmpty() || isUnderWay();
   }
 
   @Override
@@ -114,40 +102,14 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
       throw new NoSuchElementException();
     }
     release();
-    if (arrived.isEmpty() && toCopy.isEmpty()) {
-      take();
-    }
-    if (!toCopy.isEmpty()) {
-      return copied(toCopy.remove());
+    if (arrived.isEmpty()) {
+      RowLabels batch = oldest();
+      arrived.addAll(batch.made);
+      batch.made.clear();
+      Closing.all(pipeline.take());
     }
     handedOut = arrived.remove();
     return handedOut.row();
-  }
-
-  private void take() {
-    RowLabels batch = oldest();
-    arrived.addAll(batch.made);
-    batch.made.clear();
-    planes = pipeline.take();
-    copiedBytes = 0;
-    if (batch.isCopied) {
-      toCopy.addAll(batch.labels);
-    }
-  }
-
-  private InternalRow copied(Label label) {
-    UnsafeRow row = rows.copy(label.further(), label.place(), planes, copiedBytes);
-    copiedBytes += label.place().volume() * spec.blocks().elementType().bytes();
-    if (toCopy.isEmpty()) {
-      closePlanes();
-    }
-    return row;
-  }
-
-  private void closePlanes() {
-    List<ArrowBuf> closing = planes;
-    planes = List.of();
-    Closing.all(closing);
   }
 
   private void release() {
@@ -159,9 +121,7 @@ final class StageRows extends StageResults<InternalRow, StageRows.RowLabels> {
 
   @Override
   public void close() {
-    toCopy.clear();
     Closing.all(
-        List.<AutoCloseable>of(
-            this::release, () -> Closing.emptied(arrived), this::closePlanes, super::close, rows));
+        List.<AutoCloseable>of(this::release, () -> Closing.emptied(arrived), super::close, rows));
   }
 }

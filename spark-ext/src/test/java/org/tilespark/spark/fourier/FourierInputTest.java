@@ -154,7 +154,7 @@ class FourierInputTest extends FourierTestBase {
   }
 
   /** Grouping by -0.0 and 0.0, or by NaN of any bits, makes one group. */
-  /** Two results of 65 MiB: rows that are copied to the heap, one after the other. */
+  /** Two results of 65 MiB: rows that each have a buffer of their own. */
   @Test
   void largeResults() {
     long elements = 128L * 256 * 260;

@@ -89,7 +89,7 @@ class BlockStageTest extends SparkTest {
   }
 
   @Tag("versions")
-  /** Two blocks of 65 MiB: rows that are copied to the heap, one after the other. */
+  /** Two blocks of 65 MiB: rows that each have a buffer of their own. */
   @Test
   void largeBlocks() {
     int rows = 4096;

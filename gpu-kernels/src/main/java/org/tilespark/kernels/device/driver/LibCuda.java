@@ -12,6 +12,9 @@ public final class LibCuda {
   /** Pinned for every context, not only the one that allocates. */
   public static final int CU_MEMHOSTALLOC_PORTABLE = 1;
 
+  /** The same of memory that somebody else allocated. */
+  public static final int CU_MEMHOSTREGISTER_PORTABLE = 1;
+
   public static final int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
 
   static {
@@ -30,6 +33,10 @@ public final class LibCuda {
   public static native int cuMemHostAlloc(PointerByReference address, long bytes, int flags);
 
   public static native int cuMemFreeHost(com.sun.jna.Pointer address);
+
+  public static native int cuMemHostRegister_v2(com.sun.jna.Pointer address, long bytes, int flags);
+
+  public static native int cuMemHostUnregister(com.sun.jna.Pointer address);
 
   public static native int cuDeviceGetDefaultMemPool(PointerByReference pool, int device);
 

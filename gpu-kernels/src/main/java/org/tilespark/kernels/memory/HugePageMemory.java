@@ -1,0 +1,70 @@
+package org.tilespark.kernels.memory;
+
+import java.util.Map;
+import java.util.OptionalLong;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.LongStream;
+import sun.misc.Unsafe;
+
+/**
+ * Memory from the C library that begins at multiples of a huge page and asks for such pages ({@link
+ * HugePages}). Whoever takes a range frees it. Thread-safe.
+ */
+public final class HugePageMemory {
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
+
+  /** What one thread touches at a time: enough for a thread to be worth it. */
+  private static final long PART_BYTES = 16L << 20;
+
+  private static final long SMALL_PAGE_BYTES = 4096;
+
+  private final Map<Long, Long> taken = new ConcurrentHashMap<>(); // what the C library gave
+
+  /**
+   * The address of {@code bytes} bytes with undefined content; empty if the operating system
+   * refuses them. It gives the memory itself at the first touch.
+   */
+  public OptionalLong take(long bytes) {
+    long raw;
+    try {
+      raw = UNSAFE.allocateMemory(Math.addExact(bytes, HugePages.BYTES));
+    } catch (OutOfMemoryError e) {
+      return OptionalLong.empty();
+    }
+    long address = (raw + HugePages.BYTES - 1) & -HugePages.BYTES;
+    HugePages.advise(address, bytes);
+    taken.put(address, raw);
+    return OptionalLong.of(address);
+  }
+
+  /** Frees what {@link #take} gave; false if it did not give this. */
+  public boolean free(long address) {
+    Long raw = taken.remove(address);
+    if (raw == null) {
+      return false;
+    }
+    UNSAFE.freeMemory(raw);
+    return true;
+  }
+
+  /** True if {@link #take} gave this, and it was not freed. */
+  public boolean holds(long address) {
+    return taken.containsKey(address);
+  }
+
+  /**
+   * Has the operating system give all pages of a range, by the threads of the common pool together:
+   * it clears each page on the thread that touches it first. What is in the range is lost.
+   */
+  public static void touch(long address, long bytes) {
+    LongStream.range(0, (bytes + PART_BYTES - 1) / PART_BYTES)
+        .parallel()
+        .forEach(
+            part -> {
+              long end = Math.min(bytes, (part + 1) * PART_BYTES);
+              for (long at = part * PART_BYTES; at < end; at += SMALL_PAGE_BYTES) {
+                UNSAFE.putByte(address + at, (byte) 0);
+              }
+            });
+  }
+}

@@ -1,0 +1,71 @@
+package org.tilespark.kernels.memory;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.OptionalLong;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import sun.misc.Unsafe;
+
+class HugePageMemoryTest {
+  private static final Unsafe UNSAFE = HostMemory.unsafe();
+
+  @Test
+  void rangesAreAlignedAndTheirOwn() {
+    HugePageMemory memory = new HugePageMemory();
+    long bytes = (40L << 20) + 8; // several parts, the last one short
+    long one = memory.take(bytes).getAsLong();
+    long other = memory.take(bytes).getAsLong();
+    assertEquals(0, one % HugePages.BYTES);
+    assertEquals(0, other % HugePages.BYTES);
+    assertNotEquals(one, other);
+    HugePageMemory.touch(one, bytes);
+    HugePageMemory.touch(other, bytes);
+    UNSAFE.setMemory(one, bytes, (byte) 1);
+    UNSAFE.setMemory(other, bytes, (byte) 2);
+    assertEquals(1, UNSAFE.getByte(one + bytes - 1));
+    assertEquals(2, UNSAFE.getByte(other));
+    assertTrue(memory.holds(one));
+    assertTrue(memory.free(one));
+    assertFalse(memory.holds(one));
+    assertFalse(memory.free(one));
+    assertTrue(memory.free(other));
+  }
+
+  /** A page is 4096 bytes: a write in each gives the same zeros as one in every byte. */
+  @Test
+  void everyPageIsTouched() {
+    HugePageMemory memory = new HugePageMemory();
+    long bytes = 33L << 20;
+    long address = memory.take(bytes).getAsLong();
+    UNSAFE.setMemory(address, bytes, (byte) 7);
+    HugePageMemory.touch(address, bytes);
+    for (long at = 0; at < bytes; at += 4096) {
+      assertEquals(0, UNSAFE.getByte(address + at));
+      assertEquals(7, UNSAFE.getByte(address + at + 1));
+    }
+    assertTrue(memory.free(address));
+  }
+
+  @Test
+  void whatNoMachineHasIsRefused() {
+    assertEquals(OptionalLong.empty(), new HugePageMemory().take(1L << 60));
+  }
+
+  @Test
+  void availableBytes(@TempDir Path directory) throws IOException {
+    Path file = directory.resolve("meminfo");
+    Files.writeString(file, "MemTotal:  9 kB\nMemAvailable:   12345678 kB\n");
+    assertEquals(12345678L << 10, AvailableMemory.bytes(file));
+    Files.writeString(file, "MemTotal:  9 kB\n");
+    assertEquals(Long.MAX_VALUE, AvailableMemory.bytes(file));
+    assertEquals(Long.MAX_VALUE, AvailableMemory.bytes(directory.resolve("none")));
+    assertTrue(AvailableMemory.bytes() > 0);
+  }
+}
