@@ -60,7 +60,8 @@ public abstract class VolumeAggregate<B extends VolumeAggregate.Kept> extends Bl
    *
    * @param x place of the line in the volume; likewise y
    * @param z place of its first element
-   * @param re real parts, of which the first {@code count} are the line's
+   * @param re real parts, of which the first {@code count} are the line's; both arrays may be
+   *     overwritten
    * @param im imaginary parts, zero in real blocks
    */
   public abstract void add(B buffer, long x, long y, long z, double[] re, double[] im, int count);

@@ -40,19 +40,37 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
     }
   }
 
+  /** What the places of a line along z have in common with those of the next. */
+  private static final class Line {
+    private final long start;
+    private final double[] squares; // of frequencies along z
+    private final int[] weights;
+    private final double[] rings; // of the line added last, before they are rounded
+
+    private Line(AxisFrequencies frequencies, long start, int count) { // null along no axis
+      this.start = start;
+      squares = new double[count];
+      weights = new int[count];
+      rings = new double[count];
+      for (int i = 0; i < count; i++) {
+        squares[i] = square(frequencies, start + i);
+        weights[i] = weight(frequencies, start + i);
+      }
+    }
+  }
+
   /** Sums of some blocks. */
   public static final class Rings extends VolumeAggregate.Kept {
     private double[] power = new double[16];
     private long[] count = new long[16];
+    private Line line = new Line(null, 0, 0); // that of the last block
 
-    private void add(int ring, double value, long weight) {
+    private void reserve(int ring) {
       if (ring >= power.length) {
         int length = Math.max(ring + 1, (int) Math.min(2L * power.length, Integer.MAX_VALUE - 8));
         power = Arrays.copyOf(power, length);
         count = Arrays.copyOf(count, length);
       }
-      power[ring] += value * weight;
-      count[ring] += weight;
     }
 
     @Override
@@ -70,7 +88,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
     @Override
     public void takeFrom(ByteBuffer buffer) {
       for (int ring = 0; buffer.hasRemaining(); ring++) {
-        add(ring, 0, 0);
+        reserve(ring);
         power[ring] = buffer.getDouble();
         count[ring] = buffer.getLong();
       }
@@ -97,26 +115,47 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
 
   @Override
   public void add(Rings rings, long x, long y, long z, double[] re, double[] im, int count) {
-    double squares = square(0, x) + square(1, y);
-    int weight = weight(0, x) * weight(1, y);
+    if (rings.line.start != z || rings.line.squares.length != count) {
+      rings.line = new Line(spec.axes().get(2), z, count);
+    }
+    AxisFrequencies along = spec.axes().get(0);
+    AxisFrequencies across = spec.axes().get(1);
+    double squares = square(along, x) + square(across, y);
+    long weight = (long) weight(along, x) * weight(across, y);
+    if (arguments().schema().isComplex()) {
+      for (int i = 0; i < count; i++) { // what compilers make vectors of
+        re[i] = re[i] * re[i] + im[i] * im[i];
+      }
+    }
+    addPowers(rings, squares, weight, re, count);
+  }
+
+  /** Adds a line. Root and quotient are loops of their own, of which compilers make vectors. */
+  private void addPowers(Rings rings, double squares, long weight, double[] powers, int count) {
+    double width = spec.width();
+    Line line = rings.line;
+    double most = 0;
     for (int i = 0; i < count; i++) {
-      double frequency = Math.sqrt(squares + square(2, z + i));
-      double power = arguments().schema().isComplex() ? re[i] * re[i] + im[i] * im[i] : re[i];
-      rings.add(
-          Math.toIntExact(Math.round(frequency / spec.width())),
-          power,
-          (long) weight * weight(2, z + i));
+      line.rings[i] = Math.sqrt(squares + line.squares[i]) / width;
+    }
+    for (int i = 0; i < count; i++) {
+      most = Math.max(most, line.rings[i]);
+    }
+    rings.reserve(Math.toIntExact(Math.round(most)));
+    for (int i = 0; i < count; i++) {
+      int ring = (int) Math.round(line.rings[i]);
+      long times = weight * line.weights[i];
+      rings.power[ring] += powers[i] * times;
+      rings.count[ring] += times;
     }
   }
 
-  private double square(int axis, long index) {
-    AxisFrequencies frequencies = spec.axes().get(axis);
+  private static double square(AxisFrequencies frequencies, long index) { // null along no axis
     double frequency = frequencies == null ? 0 : frequencies.at(index);
     return frequency * frequency;
   }
 
-  private int weight(int axis, long index) {
-    AxisFrequencies frequencies = spec.axes().get(axis);
+  private static int weight(AxisFrequencies frequencies, long index) {
     return frequencies == null ? 1 : frequencies.weight(index);
   }
 
@@ -124,7 +163,7 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
   public void add(Rings rings, Rings others) {
     for (int ring = 0; ring < others.power.length; ring++) {
       if (others.count[ring] > 0) {
-        rings.add(ring, 0, 0);
+        rings.reserve(ring);
         rings.power[ring] += others.power[ring];
         rings.count[ring] += others.count[ring];
       }

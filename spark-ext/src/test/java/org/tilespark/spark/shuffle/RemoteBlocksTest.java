@@ -15,6 +15,7 @@ import org.apache.spark.TaskContext;
 import org.apache.spark.TaskContext$;
 import org.apache.spark.storage.ShuffleBlockId;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.store.MapOutput;
 import org.tilespark.kernels.memory.HostMemory;
@@ -49,14 +50,22 @@ class RemoteBlocksTest extends SparkTest {
     return block(map, row.length * 8L);
   }
 
+  /** What cached frames of other tests were made of stays until Spark's cleaner comes. */
+  private long heldBefore;
+
+  @BeforeEach
+  void rememberWhatIsHeld() {
+    heldBefore = outputs().budget().usedBytes();
+  }
+
   /** The shuffle ends; then no byte of it may be held. */
   @AfterEach
   void nothingIsHeld() throws InterruptedException {
     outputs().forget(SHUFFLE);
-    for (int i = 0; i < 500 && outputs().budget().usedBytes() > 0; i++) {
+    for (int i = 0; i < 500 && outputs().budget().usedBytes() > heldBefore; i++) {
       Thread.sleep(10); // a network thread frees what it has sent
     }
-    assertEquals(0, outputs().budget().usedBytes());
+    assertTrue(outputs().budget().usedBytes() <= heldBefore);
   }
 
   @Test

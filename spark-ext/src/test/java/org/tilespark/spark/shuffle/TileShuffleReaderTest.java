@@ -17,6 +17,7 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec;
 import org.apache.spark.storage.BlockManagerId;
 import org.apache.spark.storage.BlockManagerId$;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.tilespark.arrow.store.StoreBudget;
 import org.tilespark.layout.ElementType;
@@ -63,15 +64,23 @@ class TileShuffleReaderTest extends SparkTest {
     return TileShuffleManager.served().get(0).shuffleId();
   }
 
+  /** What cached frames of other tests were made of stays until Spark's cleaner comes. */
+  private long heldBefore;
+
+  @BeforeEach
+  void rememberWhatIsHeld() {
+    heldBefore = outputs().budget().usedBytes();
+  }
+
   /** The shuffle ends; then no byte of it may be held. */
   @AfterEach
   void nothingIsHeld() throws InterruptedException {
     awaitNoTasks();
     outputs().forget(lastShuffle());
-    for (int i = 0; i < 500 && outputs().budget().usedBytes() > 0; i++) {
+    for (int i = 0; i < 500 && outputs().budget().usedBytes() > heldBefore; i++) {
       Thread.sleep(10); // a network thread frees what it has sent
     }
-    assertEquals(0, outputs().budget().usedBytes());
+    assertTrue(outputs().budget().usedBytes() <= heldBefore);
   }
 
   private static void plainly(Runnable body) {
