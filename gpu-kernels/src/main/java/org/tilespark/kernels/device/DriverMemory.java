@@ -149,24 +149,34 @@ final class DriverMemory {
    * page at a time, which takes eight times as long. Empty if there is none to be had so.
    */
   private OptionalLong register(long bytes) {
-    // The operating system would promise more than it has.
-    if (bytes < HugePages.BYTES || bytes > AvailableMemory.bytes()) {
+    // The operating system promises more than it has, and ends processes that touch it: half of
+    // what
+    // it has leaves room for others that ask at the same time.
+    if (bytes < HugePages.BYTES || bytes > AvailableMemory.bytes() / 2) {
       return OptionalLong.empty();
     }
     OptionalLong taken = hostPages.take(bytes);
-    if (taken.isPresent()) {
-      long address = taken.getAsLong();
+    if (taken.isPresent() && !register(taken.getAsLong(), bytes)) {
+      hostPages.free(taken.getAsLong());
+      return OptionalLong.empty();
+    }
+    return taken;
+  }
+
+  private boolean register(long address, long bytes) {
+    try {
       HugePageMemory.touch(address, bytes);
       int code =
           LibCuda.cuMemHostRegister_v2(
               new com.sun.jna.Pointer(address), bytes, LibCuda.CU_MEMHOSTREGISTER_PORTABLE);
       if (code != CUresult.CUDA_SUCCESS) {
-        hostPages.free(address);
         LOG.debug("cuMemHostRegister of {} bytes: {}", bytes, CUresult.stringFor(code));
-        return OptionalLong.empty();
       }
+      return code == CUresult.CUDA_SUCCESS;
+    } catch (Throwable e) {
+      hostPages.free(address);
+      throw e;
     }
-    return taken;
   }
 
   private long allocatePinned(long bytes) {

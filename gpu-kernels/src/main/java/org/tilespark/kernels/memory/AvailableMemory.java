@@ -1,30 +1,45 @@
 package org.tilespark.kernels.memory;
 
+import com.sun.management.OperatingSystemMXBean;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.OptionalLong;
 import java.util.stream.Stream;
 
-/** What Linux could give to processes now without swapping. */
+/** What the operating system could give to this process now without swapping. */
 public final class AvailableMemory {
-  private static final String NAME = "MemAvailable:";
+  private static final Path MEMORY = Path.of("/proc/meminfo");
 
   private AvailableMemory() {}
 
-  /** Bytes of the machine, whatever the limits of a container; all there are if nobody says. */
+  /** Bytes of the machine, and of the container if there is one; unlimited if nobody says. */
   public static long bytes() {
-    return bytes(Path.of("/proc/meminfo"));
+    var system = (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+    return bytes(MEMORY, system.getTotalMemorySize(), system.getFreeMemorySize());
   }
 
-  static long bytes(Path file) {
+  /**
+   * The same by a file like {@code /proc/meminfo}, which knows no containers.
+   *
+   * @param total bytes as Java sees them: those of the container if there is one
+   * @param free bytes of them that nothing uses, not even as a cache of files
+   */
+  static long bytes(Path file, long total, long free) {
+    long available = number(file, "MemAvailable:").orElse(Long.MAX_VALUE);
+    boolean isContainer = total < number(file, "MemTotal:").orElse(0);
+    return isContainer ? Math.min(available, free) : available;
+  }
+
+  private static OptionalLong number(Path file, String name) {
     try (Stream<String> lines = Files.lines(file)) {
       return lines
-          .filter(line -> line.startsWith(NAME))
+          .filter(line -> line.startsWith(name))
           .mapToLong(line -> Long.parseLong(line.replaceAll("\\D", "")) << 10) // in kB
-          .findFirst()
-          .orElse(Long.MAX_VALUE);
+          .findFirst();
     } catch (IOException e) {
-      return Long.MAX_VALUE;
+      return OptionalLong.empty();
     }
   }
 }

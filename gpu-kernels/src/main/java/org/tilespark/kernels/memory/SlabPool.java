@@ -114,9 +114,21 @@ public final class SlabPool {
 
   private long free(List<Slab> unused) {
     long bytes = 0;
+    RuntimeException failure = null;
     for (Slab slab : unused) {
-      memory.free(slab.address(), slab.bytes());
-      bytes += slab.bytes();
+      try {
+        memory.free(slab.address(), slab.bytes());
+        bytes += slab.bytes();
+      } catch (RuntimeException e) { // the others can go
+        if (failure == null) {
+          failure = e;
+        } else {
+          failure.addSuppressed(e);
+        }
+      }
+    }
+    if (failure != null) {
+      throw failure;
     }
     return bytes;
   }

@@ -60,12 +60,16 @@ class HugePageMemoryTest {
 
   @Test
   void availableBytes(@TempDir Path directory) throws IOException {
+    long kib = 1 << 10;
     Path file = directory.resolve("meminfo");
-    Files.writeString(file, "MemTotal:  9 kB\nMemAvailable:   12345678 kB\n");
-    assertEquals(12345678L << 10, AvailableMemory.bytes(file));
+    Files.writeString(file, "MemTotal:  90 kB\nMemAvailable:   12 kB\n");
+    assertEquals(12 * kib, AvailableMemory.bytes(file, 90 * kib, 3 * kib));
+    assertEquals(3 * kib, AvailableMemory.bytes(file, 20 * kib, 3 * kib), "in a container");
+    assertEquals(12 * kib, AvailableMemory.bytes(file, 20 * kib, 13 * kib), "in a container");
     Files.writeString(file, "MemTotal:  9 kB\n");
-    assertEquals(Long.MAX_VALUE, AvailableMemory.bytes(file));
-    assertEquals(Long.MAX_VALUE, AvailableMemory.bytes(directory.resolve("none")));
+    assertEquals(Long.MAX_VALUE, AvailableMemory.bytes(file, 9 * kib, 3 * kib));
+    Path none = directory.resolve("none");
+    assertEquals(Long.MAX_VALUE, AvailableMemory.bytes(none, 9 * kib, 3 * kib));
     assertTrue(AvailableMemory.bytes() > 0);
   }
 }

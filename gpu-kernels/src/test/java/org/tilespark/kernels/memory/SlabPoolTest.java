@@ -20,7 +20,7 @@ class SlabPoolTest {
   private static final long MIB = 1 << 20;
 
   /** Made-up addresses, up to a limit. */
-  private static final class Fake implements SlabPool.Memory {
+  private static class Fake implements SlabPool.Memory {
     private final long limitBytes;
     private final Map<Long, Long> made = new ConcurrentSkipListMap<>();
     private final List<Long> asked = new ArrayList<>();
@@ -54,6 +54,29 @@ class SlabPoolTest {
     long madeBytes() {
       return made.values().stream().mapToLong(Long::longValue).sum();
     }
+  }
+
+  @Test
+  void aSlabThatCannotBeFreedKeepsNoOther() {
+    Fake fake =
+        new Fake(64 * MIB) {
+          @Override
+          public synchronized void free(long address, long bytes) {
+            super.free(address, bytes);
+            if (bytes == 2 * MIB) {
+              throw new IllegalStateException("busy");
+            }
+          }
+        };
+    SlabPool pool = new SlabPool(64 * MIB, MIB, fake);
+    for (long bytes : new long[] {MIB, 2 * MIB, 2 * MIB, 3 * MIB}) {
+      pool.giveBack(pool.take(bytes), bytes);
+    }
+    long held = fake.madeBytes();
+    assertTrue(held >= 6 * MIB, () -> held + " bytes");
+    assertEquals("busy", assertThrows(IllegalStateException.class, pool::trim).getMessage());
+    assertEquals(0, fake.madeBytes());
+    assertEquals(0, pool.freeBytes());
   }
 
   @Test

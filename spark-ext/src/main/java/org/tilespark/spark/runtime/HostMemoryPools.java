@@ -18,7 +18,6 @@ import org.tilespark.arrow.memory.HostMemorySource;
 import org.tilespark.arrow.memory.NativeMemorySource;
 import org.tilespark.arrow.memory.PinnedMemorySource;
 import org.tilespark.arrow.pipeline.Closing;
-import org.tilespark.kernels.ResourceException;
 import org.tilespark.kernels.device.CudaDevice;
 import org.tilespark.kernels.device.PinnedPool;
 import org.tilespark.spark.conf.TileSparkConf;
@@ -107,7 +106,7 @@ final class HostMemoryPools {
         if (first != null) {
           try {
             return first.allocate(bytes);
-          } catch (ResourceException e) {
+          } catch (RuntimeException e) { // there is too little, or the device is lost
             LOG.debug("Plain memory instead of pinned", e);
           }
         }

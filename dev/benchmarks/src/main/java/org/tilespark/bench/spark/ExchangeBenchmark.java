@@ -138,7 +138,6 @@ public final class ExchangeBenchmark {
       }
       report.line("memory", "%s of the process at most", mostResident());
     } finally {
-      spark.conf().unset(TileSparkConf.EXCHANGE_MODE.name());
       spark.conf().unset(TileSparkConf.BACKEND.name());
     }
     return right;
@@ -228,6 +227,7 @@ public final class ExchangeBenchmark {
         }
       }
     } finally {
+      spark.conf().unset(TileSparkConf.EXCHANGE_MODE.name());
       for (Dataset<Row> input : inputs) {
         input.unpersist(true);
       }
