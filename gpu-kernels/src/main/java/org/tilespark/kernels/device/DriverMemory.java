@@ -139,7 +139,7 @@ final class DriverMemory {
     if (bytes == 0) {
       return 0;
     }
-    long address = register(bytes).orElseGet(() -> allocatePinned(bytes));
+    long address = pinTouched(bytes).orElseGet(() -> allocatePinned(bytes));
     livePinnedBytes.addAndGet(bytes);
     return address;
   }
@@ -148,35 +148,33 @@ final class DriverMemory {
    * Takes memory that all cores touch, and pins it: the driver clears its own on one core, a small
    * page at a time, which takes eight times as long. Empty if there is none to be had so.
    */
-  private OptionalLong register(long bytes) {
-    // The operating system promises more than it has, and ends processes that touch it: half of
-    // what
-    // it has leaves room for others that ask at the same time.
+  private OptionalLong pinTouched(long bytes) {
+    // The operating system promises more than it has, and ends processes that touch it. Half of
+    // what it has leaves room for others that ask at the same time.
     if (bytes < HugePages.BYTES || bytes > AvailableMemory.bytes() / 2) {
       return OptionalLong.empty();
     }
     OptionalLong taken = hostPages.take(bytes);
-    if (taken.isPresent() && !register(taken.getAsLong(), bytes)) {
-      hostPages.free(taken.getAsLong());
-      return OptionalLong.empty();
+    if (taken.isEmpty()) {
+      return taken;
     }
-    return taken;
-  }
-
-  private boolean register(long address, long bytes) {
+    long address = taken.getAsLong();
+    int code = CUresult.CUDA_ERROR_UNKNOWN;
     try {
       HugePageMemory.touch(address, bytes);
-      int code =
+      code =
           LibCuda.cuMemHostRegister_v2(
               new com.sun.jna.Pointer(address), bytes, LibCuda.CU_MEMHOSTREGISTER_PORTABLE);
+    } finally {
       if (code != CUresult.CUDA_SUCCESS) {
-        LOG.debug("cuMemHostRegister of {} bytes: {}", bytes, CUresult.stringFor(code));
+        hostPages.free(address);
       }
-      return code == CUresult.CUDA_SUCCESS;
-    } catch (Throwable e) {
-      hostPages.free(address);
-      throw e;
     }
+    if (code == CUresult.CUDA_SUCCESS) {
+      return taken;
+    }
+    LOG.debug("cuMemHostRegister of {} bytes: {}", bytes, CUresult.stringFor(code));
+    return OptionalLong.empty();
   }
 
   private long allocatePinned(long bytes) {

@@ -123,14 +123,14 @@ public final class RadialPower extends VolumeAggregate<RadialPower.Rings> {
     double squares = square(along, x) + square(across, y);
     long weight = (long) weight(along, x) * weight(across, y);
     if (arguments().schema().isComplex()) {
-      for (int i = 0; i < count; i++) { // what compilers make vectors of
+      for (int i = 0; i < count; i++) {
         re[i] = re[i] * re[i] + im[i] * im[i];
       }
     }
     addPowers(rings, squares, weight, re, count);
   }
 
-  /** Adds a line. Root and quotient are loops of their own, of which compilers make vectors. */
+  /** Adds a line. Roots have a loop of their own, which HotSpot turns into vector instructions. */
   private void addPowers(Rings rings, double squares, long weight, double[] powers, int count) {
     double width = spec.width();
     Line line = rings.line;

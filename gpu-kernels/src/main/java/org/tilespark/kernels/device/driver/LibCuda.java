@@ -12,7 +12,7 @@ public final class LibCuda {
   /** Pinned for every context, not only the one that allocates. */
   public static final int CU_MEMHOSTALLOC_PORTABLE = 1;
 
-  /** The same of memory that somebody else allocated. */
+  /** Memory that the caller allocated is pinned for every context. */
   public static final int CU_MEMHOSTREGISTER_PORTABLE = 1;
 
   public static final int CU_MEMPOOL_ATTR_RELEASE_THRESHOLD = 4;
