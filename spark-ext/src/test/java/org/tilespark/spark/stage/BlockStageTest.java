@@ -88,7 +88,6 @@ class BlockStageTest extends SparkTest {
     }
   }
 
-  @Tag("versions")
   /** Two blocks of 65 MiB: rows that each have a buffer of their own. */
   @Test
   void largeBlocks() {
@@ -119,6 +118,7 @@ class BlockStageTest extends SparkTest {
     }
   }
 
+  @Tag("versions")
   @Test
   void explainListsTheOperatorsInOrder() {
     uncomposed(
