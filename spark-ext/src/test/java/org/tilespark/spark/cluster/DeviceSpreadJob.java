@@ -70,6 +70,7 @@ public final class DeviceSpreadJob {
       bits += row.hashCode(); // in whatever order
     }
     System.out.println("RESULT transpose " + bits);
+    blocks.unpersist(true);
   }
 
   private void multiply() {

@@ -11,12 +11,17 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 import org.apache.spark.sql.Dataset;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SaveMode;
 import org.apache.spark.sql.SparkSession;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution;
+import org.apache.spark.sql.execution.SparkPlan;
+import org.apache.spark.sql.internal.SQLConf;
 import org.apache.spark.storage.StorageLevel;
 import org.tilespark.bench.spark.GeneratedMatrix.Content;
 import org.tilespark.examples.ExampleJob;
@@ -27,8 +32,10 @@ import org.tilespark.layout.ElementType;
 import org.tilespark.layout.Shape;
 import org.tilespark.spark.MatrixBlocks;
 import org.tilespark.spark.VolumeBlocks;
+import org.tilespark.spark.catalyst.ScalaInterop;
 import org.tilespark.spark.conf.Backend;
 import org.tilespark.spark.conf.TileSparkConf;
+import org.tilespark.spark.exchange.AssembleBlocksExec;
 import org.tilespark.spark.options.FftOptions;
 import org.tilespark.spark.options.MultiplyOptions;
 import org.tilespark.spark.runtime.ExecutorRuntime;
@@ -45,8 +52,9 @@ public final class ExchangeBenchmark {
           Measures re-blocking, transforms and products through each exchange in turns.
 
             --commit ID            what is measured, for the head of the output
-            --cases A,B,...        reblock, fft, filter (fft, low pass, ifft), average (fft, low
-                                   pass, radial average), multiply (default: all)
+            --cases A,B,...        reblock, alone (its pieces cut and exchanged, not assembled),
+                                   fft, filter (fft, low pass, ifft), average (fft, low pass,
+                                   radial average), multiply (default: all)
             --modes A,B            memory, spark (default: both)
             --extent N             of the square FLOAT matrix that is re-blocked (default: 8192)
             --volume N             of the cube of complex FLOAT (default: 256)
@@ -127,10 +135,10 @@ public final class ExchangeBenchmark {
     report.line("seed", "%d", arguments.seed());
     boolean right = true;
     try {
-      for (String name : words("cases", "reblock,fft,filter,average,multiply")) {
+      for (String name : words("cases", "reblock,alone,fft,filter,average,multiply")) {
         right &=
             switch (name) {
-              case "reblock" -> reblock();
+              case "reblock", "alone" -> reblock(name);
               case "fft", "filter", "average" -> fft(name);
               case "multiply" -> multiply();
               default -> throw new IllegalArgumentException("--cases: there is no " + name);
@@ -143,9 +151,9 @@ public final class ExchangeBenchmark {
     return right;
   }
 
-  private boolean reblock() throws InterruptedException {
+  private boolean reblock(String name) throws InterruptedException {
     Dataset<Row> blocks = cached(matrix(number("extent", 8192), 0));
-    return measured("reblock", MatrixBlocks.reblock(blocks, BLOCK_COLS, BLOCK_ROWS), blocks);
+    return measured(name, MatrixBlocks.reblock(blocks, BLOCK_COLS, BLOCK_ROWS), blocks);
   }
 
   private boolean fft(String name) throws InterruptedException {
@@ -212,7 +220,7 @@ public final class ExchangeBenchmark {
       for (String mode : words("modes", "memory,spark")) {
         runs.put(mode, new ArrayList<>());
         spark.conf().set(TileSparkConf.EXCHANGE_MODE.name(), mode);
-        report.line(name, "%-6s first run %.3f s", mode, time(query).wall);
+        report.line(name, "%-6s first run %.3f s", mode, time(name, query).wall);
         // What an average rounds depends on the order of its parts.
         sums.put(mode, sum(name.equals("average") ? query.select("frequency", "count") : query));
       }
@@ -220,7 +228,7 @@ public final class ExchangeBenchmark {
       for (int round = -warmups; round < number("rounds", 5); round++) {
         for (var each : runs.entrySet()) {
           spark.conf().set(TileSparkConf.EXCHANGE_MODE.name(), each.getKey());
-          Run run = time(query);
+          Run run = time(name, query);
           if (round >= 0) {
             each.getValue().add(run);
           }
@@ -262,7 +270,7 @@ public final class ExchangeBenchmark {
         median(runs, Run::outside));
   }
 
-  private Run time(Dataset<Row> query) throws InterruptedException {
+  private Run time(String name, Dataset<Row> query) throws InterruptedException {
     double[] wall = new double[1];
     PlanMetrics[] metrics = new PlanMetrics[1];
     List<StageTimes.Stage> stages =
@@ -275,7 +283,11 @@ public final class ExchangeBenchmark {
                         spark,
                         () -> {
                           long start = System.nanoTime();
-                          noop(again(query));
+                          if (name.equals("alone")) {
+                            exchangeOnly(again(query));
+                          } else {
+                            noop(again(query));
+                          }
                           wall[0] = (System.nanoTime() - start) / 1e9;
                         });
               } catch (InterruptedException e) {
@@ -292,6 +304,35 @@ public final class ExchangeBenchmark {
   /** The query made anew, so that it is planned and exchanged again. */
   private static Dataset<Row> again(Dataset<Row> query) {
     return query.select("*");
+  }
+
+  /** Runs what is below the assembling node: its tasks get all rows, and only count them. */
+  private static void exchangeOnly(Dataset<Row> query) {
+    SQLConf conf =
+        ((org.apache.spark.sql.classic.SparkSession) query.sparkSession()).sessionState().conf();
+    String adaptive = SQLConf.ADAPTIVE_EXECUTION_ENABLED().key();
+    String before = conf.getConfString(adaptive);
+    conf.setConfString(adaptive, "false"); // which would hide the nodes until they have run
+    try {
+      QueryExecution execution =
+          ((org.apache.spark.sql.classic.Dataset<Row>) query).queryExecution();
+      SparkPlan assembling = assembling(execution.executedPlan()).orElseThrow();
+      SQLExecution.withNewExecutionId(
+          execution,
+          scala.Option.apply("exchange"),
+          ScalaInterop.supplier(() -> assembling.children().head().execute().count()));
+    } finally {
+      conf.setConfString(adaptive, before);
+    }
+  }
+
+  private static Optional<SparkPlan> assembling(SparkPlan plan) {
+    return plan instanceof AssembleBlocksExec
+        ? Optional.of(plan)
+        : ScalaInterop.<SparkPlan>list(plan.children()).stream()
+            .map(ExchangeBenchmark::assembling)
+            .flatMap(Optional::stream)
+            .findFirst();
   }
 
   /** The sum of all rows' hashes, which does not depend on their order. */

@@ -31,7 +31,7 @@ class ExchangeBenchmarkTest {
             stream,
             stream),
         this::printed);
-    for (String name : List.of("reblock", "fft", "filter", "average", "multiply")) {
+    for (String name : List.of("reblock", "alone", "fft", "filter", "average", "multiply")) {
       List<String> lines = printed().lines().filter(line -> line.startsWith(name)).toList();
       assertEquals(5, lines.size(), this::printed); // first runs and figures of both, and the ratio
       assertTrue(lines.get(4).endsWith("results are the same"), this::printed);
