@@ -16,8 +16,13 @@ public final class BlockGrid implements Serializable {
   /** The option that states the elements per axis of a block. */
   public static final String BLOCK_SHAPE = "blockShape";
 
-  /** The default's size of a block, in bytes of its columns. */
-  private static final long DEFAULT_BLOCK_BYTES = 8L << 20;
+  /** The default's size of a block, in bytes of its columns: of small arrays, and of large ones. */
+  private static final long LEAST_BLOCK_BYTES = 8L << 20;
+
+  private static final long MOST_BLOCK_BYTES = 32L << 20;
+
+  /** Blocks of that size that an array has at least, before they grow. */
+  private static final int BLOCKS = 32;
 
   /** Spark's limit for a row, less room for its fixed part. */
   private static final long MAX_BLOCK_BYTES = (1L << 31) - (64L << 10);
@@ -143,15 +148,19 @@ public final class BlockGrid implements Serializable {
         cause);
   }
 
-  /** Blocks near a square or a cube; axes too short for that are taken whole. */
+  /**
+   * Blocks near a square or a cube; axes too short for that are taken whole. Of a volume whose
+   * sides cannot be equal the middle one is the shortest: what is read or written of a file lies in
+   * one piece along its last axis, and most permutations have it last or first.
+   */
   private static long[] defaultShape(long[] extents, int bytes) {
     long[] block = new long[extents.length];
-    long budget = DEFAULT_BLOCK_BYTES / bytes;
+    long budget = blockBytes(extents, bytes) / bytes;
     int open = extents.length;
     boolean clipped = true;
     while (open > 0 && clipped) {
       clipped = false;
-      long side = roundDown((long) Math.floor(Math.pow((double) budget, 1.0 / open) + 1e-9));
+      long side = roundDown(root(budget, open));
       for (int axis = 0; axis < extents.length; axis++) {
         if (block[axis] == 0 && extents[axis] <= side) {
           block[axis] = Math.max(1, extents[axis]);
@@ -160,19 +169,44 @@ public final class BlockGrid implements Serializable {
           clipped = true;
         }
       }
-      if (!clipped) {
-        for (int axis = 0; axis < extents.length; axis++) {
-          block[axis] = block[axis] == 0 ? side : block[axis];
-        }
+    }
+    if (open == 3) {
+      long side = roundUp(root(budget, 3));
+      block[0] = Math.min(extents[0], side);
+      block[2] = Math.min(extents[2], side);
+      block[1] = roundDown(budget / (block[0] * block[2]));
+    } else if (open > 0) {
+      long side = roundDown(root(budget, open));
+      for (int axis = 0; axis < extents.length; axis++) {
+        block[axis] = block[axis] == 0 ? side : block[axis];
       }
     }
     return block;
+  }
+
+  /** The size of a block: larger ones of large arrays, since each costs a task some time. */
+  private static long blockBytes(long[] extents, int bytes) {
+    double part = (double) bytes / BLOCKS;
+    for (long extent : extents) {
+      part *= extent;
+    }
+    return (long) Math.min(MOST_BLOCK_BYTES, Math.max(LEAST_BLOCK_BYTES, part));
+  }
+
+  private static long root(long product, int axes) {
+    return (long) Math.floor(Math.pow((double) product, 1.0 / axes) + 1e-9);
   }
 
   /** The largest power of two, or 3 times a power of two, that is not above {@code side}. */
   private static long roundDown(long side) {
     long power = Long.highestOneBit(Math.max(1, side));
     return power >= 2 && power + power / 2 <= side ? power + power / 2 : power;
+  }
+
+  /** The least such number that is not below {@code side}. */
+  private static long roundUp(long side) {
+    long down = roundDown(side);
+    return down == side ? side : Long.bitCount(down) == 1 ? down / 2 * 3 : down / 3 * 4;
   }
 
   /** Count of axes. */

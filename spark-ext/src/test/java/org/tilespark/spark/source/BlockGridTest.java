@@ -29,15 +29,13 @@ class BlockGridTest {
 
   @Test
   void defaultBlocksAreSomeMebibytes() {
-    BlockGrid square =
-        BlockGrid.of(Optional.empty(), shape(100_000, 100_000), ElementType.FLOAT32, 1, false);
-    assertEquals("[1024, 1024]", java.util.Arrays.toString(square.blockShape()));
-    BlockGrid tall =
-        BlockGrid.of(Optional.empty(), shape(10_000, 784), ElementType.INT16, 1, false);
-    assertEquals("[4096, 784]", java.util.Arrays.toString(tall.blockShape()));
-    BlockGrid cube =
-        BlockGrid.of(Optional.empty(), shape(1000, 1000, 1000), ElementType.FLOAT64, 1, false);
-    assertEquals("[96, 96, 96]", java.util.Arrays.toString(cube.blockShape()));
+    assertDefault("[1024, 1024]", ElementType.FLOAT32, 8_000, 8_000);
+    assertDefault("[2048, 2048]", ElementType.FLOAT32, 100_000, 100_000);
+    assertDefault("[4096, 784]", ElementType.INT16, 10_000, 784);
+    assertDefault("[128, 128, 128]", ElementType.FLOAT32, 400, 400, 400);
+    assertDefault("[128, 64, 128]", ElementType.FLOAT64, 300, 300, 300);
+    assertDefault("[192, 96, 192]", ElementType.FLOAT64, 1000, 1000, 1000);
+    assertDefault("[256, 96, 256]", ElementType.FLOAT32, 640, 640, 640);
     BlockGrid small = BlockGrid.of(Optional.empty(), shape(3, 0), ElementType.FLOAT64, 1, false);
     assertEquals(0, small.count());
     Random random = new Random(5);
@@ -54,11 +52,20 @@ class BlockGridTest {
               2,
               false);
       long bytes = 16;
-      for (long extent : grid.blockShape()) {
-        bytes *= extent;
+      long all = 16;
+      for (int axis = 0; axis < extents.length; axis++) {
+        bytes *= grid.blockShape()[axis];
+        all *= extents[axis];
       }
-      assertTrue(bytes <= 8 << 20, grid.toString());
+      long most = Math.max(8 << 20, Math.min(32 << 20, all / 32));
+      assertTrue(bytes <= most, grid.toString());
+      assertTrue(bytes >= Math.min(all, most / 8), grid.toString());
     }
+  }
+
+  private static void assertDefault(String blocks, ElementType type, long... extents) {
+    BlockGrid grid = BlockGrid.of(Optional.empty(), shape(extents), type, 1, false);
+    assertEquals(blocks, java.util.Arrays.toString(grid.blockShape()));
   }
 
   private static org.tilespark.layout.Shape shape(long... extents) {
