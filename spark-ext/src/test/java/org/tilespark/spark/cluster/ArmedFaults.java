@@ -43,6 +43,18 @@ final class ArmedFaults {
             n));
   }
 
+  /** True if memory was refused, or a file failed, since that was set. */
+  static boolean struck() {
+    Object source = get(get(ExecutorRuntime.current(), "hostMemory"), "plainMemory");
+    AllocationFaults faults = (AllocationFaults) get(source, "faults");
+    boolean isRefused;
+    synchronized (faults) {
+      isRefused = (int) get(faults, "position") > (int) get(faults, "victim");
+    }
+    return isRefused
+        || get(StoredBlocks.store(), "files") instanceof FailingFiles failing && failing.struck();
+  }
+
   /** Nothing fails from now on. */
   static void disarm() {
     refuseMemory(FAR - 10);
@@ -56,6 +68,10 @@ final class ArmedFaults {
     FailingFiles(StoredOutputs.Files files, int left) {
       this.files = files;
       this.left = left;
+    }
+
+    synchronized boolean struck() {
+      return left < 0;
     }
 
     @Override

@@ -139,6 +139,31 @@ final class Executors extends SparkListener {
             });
   }
 
+  /** True if it holds in an executor. */
+  boolean any(Check check) {
+    int tasks = 2 * context.defaultParallelism();
+    List<Integer> numbers = new ArrayList<>();
+    for (int i = 0; i < tasks; i++) {
+      numbers.add(i);
+    }
+    return new JavaSparkContext(context)
+        .parallelize(numbers, tasks)
+        .map(
+            number -> {
+              boolean holds = check.holds();
+              TimeUnit.MILLISECONDS.sleep(50); // others take the other cores
+              return holds;
+            })
+        .collect()
+        .contains(true);
+  }
+
+  /** What a task looks at. */
+  @FunctionalInterface
+  interface Check extends Serializable {
+    boolean holds();
+  }
+
   /** What a task does. */
   @FunctionalInterface
   interface Action extends Serializable {

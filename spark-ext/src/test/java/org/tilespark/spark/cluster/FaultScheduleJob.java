@@ -173,7 +173,8 @@ public final class FaultScheduleJob {
       how = "FAILED with " + e.getCause();
     }
     atFetch.set(null);
-    boolean marked = Files.deleteIfExists(mark);
+    boolean isSet = fault.kind() == Kind.REFUSE_MEMORY || fault.kind() == Kind.FAIL_WRITE;
+    boolean marked = Files.deleteIfExists(mark) || isSet && executors.any(ArmedFaults::struck);
     if (marked) {
       struck.merge(fault.kind(), 1, Integer::sum);
     }
