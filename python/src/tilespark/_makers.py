@@ -100,7 +100,7 @@ def read_npy(
 
     Args:
         path: local, or of any file system that Spark reads; of a vector, where this Python reads it too.
-        blocks: the shape of a full block, -1 for a whole axis; by default about 8 MiB.
+        blocks: the shape of a full block, -1 for a whole axis; by default at most 8 MiB, of large volumes 32 MiB.
         dtype: ``float32`` or ``float64`` to convert while reading; by default the file's own type.
         spacing: distance between neighbours along the axes.
         spark: the session; by default the active one.

@@ -52,7 +52,7 @@ public final class FourierVolumeJob {
             --low-pass CUTOFF       cycles per element, 0.5 at most in each direction (default: 0.1)
             --as float|double       what the numbers are read as (default: double if the file holds more
                                     than FLOAT does, else float)
-            --block-shape X,Y,Z     elements per axis of a block (default: blocks of about 8 MiB)
+            --block-shape X,Y,Z     elements per axis of a block (default: 8 to 32 MiB at most)
             --backend auto|gpu|cpu  who computes (default: auto)
             --seed N                seed of the sample that is checked (default: a new one)
           """,

@@ -33,7 +33,7 @@ public final class MultiplyMatricesJob {
                                     more than FLOAT does, else float)
             --precision WORD        full, or faster for FLOAT: tf32, bfloat16, float16 (default: full)
             --strategy WORD         auto, broadcast or cuboid(P,Q,R) (default: auto)
-            --block-shape R,C       rows and columns of a block (default: blocks of about 8 MiB)
+            --block-shape R,C       rows and columns of a block (default: at most 8 MiB)
             --backend auto|gpu|cpu  who computes (default: auto)
             --seed N                seed of the sample that is checked (default: a new one)
           """,

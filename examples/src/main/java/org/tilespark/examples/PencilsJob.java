@@ -33,7 +33,7 @@ public final class PencilsJob {
             --section A,B           elements of a pencil along the other axes, in their order
                                     (default: blocks below 256 MiB, and one for each task
                                     that can run at once)
-            --block-shape X,Y,Z     elements per axis of a block as read (default: blocks of about 8 MiB)
+            --block-shape X,Y,Z     elements per axis of a block as read (default: 8 to 32 MiB at most)
             --backend auto|gpu|cpu  who computes (default: auto)
             --seed N                seed of the sample that is checked (default: a new one)
           """,

@@ -26,7 +26,7 @@ public final class PermuteVolumeJob {
 
             --axes ORDER            the input axis that each output axis is: xzy, yxz, yzx, zxy or
                                     zyx; yzx gives Y(j,k,i) = X(i,j,k)
-            --block-shape X,Y,Z     elements per axis of a block (default: blocks of about 8 MiB)
+            --block-shape X,Y,Z     elements per axis of a block (default: 8 to 32 MiB at most)
             --backend auto|gpu|cpu  who computes (default: auto)
             --seed N                seed of the sample that is checked (default: a new one)
           """,

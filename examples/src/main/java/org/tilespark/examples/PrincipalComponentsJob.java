@@ -44,7 +44,7 @@ public final class PrincipalComponentsJob {
             --components N          how many (default: 16)
             --image-shape R,C       the picture that a component is (default: a square, if it can be)
             --as float|double       what the numbers are read as (default: double)
-            --block-shape R,C       rows and columns of a block (default: blocks of about 8 MiB)
+            --block-shape R,C       rows and columns of a block (default: at most 8 MiB)
             --backend auto|gpu|cpu  who computes (default: auto)
             --seed N                seed of the sample that is checked (default: a new one)
           """,

@@ -23,7 +23,7 @@ public final class TransposeMatrixJob {
           """
           Reads the matrix in IN.npy, transposes it block by block, writes OUT.npy (replacing it).
 
-            --block-shape R,C       rows and columns of a block (default: blocks of about 8 MiB)
+            --block-shape R,C       rows and columns of a block (default: at most 8 MiB)
             --backend auto|gpu|cpu  who computes (default: auto)
             --seed N                seed of the sample that is checked (default: a new one)
           """,

@@ -16,13 +16,14 @@ public final class BlockGrid implements Serializable {
   /** The option that states the elements per axis of a block. */
   public static final String BLOCK_SHAPE = "blockShape";
 
-  /** The default's size of a block, in bytes of its columns: of small arrays, and of large ones. */
-  private static final long LEAST_BLOCK_BYTES = 8L << 20;
+  /** The default's size of a block at most, in bytes of its columns... */
+  private static final long BLOCK_BYTES = 8L << 20;
 
-  private static final long MOST_BLOCK_BYTES = 32L << 20;
+  /** ...and of a large volume, whose blocks would have short rows... */
+  private static final long VOLUME_BLOCK_BYTES = 32L << 20;
 
-  /** Blocks of that size that an array has at least, before they grow. */
-  private static final int BLOCKS = 32;
+  /** ...as long as it has so many blocks at least. */
+  private static final int LEAST_BLOCKS = 32;
 
   /** Spark's limit for a row, less room for its fixed part. */
   private static final long MAX_BLOCK_BYTES = (1L << 31) - (64L << 10);
@@ -149,13 +150,15 @@ public final class BlockGrid implements Serializable {
   }
 
   /**
-   * Blocks near a square or a cube; axes too short for that are taken whole. Of a volume whose
-   * sides cannot be equal the middle one is the shortest: what is read or written of a file lies in
-   * one piece along its last axis, and most permutations have it last or first.
+   * Blocks near a square or a cube; axes too short for that are taken whole. Blocks of a large
+   * volume are larger, and usually shortest along the middle axis: what is read or written of a
+   * file lies in one piece along its last axis, and most permutations have that last or first.
+   * Where they have it in the middle, pieces of the result are shorter than those of a cube.
    */
   private static long[] defaultShape(long[] extents, int bytes) {
     long[] block = new long[extents.length];
-    long budget = blockBytes(extents, bytes) / bytes;
+    long blockBytes = blockBytes(extents, bytes);
+    long budget = blockBytes / bytes;
     int open = extents.length;
     boolean clipped = true;
     while (open > 0 && clipped) {
@@ -170,7 +173,7 @@ public final class BlockGrid implements Serializable {
         }
       }
     }
-    if (open == 3) {
+    if (open == 3 && blockBytes > BLOCK_BYTES) {
       long side = roundUp(root(budget, 3));
       block[0] = Math.min(extents[0], side);
       block[2] = Math.min(extents[2], side);
@@ -184,13 +187,15 @@ public final class BlockGrid implements Serializable {
     return block;
   }
 
-  /** The size of a block: larger ones of large arrays, since each costs a task some time. */
+  /** The size of a block at most. */
   private static long blockBytes(long[] extents, int bytes) {
-    double part = (double) bytes / BLOCKS;
+    double part = (double) bytes / LEAST_BLOCKS;
     for (long extent : extents) {
       part *= extent;
     }
-    return (long) Math.min(MOST_BLOCK_BYTES, Math.max(LEAST_BLOCK_BYTES, part));
+    return extents.length == 3
+        ? (long) Math.min(VOLUME_BLOCK_BYTES, Math.max(BLOCK_BYTES, part))
+        : BLOCK_BYTES;
   }
 
   private static long root(long product, int axes) {

@@ -52,8 +52,8 @@ public final class ExchangeBenchmark {
           Measures re-blocking, transforms and products through each exchange in turns.
 
             --commit ID            what is measured, for the head of the output
-            --cases A,B,...        reblock, alone (its pieces cut and exchanged, not assembled),
-                                   fft, filter (fft, low pass, ifft), average (fft, low pass,
+            --cases A,B,...        reblock, alone (its pieces cut, exchanged and counted; what
+                                   is compared is the whole re-block), fft, filter (fft, low pass, ifft), average (fft, low pass,
                                    radial average), multiply (default: all)
             --modes A,B            memory, spark (default: both)
             --extent N             of the square FLOAT matrix that is re-blocked (default: 8192)
@@ -316,7 +316,13 @@ public final class ExchangeBenchmark {
     try {
       QueryExecution execution =
           ((org.apache.spark.sql.classic.Dataset<Row>) query).queryExecution();
-      SparkPlan assembling = assembling(execution.executedPlan()).orElseThrow();
+      SparkPlan assembling =
+          assembling(execution.executedPlan())
+              .orElseThrow(
+                  () ->
+                      new IllegalArgumentException(
+                          "--cases alone: one block is not cut; expected an --extent above "
+                              + BLOCK_ROWS));
       SQLExecution.withNewExecutionId(
           execution,
           scala.Option.apply("exchange"),

@@ -21,7 +21,7 @@ class ExchangeBenchmarkTest {
         0,
         ExchangeBenchmark.run(
             new String[] {
-              "--extent=100",
+              "--extent=1100",
               "--volume=12",
               "--product=100",
               "--backend=cpu",
