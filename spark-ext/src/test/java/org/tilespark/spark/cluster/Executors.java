@@ -107,61 +107,40 @@ final class Executors extends SparkListener {
 
   /** Runs as many tasks at the same time as there are cores, and returns what each saw. */
   List<Seen> look() {
-    int cores = context.defaultParallelism();
-    List<Integer> numbers = new ArrayList<>();
-    for (int i = 0; i < cores; i++) {
-      numbers.add(i);
-    }
+    return onTasks(context.defaultParallelism(), 500, Seen::here);
+  }
+
+  /** Does it in each executor, in some several times. */
+  void onEach(Action action) {
+    any(
+        () -> {
+          action.run();
+          return false;
+        });
+  }
+
+  /** True if it holds in an executor; asks each, some several times. */
+  boolean any(Look<Boolean> check) {
+    return onTasks(2 * context.defaultParallelism(), 50, check).contains(true);
+  }
+
+  /** What tasks see that each take so long that others take the other cores. */
+  private <T> List<T> onTasks(int tasks, long millis, Look<T> look) {
     return new JavaSparkContext(context)
-        .parallelize(numbers, cores)
+        .parallelize(Collections.nCopies(tasks, 0), tasks)
         .map(
             number -> {
-              Seen seen = Seen.here();
-              TimeUnit.MILLISECONDS.sleep(500); // others take the other cores
+              T seen = look.look();
+              TimeUnit.MILLISECONDS.sleep(millis);
               return seen;
             })
         .collect();
   }
 
-  /** Does it in each executor, in some several times. */
-  void onEach(Action action) {
-    int tasks = 2 * context.defaultParallelism();
-    List<Integer> numbers = new ArrayList<>();
-    for (int i = 0; i < tasks; i++) {
-      numbers.add(i);
-    }
-    new JavaSparkContext(context)
-        .parallelize(numbers, tasks)
-        .foreach(
-            number -> {
-              action.run();
-              TimeUnit.MILLISECONDS.sleep(50); // others take the other cores
-            });
-  }
-
-  /** True if it holds in an executor. */
-  boolean any(Check check) {
-    int tasks = 2 * context.defaultParallelism();
-    List<Integer> numbers = new ArrayList<>();
-    for (int i = 0; i < tasks; i++) {
-      numbers.add(i);
-    }
-    return new JavaSparkContext(context)
-        .parallelize(numbers, tasks)
-        .map(
-            number -> {
-              boolean holds = check.holds();
-              TimeUnit.MILLISECONDS.sleep(50); // others take the other cores
-              return holds;
-            })
-        .collect()
-        .contains(true);
-  }
-
   /** What a task looks at. */
   @FunctionalInterface
-  interface Check extends Serializable {
-    boolean holds();
+  interface Look<T> extends Serializable {
+    T look();
   }
 
   /** What a task does. */

@@ -53,8 +53,9 @@ public final class ExchangeBenchmark {
 
             --commit ID            what is measured, for the head of the output
             --cases A,B,...        reblock, alone (its pieces cut, exchanged and counted; what
-                                   is compared is the whole re-block), fft, filter (fft, low pass, ifft), average (fft, low pass,
-                                   radial average), multiply (default: all)
+                                   is compared is the whole re-block), fft, filter (fft, low
+                                   pass, ifft), average (fft, low pass, radial average),
+                                   multiply (default: all)
             --modes A,B            memory, spark (default: both)
             --extent N             of the square FLOAT matrix that is re-blocked (default: 8192)
             --volume N             of the cube of complex FLOAT (default: 256)
