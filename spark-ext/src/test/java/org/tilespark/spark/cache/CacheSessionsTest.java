@@ -9,8 +9,10 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.LongSupplier;
@@ -70,7 +72,6 @@ class CacheSessionsTest {
             .config("spark.driver.host", "127.0.0.1")
             .config("spark.sql.shuffle.partitions", "4")
             .config("spark.sql.warehouse.dir", folder.resolve("warehouse").toUri().toString())
-            .config("spark.local.dir", folder.toString())
             .config("spark.sql.extensions", TileSparkExtensions.class.getName());
     settings.forEach(builder::config);
     spark = builder.getOrCreate();
@@ -110,7 +111,7 @@ class CacheSessionsTest {
     assertEquals(0, bytes.getAsLong(), what);
   }
 
-  /** Spark's storage memory holds about half of the blocks: it evicts, and reads evicted ones. */
+  /** Spark's storage memory holds a part of the blocks: it evicts, and reads evicted ones. */
   @Test
   void sparkEvictsAndReadsAgain() throws InterruptedException {
     long heap = Runtime.getRuntime().maxMemory() - (300L << 20);
@@ -122,20 +123,19 @@ class CacheSessionsTest {
             // A sort of Spark's own would need more memory than this leaves.
             "spark.sql.execution.sortBeforeRepartition",
             "false"));
-    Dataset<Row> first = cached(StorageLevel.MEMORY_AND_DISK());
-    long ofFirst = usedBytes();
-    assertTrue(ofFirst >= VALUE_BYTES);
-    Dataset<Row> second = ARRAY.toDataFrame(spark, 4).persist(StorageLevel.MEMORY_AND_DISK());
-    Dataset<Row> third = ARRAY.toDataFrame(spark, 2).persist(StorageLevel.MEMORY_AND_DISK_SER());
+    List<Dataset<Row>> frames = new ArrayList<>();
+    frames.add(cached(StorageLevel.MEMORY_AND_DISK()));
+    assertTrue(usedBytes() >= VALUE_BYTES);
+    for (int partitions = 2; partitions <= 5; partitions++) {
+      StorageLevel level =
+          partitions % 2 == 0 ? StorageLevel.MEMORY_AND_DISK_SER() : StorageLevel.MEMORY_AND_DISK();
+      frames.add(ARRAY.toDataFrame(spark, partitions).persist(level));
+    }
     for (int i = 0; i < 2; i++) {
-      assertRight(first);
-      assertRight(second);
-      assertRight(third);
+      frames.forEach(CacheSessionsTest::assertRight);
     }
     assertTrue(stored(RDDInfo::diskSize) > 0, "nothing was evicted");
-    first.unpersist(true);
-    second.unpersist(true);
-    third.unpersist(true);
+    frames.forEach(frame -> frame.unpersist(true));
     await("after unpersist", CacheSessionsTest::usedBytes);
     assertEquals(0, stored(RDDInfo::memSize));
   }
